@@ -1,4 +1,4 @@
-"""Tables whose change data feed is enabled, for tests of what happened to rows."""
+"""Tables with change data feed, for tests of row changes."""
 
 from typing import Any
 

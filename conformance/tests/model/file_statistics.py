@@ -1,4 +1,4 @@
-"""Files of one column `a`, by what their adds say of it, for tests of what may be left out."""
+"""Files with one column `a` and its statistics, for tests of data skipping."""
 
 import json
 from typing import Any
@@ -34,7 +34,7 @@ def file(stats: dict[str, Any] | str | None = None, *, gone: int | None = None, 
 
 
 def file_with_bounds(low: Any, high: Any, nulls: int | None = 0, records: int | None = 10) -> Add:
-    """Statistics as text, so that numbers keep their digits."""
+    """Build a file with bounds; statistics are text, so that numbers keep their digits."""
     parts = [f'"numRecords":{records}'] if records is not None else []
     parts += [f'"minValues":{{"a":{low}}}'] if low is not None else []
     parts += [f'"maxValues":{{"a":{high}}}'] if high is not None else []

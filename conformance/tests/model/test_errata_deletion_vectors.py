@@ -1,4 +1,4 @@
-"""Examples of the text that its own format rules out. Source: Deletion Vector Descriptor Schema, JSON Example 1 to 3.
+"""Examples that contradict the protocol's own format. Source: Deletion Vector Descriptor Schema, JSON Example 1 to 3.
 
 All revisions print them: `offset` 4, `sizeInBytes` 40 for six rows, and an inline vector of an older format.
 """
@@ -69,7 +69,7 @@ def partitions(total: int, largest: int) -> list[list[int]]:
 
 
 def bucket_sizes(rows: int) -> set[int]:
-    """Every size of a 32-bit bitmap of so many values, by the Roaring specification: arrays, runs, or both."""
+    """Return every size of a 32-bit bitmap with this many values in the Roaring format: arrays, runs, or both."""
     sizes = set()
     for counts in partitions(rows, rows):
         containers = len(counts)

@@ -1,4 +1,4 @@
-"""Vector V24: bounds of variant columns. The text prints value before metadata and lengths that are no Z85."""
+"""Vector V24: bounds of variant columns. The protocol prints value before metadata and lengths that are not Z85."""
 
 import pytest
 

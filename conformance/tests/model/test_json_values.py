@@ -1,4 +1,4 @@
-"""JSON without loss. Source: RFC 8259; Last Checkpoint File (duplicate keys, numbers as written)."""
+"""Lossless JSON. Source: RFC 8259; Last Checkpoint File (duplicate keys, numbers as written)."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""A table that a catalog manages: attempts are staged, some are ratified, and what is ratified is published later.
+"""A catalog-managed table: attempts are staged, some are ratified, and ratified commits are published later.
 
 The log begins as any other; version 2 hands the table over to its catalog. What is listed is by no means what the table
 is: the catalog has the last word.
@@ -51,7 +51,7 @@ def table() -> Scenario:
     # 0 and 1: an ordinary table
     scenario = Scenario(protocol(1, 2), metadata())
     scenario.commit(add("a"))
-    # 2: it is handed over, which takes timestamps in commits and names of transactions
+    # 2: the catalog takes over, which requires in-commit timestamps and transaction ids
     late = commit_info(in_commit_timestamp=20, txn_id="t2")
     assert scenario.expect_refusal(commit_info(txn_id="t2"), MANAGED) == "catalog-managed.in-commit-timestamps"
     nameless = commit_info(in_commit_timestamp=20)

@@ -1,4 +1,4 @@
-"""A table of people and what happens to them, recorded with change data files and without: the changes are the same."""
+"""A table of people with and without change data files: the changes are the same."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -47,7 +47,7 @@ HAPPENED: dict[int, list[tuple[str, Person]]] = {
     ],
     9: [("delete", CAT), ("insert", CATHY)],
 }
-"""Version to what happened to whom: the story, written by hand."""
+"""Expected changes by version, written by hand."""
 LIVE: dict[int, list[Person]] = {
     1: [ANN, BOB],
     2: [ANN, BOB, CAT, DAN],
@@ -64,7 +64,7 @@ OSLO, ROME = {"city": "Oslo"}, {"city": "Rome"}
 
 
 def stored(*people: Person, kinds: Iterable[str] = ()) -> list[dict[str, Any]]:
-    """What a file of a city holds: all columns but the city."""
+    """Build the rows of a file of a city: all columns except the city."""
     kept: list[dict[str, Any]] = [{"id": number, "name": name} for number, name, _ in people]
     for row, kind in zip(kept, kinds, strict=False):
         row["_change_type"] = kind
@@ -111,7 +111,7 @@ MOVED: dict[str, Any] = {"data_change": False}
 
 
 def scenario(*, recorded: bool, revision: Revision = Revision.CURRENT) -> Scenario:
-    """The table's life; `recorded` with change data files wherever rows are updated or files are written anew."""
+    """Build the table; `recorded` adds change data files where rows are updated or files are rewritten."""
 
     def also(*paths: str) -> list[Action]:
         return [changed(path) for path in paths] if recorded else []
@@ -135,7 +135,7 @@ def scenario(*, recorded: bool, revision: Revision = Revision.CURRENT) -> Scenar
     people.commit(
         remove("oslo-5", **MOVED), oslo("oslo-6", **MOVED), remove("rome-5", **MOVED), rome("rome-6", **MOVED)
     )
-    # DELETE WHERE city = 'Rome': a partition goes
+    # DELETE WHERE city = 'Rome': removes a partition
     people.commit(remove("rome-6"))
     # RESTORE to version 2
     people.commit(remove("oslo-6"), oslo("oslo-1"), rome("rome-2"), *also("city=Oslo/8", "city=Rome/8"))
@@ -149,7 +149,7 @@ def named(found: Iterable[RowChange]) -> list[tuple[str, Person]]:
 
 
 def net(happened: Iterable[tuple[str, Person]]) -> dict[Person, int]:
-    """How often each row comes, less how often it goes."""
+    """Return the number of inserts minus deletes of each row."""
     balance: Counter[Person] = Counter()
     for kind, person in happened:
         balance[person] += 1 if kind in ("insert", "update_postimage") else -1
@@ -256,7 +256,7 @@ TIMED: dict[str, str] = {**SETTINGS, "delta.enableInCommitTimestamps": "true"}
 
 
 def timed_life() -> tuple[Scenario, CommitInfo]:
-    """In-commit timestamps come with version 2, whose own clock is behind that of the store."""
+    """Build a table with in-commit timestamps since version 2, whose clock is behind that of the store."""
     people = Scenario(
         protocol(3, 7, FEATURES, (*FEATURES, "changeDataFeed", "inCommitTimestamp")),
         metadata(SETTINGS, PEOPLE, ["city"]),

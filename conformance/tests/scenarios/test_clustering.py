@@ -1,4 +1,4 @@
-"""The life of a clustered table. Source: Clustered Table."""
+"""Scenario: a clustered table. Source: Clustered Table."""
 
 import json
 from typing import Any
@@ -16,22 +16,22 @@ EVENTS = metadata(schema=schema(field("id"), field("day", "date"), field("user",
 
 
 def clustered_by(*columns: Any, removed: bool = False) -> DomainMetadata:
-    """The domain as engines write it: each column is the list of its parts."""
+    """Build the domain as engines write it: each column is the list of its parts."""
     return domain(DOMAIN, {"clusteringColumns": [[each] for each in columns]}, removed)
 
 
 def file(path: str, *columns: str, by: str | None = None) -> Add:
-    """A file of ten events, with statistics of these columns, clustered by an implementation of that name."""
+    """Build a file of ten events with statistics of these columns and this clustering provider."""
     counts = {"numRecords": 10, "nullCount": dict.fromkeys(columns, 0)}
     return add(path, stats=json.dumps(counts), clustering_provider=by)
 
 
 @pytest.fixture
 def events() -> Scenario:
-    """Events that are clustered by day, then by day and user, then no more."""
-    scenario = Scenario(OLD, EVENTS)  # 0: nobody speaks of clustering
+    """Build events that are clustered by day, then by day and user, then not at all."""
+    scenario = Scenario(OLD, EVENTS)  # 0: no clustering
     scenario.commit(file("a", "day"), file("b", "day"))  # 1
-    scenario.commit(CLUSTERED)  # 2: clustered by the text, by no column yet
+    scenario.commit(CLUSTERED)  # 2: clustering is supported, without columns yet
     scenario.commit(clustered_by("day"))  # 3
     scenario.commit(file("c", "day"))  # 4: a file may wait
     scenario.commit(*map(remove, "ab"), file("d", "day", by="liquid"))  # 5: two files become one that is clustered
@@ -101,7 +101,7 @@ NAMES = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": 
 
 
 def mapped(*names: str) -> Action:
-    """Columns of these names, known in files as `col-1`, `col-2`."""
+    """Build columns with these names; their physical names are `col-1`, `col-2`."""
     described = [
         field(name, "long", delta__columnMapping__id=number, delta__columnMapping__physicalName=f"col-{number}")
         for number, name in enumerate(names, 1)
@@ -119,7 +119,7 @@ def test_mapped_columns_use_physical_names_after_a_rename() -> None:
 
 
 def test_logical_names_were_only_discouraged_in_r3() -> None:
-    """[Changed in current] what was a should is a must."""
+    """[Changed in current] The SHOULD became a MUST."""
     scenario = Scenario(MAPPED, mapped("id", "day"), revision=Revision.R3)
     scenario.commit(clustered_by("day"))
     assert scenario.expect_refusal(clustered_by("hour")) == "clustering.columns-by-physical-name"

@@ -1,4 +1,4 @@
-"""A table of orders over its life: what it asks of rows, by invariants, constraints, expressions and defaults.
+"""A table of orders over several versions: its invariants, constraints, expressions and defaults.
 
 The model does not evaluate SQL: it says which expressions are in force at a version, which commits may bring them, and
 what they leave of a row that a user gives.
@@ -30,7 +30,7 @@ KNOWN_STATE = {"delta.constraints.known_state": "state IN ('new', 'paid', 'sent'
 
 
 def in_force(snapshot: Snapshot) -> dict[str, Any]:
-    """What a version asks of rows, by chapter; what it has no feature for is left out."""
+    """Return the active constraints of a version by chapter, without those whose feature is not supported."""
     assert snapshot.metadata is not None
     assert snapshot.protocol is not None
     supported = get_supported_features(snapshot.protocol)
@@ -55,7 +55,7 @@ def orders() -> Scenario:
     scenario = Scenario(protocol(1, 2), metadata(schema=schema(ID, CHECKED_AMOUNT)))
     # 1: it gets rows
     scenario.commit(add("a", 3))
-    # 2: a constraint comes, and with it the version that stands for constraints
+    # 2: a constraint, together with the writer version that supports it
     with_state = schema(ID, CHECKED_AMOUNT, STATE)
     scenario.commit(commit_info(operation="ADD COLUMNS"), metadata(schema=with_state))
     # 3
@@ -79,7 +79,7 @@ def orders() -> Scenario:
     )
     # 8: the restriction is lifted, and the constraint dropped
     scenario.commit(metadata({}, with_default), remove("c"))
-    # 9: back to version 5, with all that it asked
+    # 9: restored to version 5 with all its constraints
     scenario.commit(commit_info(operation="RESTORE"), metadata(KNOWN_STATE, with_default))
     return scenario
 
@@ -110,7 +110,7 @@ def test_constraints_of_each_version(orders: Scenario, version: int, asked: dict
 
 
 def test_constraint_without_its_feature_is_refused() -> None:
-    """Without it, and in a commit of its own, it would bind nobody."""
+    """Without the feature, the constraint would have no effect."""
     scenario = Scenario(protocol(1, 2), metadata(schema=schema(ID, STATE)))
     constrained = metadata(KNOWN_STATE, schema(ID, STATE))
     assert scenario.expect_refusal(constrained) == "configuration.properties-need-features"
@@ -150,7 +150,7 @@ def test_omitted_values_get_the_default(orders: Scenario) -> None:
 
 
 def test_feature_in_use_cannot_be_dropped(orders: Scenario) -> None:
-    """Whoever drops `allowColumnDefaults` leaves a default behind that no writer heeds."""
+    """Dropping `allowColumnDefaults` would leave a default that writers ignore."""
     without = ["appendOnly", "invariants", "checkConstraints", "generatedColumns"]
     assert orders.expect_refusal(protocol(1, 7, None, without)) == "protocol.features-stay"
     before = orders.now
@@ -162,7 +162,7 @@ def test_feature_in_use_cannot_be_dropped(orders: Scenario) -> None:
 
 
 def test_upgrade_lists_the_features_in_use() -> None:
-    """The constraint is in use, so its feature is not left out; that of generated columns nobody used."""
+    """The constraint is in use, so its feature must be listed; generated columns were never used."""
     scenario = Scenario(protocol(1, 4), metadata(KNOWN_STATE, schema(ID, STATE)))
     assert scenario.expect_refusal(protocol(1, 7, None, ["appendOnly", "invariants"])) == "protocol.upgrade-assumes-use"
     scenario.commit(protocol(1, 7, None, ["checkConstraints"]))
@@ -170,7 +170,7 @@ def test_upgrade_lists_the_features_in_use() -> None:
 
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2])
 def test_defaults_do_not_exist_before_r3(revision: Revision) -> None:
-    """The key says nothing there, so it may come with its column."""
+    """The key has no meaning there, so it may be added with its column."""
     scenario = Scenario(protocol(1, 7, None, []), metadata(schema=schema(ID)), revision=revision)
     scenario.commit(metadata(schema=schema(ID, NEW)))
     assert find_unsupported_keys({"CURRENT_DEFAULT": "'new'"}, set(), revision) == []

@@ -1,4 +1,4 @@
-"""The life of a table that readers of Iceberg may read. Source: Iceberg Compatibility V1, Iceberg Compatibility V2."""
+"""Scenario: a table with Iceberg compatibility. Source: Iceberg Compatibility V1, Iceberg Compatibility V2."""
 
 import json
 from itertools import pairwise
@@ -15,11 +15,11 @@ from deltaspec.model.revisions import Revision
 
 BOTH = [Revision.R3, Revision.CURRENT]
 NESTED_IDS = {Revision.R3: "parquet__field__nested__ids", Revision.CURRENT: "delta__columnMapping__nested__ids"}
-"""[Changed in current] the key of nested ids; names of parts began with the displayed name before."""
+"""[Changed in current] Key of nested ids; before, names of parts began with the logical name."""
 
 
 def knows(*features: str) -> Protocol:
-    """Column mapping, and further features of writers; of readers those that they have to know."""
+    """Build a protocol with column mapping and more features, listed for readers where required."""
     readers = [each for each in ("columnMapping", "deletionVectors", "typeWidening") if each in features]
     return protocol(3, 7, readers, features)
 
@@ -30,14 +30,14 @@ def column(name: str, number: int, kind: Any = "long", **more: Any) -> dict[str,
 
 
 def tags(revision: Revision, **parts: int) -> dict[str, Any]:
-    """An array of texts as column 3, with these ids for its parts."""
+    """Build an array of strings as column 3 with these ids for its parts."""
     root = "tags" if revision is Revision.R3 else "col-3"
     ids = {NESTED_IDS[revision]: {f"{root}.{part}": number for part, number in parts.items()}} if parts else {}
     return column("tags", 3, {"type": "array", "elementType": "string", "containsNull": True}, **ids)
 
 
 def of(columns: list[dict[str, Any]], *partitioned_by: str, **settings: str) -> MetaData:
-    """Metadata with mapped columns; other properties by their names without `delta.`."""
+    """Build metadata with mapped columns; other properties are named without `delta.`."""
     mapping = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "20"}
     properties = {**mapping, **{f"delta.{name}": value for name, value in settings.items()}}
     return metadata(properties, schema(*columns), partitioned_by)
@@ -53,10 +53,10 @@ FIRST, SECOND, BESIDE = {"enableIcebergCompatV1": "true"}, {"enableIcebergCompat
 
 
 def visits(revision: Revision) -> Scenario:
-    """Visits by day: first without Iceberg, then by V1, then by V2, and in the end without it again."""
+    """Build visits by day: first without Iceberg compatibility, then V1, then V2, then without it again."""
     nested = tags(revision, element=10)
     scenario = Scenario(knows("columnMapping"), of([ID, DAY], "day"), revision=revision)  # 0
-    scenario.commit(file("a", "2024-01-01"))  # 1: nobody counts rows yet
+    scenario.commit(file("a", "2024-01-01"))  # 1: no record counts yet
     scenario.commit(knows("columnMapping", "icebergCompatV1"))  # 2: supported, and not enabled
     scenario.commit(of([ID, DAY], "day", **FIRST))  # 3: the file that is there stays as it is
     scenario.commit(file("b", "2024-01-02", rows=3))  # 4
@@ -94,7 +94,7 @@ def test_compatibility_of_each_version(revision: Revision) -> None:
 
 
 def upto(version: int, revision: Revision) -> Scenario:
-    """The life up to a version."""
+    """Build the scenario up to a version."""
     whole = visits(revision)
     scenario = Scenario(*whole.commits[0], revision=revision)
     for number in range(1, version + 1):
@@ -153,7 +153,7 @@ def test_each_revision_has_its_own_key() -> None:
 
 @pytest.mark.parametrize("revision", BOTH)
 def test_replaced_table_keeps_the_names_of_its_partition_columns(revision: Revision) -> None:
-    """The type of the column may change, and its physical name does."""
+    """The type of the column may change, and its physical name changes."""
     files = list(map(remove, "abc"))
     columns = [column("id", 8), NEW_DAY]
     assert (
@@ -164,7 +164,7 @@ def test_replaced_table_keeps_the_names_of_its_partition_columns(revision: Revis
 
 
 def test_types_are_widened_as_iceberg_supports_it() -> None:
-    """[Changed in current] types did not change before."""
+    """[Changed in current] Before, types did not change."""
     features = ("columnMapping", "icebergCompatV1", "icebergCompatV2", "typeWidening")
     settings = {**SECOND, "enableTypeWidening": "true"}
 
@@ -181,7 +181,7 @@ def test_types_are_widened_as_iceberg_supports_it() -> None:
 
 
 def test_earlier_type_changes_must_be_supported_by_iceberg() -> None:
-    """[Changed in current] types did not change before."""
+    """[Changed in current] Before, types did not change."""
     price = column("price", 4, "double", delta__typeChanges=[{"fromType": "integer", "toType": "double"}])
     widening = {"enableTypeWidening": "true"}
     scenario = Scenario(knows("columnMapping", "typeWidening"), of([ID, DAY, price], "day", **widening))

@@ -1,4 +1,4 @@
-"""A table of tickets over its life: the values that its two identity columns get, and how their marks move.
+"""A table of tickets over several versions: the values and marks of its two identity columns.
 
 `number` goes up from 100 by 10, and users may not give it. `rank` goes down from -1 by 1, and they may.
 """
@@ -28,7 +28,7 @@ RANK = Identity(start=-1, step=-1, explicit=True)
 
 
 def tickets(number: Identity = NUMBER, rank: Identity = RANK) -> Any:
-    """Metadata with two identity columns."""
+    """Build metadata with two identity columns."""
     return metadata(schema=schema(column("number", number), column("rank", rank), field("text", "string")))
 
 
@@ -52,7 +52,7 @@ def identities(snapshot: Snapshot) -> tuple[Identity, Identity]:
 
 @dataclass
 class Tickets:
-    """The log, and beside it the values that the rows of each version hold."""
+    """The log together with the values of each version."""
 
     scenario: Scenario
     numbers: list[list[int]]
@@ -88,14 +88,14 @@ class Tickets:
 
 @pytest.fixture(scope="module", params=list(Revision))
 def table(request: pytest.FixtureRequest) -> Tickets:
-    # 0: the columns are created, and hold nothing
+    # 0: the columns are created without rows
     scenario = Scenario(protocol(1, 6), tickets(), revision=request.param)
     found = Tickets(scenario, [[]], [[]])
     # 1: three rows, all values generated
     found.write(3)
-    # 2: users give ranks of their own; the mark stays where generated values left it
+    # 2: users insert explicit ranks; the mark stays at the last generated value
     found.write(2, [7, -2])
-    # 3: two writers at once, of which one takes every other number
+    # 3: two concurrent writers, one of which uses every other number
     found.write(1, skip=2)
     # 4: a merge updates a row, deletes the last, and inserts one
     found.write(1, None, remove("file 3"), deleted=1)
@@ -103,12 +103,12 @@ def table(request: pytest.FixtureRequest) -> Tickets:
     found.commit(
         found.numbers[-1], found.ranks[-1], remove("file 1", data_change=False), remove("file 2", data_change=False)
     )
-    # 6: the mark of `rank` follows what users gave, as the owner asks
+    # 6: the owner moves the mark of `rank` to the explicit values
     number, rank = identities(scenario.now)
     found.commit(found.numbers[-1], found.ranks[-1], tickets(number, replace(rank, high_water_mark=-5)))
     # 7
     found.write(1)
-    # 8: back to version 2, rows and all; the marks stay where they are
+    # 8: rows are restored to version 2; the marks stay
     marks = identities(scenario.now)
     found.commit(found.numbers[2], found.ranks[2], commit_info(operation="RESTORE"), tickets(*marks))
     # 9
@@ -140,7 +140,7 @@ def test_marks_and_numbers_of_each_version(
 
 
 def test_explicit_ranks_may_repeat(table: Tickets) -> None:
-    """-2 was generated, and given by a user later; 7 is not of the sequence at all."""
+    """-2 was generated and later inserted by a user; 7 is not in the sequence."""
     assert table.ranks[9] == [-1, -2, -3, 7, -2, -7]
 
 
@@ -154,7 +154,7 @@ def test_marks_never_move_back_and_other_properties_stay(table: Tickets) -> None
 
 
 def test_restore_that_resets_the_mark_repeats_numbers() -> None:
-    """Nobody is refused for it: that a mark goes on is no more than a should."""
+    """The commit is accepted: advancing the mark is only a SHOULD."""
     scenario = Scenario(protocol(1, 6), tickets())
     scenario.commit(tickets(replace(NUMBER, high_water_mark=120)), add("a"))
     scenario.commit(tickets(replace(NUMBER, high_water_mark=150)), add("b"))
@@ -195,5 +195,5 @@ def test_step_0_is_refused() -> None:
 
 
 def test_identity_properties_without_the_feature_are_ignored() -> None:
-    """No version before 6 stands for identity columns: what their metadata says binds nobody."""
+    """Versions before 6 do not support identity columns, so their metadata has no effect."""
     Scenario(protocol(2, 5), tickets(replace(NUMBER, step=0)))

@@ -1,4 +1,4 @@
-"""A table whose clock is set back, twice: before commits carry their own time, and after. And which time readers take.
+"""A table whose clock is set back before and after in-commit timestamps are enabled, and the times that readers use.
 
 Times are small numbers of milliseconds. Beside each commit stands the time of its file, which no writer decides.
 """
@@ -26,7 +26,7 @@ FILE_TIMES = {0: 1000, 1: 2000, 2: 1500, 3: 1400, 4: 3000, 5: 2500, 6: 2600, 7: 
 
 
 def since(version: int, timestamp: int) -> dict[str, str]:
-    """Properties of a table whose commits carry their own time from a version on."""
+    """Build the properties of a table with in-commit timestamps since a version."""
     return {**ENABLED, VERSION: str(version), TIMESTAMP: str(timestamp)}
 
 
@@ -58,7 +58,7 @@ def table() -> Scenario:
     # 7 and 8: they are disabled, and a commit needs none any more
     scenario.commit(commit_info(), metadata())
     scenario.commit(add("e"))
-    # 9 and 10: enabled anew, which is another beginning
+    # 9 and 10: enabled again, with a new enablement version
     late = commit_info(in_commit_timestamp=9101)
     assert scenario.expect_refusal(late, metadata(since(3, 1501))) == "in-commit-timestamp.enablement-recorded"
     scenario.commit(late, metadata(since(9, 9101)))
@@ -67,7 +67,7 @@ def table() -> Scenario:
 
 
 def times(scenario: Scenario, to: int) -> dict[int, CommitTime]:
-    """The log as it lies at a version."""
+    """Return the log at a version."""
     found = {}
     for version in range(to + 1):
         info = scenario[version].commit_info
@@ -97,7 +97,7 @@ def test_commit_times_apply_from_the_enabling_version(table: Scenario) -> None:
     [(999, None), (1000, 0), (1499, 0), (1500, 2), (1501, 3), (2000, 3), (2999, 3), (3000, 4), (3001, 5), (9999, 6)],
 )
 def test_time_travel_across_the_enablement(table: Scenario, moment: int, version: int | None) -> None:
-    """At 2000 version 1 was younger than what came after it: timestamps put an end to that."""
+    """By file time, version 1 is newer than its successors at 2000; in-commit timestamps prevent that."""
     assert find_version_at(times(table, 6), moment, table[6]) == version
 
 

@@ -1,4 +1,4 @@
-"""The life of rows: their ids through updates, merges, compactions, vectors and a restore, by all three designs."""
+"""Row ids through updates, merges, compactions, vectors and a restore, in all three designs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ HIDDEN = {
 ENABLED = {"delta.enableRowTracking": "true", **HIDDEN}
 
 Stored = dict[str, tuple[list[str], list[int | None], list[int | None]]]
-"""Path to what its file holds: names of people, and the ids and row commit versions that are stored for them."""
+"""Contents of each file by path: names of people with their stored ids and row commit versions."""
 
 FILES: Stored = {
     "a": (["ann", "bob", "cid"], [None, None, None], [None, None, None]),
@@ -48,7 +48,7 @@ def kept(claim: str = "true") -> CommitInfo:
 
 
 def people(scenario: Scenario, version: int, deleted: Sequence[str] = ()) -> dict[str, tuple[int, int | None]]:
-    """Everybody in a version, with the stable row id and row commit version that the model reads."""
+    """Return all people of a version with their stable row ids and row commit versions."""
     found = {}
     for (path, _), live in scenario[version].files.items():
         names, ids, versions = FILES[path]
@@ -59,7 +59,7 @@ def people(scenario: Scenario, version: int, deleted: Sequence[str] = ()) -> dic
 
 
 def tracked_table() -> Scenario:
-    """Three people, and two more."""
+    """Build a table with three people, then two more."""
     settings = {**ENABLED, "delta.enableDeletionVectors": "true"}
     features = ["deletionVectors"]
     scenario = Scenario(
@@ -76,16 +76,16 @@ def test_rows_keep_their_ids() -> None:
     first = {"ann": (0, 1), "bob": (1, 1), "cid": (2, 1), "dan": (3, 2), "eve": (4, 2)}
     assert people(scenario, 2) == first
 
-    # 3: an update of bob writes his file anew; the others are copied
+    # 3: an update of bob rewrites his file; the others are copied
     scenario.commit(kept(), gone("a", 0, 1), tracked("c", 5, 3), mark(7))
     assert people(scenario, 3) == {**first, "bob": (1, 3)}
 
-    # 4: a merge updates dan and inserts fay, whose id is that of her place
+    # 4: a merge updates dan and inserts fay, who gets a fresh id
     scenario.commit(kept(), gone("b", 3, 2), tracked("d", 8, 4), tracked("e", 10, 4), mark(10))
     merged = {**first, "bob": (1, 3), "dan": (3, 4), "fay": (10, 4)}
     assert people(scenario, 4) == merged
 
-    # 5: OPTIMIZE gives everybody a new place, and nobody another id or version
+    # 5: OPTIMIZE moves all rows without changing ids or versions
     moved = {"data_change": False}
     away = [gone("c", 5, 3, **moved), gone("d", 8, 4, **moved), gone("e", 10, 4, **moved)]
     scenario.commit(kept(), *away, tracked("f", 11, 5, **moved), mark(16))
@@ -103,7 +103,7 @@ def test_rows_keep_their_ids() -> None:
     assert people(scenario, 7) == merged
     assert row_tracking.read_high_water_mark(scenario[7]) == 16
 
-    # 8: whoever comes now is given an id that nobody ever had
+    # 8: new rows get ids that were never used
     scenario.commit(kept(), tracked("g", 17, 8), mark(17))
     assert people(scenario, 8) == {**merged, "gus": (17, 8)}
 
@@ -172,7 +172,7 @@ def test_r1_has_its_own_feature_property_and_flag() -> None:
     assert scenario.expect_refusal(metadata({"delta.enableRowIds": "true"})) == "row-ids.column-name"
     scenario.commit(metadata(enabled))
 
-    # a mark that stays the same goes with each new file
+    # an unchanged mark is repeated with each new file
     new = add("b", rows=2, base_row_id=3)
     assert scenario.expect_refusal(new) == "row-ids.mark-with-new-files"
     assert scenario.expect_refusal(new, first_mark(9, preserved=False)) == "row-ids.preserved-flag"

@@ -1,4 +1,4 @@
-"""The life of a table in tests: what is refused leaves no trace."""
+"""The `Scenario` helper: refused commits leave no trace."""
 
 import pytest
 from helpers.scenario import Scenario, add, metadata, protocol, remove

@@ -1,4 +1,4 @@
-"""The life of a table with timestamps without a time zone. Source: Timestamp without timezone (TimestampNtz)."""
+"""Scenario: a table with timestamps without time zone. Source: Timestamp without timezone (TimestampNtz)."""
 
 import pytest
 from helpers.scenario import Scenario, add, field, metadata, protocol, schema

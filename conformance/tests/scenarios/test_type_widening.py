@@ -1,4 +1,4 @@
-"""The life of a table whose columns become wider. Source: Type Widening (current)."""
+"""Scenario: a table whose columns are widened. Source: Type Widening (current)."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ INTEGER, LONG = Primitive("integer"), Primitive("long")
 
 
 def column(name: str, kind: Any, *changes: tuple[str, ...]) -> dict[str, Any]:
-    """A column and its record: types before and after, and the field path where there is one."""
+    """Build a column and its record: types before and after, and the field path if any."""
     names = ("fromType", "toType", "fieldPath")
     record = [dict(zip(names, change, strict=False)) for change in changes]
     return field(name, kind, **({"delta__typeChanges": record} if record else {}))
@@ -40,7 +40,7 @@ WIDER_PRICES = column("prices", prices("decimal(10,4)"), ("decimal(6,2)", "decim
 
 
 def record(snapshot: Snapshot, name: str) -> tuple[TypeChange, ...]:
-    """What a snapshot records of a column."""
+    """Return the recorded type changes of a column in a snapshot."""
     assert snapshot.metadata is not None
     found = list_type_locations(parse_schema(snapshot.metadata.schema_string))
     assert [find_gap(place) for place in found] == [None] * len(found)
@@ -49,12 +49,12 @@ def record(snapshot: Snapshot, name: str) -> tuple[TypeChange, ...]:
 
 @pytest.fixture
 def orders() -> Scenario:
-    """Orders of amounts and prices that outgrow their types."""
+    """Build orders with amounts and prices that need wider types."""
     scenario = Scenario(PLAIN, metadata({}, schema(AMOUNT, PRICES)), add("a"))  # 0
     scenario.commit(WIDENING)  # 1: supported, and not enabled
     scenario.commit(metadata(ENABLED, schema(AMOUNT, PRICES)))  # 2
     scenario.commit(to(WIDER_AMOUNT, PRICES))  # 3: integer became long
-    scenario.commit(add("b"))  # 4: a file of longs beside the one of integers
+    scenario.commit(add("b"))  # 4: a file with longs next to one with integers
     scenario.commit(to(WIDER_AMOUNT, WIDER_PRICES))  # 5: and elements of an array a wider decimal
     return scenario
 
@@ -96,7 +96,7 @@ def test_restored_version_has_its_old_types(orders: Scenario) -> None:
     orders.commit(to(AMOUNT, PRICES), remove("b"))  # 6: as of version 2
     assert record(orders.now, "amount") == record(orders.now, "prices") == ()
     assert sorted(path for path, _ in orders.now.files) == ["a"]
-    orders.commit(to(column("amount", "short"), PRICES), remove("a"), add("c"))  # 7: the table is written anew
+    orders.commit(to(column("amount", "short"), PRICES), remove("a"), add("c"))  # 7: the table is rewritten
 
 
 def test_feature_is_dropped_after_its_traces(orders: Scenario) -> None:

@@ -1,4 +1,4 @@
-"""What may go when: a table that loses files over twenty days, its vacuums, and the cleanup of its log.
+"""A table that removes files over twenty days, its vacuums, and the cleanup of its log.
 
 Times are days, in milliseconds since the epoch; day 0 begins at midnight UTC.
 """
@@ -48,19 +48,19 @@ SECOND = DeletionVectorDescriptor("p", "file:///table/vectors/second.bin", 40, 3
 def table() -> Scenario:
     # day 1: a table of four files
     scenario = Scenario(protocol(3, 7, VECTORS, VECTORS), metadata(SETTINGS), *(add(each, 10) for each in "abcd"))
-    # day 2: one file is gone, another comes
+    # day 2: one file is removed, another added
     scenario.commit(remove("a", deletion_timestamp=2 * DAY), add("e", 10))
-    # day 3: a vector takes rows of b away, on day 5 another one more of them
+    # day 3: a vector deletes rows of b, on day 5 another one deletes more
     scenario.commit(remove("b", deletion_timestamp=3 * DAY), add("b", 10, deletion_vector=FIRST))
     again = remove("b", deletion_timestamp=5 * DAY, deletion_vector=FIRST)
     scenario.commit(again, add("b", 10, deletion_vector=SECOND))
-    # day 6: b goes altogether; c goes as well, nobody says when
+    # day 6: b is removed, and c without a timestamp
     scenario.commit(remove("b", deletion_timestamp=6 * DAY, deletion_vector=SECOND), remove("c"))
-    # day 9: a is back, as it was
+    # day 9: a is added again unchanged
     scenario.commit(add("a", 10))
     # day 10: the owner wants to keep removed files for an hour only
     scenario.commit(metadata(SETTINGS | {"delta.deletedFileRetentionDuration": "interval 1 hour"}))
-    # day 12: d goes
+    # day 12: d is removed
     scenario.commit(remove("d", deletion_timestamp=12 * DAY))
     return scenario
 
@@ -108,7 +108,7 @@ def test_vector_files_are_kept_while_needed(table: Scenario) -> None:
 
 
 def test_unreferenced_files_are_kept_by_age(table: Scenario) -> None:
-    """A file that is being written has no action yet; change data has none that keeps it."""
+    """A file being written has no action yet; no action keeps change data files."""
     paths = ("part-0.parquet", "_change_data/cdc-0.parquet", "_day=1/part-1.parquet")
     young: RetentionReason = "it is recent and may belong to a future commit"
     assert kept(table[0], 20 * DAY, *paths, written_ms=13 * DAY) == dict.fromkeys(paths, young)
@@ -214,7 +214,7 @@ def test_old_unreferenced_sidecars_are_removable() -> None:
 
 
 def test_excessive_cleanup_is_detected() -> None:
-    """A cleanup that cuts off at the very moment, not at the midnight before it, keeps the retention as well."""
+    """A cleanup with the exact time as cutoff, not the midnight before it, also respects the retention."""
     assert not was_cleaned_up_too_early(NOON[8], NOON[8] + 6 * DAY, 6 * DAY)
     assert was_cleaned_up_too_early(NOON[8], NOON[8] + 6 * DAY - 1, 6 * DAY)
     assert not was_cleaned_up_too_early(NOON[4], 13 * DAY, 6 * DAY)
@@ -222,7 +222,7 @@ def test_excessive_cleanup_is_detected() -> None:
 
 
 def test_protected_checkpoints_are_removed_together() -> None:
-    """Versions before 6 had a feature that was dropped; checkpoints hide it from clients that do not know it."""
+    """Versions before 6 had a dropped feature; checkpoints hide it from clients that do not support it."""
     before = protocol(3, 7, VECTORS, VECTORS)
     scenario = Scenario(before, metadata())
     required = {"delta.requireCheckpointProtectionBeforeVersion": "6"}

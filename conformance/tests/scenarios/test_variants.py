@@ -1,4 +1,4 @@
-"""The life of a table of events that are variants, shredded later. Source: Variant Data Type, Shredding (current)."""
+"""Scenario: a table of variant events, shredded later. Source: Variant Data Type, Shredding (current)."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def active(snapshot: Snapshot) -> set[str]:
 
 @pytest.fixture
 def events() -> Scenario:
-    """Events of a shop."""
+    """Build the events of a shop."""
     days = {"partition_values": {"day": "2024-01-02"}}
     scenario = Scenario(protocol(1, 2), to(ID, DAY), add("a", **days))  # 0
     scenario.commit(VARIANTS)  # 1: variants are supported
@@ -100,7 +100,7 @@ def test_other_uses_of_variants(events: Scenario) -> None:
     assert events.expect_refusal(to(ID, DAY, wrong)) == "variant.default-null"
 
 
-# what the files hold
+# contents of the files
 
 BINARY = [Node("metadata", "required", "BYTE_ARRAY"), Node("value", "optional", "BYTE_ARRAY")]
 PAIR = Node("kind", "required", children=(BINARY[1], Node("typed_value", "optional", "INT32")))
@@ -132,7 +132,7 @@ def test_event_is_equal_shredded_or_not() -> None:
 
 
 def test_feature_is_removable_after_rewriting_shredded_files(events: Scenario) -> None:
-    """Only that the protocol goes back is against the text (E41)."""
+    """Only the protocol downgrade violates the protocol (E41)."""
     days = {"partition_values": {"day": "2024-01-02"}}
     events.commit(commit_info(operation="REORG"), remove("c", data_change=False), add("d", data_change=False, **days))
     assert events.expect_refusal(VARIANTS) == "protocol.features-stay"
@@ -140,6 +140,6 @@ def test_feature_is_removable_after_rewriting_shredded_files(events: Scenario) -
 
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])
 def test_older_revisions_have_no_variants(revision: Revision) -> None:
-    """The name is that of no type there; what a reader of that text makes of it is no matter of the log."""
+    """The name is not a type there; how such a reader treats it is not visible in the log."""
     scenario = Scenario(protocol(1, 2), to(ID, DAY), revision=revision)
     assert scenario.expect_refusal(to(ID, DAY, EVENT)) == "schema.types-need-features"

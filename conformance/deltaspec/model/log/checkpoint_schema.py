@@ -44,7 +44,7 @@ ACTION_COLUMNS: dict[str, Struct] = {
         dataChange=_BOOLEAN,
         stats=_STRING,
         tags=_STRING_MAP,
-        # [Changed in r2] the sample of r1 lacks them; the action has baseRowId there as well
+        # [Changed in r2] missing from the sample schema of r1, where the action also has baseRowId
         baseRowId=_LONG,
         defaultRowCommitVersion=_LONG,
     ),

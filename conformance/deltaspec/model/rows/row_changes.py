@@ -216,7 +216,7 @@ def build_row_key(row: Any) -> Hashable:
 
 
 def compute_net_effect(found: Iterable[RowChange]) -> Counter[Hashable]:
-    """Return by how much the number of each row (as `row_key`) changes; unchanged rows are omitted.
+    """Return by how much the number of each row (as `build_row_key`) changes; unchanged rows are omitted.
 
     The result does not depend on how commits are recorded: with change data files, or as adds and removes.
     """

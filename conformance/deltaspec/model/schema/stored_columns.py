@@ -57,7 +57,7 @@ def match_columns(schema: Struct, root: Node, mapping: str | None) -> list[Store
     Args:
         schema: Schema of the table, or a part of it.
         root: Root of the file's schema.
-        mapping: Column mapping in force: `id`, `name` or None.
+        mapping: Column mapping mode: `id`, `name` or None.
     """
     return list(_members(schema, root, mapping, (), required=True))
 

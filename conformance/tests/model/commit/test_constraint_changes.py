@@ -1,4 +1,4 @@
-"""What `commit.judge` says of commits that add constraints, and columns with defaults."""
+"""Decisions of `check_commit` about added constraints and columns with defaults."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Iceberg compatibility: what it asks of protocol, metadata, schema and statistics, and of commits."""
+"""Iceberg compatibility: requirements for protocol, metadata, schema, statistics and commits."""
 
 import json
 from typing import Any
@@ -176,7 +176,7 @@ def test_a_replaced_column_keeps_its_name_and_a_renamed_one_its_physical_name(
 
 
 def owner(kind: DataType, name: str = "c", physical: str = "col-1", number: int = 1, **ids: Any) -> Field:
-    """A field; `ids` are the metadata of nested ids, `new` under the newest key, `old` under that of r3."""
+    """Build a field; `ids` are nested ids, `new` under the newest key and `old` under that of r3."""
     keys = {"new": "delta.columnMapping.nested.ids", "old": "parquet.field.nested.ids"}
     described = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": physical}
     return Field(name, kind, True, {**described, **{keys[key]: value for key, value in ids.items()}})
@@ -257,7 +257,7 @@ _TYPES: st.SearchStrategy[DataType] = st.recursive(
 
 
 def _parts(kind: DataType, name: str) -> list[str]:
-    """What the text asks ids for, by a rival of the model's."""
+    """Independent implementation of the names that need ids."""
     found: list[str] = []
     stack = [(kind, name)]
     while stack:

@@ -1,4 +1,4 @@
-"""Times of commits, by brute force over drawn logs. Source: In-Commit Timestamps."""
+"""Commit times, compared with brute force over drawn logs. Source: In-Commit Timestamps."""
 
 from helpers.scenario import metadata, protocol
 from hypothesis import given, settings
@@ -18,7 +18,7 @@ moments = st.integers(0, 60)
 
 
 def enabled_since(version: int, timestamp: int) -> Snapshot:
-    """The newest snapshot of a table whose commits carry their time from a version on."""
+    """Build the newest snapshot of a table with in-commit timestamps since a version."""
     settings = {
         "delta.enableInCommitTimestamps": "true",
         "delta.inCommitTimestampEnablementVersion": str(version),
@@ -34,7 +34,7 @@ def enabled_since(version: int, timestamp: int) -> Snapshot:
     moment=st.integers(0, 80),
 )
 def test_time_travel_is_correct_for_any_clock(files: list[int], clocks: list[int], moment: int) -> None:
-    """Writers that give their commits the time that the text asks for, with clocks that jump to and fro."""
+    """Writers assign conforming timestamps while their clocks jump back and forth."""
     log = {version: CommitTime(made) for version, made in enumerate(files)}
     began = compute_next_timestamp(clocks[0], None, files[-1])
     assert not is_illegal_first_timestamp(files[-1], began)

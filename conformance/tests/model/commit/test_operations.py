@@ -1,4 +1,4 @@
-"""What commits say they do."""
+"""Operation names of commits."""
 
 import pytest
 

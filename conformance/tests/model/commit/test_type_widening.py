@@ -1,4 +1,4 @@
-"""Type widening: the record of changes, and what a commit may make of types. Source: Type Widening (current)."""
+"""Type widening: the record of changes, and checks of commits. Source: Type Widening (current)."""
 
 import itertools
 from typing import Any
@@ -148,7 +148,7 @@ def test_integer_widens_to_types_with_all_its_values(old: str, new: str) -> None
 @settings(max_examples=100)
 @given(*[st.integers(1, 8)] * 2, *[st.integers(0, 8)] * 2)
 def test_decimal_widens_to_types_with_all_its_values(p: int, q: int, s: int, t: int) -> None:
-    """Values before and behind the point, counted one by one."""
+    """Digits before and after the decimal point are counted separately."""
     s, t = min(s, p), min(t, q)
     holds = p - s <= q - t and s <= t
     assert is_widening(Decimal(p, s), Decimal(q, t)) is (holds and (p, s) != (q, t))
@@ -183,7 +183,7 @@ def test_mapped_columns_are_identified_by_id() -> None:
 def life(
     kind: Any = "byte", *steps: Any, configuration: dict[str, str] | None = None, table: Any = FEATURE
 ) -> Scenario:
-    """A table of one column and one file."""
+    """Build a table with one column and one file."""
     column = widened(kind, *steps) if steps else field("c", kind)
     return Scenario(table, metadata(ON if configuration is None else configuration, schema(column)), add("a"))
 

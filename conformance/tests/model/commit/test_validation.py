@@ -27,7 +27,7 @@ ID = '{"name":"id","type":"long","nullable":true,"metadata":%s}'
 
 
 def table(*actions: Action, revision: Revision = Revision.CURRENT) -> Snapshot:
-    """A table that one commit creates."""
+    """Build the snapshot of a table created by one commit."""
     assert check_commit(EMPTY_SNAPSHOT, 0, actions, revision) == Accepted()
     return replay_commit(EMPTY_SNAPSHOT, 0, actions, revision)
 
@@ -142,7 +142,7 @@ WIDENING = protocol(3, 7, ["typeWidening"], ["typeWidening"])
     ],
 )
 def test_type_widening_is_removed_without_a_trace(after: dict[str, str], schema: str, expected: list[str]) -> None:
-    """E41: the newest text tells how."""
+    """E41: the newest revision defines the removal."""
     before = table(WIDENING, metadata({"delta.enableTypeWidening": "true"}))
     assert cited(before, protocol(3, 7, [], []), metadata(after, schema)) == expected
 
@@ -245,7 +245,7 @@ def test_file_keeps_its_row_ids() -> None:
 
 
 def test_files_of_another_table_are_new() -> None:
-    """A clone that is made once more: the same files, and another id."""
+    """A clone that is created again: the same files with another id."""
     before = table(TRACKING, metadata(), tracked("a", 0, 0), mark(2))
     anew = msgspec.structs.replace(metadata(), id="33333333-2222-4333-8444-555555555555")
     assert cited(before, anew, tracked("a", 3, 1), mark(5)) == []

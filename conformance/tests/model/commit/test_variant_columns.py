@@ -1,4 +1,4 @@
-"""Where variant columns may not stand, and which defaults are null."""
+"""Restrictions on variant columns, and defaults that are null."""
 
 from typing import Any
 

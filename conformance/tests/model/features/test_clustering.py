@@ -1,4 +1,4 @@
-"""Clustered tables: the columns of the domain, what files say of them, and which commits are legal."""
+"""Clustered tables: the columns of the domain, file statistics, and legal commits."""
 
 import json
 from typing import Any

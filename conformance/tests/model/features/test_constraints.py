@@ -1,4 +1,4 @@
-"""What metadata asks of rows: constraints by name, invariants by form, keys whose feature a table lacks."""
+"""Constraints in metadata: names, invariant syntax, and keys without their feature."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which rows get a default, and which columns have one too early."""
+"""Rows that get a default, and columns that have one too early."""
 
 import json
 from typing import Any
@@ -81,7 +81,7 @@ def test_columns_are_identified_by_name_when_mapping_changes() -> None:
 
 @pytest.mark.parametrize(("first", "second"), [(1, 2), (2, 3)], ids=["ids that were given before", "other ids"])
 def test_ids_of_an_earlier_mapping_are_ignored(first: int, second: int) -> None:
-    """Mapping was on, off while a column came and got its default, and is on again."""
+    """Mapping was on, then off while a column was added and got its default, then on again."""
     known = collect_columns(struct(column("a", number=1)), "name")
     known = merge_columns(known, collect_columns(struct(column("a"), column("d")), None))
     known = merge_columns(known, collect_columns(struct(column("a"), column("d", "1")), None))

@@ -1,4 +1,4 @@
-"""What a field says of its identity column, which values come next, and what of it may change."""
+"""Identity properties of a field, generated values, and legal changes."""
 
 from itertools import count, islice, takewhile
 

@@ -1,4 +1,4 @@
-"""Who may read and write a table, and sound protocol actions. Source: Protocol Evolution; Table Features."""
+"""Clients that may read and write a table, and valid protocol actions. Source: Protocol Evolution; Table Features."""
 
 import pytest
 from hypothesis import given, settings
@@ -51,7 +51,7 @@ def test_supported_features(action: Protocol, readers: set[str], supported: set[
 
 
 def test_writer_version_7_does_not_inherit_legacy_features() -> None:
-    """E43: each feature's own chapter names version 7 only with its name listed."""
+    """E43: each feature's chapter requires its name to be listed at version 7."""
     assert not supports(protocol(2, 7, None, []), "appendOnly")
 
 

@@ -57,7 +57,7 @@ def test_versions_never_decrease(before: tuple[int, int], after: tuple[int, int]
 
 
 def test_used_feature_omitted_on_upgrade_is_found() -> None:
-    """The example of the text: a change feed that was on for a while."""
+    """The protocol's example: a change data feed that was enabled temporarily."""
     used = {"changeDataFeed", "identityColumns"}
     after = _protocol(3, 7, [], ["appendOnly"])
     assert find_omitted_features(LEGACY, after, used) == ["changeDataFeed"]

@@ -1,4 +1,4 @@
-"""The register of table features. Source: Valid Feature Names in Table Features, and each feature's chapter."""
+"""The registry of table features. Source: Valid Feature Names in Table Features, and each feature's chapter."""
 
 import pytest
 
@@ -171,7 +171,7 @@ def test_old_spellings_belong_to_their_revisions() -> None:
     ],
 )
 def test_misspelled_name_differs_from_an_unknown_name(name: str, expected: tuple[str | None, ...]) -> None:
-    """E21, E22, E25. A name that only a newer text knows is no slip."""
+    """E21, E22, E25. A name of a newer revision is not a misspelling."""
     assert tuple(find_intended_name(name, revision) for revision in ("r1", "r2", "r3", "current")) == expected
 
 

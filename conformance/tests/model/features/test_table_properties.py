@@ -1,4 +1,4 @@
-"""Table properties: their values, the features they rely on, and what they make active. Source: Table Properties."""
+"""Table properties: valid values, required features, and active features. Source: Table Properties."""
 
 from typing import Any
 

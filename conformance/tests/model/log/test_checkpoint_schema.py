@@ -32,7 +32,7 @@ def strings(name: str) -> Node:
 
 
 def sample(*more_of_add: Node) -> Node:
-    """The columns of the text's sample, typed columns of statistics and partition values as given."""
+    """Build the columns of the protocol's sample with the given typed columns in `add`."""
     return group(
         "root",
         group(
@@ -86,7 +86,7 @@ SCHEMA = Struct(
         column("region", Primitive("string"), "col-r"),
     )
 )
-"""The table of the text's sample, with short physical names."""
+"""Table of the protocol's sample, with short physical names."""
 PARTITIONS = ["date", "region"]
 
 

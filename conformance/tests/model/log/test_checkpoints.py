@@ -1,4 +1,4 @@
-"""What a checkpoint holds. Source: Checkpoints, Checkpoint Specs, Checkpoint Naming Scheme."""
+"""Contents of a checkpoint. Source: Checkpoints, Checkpoint Specs, Checkpoint Naming Scheme."""
 
 import json
 from dataclasses import replace
@@ -211,7 +211,7 @@ class TestStructure:
 
 
 class TestErrata:
-    """V22, V23, E11, E12: examples of V2 content in the text."""
+    """V22, V23, E11, E12: examples of V2 content in the protocol."""
 
     SIDECAR_LINE = (
         '{"sidecar":{"path":"3a0d65cd-4056-49b8-937b-95f9e3ee90e5.parquet","sizeInBytes":2341330,'
@@ -239,7 +239,7 @@ class TestErrata:
         assert msgspec.convert(json.loads(line + "}")[kind], ACTION_TYPES[kind])
 
     def test_e12_version_of_the_head_is_that_of_the_checkpoint(self) -> None:
-        """The example's version is also that of a txn, which is chance."""
+        """The example's version equals that of a txn by coincidence."""
         actions = [CheckpointMetadata(version=364475, tags={}), protocol(), metadata(), txn("a", 4389)]
         assert find_content_faults(364475, actions, "v2") == []
         assert find_content_faults(4389, actions, "v2") == ["states version 364475, expected 4389"]

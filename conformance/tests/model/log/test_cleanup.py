@@ -1,4 +1,4 @@
-"""Whatever a cleanup takes, history from the cut-off on stays. Source: Metadata Cleanup."""
+"""Cleanup keeps the history from the cutoff on. Source: Metadata Cleanup."""
 
 import pytest
 from hypothesis import given, settings
@@ -31,7 +31,7 @@ versions = st.integers(0, LATEST)
 
 @st.composite
 def listings(draw: st.DrawFn) -> list[str]:
-    """Logs of thirteen commits with checkpoints of all kinds, some of which lack a part."""
+    """Draw logs of thirteen commits with checkpoints of all kinds, some with a missing part."""
     names = [commit_name(version) for version in range(LATEST + 1)]
     names += [checksum_name(version) for version in draw(st.sets(versions))]
     names += [classic_checkpoint_name(version) for version in draw(st.sets(versions, max_size=3))]

@@ -1,4 +1,4 @@
-"""Log compactions stand for their commits. Source: Log Compaction Files."""
+"""Log compactions are equivalent to their commits. Source: Log Compaction Files."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""What the name of a log file says. Source: File Types; Checkpoints; Sidecar Files; Log Compaction Files."""
+"""Names of log files. Source: File Types; Checkpoints; Sidecar Files; Log Compaction Files."""
 
 import pytest
 from hypothesis import given

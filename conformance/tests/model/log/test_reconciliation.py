@@ -197,7 +197,7 @@ def test_s09_plus_is_not_a_space_and_case_matters() -> None:
 
 
 def test_e36_add_and_remove_of_one_file_in_one_commit_leave_it_live() -> None:
-    """Such a commit breaks the text; the reading does not depend on the order of its lines."""
+    """Such a commit violates the protocol; the result does not depend on the order of its lines."""
     actions: list[Action] = [remove("a"), add("a", size=3)]
     for each in (actions, actions[::-1]):
         found = state([add("a")], each)

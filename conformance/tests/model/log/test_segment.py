@@ -1,4 +1,4 @@
-"""Which log files make up a version. Source: Checkpoints, Log Compaction Files, Last Checkpoint File."""
+"""Log files of a version. Source: Checkpoints, Log Compaction Files, Last Checkpoint File."""
 
 import pytest
 from hypothesis import given
@@ -72,7 +72,7 @@ def test_protocol_example_after_cleanup() -> None:
 
 
 def test_e04_entries_0_1_3_have_a_gap() -> None:
-    """The earlier texts show these three entries as a table; versions are contiguous all the same."""
+    """Earlier revisions show these three entries as a table, but versions are contiguous."""
     with pytest.raises(BrokenLog, match="commit 2 is missing; version 3 needs it") as caught:
         choose_segment(commits(0, 1, 3))
     assert (caught.value.missing, caught.value.version) == (2, 3)
@@ -209,7 +209,7 @@ def test_uuid_checkpoint_keeps_its_name() -> None:
     ],
 )
 def test_other_files_are_ignored(noise: str) -> None:
-    """A hint that is stale, missing or wrong changes nothing: it is not among what the choice is made of."""
+    """A stale, missing or wrong hint changes nothing, because it is not an input."""
     names = [*commits(0, 1, 2), classic(1)]
     for use_compactions in (False, True):
         expected = choose_segment(names, use_compactions=use_compactions)
@@ -301,7 +301,7 @@ def test_version_far_beyond_the_others_is_a_gap_and_not_a_hang() -> None:
 
 
 class TestCatalogManaged:
-    """V27: a log of which the catalog holds the newest commits."""
+    """V27: a log whose newest commits are only in the catalog."""
 
     LISTED = (
         *commits(*range(8)),

@@ -1,4 +1,4 @@
-"""Hashes are those that Spark gives. Source: Multi-part checkpoint."""
+"""Hashes equal those of Spark. Source: Multi-part checkpoint."""
 
 import pytest
 
@@ -16,7 +16,7 @@ OF_SPARK = {
     "\U0001f600x": -1814635023,
     "part-00000-3935a07c.snappy.parquet": -1836407614,
 }
-"""What `SELECT hash(text)` of Spark 4.2 answers."""
+"""Results of `SELECT hash(text)` in Spark 4.2."""
 PATH, VECTOR = "part-00000-3935a07c.snappy.parquet", "uab^-aqEH.-t@S}K{vb[*k^@4"
 OF_PATH_AND_VECTOR = 1959362522
 """`SELECT hash(path, vector)`."""

@@ -1,4 +1,4 @@
-"""The version checksum, its histograms, and where it parts from its version. Source: Version Checksum File."""
+"""The version checksum, its histograms, and its differences from the version. Source: Version Checksum File."""
 
 from dataclasses import replace
 
@@ -52,7 +52,7 @@ def snapshot(*actions: Action) -> Snapshot:
 
 
 def minimal(**fields: object) -> VersionChecksum:
-    """The required fields of an empty table, and more."""
+    """Build a checksum with the required fields of an empty table and the given ones."""
     plain = VersionChecksum(
         table_size_bytes=0, num_files=0, num_metadata=1, num_protocol=1, metadata=metadata(), protocol=protocol()
     )
@@ -88,7 +88,7 @@ class TestFields:
 
 
 class TestBins:
-    """V25: boundaries worked out by hand from the tables of the text."""
+    """V25: boundaries derived by hand from the protocol's tables."""
 
     @pytest.mark.parametrize(("size", "expected"), [(0, 0), (1023, 0), (1024, 1), (4095, 1), (4096, 2), (2**63 - 1, 2)])
     def test_bin_of_a_file_size(self, size: int, expected: int) -> None:

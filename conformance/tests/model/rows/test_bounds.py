@@ -1,4 +1,4 @@
-"""Bounds of a column as statistics spell them, and what cuts make of values. Source: Per-file Statistics."""
+"""Bounds of a column in statistics, and truncated values. Source: Per-file Statistics."""
 
 import json
 import math
@@ -111,7 +111,7 @@ def test_bound_of_another_type_is_a_fault(text: str, kind: DataType) -> None:
     ],
 )
 def test_undefined_form_is_a_warning(text: str, kind: DataType, value: Any) -> None:
-    """S12: what may mean more than one value is not read."""
+    """S12: ambiguous bounds have no value."""
     found = bound(text, kind)
     assert found.warning is not None
     assert (found.value, found.fault) == (value, None)

@@ -1,4 +1,4 @@
-"""What the changes of a commit are, and when they agree with the rows of its files."""
+"""Changes of a commit, and their consistency with the rows of its files."""
 
 import pytest
 

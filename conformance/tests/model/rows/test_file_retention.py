@@ -1,4 +1,4 @@
-"""What a vacuum leaves is what readers need. Source: Overview, Add File and Remove File."""
+"""Vacuum keeps what readers need. Source: Overview, Add File and Remove File."""
 
 from helpers.scenario import add, metadata, protocol, remove
 from hypothesis import given, settings
@@ -32,7 +32,7 @@ histories = st.lists(st.lists(files | tombstones, max_size=3), max_size=6)
 def test_files_of_versions_within_the_retention_are_kept(
     history: list[list[Add | Remove]], day: int, written: int
 ) -> None:
-    """By brute force over all versions: files of the newest, and of those whose end is not a week ago."""
+    """Brute force over all versions: files of the newest one and of those that ended less than a week ago are kept."""
     snapshot, versions = replay_commit(EMPTY_SNAPSHOT, 0, [protocol(1, 2), metadata()]), []
     for number, actions in enumerate(history, 1):
         snapshot = replay_commit(snapshot, number, actions)

@@ -1,4 +1,4 @@
-"""Data files beside the partition columns and timestamps of a table that is compatible with Iceberg."""
+"""Partition columns and timestamps in data files of a table with Iceberg compatibility."""
 
 import pytest
 
@@ -23,7 +23,7 @@ PARTITIONED_BY = ["day", "nothing"]
 
 
 def file(*columns: str, at: str = "INT64", numbered: bool = True) -> Node:
-    """A file with these columns, each with the field id that its name ends on."""
+    """Build a file with these columns; each field id is the last digit of the name."""
     return Node(
         "schema",
         "required",

@@ -1,4 +1,4 @@
-"""What predicates say of rows: three truth values, and values of every type."""
+"""Evaluation of predicates: three truth values, and values of every type."""
 
 from decimal import Decimal
 from typing import Any

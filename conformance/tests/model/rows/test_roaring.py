@@ -39,7 +39,7 @@ def run_bucket(*runs: tuple[int, int], cardinality: int) -> bytes:
 
 
 Spans = list[tuple[int, int]]
-"""First row and number of rows of each stretch: a short way to write many rows."""
+"""First row and number of rows of each interval: a compact notation for many rows."""
 
 SPANS: st.SearchStrategy[Spans] = st.lists(
     st.tuples(
@@ -56,7 +56,7 @@ def rows_of(spans: Spans) -> list[int]:
 
 
 def agree(one: object, other: object) -> bool:
-    """Equality without a difference of a hundred thousand lines."""
+    """Compare without printing a difference of a hundred thousand lines."""
     return one == other
 
 

@@ -1,4 +1,4 @@
-"""What happened to rows: cases one by one."""
+"""Row changes: individual cases."""
 
 from collections import Counter
 from typing import Any
@@ -43,7 +43,7 @@ def test_rows_that_only_move_do_not_change() -> None:
 
 @pytest.mark.parametrize("removal_moves", [True, False])
 def test_commit_that_deletes_and_moves(removal_moves: bool) -> None:
-    """Row 3 goes; 1 and 2 come from a file whose remove says that it changes the table, or from one that moves."""
+    """Row 3 is deleted; 1 and 2 come from a file whose remove changes data, or from one that moves rows."""
     first = remove("a", data_change=not removal_moves)
     commits: list[list[Action]] = [[ONE_COLUMN_TABLE, add("a"), add("b")], [first, remove("b"), add("c", **NO_CHANGE)]]
     found = told(commits, {"a": id_rows(1, 2), "b": id_rows(3), "c": id_rows(2, 1)})
@@ -97,7 +97,7 @@ def test_vectors_in_files_come_from_the_caller() -> None:
 
 @pytest.mark.parametrize("revision", list(Revision))
 def test_logical_files_of_one_path(revision: Revision) -> None:
-    """Before `current` a path under two vectors is two files; now the newer takes the place of the older."""
+    """Before `current` a path with two vectors is two files; now the newer replaces the older."""
     log: dict[int, list[Action]] = {
         0: [PROTOCOL, ONE_COLUMN_TABLE, add("a", deletion_vector=build_inline_descriptor([0]))],
         1: [add("a", deletion_vector=build_inline_descriptor([1]))],
@@ -156,7 +156,7 @@ def test_partition_values_come_from_the_log() -> None:
 
 
 def test_rows_are_read_in_the_last_schema() -> None:
-    """One column is added, one renamed, one dropped, one widened."""
+    """One column is added, one renamed, one dropped and one widened."""
     before = table(
         column("id", "integer", "c1"), column("old", "string", "c2"), column("gone", "long", "c3"), mapped=True
     )

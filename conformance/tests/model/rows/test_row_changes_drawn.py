@@ -1,4 +1,4 @@
-"""What happened to rows, over drawn tables: the sum of all changes."""
+"""Row changes of drawn tables: the sum of all changes."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from deltaspec.model.rows.row_changes import TableFiles, read_rows
 
 @dataclass
 class Table:
-    """A drawn table: what was written, and what lives at each version as the test itself keeps count."""
+    """A drawn table: the written commits, and the live rows of each version as counted by the test."""
 
     log: dict[int, list[Action]] = field(default_factory=dict)
     files: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
@@ -67,7 +67,7 @@ def tables(draw: st.DrawFn) -> Table:
 
 
 def _something(draw: st.DrawFn, table: Table, path: str, what: str) -> list[Action]:
-    """What happens to a live file in one commit."""
+    """Apply one change to a live file in one commit."""
     old = table.with_vector(path)
     if what == "remove":
         del table.live[path]

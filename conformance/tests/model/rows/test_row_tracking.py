@@ -1,4 +1,4 @@
-"""Row ids by default and kept ones, and their high-water mark. Vector V20: a file with base row id 4071."""
+"""Default and stable row ids, and their high-water mark. Vector V20: a file with base row id 4071."""
 
 import msgspec
 import pytest
@@ -29,7 +29,7 @@ def test_row_ids_count_from_the_base_row_id() -> None:
 
 
 def test_mark_of_the_printed_example_is_below_its_file() -> None:
-    """E19: the text's mark of 1432 and its base row id of 4071 are of unrelated tables."""
+    """E19: the protocol's mark of 1432 and base row id of 4071 belong to different tables."""
     snapshot = apply_action(
         EMPTY_SNAPSHOT, DomainMetadata(domain=DOMAIN, configuration='{"rowIdHighWaterMark":1432}', removed=False)
     )

@@ -1,4 +1,4 @@
-"""Which files may be left out for a predicate: by hand, type by type and case by case."""
+"""Files that may be skipped for a predicate: handwritten cases by type."""
 
 from decimal import Decimal as Exact
 from typing import Any

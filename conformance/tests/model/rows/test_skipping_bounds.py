@@ -1,4 +1,4 @@
-"""What bounds say of values: those that are cut, in another form, of fractions, or of a type that was another."""
+"""Bounds in data skipping: truncated, in other forms, of floating-point numbers, and of widened types."""
 
 import json
 
@@ -19,7 +19,7 @@ def test_contradictory_bounds_are_ignored() -> None:
     ("literal", "skipped"), [("aa", True), ("ab", False), ("abb", False), ("abzz", False), ("ac", True), ("b", True)]
 )
 def test_maximum_of_strings_may_be_truncated(literal: str, skipped: bool) -> None:
-    """What begins with the maximum may be there, however it goes on."""
+    """Every string that starts with the maximum is possible."""
     add = file_with_bounds('"ab"', '"ab"')
     assert can_skip(comparison("=", literal), add, schema("string")) is skipped
     assert not can_skip(comparison(">", "ab"), add, schema("string"))
@@ -178,7 +178,7 @@ def test_bounds_that_are_nan_or_infinite(kind: str) -> None:
 
 
 def test_float_bounds_are_printed_with_the_digits_of_a_float() -> None:
-    """3.4 is 3.4000000953674316 in 32 bits, and that is what rows hold."""
+    """Rows contain 3.4000000953674316, which is 3.4 in 32 bits."""
     held = 3.4000000953674316
     add = file_with_bounds("3.4", "3.4")
     assert not can_skip(comparison("=", held), add, schema("float"))

@@ -1,4 +1,4 @@
-"""Brute force beside skipping: statistics as a writer may give them of drawn rows, and predicates of all kinds.
+"""Skipping compared with brute force: valid statistics of drawn rows, and predicates of all kinds.
 
 The writer is of this module: it knows the rows, and spells what the text lets it say of them.
 """
@@ -49,7 +49,7 @@ def single(value: float) -> float:
 
 
 def shortest(value: float, of_32_bits: bool) -> str:
-    """The fewest digits that read back; what is not finite stands as a string."""
+    """Return the shortest digits that read back; non-finite numbers are strings."""
     if not math.isfinite(value):
         return {math.inf: '"Infinity"', -math.inf: '"-Infinity"'}.get(value, '"NaN"')
     if of_32_bits:
@@ -133,7 +133,7 @@ def bounds(draw: st.DrawFn, kind: Kind, valid: list[Any], physical: list[Any], t
     has_nan = any(is_nan(value) for value in valid)
     if not numbers:
         spelled = draw(st.sampled_from([None, '"NaN"'])) if has_nan else None
-        # where all valid rows are null, bounds may be those of rows that are gone
+        # if all valid rows are null, bounds may come from deleted rows
         if around and not has_nan and draw(st.booleans()):
             return kind.spelled(min(around)), kind.spelled(max(around))
         return spelled, spelled
@@ -163,7 +163,7 @@ def cut(draw: st.DrawFn, text: str, *, raised: bool) -> str:
 
 @st.composite
 def null_counts(draw: st.DrawFn, valid: list[Any], physical: list[Any], tight: bool) -> int:
-    """Exact of the valid rows or of all, where bounds are tight; else of 0 and all only what holds."""
+    """Exact for the valid rows or all rows if bounds are tight; otherwise only 0 and all rows are reliable."""
     nulls = valid.count(None)
     if tight:
         return draw(st.sampled_from([nulls, physical.count(None)]))
@@ -175,7 +175,7 @@ def null_counts(draw: st.DrawFn, valid: list[Any], physical: list[Any], tight: b
 
 @dataclass(frozen=True)
 class Drawn:
-    """A file of one column, as its action tells and as it is."""
+    """A file with one column: its action and its real values."""
 
     add: Add
     schema: Struct
@@ -221,7 +221,7 @@ def files(draw: st.DrawFn, kind: Kind) -> Drawn:
 
 @st.composite
 def partitions(draw: st.DrawFn, kind: Kind) -> Drawn:
-    """Files of a partition, whose column holds one value, or null."""
+    """Draw files of a partition whose column has one value or null."""
     value = draw(st.none() | kind.values)
     text: str | None = draw(st.sampled_from([None, ""]))
     if value is not None and not (kind.type == Primitive("binary") and value == b"\xff"):
@@ -254,7 +254,7 @@ JOINTS = st.sampled_from(["", "", "and", "or"])
 
 @st.composite
 def predicates(draw: st.DrawFn, kind: Kind, column: tuple[str, ...], held: list[Any]) -> Predicate:
-    """A predicate of a column, or two of them put together; its literals often are values that rows hold."""
+    """Draw one predicate of a column or two combined; literals are often values of the rows."""
     first = draw(leaves(kind, column, held))
     joint = draw(JOINTS)
     if joint:
@@ -338,7 +338,7 @@ def test_no_row_is_lost_in_a_partition_of_local_time(offset: int, value: int, da
 
 @each_kind
 def test_exact_statistics_let_files_be_skipped(kind: Kind) -> None:
-    """Not one of these files holds the literal, and all but those of binary show it."""
+    """No file contains the literal, and statistics of all types except binary show it."""
     skipped = kept = 0
 
     @settings(max_examples=30, deadline=None, database=None)

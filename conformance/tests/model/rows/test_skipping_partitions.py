@@ -1,4 +1,4 @@
-"""Which files may be left out for a predicate of a partition column: by hand, type by type."""
+"""Files that may be skipped for a predicate of a partition column: handwritten cases by type."""
 
 from datetime import timedelta, timezone
 from decimal import Decimal as Exact

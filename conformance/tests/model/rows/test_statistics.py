@@ -117,7 +117,7 @@ def test_column_of_nulls() -> None:
 
 
 def test_erratum_null_counts_is_not_the_key() -> None:
-    """E09: examples of earlier texts name it so."""
+    """E09: examples of earlier revisions use this name."""
     text = '{"numRecords":1,"nullCounts":{"a":5}}'
     assert has_nonstandard_null_count(text)
     assert parse_statistics(text).null_count is None
@@ -126,7 +126,7 @@ def test_erratum_null_counts_is_not_the_key() -> None:
 
 
 def test_erratum_variant_example_is_not_json() -> None:
-    """E18: the example of the chapter lacks commas between its members."""
+    """E18: the chapter's example has no commas between its members."""
     text = '{"nullCount":{"varCol":2} "minValues":{"varCol":"0rJl95Hp"}}'
     with pytest.raises(StatisticsError):
         parse_statistics(text)

@@ -82,13 +82,13 @@ def test_invalid_bounds_are_refused(text: Any, reason: str) -> None:
 
 @pytest.mark.parametrize("text", ["0" * 53, "0S&u501fk+ze0(tB98CpzF6vU0rJl95HpNdvjbtatpi(cu0wW^cTu", "\x00" * 5])
 def test_erratum_example_is_not_z85(text: str) -> None:
-    """E18: the bounds that the text prints have 53 and 49 characters."""
+    """E18: the bounds printed in the protocol have 53 and 49 characters."""
     with pytest.raises(AmbiguousVariantBound):
         read_variant_bound(text)
 
 
 def test_erratum_example_has_the_value_first() -> None:
-    """E18: what its characters decode to, completed to a multiple of five."""
+    """E18: the decoded characters, padded to a multiple of five."""
     with pytest.raises(AmbiguousVariantBound, match="value before the metadata"):
         read_variant_bound(text_of(an_object(INT8) + metadata(A)))
 

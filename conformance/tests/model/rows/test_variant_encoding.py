@@ -1,4 +1,4 @@
-"""The encoding of variants, on bytes laid out by hand and on values that a plain encoder wrote."""
+"""Variant encoding, on handwritten bytes and on values from a simple encoder."""
 
 import struct
 from collections.abc import Callable
@@ -45,7 +45,7 @@ def test_metadata(data: bytes, names: tuple[str, ...]) -> None:
 
 
 def test_names_are_sorted_by_code_points_or_utf_16_units() -> None:
-    """U+FF5E stands before U+10000 by the one, behind it by the other."""
+    """U+FF5E sorts before U+10000 in one order and after it in the other."""
     low, high = "\uff5e".encode(), "\U00010000".encode()
     for first, second in ((low, high), (high, low)):
         offsets = bytes([0, len(first), len(first + second)])
@@ -154,7 +154,7 @@ def test_fields_of_an_object() -> None:
 
 
 def test_lists_with_shared_elements_are_cheap() -> None:
-    """Arrays whose elements all are the next array: followed each time, there were 200 to the power of 30 of them."""
+    """Every array element refers to the next array: without deduplication there would be 200^30 of them."""
     data = NUMBER
     for _ in range(30):
         data = bytes([3 | 1 << 2, 200]) + struct.pack("<200H", *[0] * 200) + struct.pack("<H", len(data)) + data

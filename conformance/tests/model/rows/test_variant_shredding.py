@@ -1,4 +1,4 @@
-"""Shredded variants: what lies where, on the example of the shredding's own text and beside it."""
+"""Shredded variants: locations of values, with Parquet's own example and others."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Which Parquet forms hold which Delta types: those the text lists, those readers take, those they cannot."""
+"""Parquet forms of Delta types: listed, unlisted but readable, and unreadable ones."""
 
 import pytest
 

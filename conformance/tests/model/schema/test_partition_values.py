@@ -1,4 +1,4 @@
-"""Partition values as text. Source: Partition Value Serialization."""
+"""Serialized partition values. Source: Partition Value Serialization."""
 
 import math
 import struct

@@ -1,4 +1,4 @@
-"""Schema strings read, judged and written. Source: Schema Serialization Format."""
+"""Schema strings: parsing, validation and serialization. Source: Schema Serialization Format."""
 
 import json
 from typing import Any
@@ -269,7 +269,7 @@ def test_metadata_of_spark_and_delta_is_kept() -> None:
 
 
 def test_protocol_invariant_is_an_expression_within_json() -> None:
-    """V21: the value is a JSON string of its own."""
+    """V21: the value is itself a JSON string."""
     text = r"""{"type":"struct","fields":[{"name":"x","type":"integer","nullable":true,
         "metadata":{"delta.invariants":"{\"expression\": { \"expression\": \"x > 3\"} }"}}]}"""
     invariant = parse_schema(text).fields[0].metadata["delta.invariants"]

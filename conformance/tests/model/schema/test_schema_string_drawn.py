@@ -1,4 +1,4 @@
-"""Drawn schemas that are written and read again, and any text at all."""
+"""Round trips of drawn schemas, and parsing of arbitrary text."""
 
 import json
 

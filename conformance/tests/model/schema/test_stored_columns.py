@@ -1,4 +1,4 @@
-"""Which node of a file readers find for a column: by name, by id, below lists and maps, and where they find none."""
+"""Matching of table columns with file nodes: by name, by id, within lists and maps, and without a match."""
 
 from typing import Any
 
@@ -184,7 +184,7 @@ def test_deep_nesting_is_fast() -> None:
 
 
 def test_wide_schemas_are_fast() -> None:
-    """Looking through all nodes for each column of twenty thousand would take minutes."""
+    """Searching all nodes for each of twenty thousand columns would take minutes."""
     names = [f"column {each}" for each in range(20_000)]
     file = root(*(node(name.upper(), each) for each, name in enumerate(names)))
     columns = found([field(name) for name in names], file)
