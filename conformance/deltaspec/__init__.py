@@ -8,10 +8,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from deltaspec.version import __version__
 
+TYPE_CHECKING = False  # importing it from `typing` would take most of the time of `import deltaspec`
 if TYPE_CHECKING:
     from typing import Unpack
 

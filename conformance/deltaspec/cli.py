@@ -1,4 +1,4 @@
-"""The command line: parsing of arguments, and nothing that takes time before it is needed."""
+"""The command line. It imports only what a command needs, so that `--help` is fast."""
 
 import sys
 from typing import Any
@@ -43,8 +43,8 @@ def main() -> None:
 def explain(name: str, color: str) -> None:
     """Explain a rule or a requirement.
 
-    A rule goes by its code (FIL001) or name, a requirement by its id (add.path-encoding). A chapter (add) lists its
-    requirements, the beginning of codes (FIL) its rules.
+    Name a rule by its code (FIL001) or name, or a requirement by its id (add.path-encoding). A chapter (add) lists its
+    requirements, and a prefix of codes (FIL) lists its rules.
     """
     from deltaspec.rule_pages import render_explanation
 
@@ -55,14 +55,16 @@ def explain(name: str, color: str) -> None:
 
 @main.command()
 @click.option(
-    "--select", multiple=True, callback=parse_codes, metavar="CODES", help="Only these rules, e.g. LOG,FIL001."
+    "--select", multiple=True, callback=parse_codes, metavar="CODES", help="List only these rules, such as LOG,FIL001."
 )
-@click.option("--revision", type=REVISIONS, help="Only what is asked in this revision, as severe as it is there.")
+@click.option(
+    "--revision", type=REVISIONS, help="List only rules that this revision defines, with their severity in it."
+)
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def rules(select: list[str], revision: str | None, output_format: str) -> None:
     """List rules: code, severity, name.
 
-    CODES are codes or their beginnings, with commas between them.
+    CODES are rule codes or prefixes of codes, separated by commas.
     """
     from deltaspec.rule_pages import render_rule_list
 
@@ -71,19 +73,20 @@ def rules(select: list[str], revision: str | None, output_format: str) -> None:
 
 @main.command()
 @click.option(
-    "--chapter", "chapters", multiple=True, callback=parse_names, metavar="NAMES", help="Only these chapters."
+    "--chapter", "chapters", multiple=True, callback=parse_names, metavar="NAMES", help="List only these chapters."
 )
-@click.option("--revision", type=REVISIONS, help="Only what holds in this revision.")
-@click.option("--uncovered", is_flag=True, help="Only what nothing covers in at least one revision.")
+@click.option("--revision", type=REVISIONS, help="List only requirements of this revision.")
+@click.option("--uncovered", is_flag=True, help="List only requirements that nothing covers in at least one revision.")
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @COLOR
 def requirements(chapters: list[str], revision: str | None, uncovered: bool, output_format: str, color: str) -> None:
     """List requirements and what covers them.
 
-    Level, actor, where it shows (in the log, in data files, or only in behaviour), revisions, and the rules that
-    check it. `permitted` are definitions and freedoms that sound tables show, on which the kit is silent.
+    The columns are level, actor, where a violation shows (in the log, in data files, or only in behavior), revisions,
+    and the rules that check the requirement. `permitted` marks definitions and permissions: valid tables in the tests
+    use them, and no rule reports them.
 
-    NAMES are chapters, with commas between them.
+    NAMES are chapters, separated by commas.
     """
     from deltaspec.requirement_pages import render_requirement_list
 
@@ -100,17 +103,17 @@ def requirements(chapters: list[str], revision: str | None, uncovered: bool, out
 
 @main.command()
 @click.argument("table")
-@click.option("--files", is_flag=True, help="Show how the live data files spread instead.")
+@click.option("--files", is_flag=True, help="Show the distribution of live data files instead.")
 @click.option("--at", type=click.IntRange(min=0), metavar="VERSION", help="Version to show. [default: the latest]")
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @COLOR
 def show(table: str, files: bool, at: int | None, output_format: str, color: str) -> None:
-    """Show a TABLE: state, schema, files, its log.
+    """Show a TABLE: state, schema, files, and a chart of its log.
 
-    The picture of the log has a row each for commits, checkpoints, compactions and version checksums.
+    The chart has one row each for commits, checkpoints, compactions and version checksums.
 
-    With --files: sizes of the live data files as a histogram, small files, skew by partition, and what is under
-    deletion vectors. Only the log is read.
+    --files shows a histogram of file sizes, small files, skew by partition, and rows deleted by deletion vectors. Only
+    the log is read.
     """
     choose_allocator()
     from deltaspec.validation.describe.file_description import describe_files

@@ -254,7 +254,7 @@ class TestInvalidUsage:
         assert result.exit_code == 2
         assert (
             single_error_line(result)
-            == f"deltaspec: {output}: lies in a table, where nothing is written; name another place"
+            == f"deltaspec: {output}: is in a table, where deltaspec does not write; name another location"
         )
         assert not output.exists()
 

@@ -223,7 +223,7 @@ class TestMissingSpark:
 def test_invalid_master_is_rejected() -> None:
     result = run("doctor", "/some/table", "--spark=somewhere")
     assert result.exit_code == 2
-    assert single_error_line(result).startswith("deltaspec: 'somewhere' is no master of Spark; such are local[*], ")
+    assert single_error_line(result).startswith("deltaspec: invalid Spark master 'somewhere'; examples are local[*], ")
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_unchecked_location_is_rejected_unless_known(path_beyond_ascii: str) -> 
     report = deltaspec.validate(path_beyond_ascii, level="log", ignore=["FIL002"])
     locations = [
         NotChecked(rule="DAT001", reason="x: is gone"),
-        NotChecked(rule="DAT001", reason="and at 7 more places"),
+        NotChecked(rule="DAT001", reason="and 7 more locations"),
     ]
     report = replace(report, checked=replace(report.checked, not_checked=locations))
     assert find_unexpected_differences(report, [], whole_history=False) == ["not checked: DAT001 x: is gone None"]

@@ -1,4 +1,4 @@
-"""What shares of a table say of its whole: counts and facts that add up, in whatever order the shares are looked at."""
+"""Totals that stages compute per bucket and add up. The order of the buckets does not matter."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import polars as pl
 from deltaspec.report.report_types import Inventory
 from deltaspec.views.log.derived_file_rows import LiveFileTotals
 
-_NAMED = 20
-"""Unreferenced files that an inventory names."""
+_MAX_LISTED = 20
+"""Number of unreferenced files that an inventory lists."""
 
 
 @dataclass
 class Aggregates:
-    """Facts of some shares of one table."""
+    """Totals of some buckets of one table."""
 
     live: dict[int, LiveFileTotals] = field(default_factory=dict)
-    """Live files at the versions of checksums."""
+    """Totals of live files at the versions of checksums."""
     all_files_faults: dict[int, tuple[int, str, str]] = field(default_factory=dict)
-    """The first difference of a checksum's `allFiles` from the live files: rank, path, words."""
+    """First difference between `allFiles` of a checksum and the live files: rank, path, description."""
     adds_with_known_stats: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """How many adds of each file of a checkpoint replay has with statistics; by the tag of the checkpoint's rows."""
+    """Number of adds per checkpoint file that have statistics in replay, by the tag of the checkpoint's rows."""
     split_paths: Counter[str] = field(default_factory=Counter)
-    """Paths whose actions stand in several parts of a checkpoint, by the same tag."""
+    """Number of paths whose actions are in several parts of a checkpoint, by the same tag."""
     older_files: list[int] = field(default_factory=list)
-    """Of each change of a type: live files from when the column had the type before."""
+    """For each type change, the number of live files written while the column had the earlier type."""
     kinds: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     """Kinds of the file actions of each commit."""
     rearranging: set[int] = field(default_factory=set)
@@ -36,7 +36,7 @@ class Aggregates:
     inventory: Inventory | None = None
 
     def merge(self, other: Aggregates) -> None:
-        """Add the facts of other shares."""
+        """Add the totals of other buckets."""
         for version, live in other.live.items():
             self.live[version] = self.live[version] + live if version in self.live else live
         for version, fault in other.all_files_faults.items():
@@ -52,10 +52,12 @@ class Aggregates:
             self.kinds[each] |= kinds
         self.rearranging |= other.rearranging
         if other.inventory is not None:
-            self.inventory = other.inventory if self.inventory is None else added(self.inventory, other.inventory)
+            self.inventory = (
+                other.inventory if self.inventory is None else add_inventories(self.inventory, other.inventory)
+            )
 
     def add_commits(self, intervals: pl.DataFrame) -> None:
-        """Take note of what commits do, by the adds and removes of a share."""
+        """Record what commits do, from the adds and removes of a bucket."""
         written = intervals.filter(pl.col("source") == "commit")
         for version, kinds in written.group_by("version").agg(pl.col("kind").unique()).iter_rows():
             self.kinds[version] |= set(kinds)
@@ -67,12 +69,12 @@ class Aggregates:
         return sorted(version for version, kinds in self.kinds.items() if len(kinds) == 2)
 
 
-def added(one: Inventory, two: Inventory) -> Inventory:
-    """The inventory of two shares together."""
+def add_inventories(one: Inventory, two: Inventory) -> Inventory:
+    """Return the sum of two inventories."""
     numbers = {
         name: getattr(one, name) + getattr(two, name)
         for name in one.__struct_fields__
         if name not in ("unreferenced", "is_complete")
     }
-    named = sorted([*one.unreferenced, *two.unreferenced])[:_NAMED]
+    named = sorted([*one.unreferenced, *two.unreferenced])[:_MAX_LISTED]
     return Inventory(**numbers, unreferenced=named, is_complete=one.is_complete and two.is_complete)

@@ -1,7 +1,7 @@
-"""Runs rules over frames of their views and keeps what they find, bounded; what several runs found can be merged.
+"""Evaluate rules over frames of their views, and keep a bounded number of findings. Several recorders can be merged.
 
-Nothing depends on the order in which frames come, nor on how a view's rows are dealt to them: both engines, and any
-number of shares of a table, give the same report.
+The result does not depend on the order of the frames, nor on how the rows of a view are distributed over them. Both
+engines, with any number of buckets, give the same report.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from deltaspec.validation.findings_table import InMemorySink, Sink, build_findin
 from deltaspec.validation.ledger import Ledger
 from deltaspec.views.base import LEVELS, LOCATION, View
 
-_ITEMS_SHOWN = 10
-_TIED = 10_000
-"""Rows of one place that are told apart by what the rule looked at."""
+_MAX_ITEMS = 10
+_MAX_TIES = 10_000
+"""Rows of one location that are ordered by their evidence."""
 
 
 class Findings:
     """The rules of a run, and what they found so far.
 
-    All rules of a view are evaluated in one pass over a frame; only rows where one is true are looked at again. Of
-    each rule the first `samples` findings in the order of reports are kept, all are counted.
+    All rules of a view are evaluated in one pass over a frame. Of each rule, the first `samples` findings in report
+    order are kept, and all are counted.
     """
 
     def __init__(self, rules: Iterable[Rule], samples: int, revision: str = Revision.CURRENT) -> None:
@@ -44,7 +44,7 @@ class Findings:
         self.evaluated_views: set[str] = set()
         self._ledger = Ledger()
         self.sink: Sink | None = None
-        """Takes every finding, not only the first of each rule; None: nobody asks for them."""
+        """Receives every finding, not only the first of each rule; None if they are not needed."""
 
     @property
     def rules(self) -> list[Rule]:
@@ -53,23 +53,23 @@ class Findings:
 
     @property
     def sorted_findings(self) -> list[Finding]:
-        """What was found, gravest first, in stable order."""
-        first = [sorted(kept, key=_order)[: self._samples] for kept in self._kept.values()]
-        return sorted(chain.from_iterable(first), key=_order)
+        """The findings in report order: most severe first."""
+        first = [sorted(kept, key=_sort_key)[: self._samples] for kept in self._kept.values()]
+        return sorted(chain.from_iterable(first), key=_sort_key)
 
     @property
     def not_checked(self) -> list[NotChecked]:
-        """The ledger: what could not be decided, of each rule the first places and how many more there are."""
+        """The ledger: what could not be decided."""
         return self._ledger.entries
 
     def copy_without_findings(self) -> Findings:
-        """The same rules, and nothing found."""
+        """Return a recorder with the same rules and without findings."""
         other = Findings(self.rules, self._samples, self._revision)
         other.sink = None if self.sink is None else InMemorySink()
         return other
 
     def merge(self, other: Findings) -> None:
-        """Take over what another one of the same rules found."""
+        """Add what another recorder with the same rules found."""
         self.totals.update(other.totals)
         self.evaluated_views |= other.evaluated_views
         self._ledger.merge(other._ledger)
@@ -79,11 +79,11 @@ class Findings:
             self.sink.take(other.sink.all())
 
     def has_rules_for(self, *views: View) -> bool:
-        """Whether any rule of the run is over one of these views."""
+        """Return whether the run has a rule over one of the views."""
         return any(view.name in self._rules for view in views)
 
     def evaluate(self, view: View, frame: pl.DataFrame) -> None:
-        """Evaluate every rule of a view over some of its rows."""
+        """Evaluate every rule of a view over a part of its rows."""
         rules = self._rules.get(view.name)
         if not rules or frame.is_empty():
             return
@@ -102,16 +102,20 @@ class Findings:
                     self.sink.take(build_finding_rows(rule, self._revision, found))
 
     def evaluate_rows(self, view: View, rows: list[dict[str, Any]]) -> None:
-        """The same for rows that are plain values."""
+        """Evaluate every rule of a view over rows given as dictionaries."""
         if rows and self.has_rules_for(view):
             self.evaluate(view, view.frame(rows))
 
     def mark_undecided(
         self, views: Iterable[View], reason: str, file: str | None = None, *, read_columns: frozenset[str] | None = None
     ) -> None:
-        """Enter into the ledger that rules over these views could not be decided wholly.
+        """Record in the ledger that rules over these views could not be decided for all rows.
 
-        `reading`: only rules that look at one of these columns; all where None.
+        Args:
+            views: views of the rules.
+            reason: why, for the report.
+            file: the file concerned; None if the reason applies to the complete table.
+            read_columns: only rules that read one of these columns; None for all rules.
         """
         for view in views:
             for rule in self._rules.get(view.name, ()):
@@ -119,20 +123,20 @@ class Findings:
                     self._ledger.add_reason(rule.code, reason, file)
 
     def mark_rule_undecided(self, code: str, reason: str, file: str | None = None) -> None:
-        """The same for a single rule, if it is one of the run's."""
+        """Record that one rule could not be decided, if the run has it."""
         if any(rule.code == code for rule in self.rules):
             self._ledger.add_reason(code, reason, file)
 
     def mark_levels_undecided(
         self, reason: str, file: str | None = None, *, levels: Collection[str] = LEVELS[1:]
     ) -> None:
-        """The same for all rules of some levels, by default those that look at files beside the log."""
+        """Record that all rules of some levels could not be decided; by default all levels above `log`."""
         for rule in self.rules:
             if rule.level in levels:
                 self._ledger.add_reason(rule.code, reason, file)
 
     def discard_findings(self, reason: str, *, except_views: Iterable[View]) -> None:
-        """Take back all that was found but by rules over some views; the others could not be decided."""
+        """Discard all findings except those over some views, and record that all other rules could not be decided."""
         views = {view.name for view in except_views}
         self.evaluated_views &= views
         for rule in self.rules:
@@ -144,11 +148,11 @@ class Findings:
             self.sink.retain_rules([rule.code for rule in self.rules if rule.view.name in views])
 
     def _keep(self, code: str, found: list[Finding]) -> None:
-        """Keep the first of them; all are looked at again only now and then."""
+        """Keep the first findings. They are sorted only when twice as many as needed have been collected."""
         kept = self._kept[code]
         kept += found
         if len(kept) > 2 * self._samples:
-            kept.sort(key=_order)
+            kept.sort(key=_sort_key)
             del kept[self._samples :]
 
     def _findings(self, rule: Rule, rows: pl.DataFrame) -> list[Finding]:
@@ -164,51 +168,53 @@ class Findings:
                 requirement=rule.requirement_in(self._revision).id,
                 level=rule.level,
                 message=rule.message,
-                evidence={name: _shown(row[name]) for name in rule.view.columns if _is_evidence(rule, name, row)},
+                evidence={
+                    name: _format_evidence(row[name]) for name in rule.view.columns if _is_evidence(rule, name, row)
+                },
                 **where,
             )
             found.append(finding)
         if len(found) > self._samples:
-            found = sorted(found, key=_order)[: self._samples]
+            found = sorted(found, key=_sort_key)[: self._samples]
         return found
 
     def _first(self, rows: pl.DataFrame, rule: Rule) -> pl.DataFrame:
-        """The rows whose findings may be among the first `samples`: those at the last of their places included."""
+        """Return the rows whose findings may be among the first `samples`, including ties with the last location."""
         order = [name for name in LOCATION if name in rows.columns]
         if not order:
             return rows
-        places = rows.select(_nulls_first(name, rows.schema[name]) for name in order).with_row_index("_row")
-        places = places.sort(order)
-        last = places.row(self._samples - 1, named=True)
+        locations = rows.select(_nulls_first(name, rows.schema[name]) for name in order).with_row_index("_row")
+        locations = locations.sort(order)
+        last = locations.row(self._samples - 1, named=True)
         same = pl.all_horizontal(pl.col(name) == last[name] for name in order)
-        tied = places.filter(same)
-        if len(tied) > _TIED:  # evidence would have to tell a multitude apart: any of one place serves
-            tied = tied.sort("_row").head(_TIED)
-        chosen = pl.concat([places.head(self._samples)["_row"], tied["_row"]]).unique().sort()
+        tied = locations.filter(same)
+        if len(tied) > _MAX_TIES:  # too many to compare by evidence: any of them will do
+            tied = tied.sort("_row").head(_MAX_TIES)
+        chosen = pl.concat([locations.head(self._samples)["_row"], tied["_row"]]).unique().sort()
         return rows[chosen]
 
 
-def _order(finding: Finding) -> tuple[Any, ...]:
+def _sort_key(finding: Finding) -> tuple[Any, ...]:
     return finding.sort_key
 
 
 def _nulls_first(name: str, dtype: pl.DataType) -> pl.Expr:
-    """A place as the order of reports has it, where none comes before all others."""
+    """Return a location column in report order, in which null comes first."""
     return pl.col(name).fill_null("" if dtype == pl.String else -1)
 
 
 def _is_evidence(rule: Rule, name: str, row: dict[str, Any]) -> bool:
-    """Places stand in the finding itself, and order keys say nothing to a reader: the text beside them does."""
+    """Return whether a column is evidence: not the location, which the finding has, and no binary sort key."""
     column = rule.view.columns[name]
     if name in LOCATION or column.dtype == pl.Binary:
         return False
     return name in rule.reads or (column.shown and row[name] is not None)
 
 
-def _shown(value: Any) -> Any:
+def _format_evidence(value: Any) -> Any:
     if isinstance(value, str):
         return bound_text(value)
     if isinstance(value, list):
-        shown = [_shown(each) for each in value[:_ITEMS_SHOWN]]
-        return [*shown, f"… {len(value) - _ITEMS_SHOWN} more"] if len(value) > _ITEMS_SHOWN else shown
+        items = [_format_evidence(each) for each in value[:_MAX_ITEMS]]
+        return [*items, f"… {len(value) - _MAX_ITEMS} more"] if len(value) > _MAX_ITEMS else items
     return value

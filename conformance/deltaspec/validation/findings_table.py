@@ -1,4 +1,4 @@
-"""Every finding of a run as rows of a table, where a report holds the first of each rule."""
+"""All findings of a run as rows of a table. A report has only the first findings of each rule."""
 
 from __future__ import annotations
 
@@ -28,19 +28,21 @@ FINDING_SCHEMA: dict[str, Any] = {
     "message": pl.String,
     "evidence": pl.String,
 }
-"""Columns of the table: those of `report.values.Finding`, its evidence as a JSON object."""
-_ROWS_AT_ONCE = 100_000
+"""Columns of the table: those of `report_types.Finding`, with its evidence as a JSON object."""
+_BATCH_ROWS = 100_000
 
 
 def build_finding_rows(rule: Rule, revision: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """The findings of a rule as rows of `FINDING_SCHEMA`.
+    """Build the findings of a rule as rows of `FINDING_SCHEMA`.
 
     Args:
         rule: the rule.
-        revision: the text judged by.
-        rows: of its view, those for which it is true.
+        revision: protocol revision of the run.
+        rows: rows of its view for which the rule is true.
     """
-    told = [name for name in rule.reads if name not in LOCATION and rule.view.columns[name].dtype != pl.Binary]
+    evidence_columns = [
+        name for name in rule.reads if name not in LOCATION and rule.view.columns[name].dtype != pl.Binary
+    ]
     known = {
         "rule": rule.code,
         "name": rule.name,
@@ -54,7 +56,7 @@ def build_finding_rows(rule: Rule, revision: str, rows: pl.DataFrame) -> pl.Data
         if name in known:
             columns.append(pl.lit(known[name], dtype).alias(name))
         elif name == "evidence":
-            evidence = pl.struct(told).struct.json_encode() if told else pl.lit("{}")
+            evidence = pl.struct(evidence_columns).struct.json_encode() if evidence_columns else pl.lit("{}")
             columns.append(evidence.alias(name))
         else:
             columns.append(pl.col(name) if name in rows.columns else pl.lit(None, dtype).alias(name))
@@ -62,19 +64,19 @@ def build_finding_rows(rule: Rule, revision: str, rows: pl.DataFrame) -> pl.Data
 
 
 class Sink(Protocol):
-    """Takes rows of `FINDING_SCHEMA`."""
+    """Receives rows of `FINDING_SCHEMA`."""
 
     def take(self, rows: pl.DataFrame) -> None:
-        """Keep them, or pass them on."""
+        """Add rows."""
         ...
 
     def retain_rules(self, codes: list[str]) -> None:
-        """Drop those of all other rules."""
+        """Drop the rows of all other rules."""
         ...
 
 
 class InMemorySink:
-    """Keeps them in memory, for whoever passes them on."""
+    """Keeps rows in memory."""
 
     def __init__(self) -> None:
         self.frames: list[pl.DataFrame] = []
@@ -86,47 +88,47 @@ class InMemorySink:
         self.frames = [frame.filter(pl.col("rule").is_in(codes)) for frame in self.frames]
 
     def all(self) -> pl.DataFrame:
-        """What was taken so far, and is then forgotten."""
+        """Return all rows, and remove them from the sink."""
         frames, self.frames = self.frames, []
         return pl.concat(frames) if frames else pl.DataFrame(schema=FINDING_SCHEMA)
 
 
 class ParquetSink:
-    """Writes them to one Parquet file, some at a time."""
+    """Writes rows to one Parquet file in batches."""
 
     def __init__(self, path: str) -> None:
-        """Begin the file.
+        """Create the file.
 
         Raises:
             InvalidUsage: it cannot be written.
         """
         self._path = path
         self._schema = pl.DataFrame(schema=FINDING_SCHEMA).to_arrow().schema
-        self._writer = self._begin()
-        self._held = InMemorySink()
+        self._writer = self._open_writer()
+        self._pending = InMemorySink()
         self._rows = 0
 
     def take(self, rows: pl.DataFrame) -> None:
-        self._held.take(rows)
+        self._pending.take(rows)
         self._rows += len(rows)
-        if self._rows > _ROWS_AT_ONCE:
+        if self._rows > _BATCH_ROWS:
             self._flush()
 
     def retain_rules(self, codes: list[str]) -> None:
         self._flush()
         self._writer.close()
         written = pl.DataFrame(pl.from_arrow(pq.read_table(self._path)))
-        self._writer = self._begin()
+        self._writer = self._open_writer()
         self.take(written.filter(pl.col("rule").is_in(codes)))
 
-    def _begin(self) -> pq.ParquetWriter:
+    def _open_writer(self) -> pq.ParquetWriter:
         try:
             return pq.ParquetWriter(self._path, self._schema, compression="zstd")
         except OSError as fault:
             raise InvalidUsage(f"{self._path}: cannot be written: {fault.strerror or fault}") from fault
 
     def _flush(self) -> None:
-        self._writer.write_table(self._held.all().to_arrow().cast(self._schema))
+        self._writer.write_table(self._pending.all().to_arrow().cast(self._schema))
         self._rows = 0
 
     def __enter__(self) -> ParquetSink:
@@ -140,7 +142,7 @@ class ParquetSink:
 
 
 def findings_to_tuples(findings: list[Finding]) -> list[tuple[Any, ...]]:
-    """Findings of a report as rows of `FINDING_SCHEMA`."""
+    """Convert findings of a report to rows of `FINDING_SCHEMA`."""
     return [
         tuple(
             msgspec.json.encode(each.evidence).decode() if name == "evidence" else getattr(each, name)

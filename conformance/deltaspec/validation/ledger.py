@@ -1,4 +1,4 @@
-"""The ledger of a run: what could not be decided, and where; bounded, and the same in whatever order it is entered."""
+"""The ledger of a run: which rules could not be decided, and where. Its size is bounded."""
 
 from __future__ import annotations
 
@@ -6,76 +6,76 @@ from collections import Counter, defaultdict
 
 from deltaspec.report.report_types import NotChecked
 
-_PLACES_NAMED = 20
-"""Places that the ledger names of one rule; further ones are counted."""
+_MAX_LOCATIONS = 20
+"""Number of locations that the ledger lists per rule; it counts the rest."""
 
-_Place = tuple[str, str | None]
-"""A reason, and the file it goes for."""
+_Location = tuple[str, str | None]
+"""A reason, and the file that it applies to."""
 
 
 class Ledger:
-    """Reasons by rule: the first places in their order are named, the others counted.
+    """Reasons by rule. The first locations in sort order are listed, the others counted.
 
-    A reason that goes for no single file is one place, however often it is entered: every share of a table enters it
-    anew. Such reasons are few, and all of them are kept.
+    The content does not depend on the order in which reasons are added. A reason without a file counts as one location,
+    because every bucket adds it. There are few such reasons, and all of them are listed.
     """
 
     def __init__(self) -> None:
         self._reasons: dict[str, set[str]] = defaultdict(set)
-        """Those that go for no single file."""
-        self._places: dict[str, dict[_Place, int]] = defaultdict(dict)
-        """How often each of the others was entered: one that gives way to another is counted as often."""
-        self._left_out: Counter[str] = Counter()
-        self._lacking: Counter[tuple[str, str]] = Counter()
+        """Reasons without a file, by rule."""
+        self._locations: dict[str, dict[_Location, int]] = defaultdict(dict)
+        """Number of times that each location was added, by rule. An evicted location adds this number to `_omitted`."""
+        self._omitted: Counter[str] = Counter()
+        self._null_rows: Counter[tuple[str, str]] = Counter()
 
     @property
     def entries(self) -> list[NotChecked]:
-        """What was entered, of each rule the first places and how many more there are."""
+        """Entries of the report: the first locations of each rule, and the number of further ones."""
         found = []
-        for code in sorted({*self._reasons, *self._places}):
-            every: dict[_Place, int] = {(reason, None): 1 for reason in self._reasons.get(code, ())}
-            every |= self._places.get(code, {})
-            places = sorted(every, key=_order)
-            found += [NotChecked(rule=code, reason=reason, file=file) for reason, file in places[:_PLACES_NAMED]]
-            if more := self._left_out[code] + sum(every[place] for place in places[_PLACES_NAMED:]):
-                found.append(NotChecked(rule=code, reason=f"and at {more:,} more places"))
-        for (code, view), rows in self._lacking.items():
-            found.append(NotChecked(rule=code, reason=f"{rows} rows of {view} lack what the rule looks at"))
+        for code in sorted({*self._reasons, *self._locations}):
+            every: dict[_Location, int] = {(reason, None): 1 for reason in self._reasons.get(code, ())}
+            every |= self._locations.get(code, {})
+            locations = sorted(every, key=_sort_key)
+            found += [NotChecked(rule=code, reason=reason, file=file) for reason, file in locations[:_MAX_LOCATIONS]]
+            if more := self._omitted[code] + sum(every[location] for location in locations[_MAX_LOCATIONS:]):
+                found.append(NotChecked(rule=code, reason=f"and {more:,} more locations"))
+        for (code, view), rows in self._null_rows.items():
+            found.append(NotChecked(rule=code, reason=f"the rule's input is null in {rows} rows of {view}"))
         return found
 
     def add_reason(self, code: str, reason: str, file: str | None, times: int = 1) -> None:
-        """Note a place where a rule could not be decided."""
+        """Add a location where a rule could not be decided."""
         if file is None:
             self._reasons[code].add(reason)
             return
-        places, place = self._places[code], (reason, file)
-        places[place] = places.get(place, 0) + times
-        if len(places) > _PLACES_NAMED:
-            self._left_out[code] += places.pop(max(places, key=_order))
+        locations, location = self._locations[code], (reason, file)
+        locations[location] = locations.get(location, 0) + times
+        if len(locations) > _MAX_LOCATIONS:
+            self._omitted[code] += locations.pop(max(locations, key=_sort_key))
 
     def add_undecided_rows(self, code: str, view: str, rows: int) -> None:
-        """Note rows of a view that lack what a rule looks at."""
-        self._lacking[code, view] += rows
+        """Add rows of a view in which the input of a rule is null."""
+        self._null_rows[code, view] += rows
 
     def replace_reasons(self, code: str, reason: str) -> None:
-        """Replace all that is known of a rule by one reason."""
+        """Replace all reasons of a rule by one."""
         self._reasons[code] = {reason}
-        self._places.pop(code, None)
-        self._left_out.pop(code, None)
-        for each in [key for key in self._lacking if key[0] == code]:
-            del self._lacking[each]
+        self._locations.pop(code, None)
+        self._omitted.pop(code, None)
+        for each in [key for key in self._null_rows if key[0] == code]:
+            del self._null_rows[each]
 
     def merge(self, other: Ledger) -> None:
-        """Take over what another one holds."""
+        """Add the content of another ledger."""
         for code, reasons in other._reasons.items():
             self._reasons[code] |= reasons
-        for code, places in other._places.items():
-            for (reason, file), times in places.items():
+        for code, locations in other._locations.items():
+            for (reason, file), times in locations.items():
                 self.add_reason(code, reason, file, times)
-        self._left_out.update(other._left_out)
-        self._lacking.update(other._lacking)
+        self._omitted.update(other._omitted)
+        self._null_rows.update(other._null_rows)
 
 
-def _order(place: _Place) -> tuple[str, str]:
-    reason, file = place
+def _sort_key(location: _Location) -> tuple[str, str]:
+    reason, file = location
     return file or "", reason

@@ -1,4 +1,4 @@
-"""Where a run may write: nowhere in a table."""
+"""Check where a run may write: never into a table."""
 
 from __future__ import annotations
 
@@ -15,36 +15,38 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/")
 
 
 def require_outside_table(place: str, table_root: str | None) -> None:
-    """Refuse a file or directory that lies in the judged table, or in another one of this machine.
+    """Check that a file or directory is neither in the validated table nor in another table on this machine.
 
     Args:
         place: path or URI.
-        table_root: decoded path or URI of the judged table, as a store has it.
+        table_root: decoded path or URI of the validated table, from its store.
 
     Raises:
-        InvalidUsage: it does.
+        InvalidUsage: it is in a table.
     """
-    local = _local(place)
+    local = _get_local_path(place)
     if local is None:
         root = (table_root or "").rstrip("/") + "/"
-        inside = root != "/" and (unquote(posixpath.normpath(_split(place))) + "/").startswith(_split(root))
+        inside = root != "/" and (unquote(posixpath.normpath(_normalize_scheme(place))) + "/").startswith(
+            _normalize_scheme(root)
+        )
     else:
         path = Path(os.path.realpath(local))
         inside = (
             any((parent / LOG_DIRECTORY).is_dir() for parent in (path, *path.parents)) or LOG_DIRECTORY in path.parts
         )
     if inside:
-        raise InvalidUsage(f"{place}: lies in a table, where nothing is written; name another place")
+        raise InvalidUsage(f"{place}: is in a table, where deltaspec does not write; name another location")
 
 
-def _local(place: str) -> str | None:
+def _get_local_path(place: str) -> str | None:
     if not _SCHEME.match(place):
         return place
     parts = urlsplit(place)
     return unquote(parts.path) if parts.scheme.lower() == "file" else None
 
 
-def _split(uri: str) -> str:
-    """A URI without the names that one store has several of."""
+def _normalize_scheme(uri: str) -> str:
+    """Return a URI with a canonical scheme, because several schemes name the same store."""
     scheme, _, rest = uri.partition("://")
     return {"s3a": "s3", "gcs": "gs", "abfss": "abfs"}.get(scheme.lower(), scheme.lower()) + ":/" + rest

@@ -105,7 +105,7 @@ def test_executors_without_deltaspec(two_workers: Cluster, valid: Path) -> None:
         valid, "--engine", f"spark={two_workers.url}", **shipped(None, _extract_python_without_kit(two_workers.folder))
     )
     assert (found.code, found.output) == (2, "")
-    assert found.errors.startswith("deltaspec: the executors have no "), found.errors
+    assert found.errors.startswith("deltaspec: executors do not have "), found.errors
     assert found.errors.count("\n") == 1
 
 

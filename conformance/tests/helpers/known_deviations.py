@@ -81,7 +81,7 @@ _REFUSED = Unchecked(
     table="", rules=("",), reason="refuses the table", why="an older revision does not know its features"
 )
 OUTSIDE_TABLE = "leads out of the table"
-FILE_GONE_REASONS = ("was removed since, and is gone", "does not exist")
+FILE_GONE_REASONS = ("is missing; a later commit removed it", "does not exist")
 
 
 def load_known_deviations() -> list[Deviation]:
@@ -151,7 +151,7 @@ def _compare_unchecked(report: Report, unchecked: list[Unchecked], *, whole_hist
     for each in report.checked.not_checked:
         matches = {entry for entry in unchecked if each.rule.startswith(entry.rules) and entry.reason in each.reason}
         matched |= matches
-        if not matches and not each.reason.startswith("and at "):  # a summary of further locations
+        if not matches and not each.reason.endswith(" more locations"):  # a summary of further locations
             lines.append(f"not checked: {each.rule} {each.reason} {each.file}")
     if whole_history:
         lines += [

@@ -104,11 +104,11 @@ def test_reason_of_many_files_is_printed_once() -> None:
         for number in range(20)
         for rule in ("DAT001", "PQT001")
     ]
-    others = [not_checked(rule=rule, file=None, reason="and at 7 more places") for rule in ("DAT001", "PQT001")]
+    others = [not_checked(rule=rule, file=None, reason="and 7 more locations") for rule in ("DAT001", "PQT001")]
     text = render(report(verdict="incomplete", not_checked=[*others, *gone]))
     assert [line for line in text.splitlines() if "checked: " in line or line.startswith("    ")] == [
         "not checked: DAT001, PQT001: does not exist (0.parquet, 1.parquet, 2.parquet and 17 more)",
-        "not checked: DAT001, PQT001: and at 7 more places",
+        "not checked: DAT001, PQT001: and 7 more locations",
     ]
 
 

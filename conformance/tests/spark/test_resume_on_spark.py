@@ -67,7 +67,7 @@ def test_resumed_report_equals_that_of_an_uninterrupted_run(
     monkeypatch.setattr("deltaspec.validation.resume.resume_key.__version__", "0.0.1")
     assert "the release of deltaspec" in get_error(state)
     monkeypatch.undo()
-    assert get_error(table / "state").startswith("lies in a table")
+    assert get_error(table / "state").startswith("is in a table")
     assert get_error(tmp_path / "a[b]").startswith("Spark reads this as a pattern")
     for part in state.glob("run-*/report/rows/*.parquet"):
         part.unlink()

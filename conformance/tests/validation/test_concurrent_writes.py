@@ -149,7 +149,7 @@ def test_file_that_a_commit_after_the_pin_removes_may_be_gone(tmp_path: Path) ->
     removal = encode_lines([commit_info_action(3), remove_action(add_action("b.parquet"))])
     report = judged_while(tmp_path, {"b.parquet": None, _NEXT: removal})
     assert (report.version, report.verdict, report.totals) == (2, "incomplete", {})
-    assert {each.reason for each in report.checked.not_checked} == {"b.parquet: was removed since, and is gone"}
+    assert {each.reason for each in report.checked.not_checked} == {"b.parquet: is missing; a later commit removed it"}
 
 
 def test_file_that_no_commit_removes_is_missed_though_the_table_moved(tmp_path: Path) -> None:
@@ -160,4 +160,6 @@ def test_file_that_no_commit_removes_is_missed_though_the_table_moved(tmp_path: 
 def test_file_is_not_missed_where_a_commit_after_the_pin_cannot_be_read(tmp_path: Path) -> None:
     report = judged_while(tmp_path, {"b.parquet": None, _NEXT: b"no JSON\n"})
     assert (report.verdict, report.totals) == ("incomplete", {})
-    assert {each.reason for each in report.checked.not_checked} == {"b.parquet: cannot be told to be removed since"}
+    assert {each.reason for each in report.checked.not_checked} == {
+        "b.parquet: is missing; a later commit may have removed it"
+    }

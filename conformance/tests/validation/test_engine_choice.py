@@ -71,7 +71,7 @@ def test_reason_names_what_is_much() -> None:
     assert choose_engine(estimated(log=5), "log", None).reason == "5 B of log to read, about 7 live files"
     choice = choose_engine(estimated(rows=1 << 40), "rows", "there is no Java")
     assert choice.engine == "embedded"
-    assert choice.reason == "1.0 TiB of data to read, more than 20.0 GiB would be for Spark, but there is no Java"
+    assert choice.reason == "Spark would be faster (1.0 TiB of data to read, more than 20.0 GiB), but there is no Java"
 
 
 @pytest.mark.parametrize(
@@ -123,12 +123,11 @@ class TestCommand:
         monkeypatch.setenv("JAVA_HOME", "/nowhere")
         result = run("validate", table, "--engine", "auto", "--level", "log")
         assert result.exit_code == 0
-        assert "more than 10 B would be for Spark, but JAVA_HOME is /nowhere" in result.stderr
+        assert "more than 10 B), but JAVA_HOME is /nowhere" in result.stderr
 
     def test_an_engine_that_there_is_not_is_one_line(self, table: Path) -> None:
         result = run("validate", table, "--engine", "flink")
         assert result.exit_code == 2
         assert (
-            single_error_line(result)
-            == "deltaspec: there is no engine 'flink'; there is: embedded, spark[=MASTER], auto"
+            single_error_line(result) == "deltaspec: invalid engine 'flink'; choose from embedded, spark[=MASTER], auto"
         )

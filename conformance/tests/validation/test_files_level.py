@@ -57,7 +57,7 @@ def test_file_that_a_later_version_removed_is_not_checked(tmp_path: Path) -> Non
     files.missing.add("a.parquet")
     report = write_and_validate(files, tmp_path, at=1)
     assert (report.verdict, report.totals) == ("incomplete", {})
-    assert reasons(report) == {"a.parquet: was removed since, and is gone"}
+    assert reasons(report) == {"a.parquet: is missing; a later commit removed it"}
 
 
 def test_file_that_no_later_version_removed_is_missed_at_older_versions_too(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_missing_file_is_not_checked_where_later_commits_cannot_be_read(tmp_path
         files.extra[name] = later
     report = write_and_validate(files, tmp_path, at=1)
     assert (report.verdict, report.totals) == ("incomplete", {})
-    assert reasons(report) == {"b.parquet: cannot be told to be removed since"}
+    assert reasons(report) == {"b.parquet: is missing; a later commit may have removed it"}
 
 
 def test_vector_file_that_a_later_version_needs_no_more_is_not_checked(tmp_path: Path) -> None:
@@ -232,5 +232,5 @@ def test_ledger_names_some_places_and_counts_the_others(tmp_path: Path) -> None:
     report = write_and_validate(files, tmp_path, at=2)
     entries = [entry.reason for entry in report.checked.not_checked if entry.rule == "DAT001"]
     assert len(entries) == 21
-    assert "and at 30 more places" in entries
+    assert "and 30 more locations" in entries
     assert json.loads(json.dumps(report.totals)) == {}

@@ -107,7 +107,7 @@ def test_a_reason_that_goes_for_no_file_counts_once_however_many_shares_enter_it
             ledger.add_reason("R", f"constraint {number:02}", None)
     assert [each.reason for each in ledger.entries] == [
         *(f"constraint {number:02}" for number in range(20)),
-        "and at 2 more places",
+        "and 2 more locations",
     ]
 
 

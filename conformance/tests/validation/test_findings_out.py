@@ -72,7 +72,7 @@ def test_refused_table_has_findings_of_its_refusal_alone(table: Path, tmp_path: 
 
 
 def test_place_in_the_table_is_refused(table: Path) -> None:
-    with pytest.raises(InvalidUsage, match="lies in a table"):
+    with pytest.raises(InvalidUsage, match="is in a table"):
         deltaspec.validate(str(table), findings_out=str(table / "found.parquet"))
     assert not (table / "found.parquet").exists()
 

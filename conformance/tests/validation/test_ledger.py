@@ -55,7 +55,7 @@ def test_a_file_beyond_the_table_is_counted_once_by_each_rule(tmp_path: Path) ->
     write_table(files, tmp_path)
     entries = deltaspec.validate(str(tmp_path), level="footers").checked.not_checked
     more = {entry.rule: entry.reason for entry in entries if entry.file is None}
-    assert set(more.values()) == {"and at 10 more places"}
+    assert set(more.values()) == {"and 10 more locations"}
     assert {"DAT001", "PQT001", "PQT010", "PQT034"} <= more.keys()
 
 

@@ -12,7 +12,7 @@ from deltaspec.validation.output_location import require_outside_table
 def test_places_in_a_table_are_refused(tmp_path: Path, place: str) -> None:
     (tmp_path / "table" / "_delta_log").mkdir(parents=True)
     for prefix in ("", "file://"):
-        with pytest.raises(InvalidUsage, match="lies in a table"):
+        with pytest.raises(InvalidUsage, match="is in a table"):
             require_outside_table(f"{prefix}{tmp_path}/table/{place}", None)
 
 
@@ -25,5 +25,5 @@ def test_places_beside_a_table_are_taken(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", ["s3a://bucket/table/found", "s3://bucket/table", "s3a://bucket/other/../table/x"])
 def test_places_in_a_table_of_a_store_are_refused(place: str) -> None:
-    with pytest.raises(InvalidUsage, match="lies in a table"):
+    with pytest.raises(InvalidUsage, match="is in a table"):
         require_outside_table(place, "s3://bucket/table")

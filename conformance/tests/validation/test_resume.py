@@ -219,7 +219,7 @@ def test_directory_of_other_things_is_no_state(table: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("place", ["", "state", "_delta_log", "_delta_log/state", "p=1/state"])
 def test_nothing_is_kept_in_a_table(table: Path, place: str) -> None:
-    assert refused(table, table / place).startswith("lies in a table, where nothing is written")
+    assert refused(table, table / place).startswith("is in a table, where deltaspec does not write")
     assert not (table / "state").exists()
 
 

@@ -79,7 +79,7 @@ def _find_gaps(listed: list[Entry]) -> set[tuple[str, int, int]]:
                 latest = max(latest, version)
     latest = max([latest, *checksums])
     newest = max(commits or complete, default=-1)
-    # no commit is needed before a checkpoint, nor at the version of one
+    # a checkpoint replaces the commits up to its version
     known = sorted({*commits, *(complete[-1:] or [-1])})
     gaps = {("commit", before + 1, after - 1) for before, after in pairwise(known) if after - before > 1}
     gaps |= {("commit", newest + 1, latest)} if latest > newest else set()
@@ -90,7 +90,7 @@ def _find_gaps(listed: list[Entry]) -> set[tuple[str, int, int]]:
 
 
 class LaterCommits:
-    """Commits after the judged version, those among them that came after the run's listing."""
+    """Commits after the validated version, including those written after the log was listed."""
 
     def __init__(self, store: Store, plan: Plan) -> None:
         self._store = store
@@ -98,20 +98,20 @@ class LaterCommits:
         self._newest = plan.version
         self._listed: set[int] = set()
         self._is_known = True
-        """No clean-up can have taken a commit after the judged version before it was listed."""
+        """No commit after the validated version can have been cleaned up before it was listed."""
         self._removed: dict[int, frozenset[str] | None] = {}
-        """Keys of the paths that a commit removes; None where it cannot be read."""
+        """Path keys that each commit removes; None if it cannot be read."""
         own = commit_name(plan.version)
         checkpoints = (each.files[0] for each in plan.all_checkpoints if each.version == plan.version)
         self._own = own if own in plan.entries else next(checkpoints, own)
-        """A file of the judged version."""
-        self._take(plan.entries)
+        """A file of the validated version."""
+        self._add_names(plan.entries)
 
     def find_removed(self, keys: Collection[str]) -> dict[str, bool | None]:
-        """Which of some paths a commit after the judged version removes; None where not all commits can be read.
+        """Return for each path whether a later commit removes it; None if some later commit cannot be read.
 
-        Files of the paths were looked for, and not found, before this is asked. A vacuum takes no file but after the
-        commit that removes it: where the listings seen so far do not have that commit, a new one has it.
+        Call this after the files were not found. VACUUM deletes a file only after the commit that removes it, so the
+        commit is in a listing that is made now, if it is in none of the earlier ones.
         """
         found = {key: self._is_removed(key) for key in keys}
         if all(found.values()):
@@ -120,33 +120,33 @@ class LaterCommits:
         return {key: self._is_removed(key) for key in keys}
 
     def refresh(self) -> None:
-        """List the log anew."""
+        """List the log again."""
         try:
-            self._take([entry.name for entry in self._store.list_log()])
-            self._store.size(f"{LOG_DIRECTORY}/{self._own}")  # a clean-up takes what is older first
-        except DeltaspecError:  # the table may be gone altogether
+            self._add_names([entry.name for entry in self._store.list_log()])
+            self._store.size(f"{LOG_DIRECTORY}/{self._own}")  # a cleanup deletes older files first
+        except DeltaspecError:  # the table may have been deleted
             self._is_known = False
 
     @property
     def is_latest(self) -> bool:
-        """Whether nothing of a later version than the judged one has been seen."""
+        """No version after the validated one has been listed."""
         return self._is_known and self._newest == self._version
 
-    def _take(self, names: Collection[str]) -> None:
+    def _add_names(self, names: Collection[str]) -> None:
         commits = {name.version for name in map(parse_log_file_name, names) if isinstance(name, CommitName)}
         self._listed |= {version for version in commits if version > self._version}
         self._newest = max([self._newest, *self._listed, *(each.version for each in find_complete_checkpoints(names))])
 
     def _is_removed(self, key: str) -> bool | None:
         for version in self._listed - self._removed.keys():
-            self._removed[version] = self._removed_by(version)
+            self._removed[version] = self._read_removed(version)
         removed = self._removed.values()
         if any(keys is not None and key in keys for keys in removed):
             return True
         is_complete = self._is_known and None not in removed and len(removed) == self._newest - self._version
         return False if is_complete else None
 
-    def _removed_by(self, version: int) -> frozenset[str] | None:
+    def _read_removed(self, version: int) -> frozenset[str] | None:
         try:
             log = decode_lines(self._store.read(f"{LOG_DIRECTORY}/{commit_name(version)}", MAX_COMMIT_BYTES))
         except StorageError:
@@ -158,17 +158,19 @@ class LaterCommits:
 
 
 def is_hint_unchanged(store: Store, plan: Plan) -> bool:
-    """Whether the hint is the one that was listed, by length and time, and the checkpoints are still those of the plan.
+    """Return whether `_last_checkpoint` has its listed size and time, and the checkpoints are those of the plan.
 
-    Writers overwrite the hint, and may have done so after the checkpoints were listed.
+    Writers overwrite the file, and may have done so after the checkpoints were listed.
     """
     try:
-        now = {entry.name: entry for entry in store.list_log()}
+        entries = {entry.name: entry for entry in store.list_log()}
     except DeltaspecError:
         return False
-    return now.get(HINT) == plan.entries[HINT] and tuple(find_complete_checkpoints(now)) == plan.all_checkpoints
+    return entries.get(HINT) == plan.entries[HINT] and tuple(find_complete_checkpoints(entries)) == plan.all_checkpoints
 
 
 def describe_missing_file(removed: bool | None) -> str:
-    """What the ledger says of a file that is not there, by whether a later commit removes its path."""
-    return "cannot be told to be removed since" if removed is None else "was removed since, and is gone"
+    """Describe a missing file for the ledger, by whether a later commit removes its path."""
+    return (
+        "is missing; a later commit may have removed it" if removed is None else "is missing; a later commit removed it"
+    )

@@ -1,4 +1,4 @@
-"""Jobs of Spark: a task over rows of payloads on every partition. Works on classic Spark and on Spark Connect."""
+"""Run tasks over payloads on every partition of a Spark frame. Works with classic Spark and Spark Connect."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Task = Callable[[Iterable[Payload]], Iterator[Payload]]
-"""What runs on a partition; it is pickled, with whatever it holds."""
+"""What runs on a partition. It is pickled with all its attributes."""
 _SETTINGS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
@@ -28,17 +28,17 @@ _SETTINGS = {
 
 
 class SparkFailed(DeltaspecError):
-    """A job of Spark did not end; says what Spark says is the cause."""
+    """A Spark job failed. The message has the cause that Spark reports."""
 
     exit_code = 3
 
 
 class TaskFailed(Exception):
-    """A task ran into a defect of the kit; holds its traceback."""
+    """A task raised an unexpected exception. The message is its traceback."""
 
 
 class ExecutorMismatch(InvalidUsage):
-    """Executors do not have what the driver has."""
+    """Executors have other packages than the driver."""
 
 
 class JobStore(Protocol):
@@ -50,7 +50,7 @@ class JobStore(Protocol):
 
 
 class Jobs:
-    """Runs tasks in one session, whose settings are as they were once `close` is called."""
+    """Runs tasks in one session. `close` restores its settings."""
 
     def __init__(
         self,
@@ -59,12 +59,12 @@ class Jobs:
         *,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Begin to run jobs.
+        """Change the settings of a session for jobs.
 
         Args:
             session: classic or Connect.
-            parallelism: how many tasks run at once; what the session tells where None.
-            environment: variables that tasks find set, such as those of the clients of object stores. Never shown.
+            parallelism: number of tasks that run at once; None takes it from the session.
+            environment: environment variables for tasks, such as those of object store clients; never printed.
         """
         self.session = session
         self.environment = dict(environment or {})
@@ -72,7 +72,7 @@ class Jobs:
         self._stack.enter_context(watch_executors(session))
         self._stack.enter_context(limit_batch_bytes(session))
         self.parallelism = parallelism or compute_parallelism(session)
-        self._takes_arrow = int(session.version.partition(".")[0]) >= 4
+        self._accepts_arrow = int(session.version.partition(".")[0]) >= 4
         self._before = {name: session.conf.get(name, None) for name in _SETTINGS}
         for name, value in _SETTINGS.items():
             session.conf.set(name, value)
@@ -81,7 +81,7 @@ class Jobs:
         """Saves the results of jobs for a run that resumes; None saves nothing."""
 
     def close(self) -> None:
-        """Give the session back as it was."""
+        """Unpersist all frames, and restore the settings of the session."""
         for frame in list(self._persisted.values()):
             self.unpersist_frame(frame)
         for name, value in self._before.items():
@@ -92,50 +92,50 @@ class Jobs:
         self._stack.close()
 
     def frame(self, rows: list[Payload], partitions: int | None = None) -> DataFrame:
-        """Rows of the driver as a frame of Spark."""
-        table: Any = payloads_to_arrow(rows) if self._takes_arrow else [tuple(row) for row in rows]
+        """Create a Spark frame from rows of the driver."""
+        table: Any = payloads_to_arrow(rows) if self._accepts_arrow else [tuple(row) for row in rows]
         frame = self.session.createDataFrame(table, SCHEMA)
         return frame if partitions is None else frame.repartition(partitions, "bucket")
 
     def run(self, rows: DataFrame, task: Task) -> DataFrame:
-        """Start a task on every partition; what it gives is computed once, and kept until `forget`, or in a state."""
+        """Run a task on every partition. The result is persisted until `unpersist_frame`, or saved in the job store."""
         from pyspark.storagelevel import StorageLevel
 
-        sent = pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL)
-        found = rows.mapInArrow(_on_batches(sent, self.environment), SCHEMA)
+        pickled = pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL)
+        found = rows.mapInArrow(_build_job_function(pickled, self.environment), SCHEMA)
         if self.job_store is not None:
             return self.job_store.run_or_load(lambda: found)
-        kept = found.persist(StorageLevel.DISK_ONLY)
-        self._persisted[id(kept)] = kept
-        return kept
+        persisted = found.persist(StorageLevel.DISK_ONLY)
+        self._persisted[id(persisted)] = persisted
+        return persisted
 
     def rows(self, frame: DataFrame, partitions: int) -> Iterator[Payload]:
-        """The rows of a frame: all at once, or where there are many partitions one partition after the other.
+        """Yield the rows of a frame. Many partitions are fetched one at a time.
 
         Raises:
-            SparkFailed: a job did not end.
+            SparkFailed: a job failed.
         """
         with translating_spark_errors():
             for row in frame.collect() if partitions <= _COLLECTED else frame.toLocalIterator(prefetchPartitions=True):
                 if row["tag"] == FAILED:
-                    raise _fault_of_task(bytes(row["payload"]).decode())
+                    raise _build_task_error(bytes(row["payload"]).decode())
                 yield Payload(row["tag"], row["bucket"], bytes(row["payload"]))
 
     def unpersist_frame(self, frame: DataFrame) -> None:
-        """Let go of what was kept of a frame."""
+        """Release the persisted rows of a frame."""
         if self._persisted.pop(id(frame), None) is not None:
-            with suppress(Exception):  # the session may be gone
+            with suppress(Exception):  # the session may have ended
                 frame.unpersist()
 
 
 _COLLECTED = 64
-"""Partitions whose findings the driver takes at once: a job for each takes longer."""
+"""Number of partitions up to which all rows are collected at once, which is faster than one job per partition."""
 
 
-def _on_batches(
+def _build_job_function(
     task: bytes, environment: dict[str, str]
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function of a job. It travels by value, and imports where it runs: what is there may be of any release."""
+    """Build the function of a job. It is sent by value, because executors may have another release."""
     release = __version__
 
     def on_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -146,7 +146,7 @@ def _on_batches(
         from deltaspec import __version__ as there
 
         if there != release:
-            for _ in batches:  # a worker that fails amid large batches may take its JVM with it
+            for _ in batches:  # a worker that fails before it has read its input may crash the JVM
                 pass
             raise ImportError(f"executors have deltaspec {there}, the driver {release}:")
         from deltaspec.validation.spark.payloads import FAILED, Payload, batches_to_payloads, payloads_to_batches
@@ -163,29 +163,29 @@ def _on_batches(
     return on_batches
 
 
-def _fault_of_task(text: str) -> Exception:
-    """What a traceback of a task comes to."""
-    unlike = _unlike(text)
-    return TaskFailed(text) if unlike is None else ExecutorMismatch(unlike)
+def _build_task_error(text: str) -> Exception:
+    """Build the error for the traceback of a task."""
+    mismatch = _find_mismatch(text)
+    return TaskFailed(text) if mismatch is None else ExecutorMismatch(mismatch)
 
 
 def compute_parallelism(session: SparkSession) -> int:
-    """How many tasks run at once, as far as the session tells."""
+    """Return the number of tasks that run at once, according to the session."""
     from deltaspec.validation.spark.session import is_remote
 
     if not is_remote(session):
         return max(1, int(session.sparkContext.defaultParallelism))
-    told = session.conf.get("spark.default.parallelism", None)
-    return max(1, int(told)) if told else _PARALLELISM_OF_SERVERS
+    configured = session.conf.get("spark.default.parallelism", None)
+    return max(1, int(configured)) if configured else _CONNECT_PARALLELISM
 
 
-_PARALLELISM_OF_SERVERS = 8
-"""Tasks at once where a server of Spark Connect does not tell."""
+_CONNECT_PARALLELISM = 8
+"""Number of tasks if a Spark Connect server does not report it."""
 
 
 @contextmanager
 def translating_spark_errors() -> Iterator[None]:
-    """Turn what Spark raises into one line that names the cause."""
+    """Translate exceptions of Spark into one line that names the cause."""
     from pyspark.errors import PySparkException
 
     try:
@@ -193,32 +193,32 @@ def translating_spark_errors() -> Iterator[None]:
     except DeltaspecError:
         raise
     except PySparkException as fault:
-        raise _told(str(fault)) from fault
+        raise _translate_error(str(fault)) from fault
     except ConnectionError as fault:
-        raise SparkFailed("Spark's own process has ended; its log tells why") from fault
+        raise SparkFailed("the Spark process has ended; see its log") from fault
     except Exception as fault:
         if type(fault).__module__.startswith(("py4j", "grpc")):
-            raise _told(str(fault)) from fault
+            raise _translate_error(str(fault)) from fault
         raise
 
 
-def _told(text: str) -> DeltaspecError:
+def _translate_error(text: str) -> DeltaspecError:
     from deltaspec.validation.spark.session import find_cause_line
 
-    unlike = _unlike(text)
-    if unlike is not None:
-        return ExecutorMismatch(unlike)
-    return SparkFailed(find_cancellation_reason(text) or f"Spark gave up: {find_cause_line(text)}")
+    mismatch = _find_mismatch(text)
+    if mismatch is not None:
+        return ExecutorMismatch(mismatch)
+    return SparkFailed(find_cancellation_reason(text) or f"a Spark job failed: {find_cause_line(text)}")
 
 
-def _unlike(text: str) -> str | None:
-    """What executors lack or have otherwise, by what Spark says of a job."""
+def _find_mismatch(text: str) -> str | None:
+    """Describe what executors lack, or have in another release, from an error of Spark."""
     absent = re.search(r"ModuleNotFoundError: No module named '([\w.]+)'", text)
     if absent:
         package = absent[1].partition(".")[0]
         return (
-            f"the executors have no {package}: install deltaspec in their Python, which PYSPARK_PYTHON names as a "
-            "session starts; `deltaspec doctor --spark` tells more"
+            f"executors do not have {package}: install deltaspec in the Python that PYSPARK_PYTHON names when the "
+            "session starts; see `deltaspec doctor --spark`"
         )
     other = re.search(r"ImportError: (executors have deltaspec \S+, the driver \S+:)", text)
     return f"{other[1]} install the same" if other else None
