@@ -1,5 +1,5 @@
-"""Bytes of a table to actions and columns, and back: storage, JSON lines, Parquet checkpoints, deletion-vector files.
+"""Decode the bytes of a table: storage, JSON lines, Parquet files, deletion vectors.
 
-Everything here treats bytes as hostile: sizes are bounded before anything is allocated, and what cannot be decoded
-becomes a value that says why.
+All bytes are treated as hostile: sizes are bounded before anything is allocated, and undecodable input becomes a value
+or exception that says why.
 """

@@ -1,9 +1,9 @@
-"""Writes the JSON Schema of every action, of a version checksum and of the checkpoint hint into a directory.
+"""Write the JSON Schemas of every action, the version checksum and the `_last_checkpoint` file into a directory.
 
-python -m deltaspec.wire.publish_schemas [DIRECTORY]      (without one: `wire/schemas/`, where the published ones are)
+python -m deltaspec.wire.publish_schemas [DIRECTORY]      (default: `wire/schemas/`, the published schemas)
 
-They are generated from the model's types, so that what is published is what is judged by. A test tells when they are
-out of date. Two things a schema cannot say: null equals absence, and integers are written as such (`1.0` is none).
+They are generated from the types of the model; a test fails if they are out of date. A schema cannot state that null
+means absent, or that integers are written without a decimal point.
 """
 
 import json
@@ -16,12 +16,12 @@ SCHEMAS = Path(__file__).parent / "schemas"
 
 
 def render_schemas() -> dict[str, str]:
-    """File name to text of every schema."""
+    """Return file name -> text of every schema."""
     return {f"{name}.json": json.dumps(build_json_schema(name), indent=2) + "\n" for name in SCHEMA_TYPES}
 
 
 def publish(directory: Path) -> None:
-    """Write every schema; files already there are replaced."""
+    """Write every schema; existing files are replaced."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, text in render_schemas().items():
         (directory / name).write_text(text, "utf-8")

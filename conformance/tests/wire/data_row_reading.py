@@ -1,4 +1,4 @@
-"""How tests read rows of data files, and what they ask of what was read."""
+"""Helpers to read rows of data files and query the result."""
 
 import io
 from collections.abc import Sequence
@@ -40,20 +40,20 @@ def read_file_rows(
     return read_rows(pa.BufferReader(content), len(content), schema, mapping, columns, partition or {}, vector)
 
 
-def find_leaf(held: DataFileRows, *path: str) -> LeafValues:
-    return next(each for each in held.leaves if each.path == path)
+def find_leaf(rows: DataFileRows, *path: str) -> LeafValues:
+    return next(each for each in rows.leaves if each.path == path)
 
 
-def find_bounds(held: DataFileRows, *path: str) -> tuple[Any, Any]:
-    found = find_leaf(held, *path)
+def find_bounds(rows: DataFileRows, *path: str) -> tuple[Any, Any]:
+    found = find_leaf(rows, *path)
     return found.minimum, found.maximum
 
 
-def find_broken_checks(held: DataFileRows) -> dict[tuple[str, str], tuple[int, int | None]]:
-    """Checks that some row breaks, by check and column: how many rows, and the first."""
+def find_broken_checks(rows: DataFileRows) -> dict[tuple[str, str], tuple[int, int | None]]:
+    """Return (check, column) -> (number of violating rows, first row), for violated checks."""
     return {
         (each.check, each.column.name): (each.violating_rows, each.first_row)
-        for each in held.checks
+        for each in rows.checks
         if each.violating_rows
     }
 

@@ -1,4 +1,4 @@
-"""Rows of data files that break what their columns are held to, and files that cannot be read."""
+"""Rows of data files that violate checks, and files that cannot be read."""
 
 from decimal import Decimal as Exact
 from typing import Any
@@ -29,7 +29,7 @@ from deltaspec.wire.storage.interface import StorageError
 # checks
 
 
-def test_rows_that_break_a_check_are_counted_from_the_first_of_the_file() -> None:
+def test_violating_rows_are_counted_with_their_index_in_the_file() -> None:
     values = [None if each in (70_000, 150_000) else each for each in range(160_000)]
     schema = Struct((Field("id", LONG, False),))
     held = read_file_rows(parquet_bytes(pa.table({"id": values}), row_group_size=64_000), schema)
@@ -39,7 +39,7 @@ def test_rows_that_break_a_check_are_counted_from_the_first_of_the_file() -> Non
     }
 
 
-def test_nulls_below_containers_count_their_rows_once() -> None:
+def test_nulls_in_containers_count_their_rows_once() -> None:
     inner = Struct((Field("x", LONG, False),))
     kind = Map(STRING, Array(inner, False), False)
     arrow = pa.map_(pa.string(), pa.list_(pa.struct([("x", pa.int64())])))
@@ -59,7 +59,7 @@ def test_nulls_below_containers_count_their_rows_once() -> None:
     assert all(each.column.inside for each in held.checks if each.violating_rows)
 
 
-def test_an_integer_that_its_type_cannot_hold() -> None:
+def test_integer_outside_of_its_type() -> None:
     held = read_file_rows(pa.table({"b": pa.array([1, 128, None, -129], pa.int32())}), fields(b=Primitive("byte")))
     check = next(each for each in held.checks if each.check == "range")
     assert (check.violating_rows, check.first_row, check.found, check.expected) == (2, 1, "128", "byte")
@@ -73,7 +73,7 @@ def test_an_integer_that_its_type_cannot_hold() -> None:
         (Decimal(5, 2), pa.array([Exact("1.234")], pa.decimal128(5, 3))),
     ],
 )
-def test_values_of_a_file_whose_type_is_wrong_are_not_held_to_limits(kind: DataType, array: pa.Array) -> None:
+def test_values_of_a_wrong_stored_type_have_no_range_check(kind: DataType, array: pa.Array) -> None:
     assert find_broken_checks(read_file_rows(pa.table({"c": array}), fields(c=kind))) == {}
 
 
@@ -122,7 +122,7 @@ def test_stored_partition_columns(kind: DataType, text: str | None, array: pa.Ar
     assert [each.path for each in held.leaves] == [("id",)]
 
 
-def test_a_partition_value_that_the_log_lacks_differs_from_nothing() -> None:
+def test_missing_partition_value_is_not_compared() -> None:
     data = parquet_bytes(pa.table({"p": ["a"], "id": [1]}))
     schema = Struct((Field("p", STRING, False), Field("id", LONG, True)))
     held = read_rows(pa.BufferReader(data), len(data), schema, None, ["p"], {}, None)
@@ -130,22 +130,22 @@ def test_a_partition_value_that_the_log_lacks_differs_from_nothing() -> None:
     assert [each.path for each in held.leaves] == [("id",)]
 
 
-# what cannot be read
+# unreadable files
 
 
 PLAIN = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
 
 
-def damaged(table: pa.Table, column: int) -> bytes:
+def damage(table: pa.Table, column: int) -> bytes:
     data = bytearray(parquet_bytes(table, **PLAIN))
     chunk = pq.ParquetFile(pa.BufferReader(bytes(data))).metadata.row_group(0).column(column)
     data[chunk.data_page_offset + chunk.total_compressed_size - 1] ^= 1
     return bytes(data)
 
 
-def test_a_damaged_page_is_told_of_its_column_alone() -> None:
+def test_damaged_page_affects_only_its_column() -> None:
     held = read_file_rows(
-        damaged(pa.table({"a": [1, 2], "b": [3, 4], "c": ["x", "y"]}), 1), fields(a=LONG, b=LONG, c=STRING)
+        damage(pa.table({"a": [1, 2], "b": [3, 4], "c": ["x", "y"]}), 1), fields(a=LONG, b=LONG, c=STRING)
     )
     assert list(held.corrupt) == ["b"]
     assert "CRC" in held.corrupt["b"]
@@ -154,15 +154,15 @@ def test_a_damaged_page_is_told_of_its_column_alone() -> None:
     assert str(find_leaf(held, "b").unread).startswith("its pages cannot be decoded: ")
 
 
-def test_columns_that_the_table_does_not_have_are_not_read() -> None:
-    held = read_file_rows(damaged(pa.table({"a": [1, 2], "dropped": [3, 4]}), 1), fields(a=LONG))
+def test_columns_outside_of_the_table_are_not_read() -> None:
+    held = read_file_rows(damage(pa.table({"a": [1, 2], "dropped": [3, 4]}), 1), fields(a=LONG))
     assert (held.corrupt, held.decoded) == ({}, ["a"])
 
 
 @pytest.mark.parametrize(
     "fault", [NotImplementedError("Codec lzo"), MemoryError("malloc of size 2"), OSError(5, "EIO")]
 )
-def test_what_arrow_cannot_read_is_no_corruption(fault: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsupported_pages_are_not_corrupt(fault: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any, **__: Any) -> Any:
         raise fault
 
@@ -173,7 +173,7 @@ def test_what_arrow_cannot_read_is_no_corruption(fault: Exception, monkeypatch: 
     assert find_leaf(held, "id").unread
 
 
-def test_a_fault_of_the_storage_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_storage_error_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any, **__: Any) -> Any:
         raise StorageError("a.parquet: timed out")
 
@@ -183,20 +183,20 @@ def test_a_fault_of_the_storage_is_passed_on(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"PARE" * 10, b"PAR1" + b"\xff" * 50 + b"PAR1"])
-def test_what_is_no_parquet_cannot_be_opened(data: bytes) -> None:
+def test_file_that_is_not_parquet_cannot_be_opened(data: bytes) -> None:
     with pytest.raises(UnreadableRows, match="cannot be opened as Parquet"):
         read_file_rows(data, fields(id=LONG))
 
 
-def test_more_rows_than_a_file_of_its_size_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_stated_rows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_opener, "_MAX_ROWS_OF_ANY_FILE", 10)
     monkeypatch.setattr(file_opener, "_MAX_ROWS_PER_BYTE", 0)
     with pytest.raises(UnreadableRows, match=r"states 11 rows; \d+ bytes can have at most \d+"):
         read_file_rows(pa.table({"id": range(11)}), fields(id=LONG))
 
 
-def test_a_batch_that_turns_out_large_is_read_in_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A dictionary makes little of what is much: 3 000 long texts, in a file of some kilobytes."""
+def test_too_large_batch_is_read_in_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dictionary encodes 3,000 long strings in a file of some kilobytes."""
     text = "x" * 10_000
     table = pa.table({"s": ["a"] * 1000 + [text] * 3000 + ["z"], "l": [[1, None]] * 4001})
     monkeypatch.setattr(row_reader, "_LARGE_BATCH_BYTES", 1 << 20)

@@ -1,4 +1,4 @@
-"""The published JSON Schemas are up to date, and a plain validator judges by them as the typed decoder does."""
+"""The published JSON Schemas are up to date, and agree with the typed decoder."""
 
 import copy
 import json
@@ -99,14 +99,14 @@ def test_every_action_and_object_has_a_schema() -> None:
     assert {path.name.removesuffix(".json") for path in DIRECTORY.iterdir()} == set(TYPES) == set(SOUND)
 
 
-def test_publish_writes_into_a_directory_that_is_made(tmp_path: Path) -> None:
+def test_publish_creates_the_directory(tmp_path: Path) -> None:
     publish_schemas.publish(tmp_path / "deep" / "schemas")
     written = {path.name: path.read_text("utf-8") for path in (tmp_path / "deep" / "schemas").iterdir()}
     assert written == publish_schemas.render_schemas()
 
 
 @pytest.mark.parametrize("name", sorted(TYPES))
-def test_schema_is_one(name: str) -> None:
+def test_schema_is_valid(name: str) -> None:
     schema = json.loads((DIRECTORY / f"{name}.json").read_text("utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
@@ -114,7 +114,7 @@ def test_schema_is_one(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(TYPES))
-def test_sound_objects_are_accepted(name: str) -> None:
+def test_valid_objects_are_accepted(name: str) -> None:
     for value in (SOUND[name], {**SOUND[name], "unknownField": {"a": [None]}}):
         assert accepts_by_schema(name, value)
         assert accepts_by_type(name, value)
@@ -145,7 +145,7 @@ def test_sound_objects_are_accepted(name: str) -> None:
         ("lastCheckpoint", {"version": "1"}),
     ],
 )
-def test_broken_objects_are_refused(name: str, broken: dict[str, Any]) -> None:
+def test_invalid_objects_are_refused(name: str, broken: dict[str, Any]) -> None:
     value = {**SOUND[name], **broken}
     assert not accepts_by_schema(name, value)
     assert not accepts_by_type(name, value)
@@ -173,7 +173,7 @@ _VALUES = (
 
 @example_settings(300)
 @given(data=st.data())
-def test_schema_and_typed_decoder_agree_on_objects_changed_anywhere(data: st.DataObject) -> None:
+def test_schema_and_typed_decoder_agree_on_mutated_objects(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(SOUND)))
     value: Any = copy.deepcopy(SOUND[name])
     place = value

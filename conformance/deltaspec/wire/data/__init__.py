@@ -1,1 +1,1 @@
-"""Values of data files, read by the table schema, and deletion vectors."""
+"""Values of data files, read with the table schema, and deletion vectors."""

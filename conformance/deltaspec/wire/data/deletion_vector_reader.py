@@ -1,4 +1,4 @@
-"""Deletion vectors wherever they are stored: inline, or as an entry of a file."""
+"""Read deletion vectors that are stored inline or as an entry of a file."""
 
 from collections import OrderedDict
 from threading import Lock
@@ -18,16 +18,16 @@ from deltaspec.wire.data.bitmap_decoder import MAX_BITMAP_BYTES, decode_bitmap
 from deltaspec.wire.storage.data_access import DataAccess
 from deltaspec.wire.storage.interface import FileTooLarge
 
-_WHOLE_FILE_BYTES = 4 << 20
-"""Files up to this size are read once for all their vectors; of larger ones each entry is."""
-_REMEMBERED = 8
+_SMALL_FILE_BYTES = 4 << 20
+"""Files up to this size are read once for all vectors; larger files are read entry by entry."""
+_MAX_CACHED_FILES = 8
 
 
 def find_vector_key(descriptor: DeletionVectorDescriptor, table_root: str | None) -> str:
-    """The file of a stored vector, as `DataAccess` takes it.
+    """Return the `DataAccess` key of the file of a stored vector.
 
     Raises:
-        DeletionVectorError: the descriptor names none.
+        DeletionVectorError: the descriptor names no file.
     """
     if descriptor.storage_type == "u":
         return build_relative_path(descriptor)
@@ -37,7 +37,7 @@ def find_vector_key(descriptor: DeletionVectorDescriptor, table_root: str | None
 
 
 class DeletionVectorReader:
-    """Decodes vectors, and remembers the small files that it read last. May be used by several threads."""
+    """Decode vectors, and cache small files. Safe to use in threads."""
 
     def __init__(self, access: DataAccess) -> None:
         self._access = access
@@ -45,10 +45,10 @@ class DeletionVectorReader:
         self._lock = Lock()
 
     def bitmap(self, descriptor: DeletionVectorDescriptor) -> bytes:
-        """Magic and bitmap of a vector.
+        """Return magic number and bitmap of a vector.
 
         Raises:
-            DeletionVectorError: the file around it, or the text that holds it, is wrong.
+            DeletionVectorError: its file or its inline text is malformed.
             StorageError: its file cannot be read.
         """
         if descriptor.storage_type == "i":
@@ -56,8 +56,8 @@ class DeletionVectorReader:
         key = find_vector_key(descriptor, self._access.store.root)
         size, start = descriptor.size_in_bytes, descriptor.offset or 0
         if size > MAX_BITMAP_BYTES:
-            raise FileTooLarge(f"{key}: a vector of {size} bytes, more than the {MAX_BITMAP_BYTES} that are decoded")
-        data = self._whole(key)
+            raise FileTooLarge(f"{key}: a vector of {size} bytes, more than the limit of {MAX_BITMAP_BYTES} bytes")
+        data = self._read_small_file(key)
         if data is None:
             check_file_version(self._access.read_range(key, 0, 2))
             entry = b"" if start < 1 else self._access.read_range(key, start, max(size, 0) + 8)
@@ -65,25 +65,25 @@ class DeletionVectorReader:
             check_file_version(data)
             entry = data[start : start + max(size, 0) + 8]
         if start < 1:
-            raise DeletionVectorError(f"offset {start} is not behind the version byte of the file", "entry")
+            raise DeletionVectorError(f"offset {start} is not after the version byte of the file", "entry")
         return read_entry(entry, size)
 
     def rows(self, descriptor: DeletionVectorDescriptor) -> BitMap64:
-        """The row indexes that a vector deletes. Raises as `bitmap`."""
+        """Return the row indexes that a vector deletes. Raises as `bitmap` does."""
         return decode_bitmap(self.bitmap(descriptor))
 
-    def _whole(self, key: str) -> bytes | None:
-        """The file's bytes; None where it is too large to be read as a whole."""
+    def _read_small_file(self, key: str) -> bytes | None:
+        """Return the complete file; None if it is too large to be read at once."""
         with self._lock:
             if key in self._files:
                 self._files.move_to_end(key)
                 return self._files[key]
         try:
-            data: bytes | None = self._access.read(key, _WHOLE_FILE_BYTES)
+            data: bytes | None = self._access.read(key, _SMALL_FILE_BYTES)
         except FileTooLarge:
             data = None
         with self._lock:
             self._files[key] = data
-            if len(self._files) > _REMEMBERED:
+            if len(self._files) > _MAX_CACHED_FILES:
                 self._files.popitem(last=False)
         return data

@@ -1,7 +1,6 @@
-"""Ends and nulls of the values of one column, batch by batch. Arrow computes, Python keeps what it found.
+"""Compute bounds and null counts of one column, batch by batch.
 
-Ends are kept as Python values of any size: timestamps and dates by their number, so that none is too early or too late
-for Python's own types.
+Bounds are Python values of any size. Timestamps and dates are numbers, because Python's types have a smaller range.
 """
 
 from decimal import Decimal as Exact
@@ -22,7 +21,7 @@ _MILLISECONDS_OF_DAY = 86_400_000
 
 
 def type_limits(kind: DataType) -> tuple[Any, Any] | None:
-    """The least and the greatest value of a type; None where the file's own type keeps them."""
+    """Return the smallest and largest value of a type; None if the stored type ensures them."""
     match kind:
         case Primitive(name) if name in _INTEGERS:
             beyond = 2 ** (_INTEGERS[name] - 1)
@@ -33,10 +32,10 @@ def type_limits(kind: DataType) -> tuple[Any, Any] | None:
     return None
 
 
-def ends(array: pa.Array) -> tuple[Any, Any] | None:
-    """The smallest and the largest value of an array, NaN left out; None if it has none.
+def compute_bounds(array: pa.Array) -> tuple[Any, Any] | None:
+    """Return the smallest and largest value of an array without NaN; None if it has no values.
 
-    Values are those of `LeafValues`, but strings are bytes.
+    Values are as in `LeafValues`, but strings are bytes.
     """
     if array.null_count == len(array):
         return None
@@ -53,7 +52,7 @@ def ends(array: pa.Array) -> tuple[Any, Any] | None:
 
 
 def to_python_value(scalar: pa.Scalar) -> Any:
-    """A value as Python's own; dates as days and timestamps as microseconds since the epoch; None for null."""
+    """Return a Python value; dates as days, timestamps as microseconds since the epoch, null as None."""
     if not scalar.is_valid:
         return None
     kind = scalar.type
@@ -67,8 +66,8 @@ def to_python_value(scalar: pa.Scalar) -> Any:
     return scalar.as_py()
 
 
-def delta_type(kind: pa.DataType) -> DataType | None:
-    """The Delta type whose values a column of a file holds; None if there is none, or it is nested."""
+def find_delta_type(kind: pa.DataType) -> DataType | None:
+    """Return the Delta type of a stored type; None if there is none, or it is nested."""
     if pa.types.is_signed_integer(kind):
         return Primitive({8: "byte", 16: "short", 32: "integer", 64: "long"}[kind.bit_width])
     if pa.types.is_decimal(kind):
@@ -86,13 +85,13 @@ def delta_type(kind: pa.DataType) -> DataType | None:
 
 
 def find_conversion(kind: DataType, file_type: pa.DataType) -> tuple[str | None, DataType | None]:
-    """How values of a file's column become those of a table's type.
+    """Determine how stored values convert to the table's type.
 
     Returns:
-        Why they do not, or None; and the type they are of if it is another than the table's.
+        Why they do not convert, or None; and the Delta type of the stored values if it differs from the table's.
     """
-    holds = delta_type(file_type)
-    match kind, holds:
+    stored = find_delta_type(file_type)
+    match kind, stored:
         case (Struct() | Array() | Map() | UndefinedType(), _) | (Primitive("variant" | "void"), _):
             return None, None
         case Primitive(name), Primitive(other) if name in _INTEGERS and other in _INTEGERS:
@@ -102,38 +101,38 @@ def find_conversion(kind: DataType, file_type: pa.DataType) -> tuple[str | None,
         case Primitive("string" | "binary"), Primitive("string" | "binary"):
             return None, None
         case Primitive("double"), Primitive(other) if other in _INTEGERS or other == "float":
-            return None, holds
+            return None, stored
         case Primitive("timestamp_ntz"), Primitive("date"):
-            return None, holds
+            return None, stored
         case Decimal(), Primitive(other) if other in _INTEGERS:
-            return None, holds
+            return None, stored
         case Decimal(), Decimal():
-            return None, None if holds == kind else holds
-    return (None if holds == kind else f"the file holds {file_type}"), None
+            return None, None if stored == kind else stored
+    return (None if stored == kind else f"the file stores {file_type}"), None
 
 
 class LeafAggregate:
-    """What one leaf of a data file holds so far. See `LeafValues`."""
+    """Bounds and nulls of one leaf of a data file so far. See `LeafValues`."""
 
     def __init__(self, column: FileColumn, unread: str | None = None) -> None:
-        """`unread`: why nothing is known of its values, if that is known from the start."""
+        """`unread`: why its values are unknown, if that is known in advance."""
         self.column = column
         self.unread = unread
         self._nulls = 0
         self._valid_nulls = 0
-        self._ends: tuple[Any, Any] | None = None
+        self._bounds: tuple[Any, Any] | None = None
         self._has_nan = False
         self._type: DataType | None = None
-        self._nulls_only = _has_no_ends(column.kind)
+        self._nulls_only = _has_no_bounds(column.kind)
         if column.file_type is not None:
             self.unread, self._type = find_conversion(column.kind, column.file_type)
 
     def take(self, array: pa.Array, keep: pa.BooleanArray | None) -> tuple[Any, Any] | None:
-        """Add a batch whose nulls have those of the parents among them; gives its ends.
+        """Add a batch, in which rows with a null parent are null; return its bounds.
 
         Args:
             array: every row of the batch.
-            keep: which of them the deletion vector leaves; None for all.
+            keep: whether each row is not deleted; None if none is.
         """
         valid = array if keep is None else array.filter(keep)
         self._nulls += array.null_count
@@ -142,31 +141,31 @@ class LeafAggregate:
             return None
         if pa.types.is_floating(array.type) and pc.any(pc.is_nan(valid)).as_py():
             self._has_nan = True
-        found = ends(valid)
+        found = compute_bounds(valid)
         if found is not None:
-            before = self._ends or found
-            self._ends = min(before[0], found[0]), max(before[1], found[1])
+            before = self._bounds or found
+            self._bounds = min(before[0], found[0]), max(before[1], found[1])
         return found
 
     def values(self, rows: int, valid_rows: int) -> LeafValues:
-        """The whole, of a file with so many rows."""
+        """Return the result for a file with so many rows."""
         path = self.column.path
         if self.unread is not None:
             return LeafValues(path, rows, valid_rows, unread=self.unread)
         if self.column.place is None:
             return LeafValues(path, rows, valid_rows, nulls=rows, valid_nulls=valid_rows)
         try:
-            low, high = map(self._final, self._ends or (None, None))
-        except UnicodeDecodeError:  # a finding of its own
-            return LeafValues(path, rows, valid_rows, unread="the file holds a string that is not UTF-8")
+            low, high = map(self._convert_bound, self._bounds or (None, None))
+        except UnicodeDecodeError:  # a separate check reports it
+            return LeafValues(path, rows, valid_rows, unread="the file stores a string that is not UTF-8")
         return LeafValues(path, rows, valid_rows, self._nulls, self._valid_nulls, low, high, self._has_nan, self._type)
 
-    def _final(self, value: Any) -> Any:
-        """Text for strings, bytes for binary, whatever the file calls them."""
+    def _convert_bound(self, value: Any) -> Any:
+        """Return str for strings and bytes for binary, for any stored type."""
         if isinstance(value, bytes) and self.column.kind == Primitive("string"):
             return value.decode()
         return value
 
 
-def _has_no_ends(kind: DataType) -> bool:
+def _has_no_bounds(kind: DataType) -> bool:
     return isinstance(kind, (Struct, Array, Map, UndefinedType)) or kind in [Primitive(name) for name in _NULLS_ONLY]

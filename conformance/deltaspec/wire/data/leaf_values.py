@@ -1,6 +1,6 @@
-"""What the rows of a data file hold in one column: the ends of its values, and its nulls.
+"""Bounds and null counts of one column, computed from the rows of a data file.
 
-Whoever reads rows fills it; `views.column_facts` lays what the statistics claim beside it.
+`views.data.column_facts` compares them with the statistics in the log.
 """
 
 from dataclasses import dataclass
@@ -11,34 +11,33 @@ from deltaspec.model.schema.data_types import DataType
 
 @dataclass(frozen=True)
 class LeafValues:
-    """One leaf column of one data file. A leaf is what is no struct; an array, a map and a variant are one each.
+    """One leaf column of one data file. A leaf is any column except a struct; arrays, maps and variants are leaves.
 
-    Values are Python's: int, float, `decimal.Decimal`, bool, str, bytes; dates are days, timestamps microseconds
-    since the epoch (finer ones cut down). Of arrays, maps and variants only nulls are known.
+    Values are int, float, `decimal.Decimal`, bool, str or bytes. Dates are days, timestamps microseconds since the
+    epoch (truncated). Arrays, maps and variants have null counts only.
     """
 
     path: tuple[str, ...]
-    """Physical names, from the top level down struct members."""
+    """Physical names from the top level down."""
     rows: int
-    """Rows in the file, deleted ones included."""
+    """Rows in the file, including deleted ones."""
     valid_rows: int
-    """Rows that the deletion vector leaves; as many as `rows` without one."""
+    """Rows that are not deleted."""
     nulls: int = 0
-    """Nulls among all rows. Where a parent is null, so is the leaf, whatever bytes the file hides there. A column that
-    the file lacks is null in every row."""
+    """Nulls among all rows. The leaf is null if a parent is null. A column that is missing from the file is null in
+    every row."""
     valid_nulls: int = 0
     """Nulls among valid rows."""
     minimum: Any | None = None
-    """Smallest value of a valid row, NaN left out; strings by their UTF-8 bytes. None if there is none."""
+    """Smallest value of a valid row without NaN; strings compare by UTF-8 bytes. None if there is none."""
     maximum: Any | None = None
-    """Largest value of a valid row, NaN left out."""
+    """Largest value of a valid row without NaN."""
     has_nan: bool = False
-    """Whether a valid row holds NaN."""
+    """Whether a valid row has NaN."""
     type: DataType | None = None
-    """The Delta type that `minimum` and `maximum` are of, where the file has another than the table (it was widened
-    since); None for the table's own."""
+    """Delta type of `minimum` and `maximum` if the column was widened later; None for the table's type."""
     unread: str | None = None
-    """Why nothing is known of the values: then only `path` says something, and no rule asks the rest."""
+    """Why the values are unknown; then every field except `path` is meaningless."""
 
     @property
     def read(self) -> bool:

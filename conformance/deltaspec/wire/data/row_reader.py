@@ -1,7 +1,7 @@
-"""Reads the rows of a data file: the columns of its table only, batch by batch, in memory that no file can raise much.
+"""Read the rows of a data file in bounded memory: only the columns of its table, batch by batch.
 
-What a footer claims is not believed: rows are bounded by the file's size, and a batch that turns out large is read
-again in smaller ones. Nobody asks for the metadata of column chunks (see `parquet_rows.open_parquet`).
+Stated counts are not trusted: the file size bounds the rows, and a batch that turns out too large is read again in
+smaller batches. The metadata of column chunks is never accessed (see `parquet_actions.open_parquet`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,12 +25,12 @@ from deltaspec.wire.storage.interface import StorageError, format_error
 
 BATCH_ROWS = 1 << 16
 WIDE_BATCH_ROWS = 1 << 13
-"""Of columns whose values have no fixed width."""
-_LEAST_ROWS = 1
+"""Batch size for columns whose values have no fixed width."""
+_MIN_BATCH_ROWS = 1
 _BATCH_BYTES = 32 << 20
 _LARGE_BATCH_BYTES = 128 << 20
-_COLUMNS_AT_ONCE = 32
-_NOT_OURS = (
+_MAX_GROUP_COLUMNS = 32
+_UNSUPPORTED = (
     "not built",
     "decrypt",
     "encrypt",
@@ -41,26 +41,26 @@ _NOT_OURS = (
     "unknown encoding",
     "malloc",
 )
-"""What Arrow says where it cannot read what may well be sound."""
+"""Parts of Arrow's messages for pages that are unsupported but may be valid."""
 
 
 @dataclass
 class DataFileRows:
-    """What the rows of one data file hold, of the columns of its table."""
+    """Contents of the rows of one data file, by column of its table."""
 
     rows: int = 0
-    """Rows in the file, deleted ones included."""
+    """Rows in the file, including deleted ones."""
     valid_rows: int = 0
     leaves: list[LeafValues] = field(default_factory=list)
     checks: list[RowCheck] = field(default_factory=list)
     corrupt: dict[str, str] = field(default_factory=dict)
-    """Top-level columns whose pages cannot be decoded, with what is wrong."""
+    """Top-level column with corrupt pages -> error."""
     unread: list[str] = field(default_factory=list)
-    """Why single columns could not be read."""
+    """Reasons why columns could not be read."""
     uncertain: list[str] = field(default_factory=list)
-    """Why values of single columns, read and held to what the schema asks, cannot be laid beside statistics."""
+    """Reasons why values of columns, although read and checked, cannot be compared with statistics."""
     decoded: list[str] = field(default_factory=list)
-    """Top-level columns whose pages were decoded to the last."""
+    """Top-level columns whose pages were all decoded."""
 
 
 def read_rows(
@@ -75,25 +75,25 @@ def read_rows(
     """Read the columns of a table from one of its data files.
 
     Args:
-        source: what `pyarrow.parquet.ParquetFile` opens.
+        source: input of `pyarrow.parquet.ParquetFile`.
         size: length of the file in bytes.
-        schema: of the table.
-        mapping: `id`, `name` or None.
+        schema: schema of the table.
+        mapping: column mapping mode: `id`, `name` or None.
         partition_columns: logical names.
-        partition_values: by physical name, as the log has them.
-        deleted: rows that a deletion vector takes away.
+        partition_values: physical name -> value in the log.
+        deleted: indexes of rows that a deletion vector deletes.
 
     Raises:
-        UnreadableRows: the file cannot be opened, or read as the text says.
-        StorageError: the storage did not give it.
+        UnreadableRows: the file cannot be opened, or its columns cannot be resolved.
+        StorageError: the file cannot be read.
     """
     parquet, value_bytes = open_data_file(source, size)
     rows = parquet.metadata.num_rows
-    gone = 0 if deleted is None else deleted.range_cardinality(0, rows)
-    found = DataFileRows(rows, rows - gone)
+    deleted_rows = 0 if deleted is None else deleted.range_cardinality(0, rows)
+    found = DataFileRows(rows, rows - deleted_rows)
     partitions = get_partition_types(schema, partition_columns, mapping)
-    # a value that the log lacks is a finding of the log's: nothing in the file can differ from it
-    given = {
+    # a value that is missing from the log is a finding about the log, so it is not compared
+    known_values = {
         name: (kind, partition_values[name]) if name in partition_values else None for name, kind in partitions.items()
     }
     try:
@@ -102,13 +102,13 @@ def read_rows(
         raise UnreadableRows(str(fault)) from fault
     for column in columns:
         if column.path[0] in partitions and not column.nullable:
-            found.checks.append(_partition_not_null(column, partition_values, found.valid_rows))
+            found.checks.append(_check_partition_not_null(column, partition_values, found.valid_rows))
         if column.place is None and column.path[0] not in partitions:
             found.leaves += ColumnAggregate(column).leaves(found.rows, found.valid_rows)
-    for group in _groups([column for column in columns if column.place is not None]):
+    for group in _group_columns([column for column in columns if column.place is not None]):
         reader = _GroupReader(parquet, group, deleted, value_bytes)
-        reader.read(given, found)
-    change_type = _change_type(parquet.schema_arrow, columns)
+        reader.read(known_values, found)
+    change_type = _find_change_type(parquet.schema_arrow, columns)
     if change_type is not None:
         _GroupReader(parquet, [change_type], deleted, value_bytes).read_nulls(found)
     first = find_first_unambiguous_values(parquet)
@@ -116,8 +116,8 @@ def read_rows(
     return found
 
 
-def _change_type(stored: pa.Schema, columns: tuple[FileColumn, ...]) -> FileColumn | None:
-    """The column of change types that a file has and the table has not; None if there is none."""
+def _find_change_type(stored: pa.Schema, columns: tuple[FileColumn, ...]) -> FileColumn | None:
+    """Return the change type column of a file, unless the table has a column of that name."""
     if CHANGE_TYPE not in stored.names or any(column.path[0] == CHANGE_TYPE for column in columns):
         return None
     place = stored.names.index(CHANGE_TYPE)
@@ -125,8 +125,8 @@ def _change_type(stored: pa.Schema, columns: tuple[FileColumn, ...]) -> FileColu
     return FileColumn((CHANGE_TYPE,), Primitive("string"), nullable=True, place=place, file_type=kind)
 
 
-def _partition_not_null(column: FileColumn, values: dict[str, str | None], rows: int) -> RowCheck:
-    """Every row of the file has the partition value that the log gives."""
+def _check_partition_not_null(column: FileColumn, values: dict[str, str | None], rows: int) -> RowCheck:
+    """Return the not-null check of a partition column, whose value in every row is the one in the log."""
     is_null = column.path[0] in values and values[column.path[0]] in (None, "")
     check = RowCheck("not null", column, violating_rows=rows if is_null else 0)
     if is_null and rows:
@@ -134,11 +134,11 @@ def _partition_not_null(column: FileColumn, values: dict[str, str | None], rows:
     return check
 
 
-def _groups(columns: list[FileColumn]) -> Iterator[list[FileColumn]]:
-    """Columns that are read together: those of fixed width, the others one by one."""
+def _group_columns(columns: list[FileColumn]) -> Iterator[list[FileColumn]]:
+    """Yield groups of columns to read together: those of fixed width, and each other column alone."""
     narrow = [column for column in columns if _is_narrow(column.file_type)]
-    for start in range(0, len(narrow), _COLUMNS_AT_ONCE):
-        yield narrow[start : start + _COLUMNS_AT_ONCE]
+    for start in range(0, len(narrow), _MAX_GROUP_COLUMNS):
+        yield narrow[start : start + _MAX_GROUP_COLUMNS]
     yield from ([column] for column in columns if not _is_narrow(column.file_type))
 
 
@@ -146,12 +146,12 @@ def _is_narrow(kind: pa.DataType | None) -> bool:
     if kind is None or pa.types.is_null(kind):
         return True
     if pa.types.is_struct(kind):
-        return kind.num_fields <= _COLUMNS_AT_ONCE and all(_is_narrow(unwrap_type(each.type)) for each in kind)
+        return kind.num_fields <= _MAX_GROUP_COLUMNS and all(_is_narrow(unwrap_type(each.type)) for each in kind)
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
 
 
 class _GroupReader:
-    """Reads some top-level columns of a file from its first row to its last."""
+    """Read top-level columns of a file from its first row to its last."""
 
     def __init__(
         self, parquet: pq.ParquetFile, columns: list[FileColumn], deleted: BitMap64 | None, value_bytes: int
@@ -162,29 +162,29 @@ class _GroupReader:
         self.deleted = deleted
 
     def read(self, partitions: dict[str, tuple[DataType, str | None] | None], found: DataFileRows) -> None:
-        """Add what the columns hold; where they cannot be decoded together, each is read alone."""
-        sums = [
+        """Add the contents of the columns to `found`; if decoding them together fails, read each alone."""
+        aggregates = [
             ColumnAggregate(column, partitions.get(column.path[0]), is_partition=column.path[0] in partitions)
             for column in self.columns
         ]
         try:
-            self._decode(sums)
+            self._decode(aggregates)
         except StorageError:
             raise
-        except Exception as fault:  # noqa: BLE001 - whatever Arrow says of bytes that are not ours
+        except Exception as fault:  # noqa: BLE001 - Arrow raises any type on corrupt bytes
             if len(self.columns) > 1:
                 for column in self.columns:
                     _GroupReader(self.parquet, [column], self.deleted, self.value_bytes).read(partitions, found)
                 return
-            self._fail(fault, sums[0], found)
+            self._fail(fault, aggregates[0], found)
             return
-        for each in sums:
+        for each in aggregates:
             found.leaves += each.leaves(found.rows, found.valid_rows)
             found.checks += each.checks()
             found.decoded.append(each.column.name)
 
     def read_nulls(self, found: DataFileRows) -> None:
-        """Add in which rows the only column is not null."""
+        """Add a check with the rows in which the only column is not null."""
         rows = NotNullAggregate(self.columns[0])
         try:
             self._decode([rows])
@@ -196,14 +196,14 @@ class _GroupReader:
         found.checks.append(rows.check)
 
     def _fail(self, fault: Exception, rows: ColumnAggregate, found: DataFileRows) -> None:
-        name, why = rows.column.name, format_error(fault)
-        found.leaves += rows.unread_leaves(f"its pages cannot be decoded: {why}")
+        name, reason = rows.column.name, format_error(fault)
+        found.leaves += rows.unread_leaves(f"its pages cannot be decoded: {reason}")
         if _is_corruption(fault):
-            found.corrupt[name] = why
+            found.corrupt[name] = reason
         else:
-            found.unread.append(f"{name}: {why}")
+            found.unread.append(f"{name}: {reason}")
 
-    def _decode(self, sums: Sequence[ColumnAggregate | NotNullAggregate]) -> None:
+    def _decode(self, aggregates: Sequence[ColumnAggregate | NotNullAggregate]) -> None:
         places = [column.place for column in self.columns]
         every = self.parquet.schema_arrow.names
         names = [every[place] for place in places if place is not None]
@@ -212,20 +212,22 @@ class _GroupReader:
         while offset < total:
             before = offset
             for batch in self._batches(names, batch_rows, offset):
-                if batch.nbytes > _LARGE_BATCH_BYTES and batch_rows > _LEAST_ROWS:
+                if batch.nbytes > _LARGE_BATCH_BYTES and batch_rows > _MIN_BATCH_ROWS:
                     break
-                keep = self._kept(offset, len(batch))
-                for name, column in zip(names, sums, strict=True):
+                keep = self._build_mask(offset, len(batch))
+                for name, column in zip(names, aggregates, strict=True):
                     column.take(batch.column(batch.schema.get_field_index(name)), offset, keep)
                 offset += len(batch)
             else:
                 if offset < total:
-                    raise pa.ArrowInvalid(f"{total} rows by the footer, {offset} in the pages")
+                    raise pa.ArrowInvalid(f"its footer states {total} rows, its pages have {offset}")
                 return
-            batch_rows = max(_LEAST_ROWS, batch_rows // 8) if offset == before else max(_LEAST_ROWS, batch_rows // 4)
+            batch_rows = (
+                max(_MIN_BATCH_ROWS, batch_rows // 8) if offset == before else max(_MIN_BATCH_ROWS, batch_rows // 4)
+            )
 
     def _batches(self, names: list[str], batch_rows: int, offset: int) -> Iterator[pa.RecordBatch]:
-        """Batches from a row on; those before are decoded and dropped."""
+        """Yield batches from row `offset` on; earlier rows are decoded and dropped."""
         seen = 0
         for batch in self.parquet.iter_batches(batch_size=batch_rows, columns=names, use_threads=False):
             seen += len(batch)
@@ -233,33 +235,33 @@ class _GroupReader:
                 yield batch if seen - len(batch) >= offset else batch.slice(offset - (seen - len(batch)))
 
     def _batch_rows(self, total: int) -> int:
-        """As many as should fit, judged by what the row groups are said to have in bytes."""
+        """Return the rows of a batch, from the stated sizes of row groups and the estimate of the longest value."""
         if all(_is_narrow(column.file_type) for column in self.columns):
             return BATCH_ROWS
         metadata = self.parquet.metadata
         groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
         row_bytes = max((group.total_byte_size // max(group.num_rows, 1) for group in groups), default=0)
-        return max(_LEAST_ROWS, min(WIDE_BATCH_ROWS, _BATCH_BYTES // max(row_bytes, self.value_bytes, 1)))
+        return max(_MIN_BATCH_ROWS, min(WIDE_BATCH_ROWS, _BATCH_BYTES // max(row_bytes, self.value_bytes, 1)))
 
-    def _kept(self, offset: int, length: int) -> pa.BooleanArray | None:
-        """Which rows of a batch the deletion vector leaves; None for all."""
+    def _build_mask(self, offset: int, length: int) -> pa.BooleanArray | None:
+        """Return whether each row of a batch is not deleted; None if none is."""
         if self.deleted is None:
             return None
-        gone = self.deleted & BitMap64(range(offset, offset + length))
-        if not gone:
+        deleted_rows = self.deleted & BitMap64(range(offset, offset + length))
+        if not deleted_rows:
             return None
         flags = bytearray(b"\x01") * length
-        for row in gone:
+        for row in deleted_rows:
             flags[row - offset] = 0
         numbers = pa.Array.from_buffers(pa.uint8(), length, [None, pa.py_buffer(flags)])
         return pc.equal(numbers, 1)
 
 
 def _is_corruption(fault: Exception) -> bool:
-    """Whether what Arrow says of pages is that they are wrong, and not that it cannot read them."""
+    """Return whether an error of Arrow means that pages are corrupt, rather than unsupported."""
     if isinstance(fault, (MemoryError, NotImplementedError)) or getattr(fault, "errno", None) is not None:
         return False
     if not isinstance(fault, (OSError, pa.ArrowException)):
         return False
     text = str(fault).casefold()
-    return not any(words in text for words in _NOT_OURS)
+    return not any(part in text for part in _UNSUPPORTED)

@@ -1,7 +1,7 @@
-"""Partition columns that a data file stores, beside the value that the log gives it.
+"""Compare partition columns that a data file stores with the partition value in the log.
 
-Readings: a timestamp written without zone may be of any zone; the empty string stands for null (S10); binary is its
-UTF-8 text, or escaped as the text shows it (S11).
+Readings: a timestamp without a zone may be in any zone; the empty string means null (S10); binary is UTF-8 text, or
+escaped as in the protocol (S11).
 """
 
 import re
@@ -20,37 +20,37 @@ from deltaspec.wire.data.column_resolution import is_text
 from deltaspec.wire.data.leaf_aggregates import find_conversion, to_python_value
 
 _HAS_ZONE = re.compile(r"(Z|[+-]\d{2}:?\d{2})$", re.ASCII)
-_ZONES_REACH = 18 * 3600 * 10**6
-"""No zone is further from UTC, in microseconds."""
+_MAX_ZONE_OFFSET = 18 * 3600 * 10**6
+"""Largest offset of a time zone from UTC, in microseconds."""
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 _DAY = 86400 * 10**6
 
 
 class PartitionValueComparison:
-    """The value that every row of a file has in one partition column, as the log says."""
+    """Expected value of one partition column in every row of a file, from the log."""
 
     def __init__(self, kind: DataType, text: str | None) -> None:
         self.kind = kind
         self.text = text
         self._expected: Any = None
         self.is_comparable = isinstance(kind, Decimal) or (isinstance(kind, Primitive) and kind.name != "variant")
-        """The text gives the type a form, and the value has it."""
+        """Whether the protocol defines the format of the type, and the value is valid."""
         try:
             self._expected = parse_partition_value(text, kind) if self.is_comparable else None
-        except PartitionValueError:  # a finding of the log
+        except PartitionValueError:  # other rules report it, at level log
             self.is_comparable = False
 
     def differences(self, array: pa.Array) -> list[tuple[int, str | None]]:
-        """Places of an array whose value is another, each with that value as text."""
-        unfit, _ = find_conversion(self.kind, array.type)
-        if unfit is not None:
-            return []  # a finding of the footer
+        """Return positions in an array with another value, each with that value as text."""
+        blocked_reason, _ = find_conversion(self.kind, array.type)
+        if blocked_reason is not None:
+            return []  # other rules report it, at level footers
         if is_text(array.type):
             array = array.cast(pa.large_binary() if pa.types.is_large_string(array.type) else pa.binary())
         encoded = array.dictionary_encode()
         values = [to_python_value(each) for each in encoded.dictionary]
         single = pa.types.is_float32(array.type)
-        wrong = {place: self._shown(value) for place, value in enumerate(values) if not self._equals(value, single)}
+        wrong = {place: self._format(value) for place, value in enumerate(values) if not self._equals(value, single)}
         null_is_wrong = self._expected is not None and array.null_count > 0
         if not wrong and not null_is_wrong:
             return []
@@ -63,27 +63,27 @@ class PartitionValueComparison:
         return found
 
     def _equals(self, value: Any, single: bool) -> bool:
-        """Whether a stored value, not null, is the one expected; `single` if the file has it as 32-bit float."""
+        """Return whether a stored value is the expected one; `single` if it is stored as a 32-bit float."""
         expected = self._expected
         if value is None or expected is None:
             return bool(value in (None, b""))
         match self.kind:
             case Primitive("timestamp") if self.text is not None and not _HAS_ZONE.search(self.text):
-                return bool(abs(int(value) - expected) <= _ZONES_REACH)
+                return bool(abs(int(value) - expected) <= _MAX_ZONE_OFFSET)
             case Primitive("string"):
                 return bool(value == expected.encode(errors="surrogatepass"))
             case Primitive("binary"):
-                spelled = value.decode(errors="replace") == self.text
-                return bool(spelled or value in (expected, _unescaped(str(self.text))))
+                is_same_text = value.decode(errors="replace") == self.text
+                return bool(is_same_text or value in (expected, _unescape(str(self.text))))
             case Primitive("timestamp_ntz"):
                 return expected in (value, value * _DAY)
             case Primitive("float" | "double"):
                 return bool(value == expected or (value != value and expected != expected)) or (
-                    single and value == _single(expected)
+                    single and value == _to_single_precision(expected)
                 )
         return bool(value == expected)
 
-    def _shown(self, value: Any) -> str:
+    def _format(self, value: Any) -> str:
         if isinstance(value, bytes):
             return value.decode(errors="backslashreplace")
         try:
@@ -92,11 +92,11 @@ class PartitionValueComparison:
             return str(value)
 
 
-def _unescaped(text: str) -> bytes:
+def _unescape(text: str) -> bytes:
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text).encode("latin-1", "replace")
 
 
-def _single(value: float) -> float | None:
+def _to_single_precision(value: float) -> float | None:
     try:
         return float(struct.unpack("<f", struct.pack("<f", value))[0])
     except OverflowError:

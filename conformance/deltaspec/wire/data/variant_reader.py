@@ -1,4 +1,4 @@
-"""Reads the values of variant columns of a data file: the encoded ones as they are, of shredded ones their types."""
+"""Read variant columns of a data file: encoded values as they are, and the types of shredded values."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,36 +15,36 @@ from deltaspec.wire.storage.interface import StorageError, format_error
 _BATCH_ROWS = 1 << 13
 _BATCH_BYTES = 32 << 20
 _VARIANT = Primitive("variant")
-_NOTHING = Pair(None, None)
+_EMPTY_PAIR = Pair(None, None)
 
 
 @dataclass(frozen=True)
 class VariantRow:
-    """A variant that is not null, of a row that may be deleted."""
+    """A variant that is not null; its row may be deleted."""
 
     path: tuple[str, ...]
     """Physical names; array elements are `element`, map entries `key` and `value`."""
     metadata: bytes | None
     pair: Pair
     is_shredded: bool
-    """The column may have values in columns of their own."""
+    """Whether the column may store values in typed columns."""
 
 
 def iter_variants(
     source: Any, size: int, schema: Struct, mapping: str | None, path: tuple[str, ...] | None = None
 ) -> Iterator[VariantRow]:
-    """Every variant of a file, column by column.
+    """Yield every variant of a file, column by column.
 
     Args:
-        source: what `pyarrow.parquet.ParquetFile` opens.
+        source: input of `pyarrow.parquet.ParquetFile`.
         size: length of the file in bytes.
-        schema: of the table.
-        mapping: `id`, `name` or None.
-        path: of the only column to be read, by physical names; None for all.
+        schema: schema of the table.
+        mapping: column mapping mode: `id`, `name` or None.
+        path: physical names of the only column to read; None for all.
 
     Raises:
-        UnreadableRows: the file cannot be read, or a column is of no form of variants.
-        StorageError: the storage did not give it.
+        UnreadableRows: the file cannot be decoded, or a column is not stored as a variant.
+        StorageError: the file cannot be read.
     """
     parquet, value_bytes = open_data_file(source, size)
     try:
@@ -58,10 +58,10 @@ def iter_variants(
         name = parquet.schema_arrow.names[column.place]
         try:
             for batch in parquet.iter_batches(batch_size=rows, columns=[name], use_threads=False):
-                yield from _below(batch.column(batch.schema.get_field_index(name)), column, path)
+                yield from _iter_nested(batch.column(batch.schema.get_field_index(name)), column, path)
         except (StorageError, UnreadableRows):
             raise
-        except Exception as fault:  # whatever Arrow says of bytes that are not ours
+        except Exception as fault:  # Arrow raises any type on corrupt bytes
             raise UnreadableRows(f"its pages cannot be decoded: {format_error(fault)}") from fault
 
 
@@ -71,10 +71,10 @@ def _has_variant(column: FileColumn, path: tuple[str, ...] | None) -> bool:
     return any(member.place is not None and _has_variant(member, path) for member in column.members)
 
 
-def _below(array: pa.Array, column: FileColumn, path: tuple[str, ...] | None) -> Iterator[VariantRow]:
-    """The variants in the values of a column."""
+def _iter_nested(array: pa.Array, column: FileColumn, path: tuple[str, ...] | None) -> Iterator[VariantRow]:
+    """Yield the variants in the values of a column."""
     if column.kind == _VARIANT:
-        yield from _variants(array, column.path)
+        yield from _decode_variants(array, column.path)
         return
     kind = unwrap_type(array.type)
     if pa.types.is_map(kind):
@@ -87,63 +87,67 @@ def _below(array: pa.Array, column: FileColumn, path: tuple[str, ...] | None) ->
         raise UnreadableRows(f"{column.name} is stored as {kind}")
     for member in column.members:
         if member.place is not None and _has_variant(member, path):
-            yield from _below(parts[member.place], member, path)
+            yield from _iter_nested(parts[member.place], member, path)
 
 
-def _variants(array: pa.Array, path: tuple[str, ...]) -> Iterator[VariantRow]:
-    parts = _parts(array, ".".join(path))
+def _decode_variants(array: pa.Array, path: tuple[str, ...]) -> Iterator[VariantRow]:
+    parts = _get_members(array, ".".join(path))
     if "metadata" not in parts:
         raise UnreadableRows(f"{'.'.join(path)} has no metadata")
     is_shredded = "typed_value" in parts or "value" not in parts
-    pairs = _pairs(parts, len(array))
+    pairs = _build_pairs(parts, len(array))
     rows = zip(array.is_valid().to_pylist(), parts["metadata"].to_pylist(), pairs, strict=True)
     for valid, metadata, pair in rows:
         if valid:
             yield VariantRow(path, metadata, pair, is_shredded)
 
 
-def _parts(array: pa.Array, name: str) -> dict[str, pa.Array]:
-    """Members of a group; where it is null they are null too."""
+def _get_members(array: pa.Array, name: str) -> dict[str, pa.Array]:
+    """Return the members of a group, which are null where the group is."""
     if not pa.types.is_struct(array.type):
-        raise UnreadableRows(f"{name} is stored as {array.type}, which is no variant")
+        raise UnreadableRows(f"{name} is stored as {array.type}, which is not a variant")
     names = [each.name for each in array.type]
     parts = dict(zip(names, array.flatten(), strict=True))
     for part in ("metadata", "value"):
         if part in parts and not pa.types.is_binary(parts[part].type):
             raise UnreadableRows(f"{part} of {name} is stored as {parts[part].type}")
     if len(parts) < len(names):
-        raise UnreadableRows(f"{name} has a part twice")
+        raise UnreadableRows(f"{name} has two members of the same name")
     return parts
 
 
-def _pairs(parts: dict[str, pa.Array], rows: int) -> list[Pair]:
+def _build_pairs(parts: dict[str, pa.Array], rows: int) -> list[Pair]:
     values: list[bytes | None] = parts["value"].to_pylist() if "value" in parts else [None] * rows
-    typed: list[Typed] = _typed(parts["typed_value"]) if "typed_value" in parts else [None] * rows
+    typed: list[Typed] = _decode_typed(parts["typed_value"]) if "typed_value" in parts else [None] * rows
     return [Pair(value, other) for value, other in zip(values, typed, strict=True)]
 
 
-def _typed(array: pa.Array) -> list[Typed]:
-    """What each row of a `typed_value` holds."""
+def _decode_typed(array: pa.Array) -> list[Typed]:
+    """Return the typed value of each row of a `typed_value` column."""
     valid = array.is_valid().to_pylist()
     if pa.types.is_struct(array.type):
         names = [each.name for each in array.type]
-        fields = [_pairs(_parts(part, name), len(part)) for name, part in zip(names, array.flatten(), strict=True)]
+        fields = [
+            _build_pairs(_get_members(part, name), len(part)) for name, part in zip(names, array.flatten(), strict=True)
+        ]
         return [
-            {name: each[row] for name, each in zip(names, fields, strict=True) if each[row] != _NOTHING} if ok else None
+            {name: each[row] for name, each in zip(names, fields, strict=True) if each[row] != _EMPTY_PAIR}
+            if ok
+            else None
             for row, ok in enumerate(valid)
         ]
     if is_list(array.type):
         items = array.flatten()
-        elements = iter(_pairs(_parts(items, "element"), len(items)))
+        elements = iter(_build_pairs(_get_members(items, "element"), len(items)))
         lengths = [length or 0 for length in array.value_lengths().to_pylist()]
-        taken = [[next(elements) for _ in range(length)] for length in lengths]
-        return [each if ok else None for each, ok in zip(taken, valid, strict=True)]
-    kind = _name(array.type)
+        lists = [[next(elements) for _ in range(length)] for length in lengths]
+        return [each if ok else None for each, ok in zip(lists, valid, strict=True)]
+    kind = _name_type(array.type)
     return [kind if ok else None for ok in valid]
 
 
-def _name(kind: pa.DataType) -> str:
-    """The type of a shredded scalar, as `variant_bounds` names types."""
+def _name_type(kind: pa.DataType) -> str:
+    """Return the type name of a shredded scalar, as in `variant_bounds`."""
     if pa.types.is_integer(kind) or pa.types.is_decimal(kind):
         return "exact number"
     if pa.types.is_timestamp(kind):
@@ -152,7 +156,7 @@ def _name(kind: pa.DataType) -> str:
     for test, name in _NAMES:
         if test(kind):
             return name
-    raise UnreadableRows(f"{kind} is no type of a shredded value")
+    raise UnreadableRows(f"{kind} is not a type of shredded values")
 
 
 _NAMES = (

@@ -1,4 +1,4 @@
-"""The native decoder of vectors and the model's say the same of every bitmap, whole or mutated."""
+"""The native bitmap decoder and the model agree on valid and mutated bitmaps."""
 
 import pytest
 from helpers.hypothesis_settings import example_settings
@@ -24,19 +24,19 @@ def row_sets(draw: st.DrawFn) -> set[int]:
     rows = set(draw(st.lists(row_indexes, max_size=8)))
     for run in draw(st.lists(runs_of_rows, max_size=2)):
         rows.update(run)
-    if draw(st.integers(0, 8)) == 0:  # enough for a container that is a bitmap
+    if draw(st.integers(0, 8)) == 0:  # enough rows for a bitmap container
         rows.update(range(0, 10_000, 2))
     return rows
 
 
-def by_model(data: bytes) -> list[int] | None:
+def decode_with_model(data: bytes) -> list[int] | None:
     try:
         return model.decode_bitmap(data, max_rows=MAX_ROWS)
     except DeletionVectorError:
         return None
 
 
-def by_native(data: bytes) -> list[int] | None:
+def decode_natively(data: bytes) -> list[int] | None:
     try:
         return list(native.decode_bitmap(data))
     except DeletionVectorError:
@@ -45,13 +45,13 @@ def by_native(data: bytes) -> list[int] | None:
 
 @example_settings(60)
 @given(rows=row_sets(), runs=st.booleans())
-def test_sound_bitmaps_hold_their_rows(rows: set[int], runs: bool) -> None:
-    assert by_native(encode_bitmap(rows, runs=runs)) == sorted(rows)
+def test_valid_bitmaps_have_their_rows(rows: set[int], runs: bool) -> None:
+    assert decode_natively(encode_bitmap(rows, runs=runs)) == sorted(rows)
 
 
 @st.composite
 def mutated_bitmaps(draw: st.DrawFn) -> bytes:
-    """A bitmap some of whose bytes are flipped, taken away, doubled or made up."""
+    """A bitmap with flipped, removed, repeated or inserted bytes."""
     data = bytearray(encode_bitmap(draw(row_sets()), runs=draw(st.booleans())))
     for _ in range(draw(st.integers(1, 3))):
         place = draw(st.integers(0, max(0, min(len(data) - 1, 80))))
@@ -77,50 +77,50 @@ def mutated_bitmaps(draw: st.DrawFn) -> bytes:
 @example(data=MAGIC.to_bytes(4, "little"))
 @example(data=MAGIC.to_bytes(4, "little") + bytes(8))
 @example(data=MAGIC.to_bytes(4, "little") + bytes(9))
-def test_mutated_bitmaps_are_taken_or_refused_alike(data: bytes) -> None:
-    assert by_native(data) == by_model(data)
+def test_mutated_bitmaps_are_decoded_or_refused_alike(data: bytes) -> None:
+    assert decode_natively(data) == decode_with_model(data)
 
 
 @pytest.mark.parametrize(
-    ("data", "why"),
+    ("data", "reason"),
     [
         (b"", "too short"),
         (bytes(12), "magic number is 0"),
-        (MAGIC.to_bytes(4, "little") + b"\xff" * 8, "more buckets than its bytes can hold"),
+        (MAGIC.to_bytes(4, "little") + b"\xff" * 8, "more buckets than its bytes can contain"),
         (encode_bitmap([1]) + b"\0", "malformed"),
         (encode_bitmap([1])[:-1], "malformed"),
     ],
 )
-def test_a_refusal_says_why(data: bytes, why: str) -> None:
-    with pytest.raises(DeletionVectorError, match=why):
+def test_refusal_has_a_reason(data: bytes, reason: str) -> None:
+    with pytest.raises(DeletionVectorError, match=reason):
         native.decode_bitmap(data)
 
 
-def test_a_bitmap_that_is_too_large_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_bitmap_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "MAX_BITMAP_BYTES", 20)
-    with pytest.raises(DeletionVectorError, match="more than the 20 that are decoded"):
+    with pytest.raises(DeletionVectorError, match="more than the limit of 20 bytes"):
         native.decode_bitmap(encode_bitmap([1]))
 
 
-def test_rows_of_63_bits_are_the_last() -> None:
-    assert by_native(encode_bitmap([(1 << 63) - 1])) == [(1 << 63) - 1]
-    assert by_native(_one_row(high=1 << 31)) is None
+def test_rows_have_at_most_63_bits() -> None:
+    assert decode_natively(encode_bitmap([(1 << 63) - 1])) == [(1 << 63) - 1]
+    assert decode_natively(_encode_one_row(high=1 << 31)) is None
 
 
-def _one_row(high: int) -> bytes:
-    """A bitmap of the row 0 of one bucket."""
+def _encode_one_row(high: int) -> bytes:
+    """Return a bitmap with row 0 of one bucket."""
     bucket = (
         (12346).to_bytes(4, "little") + (1).to_bytes(4, "little") + bytes(4) + (16).to_bytes(4, "little") + bytes(2)
     )
     return MAGIC.to_bytes(4, "little") + (1).to_bytes(8, "little") + high.to_bytes(4, "little") + bucket
 
 
-def test_one_row_by_hand_decodes() -> None:
-    assert by_native(_one_row(high=0)) == [0]
-    assert by_native(_one_row(high=2)) == [2 << 32]
+def test_single_row_is_decoded() -> None:
+    assert decode_natively(_encode_one_row(high=0)) == [0]
+    assert decode_natively(_encode_one_row(high=2)) == [2 << 32]
 
 
 @pytest.mark.parametrize("text", ["abc", "~~~~~", "é" * 5])
-def test_text_that_is_no_z85_is_refused(text: str) -> None:
+def test_text_that_is_not_z85_is_refused(text: str) -> None:
     with pytest.raises(DeletionVectorError, match="Z85"):
         native.decode_inline_text(text)

@@ -1,4 +1,4 @@
-"""Values of an identity column, batch by batch: their ends, those out of the sequence, those that came before."""
+"""Scans of an identity column in batches: bounds, values outside of the sequence, repeated values."""
 
 import pyarrow as pa
 import pytest
@@ -15,7 +15,7 @@ _numbers = st.integers(-6, 6) | st.integers(LEAST, LEAST + 2) | st.integers(GREA
 _steps = st.sampled_from([1, -1, 3, -2, GREATEST, LEAST])
 
 
-def taken(identity: Identity, *batches: list[int | None]) -> IdentityValues:
+def scan(identity: Identity, *batches: list[int | None]) -> IdentityValues:
     found = IdentityValues(identity)
     for batch in batches:
         found.take(pa.array(batch, pa.int64()))
@@ -24,9 +24,9 @@ def taken(identity: Identity, *batches: list[int | None]) -> IdentityValues:
 
 @example_settings(60)
 @given(_numbers, _steps, st.lists(st.lists(st.none() | _numbers, max_size=5), min_size=1, max_size=3))
-def test_batches_give_what_their_values_give(start: int, step: int, batches: list[list[int | None]]) -> None:
+def test_result_does_not_depend_on_batches(start: int, step: int, batches: list[list[int | None]]) -> None:
     identity = Identity(start, step)
-    found = taken(identity, *batches)
+    found = scan(identity, *batches)
     values = [each for batch in batches for each in batch if each is not None]
     off = [each for each in values if not is_in_sequence(identity, each)]
     repeated = {each for each in values if values.count(each) > 1}
@@ -37,24 +37,24 @@ def test_batches_give_what_their_values_give(start: int, step: int, batches: lis
     assert {each - 2**64 if each > GREATEST else each for each in found.values} == set(values)
 
 
-def test_a_value_that_a_file_before_holds_is_repeated() -> None:
-    first, second = taken(Identity(1, 1), [1, 2, -3]), taken(Identity(1, 1), [2, -3, 4])
+def test_value_of_an_earlier_file_is_repeated() -> None:
+    first, second = scan(Identity(1, 1), [1, 2, -3]), scan(Identity(1, 1), [2, -3, 4])
     second.record_repeats(first.values)
     assert (second.repeated, second.first_repeated) == (2, -3)
 
 
-def test_a_column_that_holds_nothing() -> None:
-    found = taken(Identity(1, 1), [None, None], [])
+def test_column_without_values() -> None:
+    found = scan(Identity(1, 1), [None, None], [])
     found.take(pa.nulls(3))
     assert (found.lowest, found.highest, found.off_sequence, found.repeated) == (None, None, 0, 0)
 
 
-def test_narrower_integers_are_longs() -> None:
+def test_narrower_integers_are_read() -> None:
     found = IdentityValues(Identity(1, 1))
     found.take(pa.array([1, 2], pa.int32()))
     assert (found.lowest, found.highest) == (1, 2)
 
 
-def test_what_is_no_long_is_not_read() -> None:
-    with pytest.raises(UnreadableRows, match="an identity column is string"):
+def test_values_that_are_not_integers_are_unreadable() -> None:
+    with pytest.raises(UnreadableRows, match="an identity column is stored as string"):
         IdentityValues(Identity(1, 1)).take(pa.array(["1"]))

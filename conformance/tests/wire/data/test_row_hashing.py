@@ -1,4 +1,4 @@
-"""Equal rows have equal hashes however they are stored, and other rows have others."""
+"""Equal rows have equal hashes in every encoding, and different rows have different hashes."""
 
 import math
 from decimal import Decimal as Exact
@@ -44,13 +44,13 @@ def of(kind: DataType, values: list[Any], stored: pa.DataType) -> list[int]:
         (Array(LONG, True), [[1, None], [], None], pa.list_(pa.int64()), pa.large_list(pa.int32())),
     ],
 )
-def test_value_has_one_hash_in_every_form(kind: DataType, values: list[Any], one: Any, other: Any) -> None:
+def test_hash_does_not_depend_on_the_stored_type(kind: DataType, values: list[Any], one: Any, other: Any) -> None:
     scale = 1000 if other == pa.timestamp("ns") else 1
     others = [value if value is None else value * scale for value in values] if scale > 1 else values
     assert of(kind, values, one) == of(kind, others, other)
 
 
-def test_date_is_the_first_moment_of_its_day_once_it_is_a_timestamp() -> None:
+def test_date_hashes_as_midnight_after_widening_to_timestamp() -> None:
     kind = Primitive("timestamp_ntz")
     assert of(kind, [1, None], pa.date32()) == of(kind, [86_400_000_000, None], pa.timestamp("us"))
 
@@ -63,27 +63,27 @@ def test_date_is_the_first_moment_of_its_day_once_it_is_a_timestamp() -> None:
         ("timestamp_ntz", pa.timestamp("us"), [-(2**60), -2_208_988_800_000_001], [-2_208_902_399_999_999, 0]),
     ],
 )
-def test_days_and_moments_of_two_calendars_are_one(kind: str, stored: pa.DataType, old: Any, new: Any) -> None:
+def test_dates_and_times_of_both_calendars_hash_alike(kind: str, stored: pa.DataType, old: Any, new: Any) -> None:
     found = of(Primitive(kind), [*old, *new, None], stored)
     assert len(set(found[: len(old)])) == 1
     assert len(set(found)) == len(new) + 2
 
 
-def test_zeros_are_equal_and_so_are_all_that_are_no_numbers() -> None:
+def test_zeros_are_equal_and_nans_are_equal() -> None:
     found = of(DOUBLE, [0.0, -0.0, math.nan, -math.nan, 1.0, None], pa.float64())
     assert found[0] == found[1]
     assert found[2] == found[3]
     assert len(set(found)) == 4
 
 
-def test_column_that_a_file_lacks_is_null() -> None:
+def test_missing_column_is_null() -> None:
     schema = Struct((Field("a", LONG, True), Field("b", Struct((Field("c", STRING, True),)), True)))
     lacking = pa.table({"a": pa.array([1, 2])})
     null = pa.array([None, None], pa.struct({"c": pa.string()}))
     assert hashes(schema, lacking) == hashes(schema, pa.table({"b": null, "a": pa.array([1, 2])}))
 
 
-def test_order_and_names_of_columns_in_the_file_do_not_count() -> None:
+def test_order_and_names_of_stored_columns_do_not_matter() -> None:
     def field(name: str, physical: str) -> Field:
         return Field(name, LONG, True, {"delta.columnMapping.physicalName": physical})
 
@@ -93,19 +93,19 @@ def test_order_and_names_of_columns_in_the_file_do_not_count() -> None:
     assert hashes(before, table, mapping="name") == hashes(after, table.select(["c2", "c1"]), mapping="name")
 
 
-def test_entries_of_a_map_have_no_order() -> None:
+def test_map_entries_have_no_order() -> None:
     kind, stored = Map(STRING, LONG, True), pa.map_(pa.string(), pa.int64())
     found = of(kind, [[("a", 1), ("b", 2)], [("b", 2), ("a", 1)], [("a", 2), ("b", 1)], [], None], stored)
     assert found[0] == found[1]
     assert len(set(found)) == 4
 
 
-def test_elements_of_an_array_have_an_order() -> None:
+def test_array_elements_have_an_order() -> None:
     found = of(Array(LONG, True), [[1, 2], [2, 1], [1, 2, None], [], [None], None], pa.list_(pa.int64()))
     assert len(set(found)) == 6
 
 
-def test_slices_and_hidden_values_of_nulls_do_not_count() -> None:
+def test_slices_and_values_under_nulls_do_not_matter() -> None:
     kind = Array(Struct((Field("x", LONG, True),)), True)
     stored = pa.list_(pa.struct({"x": pa.int64()}))
     values: list[Any] = [[{"x": 1}], None, [{"x": None}, None], [{"x": 2}, {"x": 3}]]
@@ -121,7 +121,7 @@ def test_slices_and_hidden_values_of_nulls_do_not_count() -> None:
     )
 
 
-def test_values_that_change_places_make_other_rows() -> None:
+def test_swapped_values_change_the_hash() -> None:
     schema = Struct((Field("a", LONG, True), Field("b", LONG, True)))
     one = hashes(schema, pa.table({"a": [1, 2], "b": [3, 4]}))
     other = hashes(schema, pa.table({"a": [1, 2], "b": [4, 3]}))
@@ -144,7 +144,7 @@ def test_partition_values_are_part_of_a_row() -> None:
         (Decimal(5, 2), [Exact("0.123")], pa.decimal128(5, 3)),
     ],
 )
-def test_column_of_another_type_is_not_compared(kind: DataType, values: list[Any], stored: pa.DataType) -> None:
+def test_column_of_another_type_is_incomparable(kind: DataType, values: list[Any], stored: pa.DataType) -> None:
     with pytest.raises(Incomparable):
         of(kind, values, stored)
 
@@ -160,7 +160,7 @@ def test_column_of_another_type_is_not_compared(kind: DataType, values: list[Any
         (Struct((Field("x", Map(STRING, Primitive("void"), True), True),)), False),
     ],
 )
-def test_types_without_one_form_of_a_value_are_left_out(kind: DataType, hashed: bool) -> None:
+def test_types_without_canonical_values_are_not_hashed(kind: DataType, hashed: bool) -> None:
     assert is_hashable(kind) is hashed
 
 
@@ -169,7 +169,7 @@ ROWS = st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["a", "b", None])),
 
 @example_settings(60)
 @given(inserted=ROWS, deleted=ROWS, added=ROWS, removed=ROWS)
-def test_sums_of_hashes_agree_where_rows_do(inserted: Any, deleted: Any, added: Any, removed: Any) -> None:
+def test_hash_sums_agree_exactly_if_rows_do(inserted: Any, deleted: Any, added: Any, removed: Any) -> None:
     schema = Struct((Field("a", LONG, True), Field("b", STRING, True)))
 
     def total(rows: list[tuple[int, str | None]]) -> int:

@@ -1,4 +1,4 @@
-"""Rows of data files: ends, nulls and faults are those a person would count, in whatever form the file holds them."""
+"""Rows of data files: bounds, nulls and violations, for every encoding of the file."""
 
 from datetime import date
 from decimal import Decimal as Exact
@@ -35,7 +35,7 @@ from deltaspec_generators.tables.parquet_encodings import (
     write_parquet,
 )
 
-# ends of every type
+# bounds of every type
 
 
 EVERY_TYPE: list[tuple[str, DataType, pa.Array, Any, Any]] = [
@@ -68,7 +68,7 @@ EVERY_TYPE: list[tuple[str, DataType, pa.Array, Any, Any]] = [
     ("kind", "array", "low", "high"), [case[1:] for case in EVERY_TYPE], ids=[c[0] for c in EVERY_TYPE]
 )
 @pytest.mark.parametrize("options", [{}, {"use_dictionary": False, "data_page_size": 1}, {"store_schema": False}])
-def test_ends_of_every_type(kind: DataType, array: pa.Array, low: Any, high: Any, options: dict[str, Any]) -> None:
+def test_bounds_of_every_type(kind: DataType, array: pa.Array, low: Any, high: Any, options: dict[str, Any]) -> None:
     held = read_file_rows(parquet_bytes(pa.table({"c": array}), **options), fields(c=kind))
     found = find_leaf(held, "c")
     assert (found.minimum, found.maximum) == (low, high)
@@ -80,14 +80,14 @@ def test_ends_of_every_type(kind: DataType, array: pa.Array, low: Any, high: Any
     assert held.corrupt == {}
 
 
-def test_int96_holds_old_and_late_moments() -> None:
+def test_int96_has_early_and_late_timestamps() -> None:
     moments = [to_micros(1, 1, 1), to_micros(1582, 10, 4, 23, 59), to_micros(9999, 12, 31)]
     table = pa.table({"c": pa.array(moments, pa.timestamp("us"))})
     held = read_file_rows(write_parquet(table, ParquetEncoding(times="int96")), fields(c=Primitive("timestamp")))
     assert find_bounds(held, "c") == (moments[0], moments[2])
 
 
-def test_nan_is_no_end() -> None:
+def test_nan_is_not_a_bound() -> None:
     nan = float("nan")
     table = pa.table({"a": [nan, 1.0, -1.0], "b": [nan, nan, None], "c": [1.0, 2.0, None]})
     held = read_file_rows(table, fields(a=Primitive("double"), b=Primitive("double"), c=Primitive("double")))
@@ -109,15 +109,17 @@ def test_nan_is_no_end() -> None:
         (Primitive("timestamp_ntz"), pa.array([date(1970, 1, 2)]), 1, Primitive("date")),
     ],
 )
-def test_values_of_a_narrower_type_keep_it(kind: DataType, array: pa.Array, low: Any, of_type: DataType | None) -> None:
+def test_values_of_a_narrower_type_keep_their_type(
+    kind: DataType, array: pa.Array, low: Any, of_type: DataType | None
+) -> None:
     found = find_leaf(read_file_rows(pa.table({"c": array}), fields(c=kind)), "c")
     assert (found.minimum, found.type) == (low, of_type)
 
 
 @pytest.mark.parametrize("array", [pa.array(["1"]), pa.array([1.5]), pa.array([{"x": 1}]), pa.array([[1]])])
-def test_values_of_a_foreign_type_are_not_read(array: pa.Array) -> None:
+def test_values_of_an_unrelated_type_are_not_read(array: pa.Array) -> None:
     found = find_leaf(read_file_rows(pa.table({"c": array}), fields(c=LONG)), "c")
-    assert str(found.unread).startswith("the file holds ")
+    assert str(found.unread).startswith("the file stores ")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,7 @@ def test_values_of_a_foreign_type_are_not_read(array: pa.Array) -> None:
     ],
     ids=["dictionary", "large", "view", "binary"],
 )
-def test_strings_in_any_arrow_type(array: pa.Array) -> None:
+def test_strings_of_any_arrow_type_are_read(array: pa.Array) -> None:
     held = read_file_rows(pa.table({"c": array}), fields(c=STRING))
     assert (find_bounds(held, "c"), find_leaf(held, "c").nulls) == (("a", "b"), 1)
     assert find_broken_checks(held) == {}
@@ -139,7 +141,7 @@ def test_strings_in_any_arrow_type(array: pa.Array) -> None:
 # nesting
 
 
-def test_a_null_parent_makes_its_members_null() -> None:
+def test_null_parent_makes_its_members_null() -> None:
     kind = Struct((Field("x", LONG, True), Field("t", Struct((Field("y", STRING, True),)), True)))
     hidden = pa.StructArray.from_arrays(
         [pa.array([1, 2, -9]), pa.array([{"y": "b"}, None, {"y": "a"}], pa.struct([("y", pa.string())]))],
@@ -151,7 +153,7 @@ def test_a_null_parent_makes_its_members_null() -> None:
     assert (find_bounds(held, "s", "t", "y"), find_leaf(held, "s", "t", "y").nulls) == (("b", "b"), 2)
 
 
-def test_of_arrays_maps_and_variants_only_nulls_are_known() -> None:
+def test_arrays_maps_and_variants_have_null_counts_only() -> None:
     variant = pa.struct([pa.field("metadata", pa.binary(), False), pa.field("value", pa.binary(), False)])
     table = pa.table(
         {
@@ -171,14 +173,14 @@ def test_of_arrays_maps_and_variants_only_nulls_are_known() -> None:
     }
 
 
-def test_a_column_that_the_file_lacks_is_null_in_every_row() -> None:
+def test_missing_column_is_null_in_every_row() -> None:
     kind = Struct((Field("x", LONG, True), Field("y", LONG, False)))
     held = read_file_rows(pa.table({"id": [1, 2], "s": [{"x": 1}, {"x": 2}]}), fields(id=LONG, s=kind, gone=kind))
     assert find_leaf(held, "s", "y") == LeafValues(("s", "y"), 2, 2, 2, 2)
     assert find_leaf(held, "gone", "x") == LeafValues(("gone", "x"), 2, 2, 2, 2)
 
 
-def test_no_column_of_the_table_in_the_file() -> None:
+def test_file_without_columns_of_the_table() -> None:
     held = read_file_rows(pa.table({"other": [1, 2, 3]}), fields(id=LONG), deleted=[0])
     assert held.leaves == [LeafValues(("id",), 3, 2, 3, 2)]
 
@@ -186,14 +188,14 @@ def test_no_column_of_the_table_in_the_file() -> None:
 # deletion vectors
 
 
-def test_deleted_rows_bound_nothing() -> None:
+def test_deleted_rows_do_not_change_bounds() -> None:
     table = pa.table({"c": pa.array([None, *range(1, 200_000)])})
     data = parquet_bytes(table, row_group_size=50_000)
     held = read_file_rows(data, fields(c=LONG), deleted=[0, 1, 65_536, 199_999, 10**12])
     assert find_leaf(held, "c") == LeafValues(("c",), 200_000, 199_996, 1, 0, 2, 199_998)
 
 
-def test_deleted_rows_break_nothing() -> None:
+def test_deleted_rows_violate_nothing() -> None:
     schema = Struct((Field("id", LONG, False), Field("s", STRING, True), Field("d", Decimal(3, 0), True)))
     table = pa.table(
         {"id": [None, 1], "s": build_string_array(b"\xff", b"a"), "d": pa.array([5, 5], pa.decimal128(3, 0))}
@@ -205,7 +207,7 @@ def test_deleted_rows_break_nothing() -> None:
     }
 
 
-# which column is which
+# column resolution
 
 
 def numbered(name: str, kind: pa.DataType, number: int | None) -> pa.Field:
@@ -216,7 +218,7 @@ def mapped(name: str, kind: DataType, number: int, physical: str) -> Field:
     return Field(name, kind, True, {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": physical})
 
 
-def test_columns_by_id_at_every_depth() -> None:
+def test_columns_are_resolved_by_id_at_every_depth() -> None:
     inner = pa.struct([numbered("renamed", pa.int64(), 3), numbered("x", pa.int64(), 9)])
     schema = pa.schema([numbered("whatever", pa.int64(), 1), numbered("s", inner, 2), numbered("col-1", pa.int64(), 8)])
     table = pa.table([pa.array([1, 2]), pa.array([{"renamed": 5, "x": 0}] * 2, inner), pa.array([7, 8])], schema=schema)
@@ -228,7 +230,7 @@ def test_columns_by_id_at_every_depth() -> None:
     assert find_leaf(held, "col-4").nulls == 2
 
 
-def test_columns_by_physical_name_though_ids_differ() -> None:
+def test_columns_are_resolved_by_physical_name_despite_ids() -> None:
     table = pa.table(
         [pa.array([1]), pa.array([2])], schema=pa.schema([numbered("a", pa.int64(), 7), ("c", pa.int64())])
     )
@@ -236,12 +238,12 @@ def test_columns_by_physical_name_though_ids_differ() -> None:
     assert (find_bounds(held, "a"), find_bounds(held, "c")) == ((1, 1), (2, 2))
 
 
-def test_a_name_in_other_letters_is_the_column() -> None:
+def test_column_name_ignores_case() -> None:
     assert find_bounds(read_file_rows(pa.table({"ID": [1]}), fields(id=LONG)), "id") == (1, 1)
     assert find_bounds(read_file_rows(pa.table({"ID": [1], "id": [2]}), fields(id=LONG)), "id") == (2, 2)
 
 
-def test_names_with_points_are_not_paths() -> None:
+def test_names_with_dots_are_not_paths() -> None:
     table = pa.table({"a.b": [1], "a": [{"b": 2}]})
     held = read_file_rows(
         table, Struct((Field("a.b", LONG, True), Field("a", Struct((Field("b", LONG, True),)), True)))
@@ -249,20 +251,20 @@ def test_names_with_points_are_not_paths() -> None:
     assert (find_bounds(held, "a.b"), find_bounds(held, "a", "b")) == ((1, 1), (2, 2))
 
 
-def test_files_of_which_no_column_can_be_told() -> None:
+def test_unresolvable_columns_are_unreadable() -> None:
     twice = pa.table([pa.array([1]), pa.array([2])], names=["id", "id"])
-    with pytest.raises(UnreadableRows, match="2 columns that could be id"):
+    with pytest.raises(UnreadableRows, match="expected one column id in the file, found 2"):
         read_file_rows(twice, fields(id=LONG))
     with pytest.raises(UnreadableRows, match="no field ids"):
         read_file_rows(pa.table({"id": [1]}), Struct((mapped("id", LONG, 1, "id"),)), mapping="id")
 
 
-# any rows, any spelling
+# any rows in any encoding
 
 
 @st.composite
 def files(draw: st.DrawFn) -> tuple[Struct, list[list[Any]], bytes, list[int]]:
-    """A schema, its columns as plain values, a file that holds them, and rows that are deleted."""
+    """A schema, its columns as plain values, a file with them, and deleted rows."""
     kinds = draw(st.lists(data_types(depth=1), min_size=1, max_size=3))
     count = draw(st.integers(1, 8))
     schema = Struct(tuple(Field(f"c{place}", kind, True) for place, kind in enumerate(kinds)))
@@ -290,7 +292,7 @@ def _key(value: Any) -> Any:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(files())
-def test_leaves_are_what_the_rows_say(drawn: tuple[Struct, list[list[Any]], bytes, list[int]]) -> None:
+def test_leaves_equal_the_rows(drawn: tuple[Struct, list[list[Any]], bytes, list[int]]) -> None:
     schema, columns, data, deleted = drawn
     held = read_file_rows(data, schema, deleted=deleted)
     assert held.unread == []
