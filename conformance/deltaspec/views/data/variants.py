@@ -62,7 +62,7 @@ _CACHE_SIZE = 10_000
 
 
 def build_variant_use_rows(
-    place: dict[str, Any],
+    location: dict[str, Any],
     schema: Struct | None,
     metadata: MetaData | None,
     domain: DomainMetadata | None,
@@ -71,7 +71,7 @@ def build_variant_use_rows(
     """Return the rows of `variant_uses` for one version; none if schema or metadata is unknown.
 
     Args:
-        place: version, file and line.
+        location: version, file and line.
         schema: table schema.
         metadata: table metadata.
         domain: `delta.clustering`, if it is live and clustering is supported.
@@ -82,7 +82,7 @@ def build_variant_use_rows(
     clustered = clustering.read_clustering_columns(domain)
     return [
         {
-            **place,
+            **location,
             "column": ".".join(each.path),
             "is_partition_column": each.is_partition_column,
             "is_clustering_column": each.is_clustering_column,
@@ -95,12 +95,12 @@ def build_variant_use_rows(
 
 
 def build_variant_column_rows(
-    place: dict[str, Any], variants: Iterable[VariantRow]
+    location: dict[str, Any], variants: Iterable[VariantRow]
 ) -> tuple[list[dict[str, Any]], set[str]]:
     """Return the rows of `variant_columns` for a file, and why some of its variants are undecided.
 
     Args:
-        place: location columns.
+        location: location columns.
         variants: variants of the file.
     """
     found: dict[tuple[str, ...], dict[str, Any]] = {}
@@ -108,7 +108,7 @@ def build_variant_column_rows(
     validated: set[tuple[tuple[str, ...], bytes | None, bytes | None]] = set()
     names: dict[bytes, FieldNames] = {}
     for each in variants:
-        row = found.setdefault(each.path, {**place, "column": ".".join(each.path), "rows": 0})
+        row = found.setdefault(each.path, {**location, "column": ".".join(each.path), "rows": 0})
         row["rows"] += 1
         cache_key = (each.path, each.metadata, each.pair.value)
         if each.pair.typed is None and cache_key in validated:

@@ -66,13 +66,13 @@ class Provenance:
 
 
 def build_file_facts(
-    table: pa.Table, place: Provenance, context: FileContext, *, compared: bool = True
+    table: pa.Table, location: Provenance, context: FileContext, *, compared: bool = True
 ) -> pl.DataFrame:
     """Return the rows of `table` with every column of `file_actions` and the columns that later steps need.
 
     Args:
         table: file actions with the columns of `deltaspec.wire.log.file_action_rows.FILE_ACTION_SCHEMA`.
-        place: origin of the rows.
+        location: origin of the rows.
         context: table state that the actions are validated against.
         compared: whether to keep statistics and partition values, which take most of the memory.
 
@@ -87,11 +87,11 @@ def build_file_facts(
         narrow = narrow.append_column("partition_values", partition_facts.entries(values)).append_column("stats", stats)
     frame = pl.DataFrame(pl.from_arrow(narrow)).with_columns(has_partition_values=pl.Series(values.is_valid()))
     facts = frame.with_columns(
-        source=pl.lit(place.source),
-        file=pl.lit(place.file) if isinstance(place.file, str) else pl.Series(place.file, dtype=pl.String),
-        version=pl.lit(place.version, pl.Int64)
-        if isinstance(place.version, int)
-        else pl.Series(place.version, dtype=pl.Int64),
+        source=pl.lit(location.source),
+        file=pl.lit(location.file) if isinstance(location.file, str) else pl.Series(location.file, dtype=pl.String),
+        version=pl.lit(location.version, pl.Int64)
+        if isinstance(location.version, int)
+        else pl.Series(location.version, dtype=pl.Int64),
         has_deletion_vector=pl.col("dv_storage_type").is_not_null(),
         cardinality=pl.col("dv_cardinality"),
         deletion_vectors_supported=pl.lit(context.deletion_vectors_supported, pl.Boolean),

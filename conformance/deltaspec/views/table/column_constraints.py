@@ -85,7 +85,7 @@ class ColumnHistory:
 
     def apply(
         self,
-        place: tuple[int, str],
+        location: tuple[int, str],
         actions: list[tuple[int, WireStruct]],
         metadata: MetaData | None,
         schema: Struct | None,
@@ -95,14 +95,14 @@ class ColumnHistory:
         """Apply a version and update `changes`.
 
         Args:
-            place: version and log file.
+            location: version and log file.
             actions: actions of the file with their line numbers.
             metadata: table metadata after the version; None if unknown.
             schema: parsed schema; None if it cannot be parsed.
             mapping: column mapping mode; None if off.
             supported: features that the table supports; None if unknown.
         """
-        version, file = place
+        version, file = location
         self.changes = {}
         if metadata is self._metadata and metadata is not None:
             return

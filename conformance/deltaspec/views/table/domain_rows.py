@@ -15,14 +15,14 @@ _KNOWN = frozenset({row_tracking.DOMAIN, clustering.DOMAIN, "delta.liquid", "del
 
 
 def build_domain_row(
-    place: dict[str, Any], action: DomainMetadata, known: DomainMetadata | None, others: Set[str]
+    location: dict[str, Any], action: DomainMetadata, known: DomainMetadata | None, others: Set[str]
 ) -> dict[str, Any]:
     """Return the row of `domains` for an action, without the columns that depend on the protocol.
 
     The additional key `needed_feature` is the feature that the domain requires, or None.
 
     Args:
-        place: version, file and line.
+        location: version, file and line.
         action: the action.
         known: previous action of the domain; None if the domain was not live.
         others: live domains that the same commit does not remove; the actions of a commit have no order.
@@ -30,9 +30,9 @@ def build_domain_row(
     before = known.configuration if known else None
     if before is not None and is_same_json(before, action.configuration):
         before = action.configuration
-    is_new = not action.removed and ".checkpoint." not in place["file"]
+    is_new = not action.removed and ".checkpoint." not in location["file"]
     return {
-        **place,
+        **location,
         "domain": action.domain,
         "removed": action.removed,
         "configuration": action.configuration,

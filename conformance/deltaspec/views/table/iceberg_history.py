@@ -37,7 +37,7 @@ class IcebergHistory:
 
     def apply(
         self,
-        place: Row,
+        location: Row,
         protocol: Protocol | None,
         metadata: MetaData | None,
         schema: Struct | None,
@@ -49,7 +49,7 @@ class IcebergHistory:
         """Apply the next protocol or metadata; an unknown protocol or metadata discards the earlier state.
 
         Args:
-            place: version, file and line.
+            location: version, file and line.
             protocol: table protocol; None if unknown.
             metadata: table metadata; None if unknown.
             schema: table schema; None if it cannot be parsed.
@@ -62,11 +62,11 @@ class IcebergHistory:
         """
         before, self._before = self._before, None
         if protocol is None or metadata is None or not has_known_features(protocol):
-            self.enabled_since.append((place["version"], ()))
+            self.enabled_since.append((location["version"], ()))
             return [], []
         features = get_supported_features(protocol)
         enabled = iceberg_compat.get_enabled_compatibilities(features, metadata.configuration, revision)
-        self.enabled_since.append((place["version"], enabled))
+        self.enabled_since.append((location["version"], enabled))
         if enabled and schema is not None:
             self._before = (schema, metadata.partition_columns, mapping)
         renamed = None
@@ -74,7 +74,7 @@ class IcebergHistory:
             renamed = iceberg_compat.find_renamed_partition_columns(before, self._before)
         rows = [
             {
-                **place,
+                **location,
                 "compatibility": each,
                 "column_mapping_mode": mapping,
                 "conflicts_with_deletion_vectors": iceberg_compat.conflicts_with_vectors(
@@ -87,7 +87,9 @@ class IcebergHistory:
             for each in enabled
         ]
         has_nested_ids = "V2" in enabled and schema is not None and mapping is not None
-        return rows, _nested_id_rows(place, schema, mapping, revision) if has_nested_ids and schema and mapping else []
+        return rows, _nested_id_rows(
+            location, schema, mapping, revision
+        ) if has_nested_ids and schema and mapping else []
 
     def forget(self) -> None:
         """Record that versions are unknown."""
@@ -105,10 +107,10 @@ def _type_facts(schema: Struct, compatibility: str, features: set[str]) -> Row:
     return found
 
 
-def _nested_id_rows(place: Row, schema: Struct, mapping: str, revision: Revision) -> list[Row]:
+def _nested_id_rows(location: Row, schema: Struct, mapping: str, revision: Revision) -> list[Row]:
     return [
         {
-            **place,
+            **location,
             "column": ".".join(each.path),
             "missing_ids": list(each.missing),
             "ids_under_wrong_key": list(each.under_another_key),

@@ -149,7 +149,7 @@ def _shared_names(fields: list[tuple[Field, tuple[str, ...]]], older: set[int]) 
         parents.setdefault(path[-1], set()).add(path[:-1])
         if column_mapping.column_id(field) in older:
             names_of_older_fields.add(path[-1])
-    return {name for name, places in parents.items() if len(places) > 1} - names_of_older_fields
+    return {name for name, structs in parents.items() if len(structs) > 1} - names_of_older_fields
 
 
 @dataclass(frozen=True)

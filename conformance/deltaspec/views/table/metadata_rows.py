@@ -28,12 +28,12 @@ _GUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 
 def build_metadata_row(
-    place: Row, action: MetaData, schema: Struct | None, fault: SchemaError | None, mapping: str | None
+    location: Row, action: MetaData, schema: Struct | None, fault: SchemaError | None, mapping: str | None
 ) -> Row:
     """Return the row of `metadata`, without the columns of `MappingHistory`.
 
     Args:
-        place: version, file and line.
+        location: version, file and line.
         action: the metadata.
         schema: parsed schema; None if it cannot be parsed.
         fault: why the schema cannot be parsed.
@@ -41,7 +41,7 @@ def build_metadata_row(
     """
     names = action.partition_columns
     row: Row = {
-        **place,
+        **location,
         "id": action.id,
         "id_is_guid": _GUID.fullmatch(action.id) is not None,
         "provider": action.format.provider,
@@ -62,12 +62,12 @@ def build_metadata_row(
 
 
 def build_field_rows(
-    place: Row, schema: Struct, mapped: list[Row], supported: set[str] | None, revision: Revision
+    location: Row, schema: Struct, mapped: list[Row], supported: set[str] | None, revision: Revision
 ) -> list[Row]:
     """Return the rows of `schema_fields`.
 
     Args:
-        place: version, file and line.
+        location: version, file and line.
         schema: table schema.
         mapped: mapping columns of each field, in the order of `data_types.iter_fields`.
         supported: features that the table supports; None if unknown.
@@ -75,7 +75,7 @@ def build_field_rows(
     """
     return [
         {
-            **place,
+            **location,
             "column": ".".join(path),
             "type": get_type_name(member.type),
             "nullable": member.nullable,
@@ -99,7 +99,7 @@ def _unsupported_feature(kind: DataType, supported: set[str] | None) -> str | No
 
 
 def build_configuration_rows(
-    place: Row,
+    location: Row,
     before: dict[str, str],
     current: dict[str, str],
     schema: Struct | None,
@@ -109,7 +109,7 @@ def build_configuration_rows(
     """Return the rows of `configuration`: one per changed property, sorted by name.
 
     Args:
-        place: version, file and line.
+        location: version, file and line.
         before: the replaced table properties.
         current: the new table properties.
         schema: table schema; None if unknown.
@@ -121,7 +121,7 @@ def build_configuration_rows(
         value = current.get(name)
         if value == before.get(name):
             continue
-        row: Row = {**place, "property": name, "value": value, "value_before": before.get(name)}
+        row: Row = {**location, "property": name, "value": value, "value_before": before.get(name)}
         if value is not None:
             needed = table_properties.get_required_feature(name, value)
             is_unsupported = needed in table_features.get_known_features(revision) and supported is not None

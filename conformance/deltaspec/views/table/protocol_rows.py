@@ -12,19 +12,19 @@ Row = dict[str, Any]
 
 
 def build_protocol_row(
-    place: Row, before: Protocol | None, action: Protocol, used: set[str], revision: Revision
+    location: Row, before: Protocol | None, action: Protocol, used: set[str], revision: Revision
 ) -> Row:
     """Return the row of `protocols`.
 
     Args:
-        place: version, file and line.
+        location: version, file and line.
         before: the replaced protocol; None if there is none, or it is unknown.
         action: the protocol.
         used: features that an earlier version used.
         revision: protocol revision.
     """
     return {
-        **place,
+        **location,
         "min_reader_version": action.min_reader_version,
         "min_writer_version": action.min_writer_version,
         "reader_features": action.reader_features,
@@ -36,7 +36,7 @@ def build_protocol_row(
     }
 
 
-def build_feature_rows(place: Row, action: Protocol, revision: Revision) -> list[Row]:
+def build_feature_rows(location: Row, action: Protocol, revision: Revision) -> list[Row]:
     """Return the rows of `features`, one per listed name, sorted by name."""
     readers, writers = Counter(action.reader_features or ()), Counter(action.writer_features or ())
     rows = []
@@ -44,7 +44,7 @@ def build_feature_rows(place: Row, action: Protocol, revision: Revision) -> list
         known = table_features.resolve_feature(name, revision)
         rows.append(
             {
-                **place,
+                **location,
                 "feature": name,
                 "min_reader_version": action.min_reader_version,
                 "in_reader_features": name in readers,

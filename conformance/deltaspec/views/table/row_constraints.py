@@ -110,7 +110,7 @@ class RowConstraintHistory:
 
     def apply(
         self,
-        place: tuple[int, str],
+        location: tuple[int, str],
         actions: Sequence[tuple[int, WireStruct]],
         metadata: MetaData | None,
         schema: Struct | None,
@@ -119,13 +119,13 @@ class RowConstraintHistory:
         """Apply a version and return its rows of `constraint_columns`.
 
         Args:
-            place: version and file of a commit, or of the checkpoint that the history starts from.
+            location: version and file of a commit, or of the checkpoint that the history starts from.
             actions: actions of the file with their line numbers.
             metadata: table metadata at the version; None if unknown.
             schema: parsed schema; None if it cannot be parsed.
             supported: features that the table supports; None if unknown.
         """
-        version, file = place
+        version, file = location
         lines = [line for line, action in actions if isinstance(action, MetaData | Protocol)]
         if not lines and self._has_started:
             return []
@@ -144,11 +144,11 @@ class RowConstraintHistory:
         self.always, self._has_started = frozenset(), True
 
 
-def _constraint_row(place: Row, check: RowConstraint, schema: Struct) -> Row:
+def _constraint_row(location: Row, check: RowConstraint, schema: Struct) -> Row:
     parsed = parse_expression(check.expression)
     tree = None if isinstance(parsed, InvalidExpression) else parsed.tree
     return {
-        **place,
+        **location,
         "constraint": check.name,
         "expression": check.expression,
         "missing_columns": None if tree is None else find_missing_columns(tree, schema),

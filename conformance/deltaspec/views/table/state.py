@@ -141,18 +141,18 @@ class TableState:
         for action_type in (Protocol, MetaData, DomainMetadata, RowIdHighWaterMark, Txn):
             for line, action in actions:
                 if isinstance(action, action_type):
-                    place = {"version": version, "file": file, "line": line}
+                    location = {"version": version, "file": file, "line": line}
                     match action:
                         case Protocol():
-                            self._apply_protocol(place, action)
+                            self._apply_protocol(location, action)
                         case MetaData():
-                            self._apply_metadata(place, action)
+                            self._apply_metadata(location, action)
                         case DomainMetadata():
-                            self._apply_domain(place, action)
+                            self._apply_domain(location, action)
                         case RowIdHighWaterMark():
                             self.row_id_mark = action
                         case Txn():
-                            self._apply_transaction(place, action)
+                            self._apply_transaction(location, action)
         self._apply_clustering(version, file, actions)
         self._apply_iceberg(version, file, actions)
         self._apply_variants(version, file, actions)
@@ -295,18 +295,18 @@ class TableState:
             return None
         return table_properties.is_append_only(self.protocol, self.metadata)
 
-    def _apply_protocol(self, place: Row, action: Protocol) -> None:
+    def _apply_protocol(self, location: Row, action: Protocol) -> None:
         before = self.protocol
         now = self._get_current_names(get_supported_features(action)) if has_known_features(action) else None
-        self.rows["protocols"].append(build_protocol_row(place, before, action, self.used, self.revision))
-        self.rows["features"] += build_feature_rows(place, action, self.revision)
+        self.rows["protocols"].append(build_protocol_row(location, before, action, self.used, self.revision))
+        self.rows["features"] += build_feature_rows(location, action, self.revision)
         self.protocol, self.supported, self.protocol_known = action, now, True
         self._update_mapping()
 
     def _get_current_names(self, names: set[str]) -> set[str]:
         return {table_features.get_current_name(name, self.revision) for name in names}
 
-    def _apply_metadata(self, place: Row, action: MetaData) -> None:
+    def _apply_metadata(self, location: Row, action: MetaData) -> None:
         before = self.metadata
         fault = None
         self.metadata, self.metadata_known = action, True
@@ -315,22 +315,24 @@ class TableState:
         except SchemaError as error:
             self.schema, fault = None, error
         self._update_mapping()
-        self.widening.apply(place, self.schema, action.configuration, self.supported, mapped=self.mapping is not None)
+        self.widening.apply(
+            location, self.schema, action.configuration, self.supported, mapped=self.mapping is not None
+        )
         metadata_mapping, field_mapping = self.mapped.apply(
             self.schema,
             action.configuration,
             self.mapping,
-            is_first=place["version"] == 0 and ".checkpoint." not in place["file"],
+            is_first=location["version"] == 0 and ".checkpoint." not in location["file"],
         )
-        row = build_metadata_row(place, action, self.schema, fault, self.mapping)
+        row = build_metadata_row(location, action, self.schema, fault, self.mapping)
         self.rows["metadata"].append(row | metadata_mapping)
         if self.schema is not None:
             self.rows["schema_fields"] += build_field_rows(
-                place, self.schema, field_mapping, self.supported, self.revision
+                location, self.schema, field_mapping, self.supported, self.revision
             )
         settings = before.configuration if before else {}
         self.rows["configuration"] += build_configuration_rows(
-            place, settings, action.configuration, self.schema, self.supported, self.revision
+            location, settings, action.configuration, self.schema, self.supported, self.revision
         )
 
     def _update_mapping(self) -> None:
@@ -340,9 +342,9 @@ class TableState:
         settings = self.metadata.configuration if self.metadata else {}
         self.mapping = column_mapping.get_mapping_mode(settings, supported=supported)
 
-    def _apply_domain(self, place: Row, action: DomainMetadata) -> None:
+    def _apply_domain(self, location: Row, action: DomainMetadata) -> None:
         others = self.domains.keys() - self._removed_domains
-        row = build_domain_row(place, action, self.domains.get(action.domain), others)
+        row = build_domain_row(location, action, self.domains.get(action.domain), others)
         needed = row.pop("needed_feature")
         is_unsupported = needed is not None and self.supported is not None
         is_unsupported = is_unsupported and not supports_feature_or_preview(self.supported or set(), needed)
@@ -361,20 +363,20 @@ class TableState:
         columns = clustering.read_clustering_columns(self.domains.get(clustering.DOMAIN))
         self._context = None if lines else self._context
         if lines and columns and self.supports("clustering") and self.schema and self.metadata:
-            place = {"version": version, "file": file, "line": lines[-1]}
+            location = {"version": version, "file": file, "line": lines[-1]}
             row = build_clustering_row(
                 columns, self.schema, self.metadata.partition_columns, self.mapping, self.revision
             )
-            self.rows["clustering"].append(place | row)
+            self.rows["clustering"].append(location | row)
 
     def _apply_iceberg(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> None:
         """Re-evaluate the Iceberg compatibility if protocol or metadata changed."""
         lines = [line for line, each in actions if isinstance(each, Protocol | MetaData)]
         if lines:
-            place = {"version": version, "file": file, "line": lines[-1]}
+            location = {"version": version, "file": file, "line": lines[-1]}
             operations = [action.operation for _, action in actions if isinstance(action, CommitInfo)]
             facts = self.iceberg.apply(
-                place,
+                location,
                 self.protocol,
                 self.metadata,
                 self.schema,
@@ -389,15 +391,15 @@ class TableState:
         """Re-evaluate the variant columns if schema, partitioning or clustering may have changed."""
         lines = [line for line, each in actions if isinstance(each, MetaData) or _is_clustering(each)]
         if lines:
-            place = {"version": version, "file": file, "line": lines[-1]}
+            location = {"version": version, "file": file, "line": lines[-1]}
             domain = self.domains.get(clustering.DOMAIN) if self.supports(clustering.FEATURE) else None
-            self.variant_uses += build_variant_use_rows(place, self.schema, self.metadata, domain, self.mapping)
+            self.variant_uses += build_variant_use_rows(location, self.schema, self.metadata, domain, self.mapping)
 
-    def _apply_transaction(self, place: Row, action: Txn) -> None:
+    def _apply_transaction(self, location: Row, action: Txn) -> None:
         before = self.transactions.get(action.app_id)
         self.rows["transactions"].append(
             {
-                **place,
+                **location,
                 "app_id": action.app_id,
                 "app_version": action.version,
                 "app_version_before": before.version if before else None,

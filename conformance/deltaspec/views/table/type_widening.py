@@ -86,7 +86,7 @@ type_changes = View(
 class _TrackedLocation:
     """Type location (column, element, key or value) of the newest schema."""
 
-    place: TypeLocation
+    type_location: TypeLocation
     since: int | None
     """First version in which it has its type; None if before the validated history."""
     known_since: int
@@ -114,7 +114,7 @@ class WideningHistory:
 
     def apply(
         self,
-        place: Row,
+        location: Row,
         schema: Struct | None,
         settings: dict[str, str],
         supported: set[str] | None,
@@ -124,7 +124,7 @@ class WideningHistory:
         """Apply the next metadata; a schema that cannot be parsed discards the earlier state.
 
         Args:
-            place: version, file and line.
+            location: version, file and line.
             schema: table schema; None if it cannot be parsed.
             settings: table properties.
             supported: features that the table supports; None if unknown.
@@ -134,8 +134,8 @@ class WideningHistory:
             self.forget()
             return
         widening = None if supported is None else has_feature(supported)
-        self.records += _build_record_rows(place, schema, supported=self._supported or widening)
-        found = self._follow(list_type_locations(schema), place, by_id=mapped and self._mapped)
+        self.records += _build_record_rows(location, schema, supported=self._supported or widening)
+        found = self._follow(list_type_locations(schema), location, by_id=mapped and self._mapped)
         if widening and supported is not None:
             facts = {
                 "enabled": is_property_true(settings, type_widening.ENABLED)
@@ -143,34 +143,36 @@ class WideningHistory:
                 "iceberg_supported": not supported.isdisjoint(type_widening.ICEBERG),
             }
             for seen, change in found:
-                row, first = _build_change_row(seen, change, place["version"])
-                self.changes.append(({**place, **row, **facts}, first))
+                row, first = _build_change_row(seen, change, location["version"])
+                self.changes.append(({**location, **row, **facts}, first))
         self._settings, self._mapped, self._supported = settings, mapped, bool(widening)
 
     @property
     def forgotten(self) -> frozenset[tuple[Path, DataType]]:
         """Type locations of the newest schema, each with the type before a recorded change that was lost."""
         return frozenset(
-            ((*each.place.column, *each.place.field_path), change.before)
+            ((*each.type_location.column, *each.type_location.field_path), change.before)
             for each in self._seen or ()
             for change in each.forgotten
         )
 
     def _follow(
-        self, locations: list[TypeLocation], place: Row, *, by_id: bool
+        self, locations: list[TypeLocation], location: Row, *, by_id: bool
     ) -> list[tuple[_TrackedLocation, ChangedType]]:
         """Replace the locations by those of a schema, and return the earlier location and the change per new type."""
-        version: int = place["version"]
-        begins = version == 0 and ".checkpoint." not in place["file"]
+        version: int = location["version"]
+        begins = version == 0 and ".checkpoint." not in location["file"]
         is_first = self._seen is None
-        known: dict[Hashable, _TrackedLocation] = {each.place.key(by_id=by_id): each for each in self._seen or ()}
+        known: dict[Hashable, _TrackedLocation] = {
+            each.type_location.key(by_id=by_id): each for each in self._seen or ()
+        }
         found, seen = [], []
         for each in locations:
             old = known.get(each.key(by_id=by_id))
             if old is None:
                 seen.append(_TrackedLocation(each, None if is_first and not begins else version, version))
                 continue
-            change = ChangedType(old.place, each)
+            change = ChangedType(old.type_location, each)
             since = version if change.has_another_type else old.since
             seen.append(_TrackedLocation(each, since, old.known_since, _find_lost_records(old, change)))
             found += [(old, change)] if change.has_another_type else []
@@ -190,7 +192,7 @@ def has_feature(supported: set[str]) -> bool:
     return any(strip_preview_suffix(name) == type_widening.FEATURE for name in supported)
 
 
-def _build_record_rows(place: Row, schema: Struct, *, supported: bool | None) -> list[Row]:
+def _build_record_rows(location: Row, schema: Struct, *, supported: bool | None) -> list[Row]:
     chain_faults: dict[tuple[str, ...], str] = {}
     for each in list_type_locations(schema):
         fault = find_gap(each)
@@ -205,7 +207,7 @@ def _build_record_rows(place: Row, schema: Struct, *, supported: bool | None) ->
         unlisted = [change for change in recorded if not type_widening.may_be_recorded(change)]
         rows.append(
             {
-                **place,
+                **location,
                 "column": ".".join(path),
                 "type_widening_supported": supported if has_type_change_record(field) else None,
                 "is_string": "text" in messages,
