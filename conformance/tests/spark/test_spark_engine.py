@@ -72,7 +72,7 @@ def test_report_does_not_depend_on_how_the_table_is_read(
         raise InvalidUsage("Java is disabled by the test")
 
     if way == "bytes for executors":
-        monkeypatch.setattr(table_access, "_ask_executors", lambda *_: "not from there, for a test")
+        monkeypatch.setattr(table_access, "_ask_executors", lambda *_: "disabled by the test")
     else:
         monkeypatch.setattr(table_access, "open_store", no_storage)
     if way == "only bytes":
