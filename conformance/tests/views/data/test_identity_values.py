@@ -140,7 +140,7 @@ def test_values_too_far_apart_are_not_compared(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("table", "reason"),
     [
-        (pa.table({"id": ["100"]}), "an identity column is stored as string"),
+        (pa.table({"id": ["100"]}), "an identity column is stored as string, not as an integer"),
         (None, "3.parquet: does not exist"),
     ],
 )
