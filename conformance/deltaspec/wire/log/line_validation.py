@@ -147,7 +147,7 @@ def explain_object(schema: str, data: bytes) -> tuple[str | None, str | None, st
     try:
         document = parse_lossless(data)
     except JsonError as error:
-        return f"is no JSON: {error}", "", None
+        return f"is not JSON: {error}", "", None
     repeated = document.repeated_keys[0] if document.repeated_keys else None
     if not isinstance(document.value, dict):
         return f"is {_name_type(document.value)}, not an object", "", repeated

@@ -156,7 +156,7 @@ def _decode_with_arrow(data: bytes) -> pq.FileMetaData:
             thrift_container_size_limit=max(1000, len(data) // 2),
             pre_buffer=False,
         ).metadata
-    except Exception as fault:  # whatever the native decoder says
+    except Exception as fault:  # Arrow raises several types
         reason = format_error(fault)
         if any(message in reason for message in _BROKEN):
             raise NotParquet(f"its footer is broken: {reason}") from fault

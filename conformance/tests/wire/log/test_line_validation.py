@@ -152,7 +152,7 @@ def test_parquet_row_that_fits_the_schema_is_still_a_defect() -> None:
         (b'{"version":"1","size":2}', "version is the text '1', should be integer", "/version", None),
         (b'{"size":2}', "version missing", "", None),
         (b"[]", "is an array, not an object", "", None),
-        (b"", "is no JSON: expecting value at character 0", "", None),
+        (b"", "is not JSON: expecting value at character 0", "", None),
     ],
 )
 def test_objects_are_explained(data: bytes, fault: str | None, pointer: str | None, repeated: str | None) -> None:
