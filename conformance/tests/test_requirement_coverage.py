@@ -165,7 +165,7 @@ def test_page_lists_coverage_by_revision() -> None:
         "must · table · data · revisions r1, r2, r3, current",
         "",
         "MUST    This is paths.half. (A Chapter; paths.half)",
-        "Read    We read it so (E99).",
+        "Reading We read it so (E99).",
         "Settles E99, S98",
         "",
         "Covered",
