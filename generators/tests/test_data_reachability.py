@@ -33,7 +33,7 @@ FLAGS = (
     "decimals_as_integers required reversed_columns statistics page_index checksums arrow_schema partition_columns"
     " extra_column"
 )
-quiet = list(HealthCheck)
+ALL_HEALTH_CHECKS = list(HealthCheck)
 MAX_ROUNDS = 30
 
 
@@ -245,7 +245,7 @@ def observe_tables(examples: int, number: int, **options: Any) -> set[str]:
         deadline=None,
         database=None,
         phases=[Phase.generate],
-        suppress_health_check=quiet,
+        suppress_health_check=ALL_HEALTH_CHECKS,
     )
     @given(drawn=data_tables_with_states(**options))
     def collect(drawn: GeneratedTable) -> None:
@@ -294,7 +294,7 @@ def test_minimal_table_is_small(
         deadline=None,
         database=None,
         phases=[Phase.generate, Phase.shrink],  # the explain phase takes longer than shrinking
-        suppress_health_check=quiet,
+        suppress_health_check=ALL_HEALTH_CHECKS,
     )
     found = min(
         (find(tables, condition, settings=plain, random=Random(number)) for number in range(2)), key=_measure_size
@@ -306,7 +306,7 @@ def test_minimal_table_is_small(
     assert not found.files.checkpoints
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=quiet)
+@settings(max_examples=30, deadline=None, suppress_health_check=ALL_HEALTH_CHECKS)
 @given(data=st.data(), features=st.sets(st.sampled_from(FEATURES)))
 def test_only_given_features_are_drawn(data: st.DataObject, features: set[str]) -> None:
     drawn = data.draw(data_tables_with_states(features=features, max_commits=2))
@@ -316,13 +316,13 @@ def test_only_given_features_are_drawn(data: st.DataObject, features: set[str]) 
             assert state.features <= features | implied
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=quiet)
+@settings(max_examples=20, deadline=None, suppress_health_check=ALL_HEALTH_CHECKS)
 @given(drawn=data_tables_with_states(features=("deletionVectors",), required=("rowTracking",), max_commits=1, depth=0))
 def test_required_features_are_always_supported(drawn: GeneratedTable) -> None:
     assert all("rowTracking" in state.features for state in drawn.states)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=quiet)
+@settings(max_examples=30, deadline=None, suppress_health_check=ALL_HEALTH_CHECKS)
 @given(drawn=data_tables_with_states(max_commits=1, names=("long", "string"), depth=0, partitioned=False))
 def test_only_given_shapes_are_drawn(drawn: GeneratedTable) -> None:
     assert len(drawn.files.commits) <= 2

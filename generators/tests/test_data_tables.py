@@ -31,7 +31,7 @@ from deltaspec_generators.tables.stored_files import ROW_ID, ROW_VERSION
 from deltaspec_generators.tables.strategies import GeneratedTable, data_tables_with_states
 from deltaspec_generators.tables.table_specs import FEATURES
 
-some = settings(
+few_examples = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
@@ -78,7 +78,7 @@ def count_row_keys(rows: Any) -> Counter[str]:
     return Counter(map(build_row_key, rows))
 
 
-@some
+@few_examples
 @given(drawn=data_tables_with_states())
 def test_every_file_exists_with_the_size_in_the_log(drawn: GeneratedTable) -> None:
     files = encode_table(drawn.files)
@@ -86,7 +86,7 @@ def test_every_file_exists_with_the_size_in_the_log(drawn: GeneratedTable) -> No
         assert len(files[paths.decode(body["path"])]) == body["size"]
 
 
-@some
+@few_examples
 @given(drawn=data_tables_with_states())
 def test_row_counts_equal_statistics_and_vectors(drawn: GeneratedTable) -> None:
     files = encode_table(drawn.files)
@@ -99,7 +99,7 @@ def test_row_counts_equal_statistics_and_vectors(drawn: GeneratedTable) -> None:
         assert all(index < rows for index in deleted)
 
 
-@some
+@few_examples
 @given(drawn=data_tables_with_states(non_conforming=True))
 def test_integer_bounds_and_null_counts_equal_the_files(drawn: GeneratedTable) -> None:
     """`id` is a long, or a decimal after widening, so Arrow and JSON compare it equally."""
@@ -128,7 +128,7 @@ def test_integer_bounds_and_null_counts_equal_the_files(drawn: GeneratedTable) -
                 assert nulls == table[name].null_count
 
 
-@some
+@few_examples
 @given(drawn=data_tables_with_states())
 def test_files_contain_the_drawn_rows(drawn: GeneratedTable) -> None:
     """Read files by physical names; missing columns are null, narrower columns are not compared."""
@@ -168,7 +168,7 @@ def iter_tracked_rows(drawn: GeneratedTable, files: dict[str, bytes], state: Tab
                 )
 
 
-@some
+@few_examples
 @given(drawn=data_tables_with_states(features=("rowTracking", "deletionVectors", "changeDataFeed")))
 def test_row_ids_are_unique_stable_and_below_the_mark(drawn: GeneratedTable) -> None:
     files = encode_table(drawn.files)
@@ -190,7 +190,7 @@ def test_row_ids_are_unique_stable_and_below_the_mark(drawn: GeneratedTable) -> 
         assert all(left[1] <= right[0] for left, right in pairwise(full))
 
 
-@some
+@few_examples
 @given(drawn=data_tables_with_states(features=("changeDataFeed", "deletionVectors", "columnMapping"), max_commits=5))
 def test_change_data_turns_one_version_into_the_next(drawn: GeneratedTable) -> None:
     for before, now in pairwise(drawn.versions):
@@ -202,7 +202,7 @@ def test_change_data_turns_one_version_into_the_next(drawn: GeneratedTable) -> N
         assert not removed - count_row_keys(before.rows)
 
 
-@some
+@few_examples
 @given(drawn=data_tables_with_states(features=("changeDataFeed", "deletionVectors"), partitioned=False, depth=0))
 def test_change_files_contain_the_drawn_changes(drawn: GeneratedTable) -> None:
     files = encode_table(drawn.files)
@@ -259,7 +259,7 @@ def test_delta_rs_reads_the_drawn_rows(features: list[str]) -> None:
     compare()
 
 
-@some
+@few_examples
 @given(drawn=data_tables_with_states())
 def test_encoding_is_deterministic(drawn: GeneratedTable) -> None:
     once = encode_table(drawn.files)

@@ -33,8 +33,8 @@ from deltaspec_generators.tables.parquet_encodings import (
 )
 from deltaspec_generators.tables.statistics import StatisticsStyle, compute_statistics, statistics_styles
 
-some = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-sampled = settings(
+few_examples = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+generate_only = settings(
     max_examples=150,
     deadline=None,
     database=None,
@@ -44,7 +44,7 @@ sampled = settings(
 )
 
 
-@some
+@few_examples
 @given(data=st.data(), kind=data_types())
 def test_plain_values_survive_arrow(data: st.DataObject, kind: DataType) -> None:
     values = data.draw(value_lists(kind, data.draw(st.integers(0, 5))))
@@ -52,7 +52,7 @@ def test_plain_values_survive_arrow(data: st.DataObject, kind: DataType) -> None
     assert repr(to_plain_values(array)) == repr(values)
 
 
-@some
+@few_examples
 @given(data=st.data(), kind=data_types())
 def test_columns_that_are_not_nullable_have_no_nulls(data: st.DataObject, kind: DataType) -> None:
     array = data.draw(column_values(kind, rows=4, nullable=False))
@@ -81,7 +81,7 @@ EDGES: dict[str, list[Any]] = {
 def test_edges_of_each_type_are_drawn(name: str) -> None:
     seen: set[Any] = set()
 
-    @sampled
+    @generate_only
     @given(values=value_lists(Primitive(name), 8))
     def collect(values: list[Any]) -> None:
         for value in values:
@@ -98,7 +98,7 @@ def test_edges_of_each_type_are_drawn(name: str) -> None:
 def test_decimals_with_all_digits_are_drawn(kind: Decimal) -> None:
     seen: set[Any] = set()
 
-    @sampled
+    @generate_only
     @given(values=value_lists(kind, 8))
     def collect(values: list[Any]) -> None:
         seen.update(values)
@@ -111,7 +111,7 @@ def test_decimals_with_all_digits_are_drawn(kind: Decimal) -> None:
 def test_columns_have_no_some_or_only_nulls() -> None:
     seen: set[str] = set()
 
-    @sampled
+    @generate_only
     @given(values=value_lists(Primitive("long"), 4))
     def collect(values: list[Any]) -> None:
         nulls = values.count(None)
@@ -134,7 +134,7 @@ TYPES: tuple[DataType, ...] = (
 )
 
 
-@some
+@few_examples
 @given(data=st.data(), parquet_encoding=parquet_encodings(times=("micros", "int96")))
 def test_every_encoding_holds_the_same_rows(data: st.DataObject, parquet_encoding: ParquetEncoding) -> None:
     count = data.draw(st.integers(0, 6))
@@ -290,7 +290,7 @@ def test_statistics_may_be_a_row_count_or_absent() -> None:
     assert compute_statistics(table, schema, (), StatisticsStyle(content="rows")) == '{"numRecords":1}'
 
 
-@some
+@few_examples
 @given(data=st.data(), kind=data_types(depth=0), style=statistics_styles(bounded=True, non_conforming=True))
 def test_no_value_is_outside_its_bounds(data: st.DataObject, kind: DataType, style: StatisticsStyle) -> None:
     values = data.draw(value_lists(kind, data.draw(st.integers(1, 5))))

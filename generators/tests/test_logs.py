@@ -19,7 +19,7 @@ from deltaspec_generators.logs import state as log_state
 from deltaspec_generators.logs.strategies import GeneratedLog, logs_with_states
 from deltaspec_generators.table_files import LOG, encode_table
 
-some = settings(
+few_examples = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
@@ -94,7 +94,7 @@ def assert_same(snapshot: reconciliation.Snapshot, state: log_state.TableState) 
     }
 
 
-@some
+@few_examples
 @given(drawn=logs_with_states())
 def test_model_replays_every_version_as_drawn(drawn: GeneratedLog) -> None:
     log = encode_log(drawn)
@@ -114,7 +114,7 @@ def test_model_replays_every_version_as_drawn(drawn: GeneratedLog) -> None:
         assert_same(reconciliation.replay_log(commits, base=base, to=version), drawn.states[version])
 
 
-@some
+@few_examples
 @given(drawn=logs_with_states())
 def test_every_checkpoint_equals_its_version(drawn: GeneratedLog) -> None:
     log = encode_log(drawn)
@@ -133,7 +133,7 @@ def test_every_checkpoint_equals_its_version(drawn: GeneratedLog) -> None:
         assert {key: extract_facts(remove) for key, remove in snapshot.tombstones.items()}.items() <= known.items()
 
 
-@some
+@few_examples
 @given(drawn=logs_with_states())
 def test_compactions_replace_their_commits(drawn: GeneratedLog) -> None:
     log = encode_log(drawn)
@@ -159,7 +159,7 @@ def _get_raw_actions(drawn: GeneratedLog, version: int) -> list[dict[str, Any]]:
     return [line for line in drawn.files.commits[version] if isinstance(line, dict)]
 
 
-@some
+@few_examples
 @given(drawn=logs_with_states())
 def test_commits_follow_the_rules_of_a_version(drawn: GeneratedLog) -> None:
     for version in drawn.files.commits:
@@ -190,7 +190,7 @@ def test_commits_follow_the_rules_of_a_version(drawn: GeneratedLog) -> None:
             assert now > (before.commit_info or {}).get("inCommitTimestamp", 0)
 
 
-@some
+@few_examples
 @given(drawn=logs_with_states(features=("rowTracking", "domainMetadata", "deletionVectors")))
 def test_row_ids_are_disjoint_and_below_the_mark(drawn: GeneratedLog) -> None:
     for state in drawn.states:
@@ -222,7 +222,7 @@ def read_identity_columns(state: log_state.TableState) -> dict[str, tuple[int, i
     }
 
 
-@some
+@few_examples
 @given(drawn=logs_with_states(features=("identityColumns", "columnMapping")))
 def test_identity_values_are_between_start_and_mark(drawn: GeneratedLog) -> None:
     before: dict[str, tuple[int, int, int | None]] = {}
@@ -242,7 +242,7 @@ def test_identity_values_are_between_start_and_mark(drawn: GeneratedLog) -> None
         before = now
 
 
-@some
+@few_examples
 @given(drawn=logs_with_states(features=("typeWidening", "timestampNtz")))
 def test_every_type_change_is_recorded(drawn: GeneratedLog) -> None:
     before: dict[str, Any] = {}
@@ -257,7 +257,7 @@ def test_every_type_change_is_recorded(drawn: GeneratedLog) -> None:
         before = now
 
 
-@some
+@few_examples
 @given(drawn=logs_with_states(features=("catalogManaged", "inCommitTimestamp")))
 def test_staged_commits_of_published_versions_are_copies(drawn: GeneratedLog) -> None:
     published = encode_table(drawn.files)
@@ -269,7 +269,7 @@ def test_staged_commits_of_published_versions_are_copies(drawn: GeneratedLog) ->
             assert published.get(LOG + file_names.commit_name(version), data) == data
 
 
-@some
+@few_examples
 @given(drawn=logs_with_states(features=("deletionVectors",)))
 def test_deletion_vector_cardinality_is_true(drawn: GeneratedLog) -> None:
     for state in drawn.states:
@@ -290,7 +290,7 @@ def test_deletion_vector_cardinality_is_true(drawn: GeneratedLog) -> None:
             assert rows[-1] < count
 
 
-@some
+@few_examples
 @given(drawn=logs_with_states())
 def test_checksums_equal_their_version(drawn: GeneratedLog) -> None:
     for version, body in drawn.files.checksums.items():
@@ -304,7 +304,7 @@ def test_checksums_equal_their_version(drawn: GeneratedLog) -> None:
             assert sum(histogram["totalBytes"]) == body["tableSizeBytes"]
 
 
-@some
+@few_examples
 @given(drawn=logs_with_states())
 def test_encoding_is_deterministic(drawn: GeneratedLog) -> None:
     once = encode_table(drawn.files)

@@ -20,7 +20,7 @@ from deltaspec_generators.logs.table_specs import FAMILIES, FEATURES, REQUIRED_F
 from deltaspec_generators.table_files import LOG, TableFiles
 
 IN_COMMITS = set(ACTION_TYPES) - {"checkpointMetadata", "sidecar"}
-quiet = list(HealthCheck)
+ALL_HEALTH_CHECKS = list(HealthCheck)
 
 
 def collect_observations(drawn: GeneratedLog) -> set[str]:
@@ -204,7 +204,9 @@ def observe_until(expected: set[str], revision: Revision) -> set[str]:
 def _observe_logs(name: str, count: int, revision: Revision, features: set[str] | None) -> set[str]:
     seen: set[str] = set()
 
-    @settings(max_examples=2, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=quiet)
+    @settings(
+        max_examples=2, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=ALL_HEALTH_CHECKS
+    )
     @given(drawn=logs_with_states(revision=revision, features=features))
     def collect(drawn: GeneratedLog) -> None:
         seen.update(collect_observations(drawn))
@@ -311,7 +313,7 @@ def test_minimal_log_is_small(
             database=None,
             derandomize=True,
             phases=[Phase.generate, Phase.shrink],  # the explain phase takes longer than shrinking
-            suppress_health_check=quiet,
+            suppress_health_check=ALL_HEALTH_CHECKS,
         ),
     )
     assert len(found.commits) <= most_commits
@@ -319,7 +321,7 @@ def test_minimal_log_is_small(
     assert not found.extra or any(path.startswith("deletion_vector") for path in found.extra)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=quiet)
+@settings(max_examples=30, deadline=None, suppress_health_check=ALL_HEALTH_CHECKS)
 @given(data=st.data(), features=st.sets(st.sampled_from(FEATURES)))
 def test_only_given_features_are_drawn(data: st.DataObject, features: set[str]) -> None:
     needed = {needed for name, needed in REQUIRED_FEATURES.items() if name in features}
@@ -328,7 +330,7 @@ def test_only_given_features_are_drawn(data: st.DataObject, features: set[str]) 
         assert state.features <= features | needed
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=quiet)
+@settings(max_examples=30, deadline=None, suppress_health_check=ALL_HEALTH_CHECKS)
 @given(files=logs(max_commits=2, decorated=False))
 def test_undecorated_logs_have_no_unknown_fields_or_actions(files: TableFiles) -> None:
     assert len(files.commits) <= 2
