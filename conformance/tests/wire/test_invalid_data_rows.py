@@ -32,8 +32,8 @@ from deltaspec.wire.storage.interface import StorageError
 def test_violating_rows_are_counted_with_their_index_in_the_file() -> None:
     values = [None if each in (70_000, 150_000) else each for each in range(160_000)]
     schema = Struct((Field("id", LONG, False),))
-    held = read_file_rows(parquet_bytes(pa.table({"id": values}), row_group_size=64_000), schema)
-    assert find_broken_checks(held) == {("not null", "id"): (2, 70_000)}
+    result = read_file_rows(parquet_bytes(pa.table({"id": values}), row_group_size=64_000), schema)
+    assert find_broken_checks(result) == {("not null", "id"): (2, 70_000)}
     assert find_broken_checks(read_file_rows(parquet_bytes(pa.table({"id": values})), schema, deleted=[70_000])) == {
         ("not null", "id"): (1, 150_000)
     }
@@ -50,18 +50,18 @@ def test_nulls_in_containers_count_their_rows_once() -> None:
         [("a", None)],
         [("a", [None, {"x": 1}])],
     ]
-    held = read_file_rows(pa.table({"m": pa.array(rows, arrow)}), fields(m=kind))
-    assert find_broken_checks(held) == {
+    result = read_file_rows(pa.table({"m": pa.array(rows, arrow)}), fields(m=kind))
+    assert find_broken_checks(result) == {
         ("not null", "m.value"): (1, 3),
         ("not null", "m.value.element"): (1, 4),
         ("not null", "m.value.element.x"): (1, 2),
     }
-    assert all(each.column.inside for each in held.checks if each.violating_rows)
+    assert all(each.column.inside for each in result.checks if each.violating_rows)
 
 
 def test_integer_outside_of_its_type() -> None:
-    held = read_file_rows(pa.table({"b": pa.array([1, 128, None, -129], pa.int32())}), fields(b=Primitive("byte")))
-    check = next(each for each in held.checks if each.check == "range")
+    result = read_file_rows(pa.table({"b": pa.array([1, 128, None, -129], pa.int32())}), fields(b=Primitive("byte")))
+    check = next(each for each in result.checks if each.check == "range")
     assert (check.violating_rows, check.first_row, check.found, check.expected) == (2, 1, "128", "byte")
 
 
@@ -117,17 +117,17 @@ PARTITIONS: list[tuple[DataType, str | None, pa.Array, int]] = [
 
 @pytest.mark.parametrize(("kind", "text", "array", "wrong"), PARTITIONS)
 def test_stored_partition_columns(kind: DataType, text: str | None, array: pa.Array, wrong: int) -> None:
-    held = read_file_rows(pa.table({"p": array, "id": [1, 2]}), fields(p=kind, id=LONG), partition={"p": text})
-    assert sum(each.violating_rows for each in held.checks) == wrong
-    assert [each.path for each in held.leaves] == [("id",)]
+    result = read_file_rows(pa.table({"p": array, "id": [1, 2]}), fields(p=kind, id=LONG), partition={"p": text})
+    assert sum(each.violating_rows for each in result.checks) == wrong
+    assert [each.path for each in result.leaves] == [("id",)]
 
 
 def test_missing_partition_value_is_not_compared() -> None:
     data = parquet_bytes(pa.table({"p": ["a"], "id": [1]}))
     schema = Struct((Field("p", STRING, False), Field("id", LONG, True)))
-    held = read_rows(pa.BufferReader(data), len(data), schema, None, ["p"], {}, None)
-    assert find_broken_checks(held) == {}
-    assert [each.path for each in held.leaves] == [("id",)]
+    result = read_rows(pa.BufferReader(data), len(data), schema, None, ["p"], {}, None)
+    assert find_broken_checks(result) == {}
+    assert [each.path for each in result.leaves] == [("id",)]
 
 
 # unreadable files
@@ -144,19 +144,19 @@ def damage(table: pa.Table, column: int) -> bytes:
 
 
 def test_damaged_page_affects_only_its_column() -> None:
-    held = read_file_rows(
+    result = read_file_rows(
         damage(pa.table({"a": [1, 2], "b": [3, 4], "c": ["x", "y"]}), 1), fields(a=LONG, b=LONG, c=STRING)
     )
-    assert list(held.corrupt) == ["b"]
-    assert "CRC" in held.corrupt["b"]
-    assert sorted(held.decoded) == ["a", "c"]
-    assert (find_bounds(held, "a"), find_bounds(held, "c")) == ((1, 2), ("x", "y"))
-    assert str(find_leaf(held, "b").unread).startswith("its pages cannot be decoded: ")
+    assert list(result.corrupt) == ["b"]
+    assert "CRC" in result.corrupt["b"]
+    assert sorted(result.decoded) == ["a", "c"]
+    assert (find_bounds(result, "a"), find_bounds(result, "c")) == ((1, 2), ("x", "y"))
+    assert str(find_leaf(result, "b").unread).startswith("its pages cannot be decoded: ")
 
 
 def test_columns_outside_of_the_table_are_not_read() -> None:
-    held = read_file_rows(damage(pa.table({"a": [1, 2], "dropped": [3, 4]}), 1), fields(a=LONG))
-    assert (held.corrupt, held.decoded) == ({}, ["a"])
+    result = read_file_rows(damage(pa.table({"a": [1, 2], "dropped": [3, 4]}), 1), fields(a=LONG))
+    assert (result.corrupt, result.decoded) == ({}, ["a"])
 
 
 @pytest.mark.parametrize(
@@ -167,10 +167,10 @@ def test_unsupported_pages_are_not_corrupt(fault: Exception, monkeypatch: pytest
         raise fault
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", fail)
-    held = read_file_rows(pa.table({"id": [1]}), fields(id=LONG))
-    assert held.corrupt == {}
-    assert held.unread == [f"id: {' '.join(str(fault).split())}"]
-    assert find_leaf(held, "id").unread
+    result = read_file_rows(pa.table({"id": [1]}), fields(id=LONG))
+    assert result.corrupt == {}
+    assert result.unread == [f"id: {' '.join(str(fault).split())}"]
+    assert find_leaf(result, "id").unread
 
 
 def test_storage_error_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +208,7 @@ def test_too_large_batch_is_read_in_smaller_ones(monkeypatch: pytest.MonkeyPatch
         taken(self, array, offset, keep)
 
     monkeypatch.setattr(ColumnAggregate, "take", take)
-    held = read_file_rows(table, fields(s=STRING, l=Array(LONG, False)))
+    result = read_file_rows(table, fields(s=STRING, l=Array(LONG, False)))
     assert max(sizes) <= 1 << 20
-    assert find_bounds(held, "s") == ("a", "z")
-    assert find_broken_checks(held) == {("not null", "l.element"): (4001, 0)}
+    assert find_bounds(result, "s") == ("a", "z")
+    assert find_broken_checks(result) == {("not null", "l.element"): (4001, 0)}

@@ -69,29 +69,29 @@ EVERY_TYPE: list[tuple[str, DataType, pa.Array, Any, Any]] = [
 )
 @pytest.mark.parametrize("options", [{}, {"use_dictionary": False, "data_page_size": 1}, {"store_schema": False}])
 def test_bounds_of_every_type(kind: DataType, array: pa.Array, low: Any, high: Any, options: dict[str, Any]) -> None:
-    held = read_file_rows(parquet_bytes(pa.table({"c": array}), **options), fields(c=kind))
-    found = find_leaf(held, "c")
+    result = read_file_rows(parquet_bytes(pa.table({"c": array}), **options), fields(c=kind))
+    found = find_leaf(result, "c")
     assert (found.minimum, found.maximum) == (low, high)
     assert type(found.minimum) is type(low)
     assert (found.nulls, found.valid_nulls) == (array.null_count, array.null_count)
     assert found.type is None
     assert not found.has_nan
-    assert held.unread == []
-    assert held.corrupt == {}
+    assert result.unread == []
+    assert result.corrupt == {}
 
 
 def test_int96_has_early_and_late_timestamps() -> None:
     moments = [to_micros(1, 1, 1), to_micros(1582, 10, 4, 23, 59), to_micros(9999, 12, 31)]
     table = pa.table({"c": pa.array(moments, pa.timestamp("us"))})
-    held = read_file_rows(write_parquet(table, ParquetEncoding(times="int96")), fields(c=Primitive("timestamp")))
-    assert find_bounds(held, "c") == (moments[0], moments[2])
+    result = read_file_rows(write_parquet(table, ParquetEncoding(times="int96")), fields(c=Primitive("timestamp")))
+    assert find_bounds(result, "c") == (moments[0], moments[2])
 
 
 def test_nan_is_not_a_bound() -> None:
     nan = float("nan")
     table = pa.table({"a": [nan, 1.0, -1.0], "b": [nan, nan, None], "c": [1.0, 2.0, None]})
-    held = read_file_rows(table, fields(a=Primitive("double"), b=Primitive("double"), c=Primitive("double")))
-    assert [(find_bounds(held, name), find_leaf(held, name).has_nan) for name in "abc"] == [
+    result = read_file_rows(table, fields(a=Primitive("double"), b=Primitive("double"), c=Primitive("double")))
+    assert [(find_bounds(result, name), find_leaf(result, name).has_nan) for name in "abc"] == [
         ((-1.0, 1.0), True),
         ((None, None), True),
         ((1.0, 2.0), False),
@@ -133,9 +133,9 @@ def test_values_of_an_unrelated_type_are_not_read(array: pa.Array) -> None:
     ids=["dictionary", "large", "view", "binary"],
 )
 def test_strings_of_any_arrow_type_are_read(array: pa.Array) -> None:
-    held = read_file_rows(pa.table({"c": array}), fields(c=STRING))
-    assert (find_bounds(held, "c"), find_leaf(held, "c").nulls) == (("a", "b"), 1)
-    assert find_broken_checks(held) == {}
+    result = read_file_rows(pa.table({"c": array}), fields(c=STRING))
+    assert (find_bounds(result, "c"), find_leaf(result, "c").nulls) == (("a", "b"), 1)
+    assert find_broken_checks(result) == {}
 
 
 # nesting
@@ -148,9 +148,9 @@ def test_null_parent_makes_its_members_null() -> None:
         names=["x", "t"],
         mask=pa.array([False, False, True]),
     )
-    held = read_file_rows(pa.table({"s": hidden}), fields(s=kind))
-    assert (find_bounds(held, "s", "x"), find_leaf(held, "s", "x").nulls) == ((1, 2), 1)
-    assert (find_bounds(held, "s", "t", "y"), find_leaf(held, "s", "t", "y").nulls) == (("b", "b"), 2)
+    result = read_file_rows(pa.table({"s": hidden}), fields(s=kind))
+    assert (find_bounds(result, "s", "x"), find_leaf(result, "s", "x").nulls) == ((1, 2), 1)
+    assert (find_bounds(result, "s", "t", "y"), find_leaf(result, "s", "t", "y").nulls) == (("b", "b"), 2)
 
 
 def test_arrays_maps_and_variants_have_null_counts_only() -> None:
@@ -164,8 +164,8 @@ def test_arrays_maps_and_variants_have_null_counts_only() -> None:
         }
     )
     kinds: dict[str, DataType] = {"a": Array(LONG, True), "m": Map(STRING, LONG, True)}
-    held = read_file_rows(table, fields(**kinds, v=Primitive("variant"), n=Primitive("void")))
-    assert {each.path[0]: (each.nulls, each.minimum) for each in held.leaves} == {
+    result = read_file_rows(table, fields(**kinds, v=Primitive("variant"), n=Primitive("void")))
+    assert {each.path[0]: (each.nulls, each.minimum) for each in result.leaves} == {
         "a": (1, None),
         "m": (2, None),
         "v": (2, None),
@@ -175,14 +175,14 @@ def test_arrays_maps_and_variants_have_null_counts_only() -> None:
 
 def test_missing_column_is_null_in_every_row() -> None:
     kind = Struct((Field("x", LONG, True), Field("y", LONG, False)))
-    held = read_file_rows(pa.table({"id": [1, 2], "s": [{"x": 1}, {"x": 2}]}), fields(id=LONG, s=kind, gone=kind))
-    assert find_leaf(held, "s", "y") == LeafValues(("s", "y"), 2, 2, 2, 2)
-    assert find_leaf(held, "gone", "x") == LeafValues(("gone", "x"), 2, 2, 2, 2)
+    result = read_file_rows(pa.table({"id": [1, 2], "s": [{"x": 1}, {"x": 2}]}), fields(id=LONG, s=kind, gone=kind))
+    assert find_leaf(result, "s", "y") == LeafValues(("s", "y"), 2, 2, 2, 2)
+    assert find_leaf(result, "gone", "x") == LeafValues(("gone", "x"), 2, 2, 2, 2)
 
 
 def test_file_without_columns_of_the_table() -> None:
-    held = read_file_rows(pa.table({"other": [1, 2, 3]}), fields(id=LONG), deleted=[0])
-    assert held.leaves == [LeafValues(("id",), 3, 2, 3, 2)]
+    result = read_file_rows(pa.table({"other": [1, 2, 3]}), fields(id=LONG), deleted=[0])
+    assert result.leaves == [LeafValues(("id",), 3, 2, 3, 2)]
 
 
 # deletion vectors
@@ -191,8 +191,8 @@ def test_file_without_columns_of_the_table() -> None:
 def test_deleted_rows_do_not_change_bounds() -> None:
     table = pa.table({"c": pa.array([None, *range(1, 200_000)])})
     data = parquet_bytes(table, row_group_size=50_000)
-    held = read_file_rows(data, fields(c=LONG), deleted=[0, 1, 65_536, 199_999, 10**12])
-    assert find_leaf(held, "c") == LeafValues(("c",), 200_000, 199_996, 1, 0, 2, 199_998)
+    result = read_file_rows(data, fields(c=LONG), deleted=[0, 1, 65_536, 199_999, 10**12])
+    assert find_leaf(result, "c") == LeafValues(("c",), 200_000, 199_996, 1, 0, 2, 199_998)
 
 
 def test_deleted_rows_violate_nothing() -> None:
@@ -224,18 +224,18 @@ def test_columns_are_resolved_by_id_at_every_depth() -> None:
     table = pa.table([pa.array([1, 2]), pa.array([{"renamed": 5, "x": 0}] * 2, inner), pa.array([7, 8])], schema=schema)
     struct = Struct((mapped("x", LONG, 3, "x"),))
     judged = Struct((mapped("id", LONG, 1, "col-1"), mapped("s", struct, 2, "s"), mapped("z", LONG, 4, "col-4")))
-    held = read_file_rows(table, judged, mapping="id")
-    assert find_bounds(held, "col-1") == (1, 2)
-    assert find_bounds(held, "s", "x") == (5, 5)
-    assert find_leaf(held, "col-4").nulls == 2
+    result = read_file_rows(table, judged, mapping="id")
+    assert find_bounds(result, "col-1") == (1, 2)
+    assert find_bounds(result, "s", "x") == (5, 5)
+    assert find_leaf(result, "col-4").nulls == 2
 
 
 def test_columns_are_resolved_by_physical_name_despite_ids() -> None:
     table = pa.table(
         [pa.array([1]), pa.array([2])], schema=pa.schema([numbered("a", pa.int64(), 7), ("c", pa.int64())])
     )
-    held = read_file_rows(table, Struct((mapped("c", LONG, 7, "a"), mapped("a", LONG, 8, "c"))), mapping="name")
-    assert (find_bounds(held, "a"), find_bounds(held, "c")) == ((1, 1), (2, 2))
+    result = read_file_rows(table, Struct((mapped("c", LONG, 7, "a"), mapped("a", LONG, 8, "c"))), mapping="name")
+    assert (find_bounds(result, "a"), find_bounds(result, "c")) == ((1, 1), (2, 2))
 
 
 def test_column_name_ignores_case() -> None:
@@ -245,10 +245,10 @@ def test_column_name_ignores_case() -> None:
 
 def test_names_with_dots_are_not_paths() -> None:
     table = pa.table({"a.b": [1], "a": [{"b": 2}]})
-    held = read_file_rows(
+    result = read_file_rows(
         table, Struct((Field("a.b", LONG, True), Field("a", Struct((Field("b", LONG, True),)), True)))
     )
-    assert (find_bounds(held, "a.b"), find_bounds(held, "a", "b")) == ((1, 1), (2, 2))
+    assert (find_bounds(result, "a.b"), find_bounds(result, "a", "b")) == ((1, 1), (2, 2))
 
 
 def test_unresolvable_columns_are_unreadable() -> None:
@@ -294,18 +294,18 @@ def _key(value: Any) -> Any:
 @given(files())
 def test_leaves_equal_the_rows(drawn: tuple[Struct, list[list[Any]], bytes, list[int]]) -> None:
     schema, columns, data, deleted = drawn
-    held = read_file_rows(data, schema, deleted=deleted)
-    assert held.unread == []
-    assert held.corrupt == {}
-    assert find_broken_checks(held) == {}
+    result = read_file_rows(data, schema, deleted=deleted)
+    assert result.unread == []
+    assert result.corrupt == {}
+    assert find_broken_checks(result) == {}
     expected = [
         each
         for field, column in zip(schema.fields, columns, strict=True)
         for each in _walk(field.type, column, (field.name,))
     ]
-    assert {each.path for each in held.leaves} == {path for path, _, _ in expected}
+    assert {each.path for each in result.leaves} == {path for path, _, _ in expected}
     for path, kind, values in expected:
-        found = find_leaf(held, *path)
+        found = find_leaf(result, *path)
         valid = [value for row, value in enumerate(values) if row not in deleted]
         assert (found.rows, found.valid_rows) == (len(values), len(valid))
         assert (found.nulls, found.valid_nulls) == (values.count(None), valid.count(None))

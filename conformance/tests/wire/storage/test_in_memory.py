@@ -24,7 +24,7 @@ WAYS: dict[str, Callable[[Store, str], object]] = {
 each_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
 
-@pytest.fixture(params=[False, True], ids=["held", "after pickling"])
+@pytest.fixture(params=[False, True], ids=["in memory", "after pickling"])
 def given(request: pytest.FixtureRequest) -> Store:
     gone = {"gone.parquet": FileGone("gone.parquet: does not exist")}
     store = InMemoryStore("s3://lake/t", {COMMIT: b"zero\n", "empty": b"", **gone}, root="s3://lake/t")

@@ -38,7 +38,7 @@ STORES: dict[str, OpenStore] = {
 
 
 @pytest.fixture(params=STORES.values(), ids=STORES)
-def store_of(request: pytest.FixtureRequest) -> OpenStore:
+def open_as(request: pytest.FixtureRequest) -> OpenStore:
     answer: OpenStore = request.param
     return answer
 
@@ -66,16 +66,16 @@ def names(store: Store) -> list[str]:
 
 
 class TestListing:
-    def test_log_and_its_two_folders_are_listed_by_name(self, table: Path, store_of: OpenStore) -> None:
-        assert names(store_of(table)) == [
+    def test_log_and_its_two_folders_are_listed_by_name(self, table: Path, open_as: OpenStore) -> None:
+        assert names(open_as(table)) == [
             "00000000000000000000.json",
             "_sidecars/a.parquet",
             "_staged_commits/00000000000000000001.x.json",
         ]
 
-    def test_lengths_and_times_are_listed(self, table: Path, store_of: OpenStore) -> None:
+    def test_lengths_and_times_are_listed(self, table: Path, open_as: OpenStore) -> None:
         os.utime(table / COMMIT, ns=(0, 1_600_000_000_123_000_000))
-        entry = store_of(table).list_log()[0]
+        entry = open_as(table).list_log()[0]
         assert (entry.size_bytes, entry.modified_ms) == (5, 1_600_000_000_123)
 
     def test_looping_and_broken_links_are_skipped(self, table: Path) -> None:
@@ -96,43 +96,43 @@ class TestListing:
             pass
         assert "odd\\xff" in names(open_store(str(table)))
 
-    def test_table_is_unchanged(self, table: Path, store_of: OpenStore) -> None:
+    def test_table_is_unchanged(self, table: Path, open_as: OpenStore) -> None:
         def picture() -> list[tuple[str, int, int]]:
             files = sorted(table.rglob("*"))
             return [(str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files]
 
         before = picture()
-        store = store_of(table)
+        store = open_as(table)
         store.list_log()
         store.read(COMMIT, 100)
         assert picture() == before
 
 
 class TestReading:
-    def test_bytes_of_a_file_are_read(self, table: Path, store_of: OpenStore) -> None:
-        store = store_of(table)
+    def test_bytes_of_a_file_are_read(self, table: Path, open_as: OpenStore) -> None:
+        store = open_as(table)
         assert store.read(COMMIT, 5) == b"zero\n"
         assert b"".join(store.chunks(COMMIT)) == b"zero\n"
 
-    def test_empty_file_has_no_bytes(self, table: Path, store_of: OpenStore) -> None:
+    def test_empty_file_has_no_bytes(self, table: Path, open_as: OpenStore) -> None:
         path = "_delta_log/_staged_commits/00000000000000000001.x.json"
-        assert store_of(table).read(path, 10) == b""
-        assert b"".join(store_of(table).chunks(path)) == b""
+        assert open_as(table).read(path, 10) == b""
+        assert b"".join(open_as(table).chunks(path)) == b""
 
-    def test_file_above_the_limit_is_refused(self, table: Path, store_of: OpenStore) -> None:
+    def test_file_above_the_limit_is_refused(self, table: Path, open_as: OpenStore) -> None:
         with pytest.raises(FileTooLarge, match="5 bytes, more than the limit of 4 bytes"):
-            store_of(table).read(COMMIT, 4)
+            open_as(table).read(COMMIT, 4)
 
     @pytest.mark.parametrize("way", ["read", "chunks", "open_seekable"])
-    def test_missing_file_is_gone(self, way: str, table: Path, store_of: OpenStore) -> None:
+    def test_missing_file_is_gone(self, way: str, table: Path, open_as: OpenStore) -> None:
         with pytest.raises(FileGone, match=r"_delta_log/9\.json: does not exist"):
-            read_by(way, store_of(table), "_delta_log/9.json")
+            read_by(way, open_as(table), "_delta_log/9.json")
 
     @pytest.mark.parametrize("path", ["../sales/_delta_log/00000000000000000000.json", "/etc/passwd", "a/../../b"])
     @pytest.mark.parametrize("way", ["read", "chunks", "open_seekable"])
-    def test_path_out_of_the_table_is_not_followed(self, way: str, path: str, table: Path, store_of: OpenStore) -> None:
+    def test_path_out_of_the_table_is_not_followed(self, way: str, path: str, table: Path, open_as: OpenStore) -> None:
         with pytest.raises(StorageError, match="leads out of the table"):
-            read_by(way, store_of(table), path)
+            read_by(way, open_as(table), path)
 
     @pytest.mark.parametrize("way", ["read", "chunks", "open_seekable"])
     def test_fifo_is_refused_without_waiting_for_a_writer(self, way: str, table: Path) -> None:
@@ -152,10 +152,10 @@ class TestReading:
             with pytest.raises(StorageError):
                 open_store(str(table)).read(path, 10)
 
-    def test_parquet_is_read_by_random_access(self, table: Path, store_of: OpenStore) -> None:
+    def test_parquet_is_read_by_random_access(self, table: Path, open_as: OpenStore) -> None:
         rows = pa.table({"number": list(range(1000))})
         pq.write_table(rows, table / "rows.parquet", row_group_size=100)
-        with pq.ParquetFile(store_of(table).open_seekable("rows.parquet")) as file:
+        with pq.ParquetFile(open_as(table).open_seekable("rows.parquet")) as file:
             assert file.read() == rows
 
     def test_storage_error_is_not_reported_as_bad_parquet(self, table: Path) -> None:
@@ -184,10 +184,10 @@ class TestLines:
         pieces = [b"abc", b"def\n", b"12345\n123456\n", b"x"]
         assert list(read_lines(Pieces(pieces), "", 5)) == [None, b"12345", None, b"x"]  # type: ignore[arg-type]
 
-    def test_large_file_is_read_in_chunks(self, table: Path, store_of: OpenStore) -> None:
+    def test_large_file_is_read_in_chunks(self, table: Path, open_as: OpenStore) -> None:
         line = b"x" * 999_999 + b"\n"
         (table / COMMIT).write_bytes(line * 10)
-        store = store_of(table)
+        store = open_as(table)
         assert max(len(piece) for piece in store.chunks(COMMIT)) < 3 * CHUNK_BYTES
         assert list(read_lines(store, COMMIT, 1_000_000)) == [line[:-1]] * 10 + [b""]
 
@@ -205,9 +205,9 @@ class TestNoTable:
         with pytest.raises(TableUnreadable, match=f"is the log itself; name the table, {table}$"):
             open_store(str(table / "_delta_log")).list_log()
 
-    def test_empty_directory(self, tmp_path: Path, store_of: OpenStore) -> None:
+    def test_empty_directory(self, tmp_path: Path, open_as: OpenStore) -> None:
         with pytest.raises(TableUnreadable, match="has no _delta_log"):
-            store_of(tmp_path).list_log()
+            open_as(tmp_path).list_log()
 
     def test_directory_above_suggests_the_table(self, table: Path) -> None:
         with pytest.raises(TableUnreadable, match=f"; {table} is a table$"):
@@ -228,9 +228,9 @@ class TestNoTable:
             with run_unprivileged(), pytest.raises(TableUnreadable, match=r"_delta_log.*: no permission to read"):
                 open_store(str(root)).list_log()
 
-    def test_message_is_one_line(self, tmp_path: Path, store_of: OpenStore) -> None:
+    def test_message_is_one_line(self, tmp_path: Path, open_as: OpenStore) -> None:
         with pytest.raises(TableUnreadable) as caught:
-            store_of(tmp_path).list_log()
+            open_as(tmp_path).list_log()
         assert "\n" not in str(caught.value)
 
 
@@ -246,7 +246,7 @@ class TestUri:
         assert store.root == str(odd)
 
     @pytest.mark.parametrize(
-        ("uri", "says"),
+        ("uri", "message"),
         [
             ("ftp://host/table", "no storage for scheme 'ftp'; choose from file, hdfs, s3"),
             ("file://host/table", "a file URI names no host"),
@@ -254,8 +254,8 @@ class TestUri:
             ("", "no table is named"),
         ],
     )
-    def test_unsupported_uri_is_invalid_usage(self, uri: str, says: str) -> None:
-        with pytest.raises(InvalidUsage, match=says):
+    def test_unsupported_uri_is_invalid_usage(self, uri: str, message: str) -> None:
+        with pytest.raises(InvalidUsage, match=message):
             open_store(uri)
 
     @pytest.mark.parametrize(

@@ -170,7 +170,7 @@ class TestReading:
 
 class TestEndpoint:
     @pytest.mark.parametrize(
-        ("endpoint", "says"),
+        ("endpoint", "message"),
         [
             ("http://127.0.0.1:1", "no connection to the store, after 2 retries"),
             (f"http://user:{SECRET}@127.0.0.1:1", "no connection to the store, after 2 retries"),
@@ -178,13 +178,13 @@ class TestEndpoint:
         ],
     )
     def test_unreachable_endpoint(
-        self, endpoint: str, says: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch
+        self, endpoint: str, message: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
         began = time.monotonic()
         with pytest.raises(TableUnreadable) as caught:
             ObjectStore("s3://lake/t").list_log()
-        assert str(caught.value) == f"s3://lake/t: _delta_log cannot be listed: {says}"
+        assert str(caught.value) == f"s3://lake/t: _delta_log cannot be listed: {message}"
         assert time.monotonic() - began < 10
 
     @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ class TestOtherStores:
     """Messages of Azure and Google without a server contain no keys."""
 
     @pytest.mark.parametrize(
-        ("uri", "variables", "says"),
+        ("uri", "variables", "message"),
         [
             (
                 "abfss://box@acc.dfs.core.windows.net/t?sig=whispered",
@@ -233,12 +233,12 @@ class TestOtherStores:
         ],
     )
     def test_messages_contain_no_secret(
-        self, uri: str, variables: dict[str, str], says: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch
+        self, uri: str, variables: dict[str, str], message: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         prefix = "GOOGLE_" if uri.startswith("gs") else "AZURE_"
         for name, value in (variables | {"ALLOW_HTTP": "true"}).items():
             monkeypatch.setenv(prefix + name, value)
-        with pytest.raises(TableUnreadable, match=says) as caught:
+        with pytest.raises(TableUnreadable, match=message) as caught:
             open_store(uri).list_log()
         assert "whispered" not in str(caught.value)
 
