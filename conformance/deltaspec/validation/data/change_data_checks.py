@@ -1,6 +1,6 @@
-"""Looks at change data: each file by itself, and each commit's beside the rows that its files add and remove.
+"""Check change data: each file by itself, and each commit against the rows that its files add and remove.
 
-A file that was vacuumed since is gone legally, and says nothing against its commit: what would need it stays unsaid.
+VACUUM may have deleted a file. Then the checks that need it are skipped.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from deltaspec.wire.storage.interface import LOG_DIRECTORY, FileGone, StorageErr
 
 @dataclass
 class _Commit:
-    """What the log says of one commit: its files are held no longer than it is looked at."""
+    """What the log says about one commit. Its files are kept only while it is checked."""
 
     version: int
     changes: list[DataFile] = field(default_factory=list)
@@ -50,7 +50,7 @@ class _Commit:
 
 
 def check_change_data(data: DataBucket) -> None:
-    """Look at the change data of every judged commit, and at commits that might need some and have none."""
+    """Check the change data of every validated commit, including commits that may need some and have none."""
     if not (data.findings.has_rules_for(change_files) or data.findings.has_rules_for(change_commits)):
         return
     changes = RowGroups(data.changes.rows, "version", pl.lit(True))
@@ -81,7 +81,7 @@ def _with_feed(data: DataBucket) -> list[int]:
 
 
 def _log_facts(data: DataBucket, commit: _Commit) -> dict[str, Any] | None:
-    """What the log says of a commit; None, and a doubt, where it cannot be read again."""
+    """Read what the log says about a commit; None and a ledger entry if it cannot be read again."""
     try:
         log = data.commit(commit.version)
     except StorageError as fault:
@@ -105,7 +105,7 @@ def _log_facts(data: DataBucket, commit: _Commit) -> dict[str, Any] | None:
 
 
 def _look_at_rows(data: DataBucket, commit: _Commit) -> dict[str, Any]:
-    """What the rows say: of each change data file to its own view, of the commit as columns of `change_commits`."""
+    """Evaluate each change data file, and return the columns of `change_commits` for the commit."""
     projection = Projection.of(data.get_table_schema(commit.version), [*commit.changes, *commit.adds, *commit.removes])
     if projection.table is None:
         data.findings.mark_rule_undecided(ROW_COMPARISON_RULE, "the table's schema is not known", commit.file)
@@ -120,7 +120,7 @@ def _look_at_rows(data: DataBucket, commit: _Commit) -> dict[str, Any]:
         total += each.total
     found: dict[str, Any] = {"preimages": counts[PREIMAGE], "postimages": counts[POSTIMAGE]}
     if any(each.unknown for each in read):
-        return found  # a finding of its own: what those rows are cannot be counted
+        return found  # unknown change types are a finding, and their rows cannot be counted
     found["net_changes"] = counts[INSERT] + counts[POSTIMAGE] - counts[DELETE] - counts[PREIMAGE]
     net = _net_rows(data, commit, projection)
     if net is None:
@@ -133,12 +133,12 @@ def _look_at_rows(data: DataBucket, commit: _Commit) -> dict[str, Any]:
 
 
 def _change_file(data: DataBucket, file: DataFile, projection: Projection) -> ChangeFacts | None:
-    """Look at one change data file; None where it is gone or cannot be read, which is a doubt."""
+    """Check one change data file; None and a ledger entry if it is missing or cannot be read."""
     views = (change_files, change_commits)
     try:
         facts = read_change_file(data, file, projection)
     except FileGone as fault:
-        if file.actual_size is not None:  # it was there when the table was listed
+        if file.actual_size is not None:  # it existed when the table was listed
             data.findings.mark_undecided(views, str(fault), file.path)
         return None
     except (StorageError, UnreadableRows) as fault:
@@ -153,9 +153,9 @@ def _change_file(data: DataBucket, file: DataFile, projection: Projection) -> Ch
 
 
 def _net_rows(data: DataBucket, commit: _Commit, projection: Projection) -> NetRows | None:
-    """Rows that a commit adds less those it removes; None where a file is gone or cannot be read."""
+    """Count rows added minus rows removed by a commit; None if a file is missing or cannot be read."""
     paths: dict[str, list[DataFile]] = defaultdict(list)
-    # a file that is live and added again brings no rows but those that its former vector took away
+    # a live file that is added again adds only the rows that its earlier vector deleted
     before = [replace(file, kind="remove") for file in data.commits.find_readded_files(commit.version)]
     for file in (*commit.adds, *commit.removes, *before):
         paths[file.path_key].append(file)

@@ -1,4 +1,4 @@
-"""Reads rows that a commit changes: those of its change data files, and those of the files that it adds and removes."""
+"""Read the rows that a commit changes: from its change data files, and from the files that it adds and removes."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.parquet.row_batches import Batch, RowBatches, compute_remaining_rows
 
 ROW_COMPARISON_RULE = "CDF007"
-"""The rule that needs rows to be comparable; the others count them."""
+"""The rule that compares rows; the other rules count them."""
 _VALUES_SHOWN = 10
 _ZONED = ("timestamp", "timestamp_ntz", "binary")
-"""Types of which one value has several texts in use: partition columns of them are not compared."""
+"""Types with several string encodings per value. Partition columns of these types are not compared."""
 
 
 @dataclass(frozen=True)
 class Projection:
-    """The columns by which rows of one commit are compared: any choice of them that all its files share will do."""
+    """The columns by which rows of one commit are compared, which all of its files have."""
 
     table: TableSchema | None
     partitions: dict[str, DataType] = field(default_factory=dict)
     """Physical name to type of every partition column."""
     compared_partitions: tuple[str, ...] = ()
     left_out: frozenset[str] = frozenset()
-    """Physical names of partition columns, also of those that were some before a commit, or after it."""
+    """Physical names of all partition columns, including those of other versions."""
 
     @property
     def compares(self) -> bool:
-        """Whether rows are compared at all, and not only counted."""
+        """Rows are compared and not only counted."""
         return self.table is not None
 
     @classmethod
     def of(cls, table: TableSchema | None, files: list[DataFile]) -> Projection:
-        """What the files of a commit on a table have in common."""
+        """Choose the columns that all files of a commit have."""
         if table is None:
             return cls(None)
         types = get_partition_types(table.schema, table.partition_columns, table.mapping)
@@ -64,7 +64,7 @@ class Projection:
         return cls(table, types, compared, left_out)
 
     def columns(self, schema: pa.Schema) -> list[FileColumn]:
-        """Where a file has the compared columns. Raises `UnreadableRows` where that cannot be told."""
+        """Find the compared columns in a file. Raise `UnreadableRows` if they cannot be identified."""
         if self.table is None:
             return []
         try:
@@ -74,7 +74,7 @@ class Projection:
         return [each for each in found if each.path[0] not in self.left_out and is_hashable(each.kind)]
 
     def constant(self, file: DataFile) -> str:
-        """What the partition values of a file add to each of its rows."""
+        """Encode the partition values of a file, which are equal for all of its rows."""
         return repr([_value(file.partition_values[name], self.partitions[name]) for name in self.compared_partitions])
 
 
@@ -87,21 +87,21 @@ def _value(text: str | None, kind: DataType) -> Any:
 
 @dataclass
 class ChangeFacts:
-    """What one change data file holds."""
+    """Content of one change data file."""
 
     has_change_type: bool = False
     commit_columns: list[str] = field(default_factory=list)
     mismatched_partition_values: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
-    """Rows of each change type."""
+    """Number of rows of each change type."""
     unknown: dict[str, None] = field(default_factory=dict)
     total: int = 0
-    """Hashes of rows that come less those of rows that go, modulo 2^64."""
+    """Sum of hashes of added rows minus those of removed rows, modulo 2^64."""
     incomparable_reason: str | None = None
 
     @property
     def row(self) -> dict[str, Any]:
-        """Its columns of the view `change_files`."""
+        """The columns of the view `change_files`."""
         return {
             "has_change_type": self.has_change_type,
             "unknown_change_types": list(self.unknown)[:_VALUES_SHOWN] if self.has_change_type else None,
@@ -112,11 +112,11 @@ class ChangeFacts:
 
 @dataclass
 class NetRows:
-    """Rows added less rows removed."""
+    """Rows added minus rows removed."""
 
     rows: int = 0
     total: int | None = 0
-    """The same of their hashes, modulo 2^64; None where rows cannot be compared."""
+    """Sum of their hashes, modulo 2^64; None if rows cannot be compared."""
 
     def __add__(self, other: NetRows) -> NetRows:
         both = None if self.total is None or other.total is None else (self.total + other.total) % HASH_MODULUS
@@ -124,7 +124,7 @@ class NetRows:
 
 
 def read_change_file(data: DataBucket, file: DataFile, projection: Projection) -> ChangeFacts:
-    """Read a change data file. Raises `StorageError` and `UnreadableRows`."""
+    """Read a change data file. Raise `StorageError` or `UnreadableRows`."""
     if file.actual_size is None:
         raise data.get_missing_file_error(file.path_key)
     with RowBatches(data.access, file.path_key) as source:
@@ -154,7 +154,7 @@ def _facts_of(source: RowBatches, file: DataFile, projection: Projection) -> Cha
 
 
 def _texts(array: pa.Array) -> pa.Array:
-    """Change types as strings; another type is a finding of the footer."""
+    """Convert change types to strings. A wrong Parquet type is a finding of level `footers`."""
     if not (is_text(array.type) or is_bytes(array.type) or pa.types.is_null(array.type)):
         raise UnreadableRows(f"{CHANGE_TYPE} is {array.type}")
     try:
@@ -166,7 +166,7 @@ def _texts(array: pa.Array) -> pa.Array:
 def _stored_partitions(
     file: DataFile, projection: Projection, schema: pa.Schema
 ) -> dict[str, PartitionValueComparison]:
-    """Partition columns that the file stores as well, by their name in it."""
+    """Return the partition columns that the file also stores, by their name in the file."""
     sums = {
         name: PartitionValueComparison(kind, file.partition_values[name])
         for name, kind in projection.partitions.items()
@@ -201,13 +201,13 @@ def _arrays(columns: list[FileColumn], schema: pa.Schema, batch: Batch) -> list[
 
 
 def read_net_rows(data: DataBucket, files: list[DataFile], projection: Projection) -> NetRows:
-    """Rows that the actions of one commit on one path add less those that they remove.
+    """Read the rows that the actions of one commit on one path add and remove.
 
-    A file that is removed and added, each time with another vector, is read once, for the rows that differ.
+    A file that is removed and added with another vector is read once, for the rows that differ.
 
     Raises:
-        StorageError: the file or a vector cannot be read; `FileGone` where it is not there any more.
-        UnreadableRows: it is no Parquet file that can be read.
+        StorageError: the file or a vector cannot be read; `FileGone` if it no longer exists.
+        UnreadableRows: the file is not readable Parquet.
         DeletionVectorError: a vector cannot be decoded.
     """
     with RowBatches(data.access, files[0].path_key) as source:
@@ -216,15 +216,15 @@ def read_net_rows(data: DataBucket, files: list[DataFile], projection: Projectio
 
 def _net_rows(data: DataBucket, source: RowBatches, files: list[DataFile], projection: Projection) -> NetRows:
     everything = compute_remaining_rows(source.row_count, BitMap64())
-    coming, going = BitMap64(), BitMap64()
+    added, removed = BitMap64(), BitMap64()
     for file in files:
         left = compute_remaining_rows(source.row_count, data.vector(file) or BitMap64())
         if file.kind == "add":
-            coming |= left
+            added |= left
         else:
-            going |= left
+            removed |= left
     net = NetRows()
-    for sign, chosen in ((1, coming - going), (-1, going - coming)):
+    for sign, chosen in ((1, added - removed), (-1, removed - added)):
         if len(chosen):
             part = _read(data, source, files[0], projection, None if chosen == everything else chosen)
             total = None if part.total is None else sign * part.total

@@ -1,4 +1,4 @@
-"""Looks at live files that are older than the clustering of their table."""
+"""Check the statistics of live files that are older than the clustering of their table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def check_clustered_files(data: DataBucket) -> None:
-    """Ask the statistics of files for the columns that became clustering columns after they were added."""
+    """Check statistics for the columns that became clustering columns after a file was added."""
     state = data.state
     if not state.supports(clustering.FEATURE) or not data.findings.has_rules_for(clustered_files):
         return

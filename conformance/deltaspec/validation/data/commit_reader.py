@@ -1,7 +1,7 @@
-"""What single commits of the judged history did, told without looking through the whole history for each.
+"""Find the file actions of single commits without a search through the complete history.
 
-Histories have thousands of commits and millions of files: rows are grouped once, by their places, and data files are
-made for one commit at a time.
+Histories have thousands of commits and millions of files. Rows are grouped once by position, and data files are built
+for one commit at a time.
 """
 
 from __future__ import annotations
@@ -18,57 +18,57 @@ from deltaspec.wire.log.line_decoder import LogFile, decode_lines
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Store
 
 LINE, KIND, PATH, DATA_CHANGE = map(FILE_ACTION_SCHEMA.names.index, ("line", "kind", "path", "data_change"))
-"""Places in the rows of a decoded commit file."""
+"""Positions of columns in the rows of a decoded commit."""
 MAX_COMMIT_BYTES = 64 << 20
-"""Longest commit file that is read again."""
+"""Largest commit that is read again."""
 CACHE_BYTES = 8 << 20
-"""Commit files that are remembered are no longer together."""
+"""Total size of cached commits."""
 
 
 class RowGroups:
-    """Rows of a frame by a number that they have; the frame is not copied."""
+    """Rows of a frame grouped by an integer column, without a copy of the frame."""
 
     def __init__(self, rows: pl.DataFrame, number: str, chosen: pl.Expr) -> None:
-        """`rows`: any; `number`: name of an integer column; `chosen`: which rows are grouped."""
+        """`number`: name of the integer column; `chosen`: the rows to group."""
         self._rows = rows
         places = rows.select(number, chosen.alias("_chosen")).with_row_index("_place").filter("_chosen")
         places = places.drop_nulls(number).sort(number, maintain_order=True)
         self._places = places["_place"]
         counts = places.group_by(number, maintain_order=True).len()
         ends = counts["len"].cum_sum().to_list()
-        self._spans = dict(zip(counts[number].to_list(), zip([0, *ends], ends, strict=False), strict=True))
+        self._ranges = dict(zip(counts[number].to_list(), zip([0, *ends], ends, strict=False), strict=True))
 
     def __iter__(self) -> Iterator[int]:
-        """The numbers, ascending."""
-        return iter(self._spans)
+        """Iterate over the numbers in ascending order."""
+        return iter(self._ranges)
 
     def of(self, number: int) -> pl.DataFrame:
-        """The rows that have a number, in their order."""
-        start, end = self._spans.get(number, (0, 0))
+        """Return the rows with a number, in their order."""
+        start, end = self._ranges.get(number, (0, 0))
         return self._rows[self._places[start:end]]
 
 
 def split_written_and_ended(intervals: pl.DataFrame, versions: Iterable[int]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Adds and removes that some commits write, and adds of earlier versions that they end; both without statistics.
+    """Return the adds and removes of commits, and the earlier adds that they end; both without statistics.
 
     Args:
-        spanned: as `file_replay.spans` gives them, with the columns of `DATA_REPLAY_COLUMNS`.
-        versions: of the commits.
+        intervals: from `build_intervals`, with the columns of `DATA_REPLAY_COLUMNS`.
+        versions: versions of the commits.
     """
     wanted = pl.Series(list(versions), dtype=pl.Int64).implode()
     until = pl.col("until")
     written = intervals.filter((pl.col("source") == "commit") & pl.col("version").is_in(wanted))
     ended = intervals.filter((pl.col("kind") == "add") & (pl.col("version") < until) & until.is_in(wanted))
-    # statistics are long, and nothing that is asked of commits needs them
+    # statistics are long, and checks of commits do not need them
     none = pl.lit(None, pl.String).alias("stats")
     return written.with_columns(none), ended.with_columns(none)
 
 
 class Commits:
-    """Commits of the judged history, one by one."""
+    """Single commits of the validated history."""
 
     def __init__(self, store: Store, written: pl.DataFrame, ended: pl.DataFrame) -> None:
-        """Some commits of a store.
+        """Group the actions of commits.
 
         Args:
             store: the table.
@@ -84,7 +84,7 @@ class Commits:
         self._kept: OrderedDict[int, tuple[int, LogFile]] = OrderedDict()
 
     def read(self, version: int) -> LogFile:
-        """A commit file, decoded; the last ones are remembered. Raises `StorageError`."""
+        """Read and decode a commit. The most recent ones are cached. Raise `StorageError`."""
         if version in self._kept:
             self._kept.move_to_end(version)
             return self._kept[version][1]
@@ -96,11 +96,11 @@ class Commits:
         return log
 
     def files(self, version: int) -> DataFiles:
-        """Files that a commit adds and removes, without their statistics."""
+        """Return the files that a commit adds and removes, without statistics."""
         return DataFiles(self._written.of(version))
 
     def find_readded_files(self, version: int) -> DataFiles:
-        """Files, as they were before, whose paths a commit adds anew and does not remove."""
+        """Return the earlier state of files that a commit adds again without removing them."""
         ended = self._ended.of(version)
         if ended.is_empty():
             return DataFiles(ended)

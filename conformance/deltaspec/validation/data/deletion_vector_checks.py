@@ -1,4 +1,4 @@
-"""Stored deletion vectors of the live files: their files, what the files' entries say, and the rows they decode to."""
+"""Check the stored deletion vectors of live files: whether their files exist, and what they decode to."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _FAULTS = {
 
 
 def check_deletion_vectors(data: DataBucket, written: pl.DataFrame) -> None:
-    """Judge every descriptor; those in force by what their files hold as well.
+    """Evaluate the rules over every descriptor, and decode those of live files.
 
     Args:
         data: the data.
@@ -72,7 +72,7 @@ def check_deletion_vectors(data: DataBucket, written: pl.DataFrame) -> None:
 
 
 def _stored(data: DataBucket) -> Iterator[Row]:
-    """Facts of each stored vector that is in force, file by file."""
+    """Read each stored vector of a live file, one vector file at a time."""
     rows = data.files.rows.filter(pl.col("dv_storage_type").is_in(["u", "p"]))
     by_file: dict[str, list[tuple[DataFile, DeletionVectorDescriptor]]] = defaultdict(list)
     for file in type(data.files)(rows):
@@ -120,7 +120,7 @@ def _facts(data: DataBucket, key: str, file: DataFile, descriptor: DeletionVecto
 
 
 def _look_for_removed(data: DataBucket, gone: list[Row]) -> None:
-    """Fill in of files whose vector is gone whether a later commit removes them."""
+    """Set whether a later commit removes the files whose vector is missing."""
     removed = data.later_commits.find_removed([fact["path_key"] for fact in gone])
     for fact in gone:
         fact["removed_since"] = removed[fact["path_key"]]
@@ -130,7 +130,7 @@ def _look_for_removed(data: DataBucket, gone: list[Row]) -> None:
 
 
 def _overlaps(descriptors: list[DeletionVectorDescriptor]) -> list[str | None]:
-    """Of each entry of one file another one whose bytes overlap its own; the same entry twice is no overlap."""
+    """Return for each entry of a vector file another entry that overlaps it. Equal entries do not overlap."""
     spans = sorted({(each.offset or 0, (each.offset or 0) + max(each.size_in_bytes, 0) + 8) for each in descriptors})
     other: dict[tuple[int, int], tuple[int, int]] = {}
     furthest: tuple[int, int] | None = None

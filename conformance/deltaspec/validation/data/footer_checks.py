@@ -1,4 +1,4 @@
-"""Looks at the footers of data files: whether they are Parquet, how many rows they have, and which columns."""
+"""Check the footers of data files: whether they are Parquet files, their row counts, and their columns."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ FILES_PER_BATCH = 4096
 _OF_A_THREAD = 32
 _LEVEL = ("footers",)
 COLUMNS_PER_BATCH = 200_000
-"""Columns of files that are laid out as rows, or remembered, at once: a file may have any number."""
-_TAKEN = ("version", "file", "line", "kind", "path", "path_key", "num_records", "cardinality")
+"""Number of file columns that are converted to rows, or cached, at once: a file may have any number of columns."""
+_LOG_COLUMNS = ("version", "file", "line", "kind", "path", "path_key", "num_records", "cardinality")
 _WRITTEN = ("written_under_v2", "written_without_shredding")
 _READ = {
     "_read": pl.Boolean,
@@ -51,7 +51,7 @@ Read = Footer | NotParquet | StorageError
 
 
 def check_footers(data: DataBucket) -> None:
-    """Open the footer of every live data file and change data file, and look at the views that they fill."""
+    """Read the footer of every live data file and change data file, and evaluate the rules over footers."""
     if not data.findings.has_rules_for(data_files, file_columns):
         return
     metadata = data.state.metadata
@@ -60,24 +60,24 @@ def check_footers(data: DataBucket) -> None:
             f"data files are of the format {metadata.format.provider} (S39)", levels=_LEVEL
         )
         return
-    looker = _Looker(data)
+    looker = _FooterChecker(data)
     looker.check(data.files)
     looker.check(data.changes)
 
 
 class _Batch:
-    """Files that are read and not looked at yet, and the schemas that they have."""
+    """Files that are read but not yet evaluated, and their schemas."""
 
     def __init__(self) -> None:
         self.first = 0
-        """Position of the first of them in the part that they are of."""
+        """Position of the first file in its part."""
         self.rows: list[tuple[Any, ...]] = []
         self.facts: list[SchemaFacts] = []
         self.columns = 0
         self._positions: dict[int, int] = {}
 
     def add(self, row: _Row, facts: SchemaFacts | None) -> None:
-        """Take one file, and what its schema is to the table's."""
+        """Add one file, and the comparison of its schema with that of the table."""
         position = None
         if facts is not None:
             position = self._positions.setdefault(id(facts), len(self.facts))
@@ -87,26 +87,26 @@ class _Batch:
         self.rows.append((*row, position))
 
     def clear(self) -> None:
-        """Begin anew behind the files taken so far."""
+        """Start the next batch after these files."""
         self.first += len(self.rows)
         self.rows, self.facts, self.columns, self._positions = [], [], 0, {}
 
 
-class _Looker:
-    """Reads footers in threads, and judges each pair of a file's and a table's schema once."""
+class _FooterChecker:
+    """Reads footers in threads, and compares each pair of file schema and table schema once."""
 
     def __init__(self, data: DataBucket) -> None:
         self.data = data
         self.reader = FooterReader(data.access)
         self.facts: dict[tuple[int, int], tuple[object, object, SchemaFacts]] = {}
-        """By the identity of file schema and table schema, which are kept with it."""
+        """By the identity of file schema and table schema. Both are stored, so that their identity stays valid."""
         self.kept = 0
-        """Columns in `facts`."""
+        """Number of columns in `facts`."""
         self.unknown: set[tuple[str, int]] = set()
         """Versions whose schema is not known."""
 
     def check(self, files: DataFiles) -> None:
-        """Read and judge some files."""
+        """Read and evaluate files."""
         done = 0
         rows = self._with_shredding(self._with_compatibility(files.rows))
         for part in rows.iter_slices(FILES_PER_BATCH):
@@ -115,7 +115,7 @@ class _Looker:
             for path, version, kind, was_listed, read in zip(
                 _paths(part), part["version"], part["kind"], listed, self._read(part), strict=True
             ):
-                # that a change data file is not there is told at level files (S25)
+                # a missing change data file is reported at level files (S25)
                 if not (kind == "cdc" and not was_listed and isinstance(read, FileGone)):
                     self._doubt(path, read)
                 batch.add(*self._row(version, kind, read))
@@ -125,7 +125,7 @@ class _Looker:
         self.data.progress("footers", len(files), len(files))
 
     def _with_compatibility(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """The files with the column `written_under_v2`."""
+        """Add the column `written_under_v2`."""
         data, table = self.data, self.data.table
         if table is None or "V2" not in table.iceberg:
             return rows.with_columns(written_under_v2=pl.lit(None, pl.Boolean))
@@ -137,7 +137,7 @@ class _Looker:
         )
 
     def _with_shredding(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """The files with the column `written_without_shredding`."""
+        """Add the column `written_without_shredding`."""
         data, table = self.data, self.data.table
         if table is None or not table.supports(FEATURE) or Primitive("variant") not in iter_leaf_types(table.schema):
             return rows.with_columns(written_without_shredding=pl.lit(None, pl.Boolean))
@@ -150,11 +150,11 @@ class _Looker:
         return rows.with_columns(written_without_shredding=pl.col("path_key").is_in(written.implode()))
 
     def _flush(self, part: pl.DataFrame, batch: _Batch, done: int) -> int:
-        """Look at the files gathered since; gives how many are done."""
+        """Evaluate the collected files. Return the number of files done."""
         files = part.slice(batch.first, len(batch.rows))
         filled = pl.concat(
             [
-                files.select(*_TAKEN, *_WRITTEN).with_columns(path=pl.coalesce("path", "path_key")),
+                files.select(*_LOG_COLUMNS, *_WRITTEN).with_columns(path=pl.coalesce("path", "path_key")),
                 pl.DataFrame(batch.rows, _READ, orient="row"),
             ],
             how="horizontal",
@@ -169,8 +169,8 @@ class _Looker:
         return done
 
     def _read(self, files: pl.DataFrame) -> Iterator[Read]:
-        """The footers of some files, in their order."""
-        # the listing's size, where it has one: what the log says of it is a claim
+        """Yield the footers of files in their order."""
+        # prefer the size in the listing, because the size in the log may be wrong
         sizes = files.select(pl.coalesce("actual_size", "size"))["actual_size"]
         keyed = list(zip(files["path_key"], sizes, strict=True))
         is_remote = self.data.access.store.is_remote
@@ -192,7 +192,7 @@ class _Looker:
         return found
 
     def _changed(self, key: str, size: int | None) -> StorageError | None:
-        """Whether a file that looks broken is not the one that was listed: then nothing can be said of that."""
+        """Return an error if a file that looks damaged was replaced after it was listed."""
         try:
             now = self.data.access.size(key)
         except StorageError as fault:
@@ -204,7 +204,7 @@ class _Looker:
             self.data.findings.mark_levels_undecided(str(read), path, levels=_LEVEL)
 
     def _row(self, version: int, kind: str, read: Read) -> tuple[_Row, SchemaFacts | None]:
-        """What is known of one file, and of its schema."""
+        """Return the columns for one file, and the comparison of its schema."""
         if isinstance(read, StorageError):
             return (False, None, None, None, None), None
         if isinstance(read, NotParquet):
@@ -234,5 +234,5 @@ class _Looker:
 
 
 def _paths(files: pl.DataFrame) -> pl.Series:
-    """Paths as the log writes them, by which every step names a file."""
+    """Return paths as written in the log, by which every check names a file."""
     return files.select(path=pl.coalesce("path", "path_key"))["path"]

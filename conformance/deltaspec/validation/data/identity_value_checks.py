@@ -1,4 +1,4 @@
-"""Looks at the values that live data files hold in identity columns, where users may not give values themselves."""
+"""Check the values of identity columns whose values are always generated."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def has_identity_columns(facts: LogFacts) -> bool:
 
 
 def check_identity_values(data: DataBucket) -> None:
-    """Read the identity columns of every live file whose values are all generated; other columns are not read."""
+    """Check the identity columns of every live file whose values are all generated. Other columns are not read."""
     table = data.table
     if table is None or not data.findings.has_rules_for(identity_values) or FEATURE not in table.features:
         return  # an unknown schema is reported by `check_row_values`
@@ -63,7 +63,7 @@ def check_identity_values(data: DataBucket) -> None:
 
 @dataclass
 class _Column:
-    """An identity column, and what the files before hold in it."""
+    """An identity column, and its values in earlier files."""
 
     field: Field
     identity: Identity
@@ -79,7 +79,7 @@ class _Column:
 
 
 def _columns(data: DataBucket, table: TableSchema) -> Iterator[_Column]:
-    """Those whose values users do not give, as far as they can be read."""
+    """Yield the identity columns that users cannot insert into, as far as they can be read."""
     for path, field in iter_fields(table.schema):
         identity = read_identity(field.metadata)
         if identity is None or not identity.is_always_generated:
@@ -99,7 +99,7 @@ def _columns(data: DataBucket, table: TableSchema) -> Iterator[_Column]:
 def _read(
     data: DataBucket, table: TableSchema, file: DataFile, columns: list[_Column]
 ) -> Iterator[tuple[_Column, IdentityValues]]:
-    """What a file holds in those of the columns that it has."""
+    """Read the columns that a file has."""
     if file.actual_size is None:
         raise data.get_missing_file_error(file.path_key)
     deleted = data.vector(file)
@@ -112,7 +112,7 @@ def _read(
 
 
 class _Commits:
-    """Which commits generated every value of the files that they add, and what they found."""
+    """The commits that generated every value of the files that they add, and the state before them."""
 
     def __init__(self, data: DataBucket) -> None:
         self._state = data.state
@@ -124,7 +124,7 @@ class _Commits:
         self._added_again = set(adds.filter(adds["path_key"].is_duplicated())["path_key"])
 
     def column_before(self, file: DataFile, field: Field, mapping: str | None) -> Identity | None:
-        """The column as the commit found it that generated every value of a file; None where none is known to have."""
+        """Return the column before the commit that generated every value of a file; None if there is no such commit."""
         if file.version not in self._generating or file.path_key in self._added_again:
             return None
         return self._state.columns.find_identity_before(file.version, field, mapping)

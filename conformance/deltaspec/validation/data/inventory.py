@@ -1,4 +1,4 @@
-"""What lies in the table's directories, and what of it the log refers to."""
+"""Count the files in the directories of the table by whether the log refers to them."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 _NAMED = 20
 _HIDDEN = r"(^|/)[_.][^/=]*(/|$)"
-"""A segment that begins with an underscore or a dot; a folder `_day=1` of a partition column is none."""
+"""A path segment that begins with an underscore or a dot, except directories of partition columns such as `_day=1`."""
 
 
 REFERENCES: dict[str, Any] = {"path_key": pl.String, "is_live": pl.Boolean}
-"""Files that actions name, deletion-vector files among them, as a listing names them; one may stand several times."""
+"""Files that actions refer to, including deletion-vector files, by their name in a listing. Duplicates are possible."""
 
 
 def collect_references(data: DataBucket) -> pl.DataFrame:
-    """What the actions of a share refer to: rows of `REFERENCES`."""
+    """Return the files that actions of a bucket refer to, as rows of `REFERENCES`."""
     live = _keys(data, data.files.rows).with_columns(is_live=pl.lit(True))
     named = [_keys(data, rows).with_columns(is_live=pl.lit(False)) for rows in (data.intervals, data.changes.rows)]
     return pl.concat([live, *named])
 
 
 def build_empty_references() -> pl.DataFrame:
-    """No references."""
+    """Return an empty frame of `REFERENCES`."""
     return pl.DataFrame(schema=REFERENCES)
 
 
@@ -40,8 +40,8 @@ def build_inventory(listed: pl.DataFrame, named: pl.DataFrame, *, is_complete: b
     """Count listed files by what refers to them. Source: chapter File Types.
 
     Args:
-        listed: `path_key` and `actual_size` of the files of a share.
-        named: rows of `REFERENCES`, all of those that name one of these files.
+        listed: `path_key` and `actual_size` of the files of a bucket.
+        named: rows of `REFERENCES` for these files.
         is_complete: every directory could be listed.
     """
     kind = (
@@ -55,7 +55,7 @@ def build_inventory(listed: pl.DataFrame, named: pl.DataFrame, *, is_complete: b
     )
     once = named.group_by("path_key").agg(pl.col("is_live").any())
     files = listed.join(once, on="path_key", how="left").with_columns(kind=kind)
-    sums = {
+    totals = {
         row["kind"]: (row["files"], row["bytes"])
         for row in files.group_by("kind").agg(files=pl.len(), bytes=pl.col("actual_size").sum()).iter_rows(named=True)
     }
@@ -63,21 +63,21 @@ def build_inventory(listed: pl.DataFrame, named: pl.DataFrame, *, is_complete: b
     return Inventory(
         files=len(files),
         bytes=int(files["actual_size"].sum()),
-        live_files=sums.get("live", (0, 0))[0],
-        live_bytes=sums.get("live", (0, 0))[1],
-        referenced_files=sums.get("referenced", (0, 0))[0],
-        referenced_bytes=sums.get("referenced", (0, 0))[1],
-        unreferenced_files=sums.get("unreferenced", (0, 0))[0],
-        unreferenced_bytes=sums.get("unreferenced", (0, 0))[1],
-        hidden_files=sums.get("hidden", (0, 0))[0],
-        hidden_bytes=sums.get("hidden", (0, 0))[1],
+        live_files=totals.get("live", (0, 0))[0],
+        live_bytes=totals.get("live", (0, 0))[1],
+        referenced_files=totals.get("referenced", (0, 0))[0],
+        referenced_bytes=totals.get("referenced", (0, 0))[1],
+        unreferenced_files=totals.get("unreferenced", (0, 0))[0],
+        unreferenced_bytes=totals.get("unreferenced", (0, 0))[1],
+        hidden_files=totals.get("hidden", (0, 0))[0],
+        hidden_bytes=totals.get("hidden", (0, 0))[1],
         unreferenced=first.to_list(),
         is_complete=is_complete,
     )
 
 
 def _keys(data: DataBucket, rows: pl.DataFrame) -> pl.DataFrame:
-    """The files that actions name, their deletion-vector files among them, as a listing names them."""
+    """Return the files that actions refer to, including deletion-vector files, by their name in a listing."""
     keys = rows["path_key"]
     odd = keys.str.contains(NON_CANONICAL_KEY).fill_null(False)
     others = [normalize_key(key) for key in keys.filter(odd)] + _vector_keys(data, rows)

@@ -1,4 +1,4 @@
-"""Gives data files the statistics that their checkpoint holds as columns only."""
+"""Read statistics that a checkpoint stores only as columns."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 FILES_PER_PASS = 50_000
-"""Data files whose statistics are held together: each checkpoint file is read once for so many."""
+"""Number of data files per pass over a checkpoint file, whose statistics are in memory together."""
 
 
 class ParsedStatisticsCache:
-    """Statistics texts of some live files at a time, in the order of their paths.
+    """Caches the statistics of a part of the live files, in the order of their paths.
 
-    A checkpoint may hold those of millions, and has its files in another order than they are read in.
+    A checkpoint may have millions of files, in another order than data files are read.
     """
 
     def __init__(self, data: DataBucket, table: TableSchema) -> None:
@@ -38,22 +38,22 @@ class ParsedStatisticsCache:
 
     @cached_property
     def _waiting(self) -> pl.DataFrame:
-        """Live files without a text of their own, by their paths."""
+        """Live files whose action has no `stats`, sorted by path."""
         without = pl.col("stats").is_null() & pl.col("file").str.ends_with(".parquet")
         return self._data.files.rows.filter(without).select("path_key", "file", "line").sort("path_key")
 
     def completed(self, data_file: DataFile) -> DataFile:
-        """The data file, with the statistics of its checkpoint row where the action has no text."""
+        """Return the data file, with the statistics of its checkpoint row if the action has none."""
         if data_file.stats is not None or not data_file.file.endswith(".parquet"):
             return data_file
         place = (data_file.file, data_file.line)
         if place not in self._texts:
-            self._texts = {}  # not both at a time
+            self._texts = {}  # free memory before the next part is read
             self._texts = self._from(data_file.path_key)
         return replace(data_file, stats=self._texts.get(place))
 
     def _from(self, path_key: str) -> dict[tuple[str, int], str | None]:
-        """The texts of a file and of those that come after it; None for those that have none."""
+        """Read the statistics of a file and of the files after it; None for files without statistics."""
         some = self._waiting.slice(int(self._waiting["path_key"].search_sorted(path_key)), FILES_PER_PASS)
         texts: dict[tuple[str, int], str | None] = dict.fromkeys(some.select("file", "line").iter_rows())
         for (file,), part in some.group_by("file", maintain_order=True):

@@ -1,4 +1,4 @@
-"""Reads data files in threads and gives what they hold in the files' order: some ahead, never many at once."""
+"""Read data files in threads, a limited number ahead, and yield the results in file order."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 _LOCAL_READERS = 4
 _REMOTE_READERS = 8
 
-Held = TypeVar("Held")
+Result = TypeVar("Result")
 
 
 def read_ahead(
-    data: DataBucket, files: Iterable[DataFile], read: Callable[[DataFile], Held]
-) -> Iterator[tuple[DataFile, Held]]:
-    """Every file with what `read` makes of it."""
+    data: DataBucket, files: Iterable[DataFile], read: Callable[[DataFile], Result]
+) -> Iterator[tuple[DataFile, Result]]:
+    """Yield every file with the result of `read`."""
     readers = _REMOTE_READERS if data.access.store.is_remote else min(_LOCAL_READERS, os.cpu_count() or 1)
     pool = ThreadPoolExecutor(readers)
-    coming: deque[tuple[DataFile, Future[Held]]] = deque()
+    coming: deque[tuple[DataFile, Future[Result]]] = deque()
     try:
         for data_file in files:
             coming.append((data_file, pool.submit(read, data_file)))
@@ -34,4 +34,4 @@ def read_ahead(
         for first, future in coming:
             yield first, future.result()
     finally:
-        pool.shutdown(cancel_futures=True)  # who breaks off does not wait for what is not begun
+        pool.shutdown(cancel_futures=True)  # a caller that stops early does not wait for reads that have not started

@@ -1,6 +1,6 @@
-"""Holds the rows of live data files to what the table's metadata says of them in SQL, where no Spark is needed for it.
+"""Check the rows of live data files against SQL expressions in the metadata, as far as that does not need Spark.
 
-Only the columns that expressions speak of are read. What is left to Spark stands in the ledger, of each expression why.
+Only the columns of the expressions are read. An expression that needs Spark gets a ledger entry with the reason.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from deltaspec.validation.data.data_bucket import DataBucket
 
 READ_ERRORS = (StorageError, UnreadableRows, DeletionVectorError)
-"""What says that the rows of a file cannot be read."""
+"""Errors that mean that the rows of a file cannot be read."""
 _ROWS_AT_ONCE = 10_000
-_TAKES_OVER = re.compile("CLONE|CONVERT")
+_FOREIGN_FILES = re.compile("CLONE|CONVERT")
 _RULES: dict[tuple[Kind, bool], str] = {
     ("CHECK", False): "ROW040",
     ("CHECK", True): "ROW040",
@@ -48,7 +48,7 @@ _RULES: dict[tuple[Kind, bool], str] = {
     ("invariant", False): "ROW043",
     ("invariant", True): "ROW044",
 }
-"""The rule that judges an expression of a kind, by whether rows may be older than it."""
+"""The rule for each kind of expression, by whether rows may be older than the expression."""
 
 
 def has_row_constraints(facts: LogFacts, findings: Findings) -> bool:
@@ -60,7 +60,7 @@ def has_row_constraints(facts: LogFacts, findings: Findings) -> bool:
 
 
 def check_row_constraints(data: DataBucket) -> None:
-    """Evaluate every expression that can be, on the rows of every live file."""
+    """Evaluate every supported expression on the rows of every live file."""
     table = data.table
     if table is None or not data.findings.has_rules_for(constraint_checks):
         return  # an unknown schema is reported by `check_row_values`
@@ -78,7 +78,7 @@ def check_row_constraints(data: DataBucket) -> None:
 
     rows: list[dict[str, Any]] = []
     for data_file, held in read_ahead(data, data.files, read):
-        rows += _rows_of(asked, data_file, held)
+        rows += _build_rows(asked, data_file, held)
         if len(rows) >= _ROWS_AT_ONCE:
             data.findings.evaluate_rows(constraint_checks, rows)
             rows = []
@@ -86,7 +86,7 @@ def check_row_constraints(data: DataBucket) -> None:
 
 
 def mark_missing_files_undecided(data: DataBucket) -> None:
-    """Enter that nothing is evaluated on files that were not found, for an engine that is handed the others."""
+    """Record that expressions are not evaluated on missing files, if another engine evaluates the others."""
     absent = DataFiles(data.files.rows.filter(pl.col("actual_size").is_null()))
     if data.table is None or not len(absent):
         return
@@ -95,10 +95,10 @@ def mark_missing_files_undecided(data: DataBucket) -> None:
         asked.mark_file_undecided(data_file, str(data.get_missing_file_error(data_file.path_key)))
 
 
-def _rows_of(
+def _build_rows(
     asked: ConstraintRecorder, data_file: DataFile, held: list[ConstraintResult] | str
 ) -> list[dict[str, Any]]:
-    """Rows of the view for one file; what is left open goes into the ledger."""
+    """Build the rows of the view for one file, and record what is undecided."""
     if isinstance(held, str):
         asked.mark_file_undecided(data_file, held)
         return []
@@ -112,7 +112,7 @@ def _rows_of(
 
 
 class ConstraintRecorder:
-    """What a table holds its rows to, and what is entered of it."""
+    """The expressions that rows of a table must satisfy, and a recorder for their results."""
 
     def __init__(
         self,
@@ -124,17 +124,22 @@ class ConstraintRecorder:
         undecided_prefix: str = "needs Spark",
         records_unsupported: bool = True,
     ) -> None:
-        """Those that are not admitted go into the ledger at once, if it `enters` them.
+        """Collect the expressions, and record those that are not supported.
 
         Args:
-            table: its schema and configuration at the judged version.
-            state: at the judged version.
-            operations: what each commit of the judged history says it does.
-            findings: of the data.
-            unsettled: what the ledger says of a condition that is not evaluated, before the reason.
-            enters: whether it says anything of those that are not admitted.
+            table: schema and configuration at the validated version.
+            state: state of the table at the validated version.
+            operations: operation that each commit states.
+            findings: receives ledger entries.
+            undecided_prefix: start of the ledger entry of an expression that is not evaluated; the reason follows.
+            records_unsupported: record expressions that are not supported.
         """
-        self._state, self._operations, self._findings, self._unsettled = state, operations, findings, undecided_prefix
+        self._state, self._operations, self._findings, self._undecided_prefix = (
+            state,
+            operations,
+            findings,
+            undecided_prefix,
+        )
         self.supported: list[tuple[RowConstraint, Expression]] = []
         for each in collect_row_constraints(table.schema, table.configuration, table.features, state.revision):
             condition = each.condition
@@ -144,38 +149,38 @@ class ConstraintRecorder:
                 self.mark_undecided(each, condition, None)
 
     def row(self, data_file: DataFile, condition: RowConstraint, found: ConstraintResult) -> dict[str, Any]:
-        """The row of the view for one file and a condition that was evaluated on its rows."""
+        """Build the row of the view for one file and an expression that was evaluated on its rows."""
         return build_constraint_check_row(
             data_file, condition, found, may_predate_expression=self._may_be_older(condition)
         )
 
     def mark_undecided(self, condition: RowConstraint, why: str, path: str | None) -> None:
-        """Enter that a condition was not evaluated; of a file with that path, or of any."""
+        """Record that an expression was not evaluated on a file; on all files if `path` is None."""
         self._findings.mark_rule_undecided(
-            self._rule_of(condition), f"{condition.title} {self._unsettled}: {why}", path
+            self._get_rule(condition), f"{condition.title} {self._undecided_prefix}: {why}", path
         )
 
     def mark_file_undecided(self, data_file: DataFile, why: str) -> None:
-        """Enter that the rows of a file cannot be read."""
+        """Record that the rows of a file cannot be read."""
         for condition, _ in self.supported:
-            self._findings.mark_rule_undecided(self._rule_of(condition), why, data_file.path)
+            self._findings.mark_rule_undecided(self._get_rule(condition), why, data_file.path)
 
     def _may_be_older(self, condition: RowConstraint) -> bool:
-        """Whether rows of the table may have been written before the expression was there."""
-        return self._takes_over or condition not in self._state.conditions.always
+        """Return whether rows may have been written before the expression was added."""
+        return self._adds_foreign_files or condition not in self._state.conditions.always
 
     @cached_property
-    def _takes_over(self) -> bool:
-        """A commit takes over files of another table, or of none, as it says."""
-        return any(_TAKES_OVER.search(operation or "") for operation in self._operations.values())
+    def _adds_foreign_files(self) -> bool:
+        """The operation of a commit says that it adds files of another table, or files that belonged to none."""
+        return any(_FOREIGN_FILES.search(operation or "") for operation in self._operations.values())
 
-    def _rule_of(self, condition: RowConstraint) -> str:
+    def _get_rule(self, condition: RowConstraint) -> str:
         return _RULES[condition.kind, self._may_be_older(condition)]
 
 
 @dataclass(frozen=True)
 class ConstraintReader:
-    """Reads data files of a table and holds their rows to its conditions; may be sent to another process."""
+    """Evaluates expressions on the rows of data files. It can be pickled."""
 
     access: DataAccess
     table: TableSchema
@@ -183,7 +188,7 @@ class ConstraintReader:
     vectors: DeletionVectorReader
 
     def read(self, data_file: DataFile) -> list[ConstraintResult] | str:
-        """How the rows of a file stand to each condition, or why it cannot be read."""
+        """Evaluate each expression on the rows of a file, or return why the file cannot be read."""
         try:
             deleted = self.deleted(data_file)
             with self.open(data_file) as source:
@@ -200,16 +205,16 @@ class ConstraintReader:
             return describe_read_error(fault)
 
     def open(self, data_file: DataFile) -> RowBatches:
-        """Its rows. Raises some of `READ_ERRORS`."""
+        """Open the rows of a file. Raise one of `READ_ERRORS`."""
         return RowBatches(self.access, data_file.path_key)
 
     def deleted(self, data_file: DataFile) -> BitMap64 | None:
-        """The rows that its deletion vector takes away. Raises some of `READ_ERRORS`."""
+        """Read the rows that the deletion vector deletes; None without one. Raise one of `READ_ERRORS`."""
         vector = data_file.deletion_vector
         return None if vector is None else self.vectors.rows(vector)
 
     def columns(self, data_file: DataFile, source: RowBatches) -> ExpressionColumns:
-        """Where a file has the columns of the table. Raises `Undecided`."""
+        """Find the columns of the table in a file. Raise `Undecided`."""
         return ExpressionColumns(
             self.table.schema,
             self.table.mapping,

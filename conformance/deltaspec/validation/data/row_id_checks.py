@@ -1,4 +1,4 @@
-"""Looks at row tracking: row ids that the log gives to files, and those that the files hold."""
+"""Check row tracking: the row ids that the log assigns to files, and those that files store."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def supports_row_tracking(state: TableState) -> bool:
 
 
 def check_live_row_ids(data: DataBucket) -> None:
-    """Look at the row ids that live files hold."""
+    """Check the row ids in live files."""
     state = data.state
     if not supports_row_tracking(data.state) or state.protocol is None or state.metadata is None:
         return
@@ -132,7 +132,7 @@ def check_live_row_ids(data: DataBucket) -> None:
             data.findings.evaluate_rows(row_id_files, rows)
             rows = []
         if file.base_row_id is None:
-            continue  # a finding of the log
+            continue  # a finding of level log
         try:
             ids = read_row_ids(data, file, hidden)
         except NonIntegerRowIds as fault:
@@ -165,7 +165,7 @@ def check_live_row_ids(data: DataBucket) -> None:
 
 
 def check_rewritten_row_ids(data: DataBucket) -> None:
-    """Look at the row ids that rewritten rows had before."""
+    """Check that rewritten rows keep their row ids."""
     if not supports_row_tracking(data.state) or not data.findings.has_rules_for(row_id_rewrites):
         return
     revision = data.state.revision
@@ -183,7 +183,7 @@ def check_rewritten_row_ids(data: DataBucket) -> None:
 
 
 def _rewrite(data: DataBucket, version: int, hidden: MaterializedColumns) -> dict[str, Any] | None:
-    """A commit's row of `row_id_rewrites`; None where rows come or go, or its files are not all there."""
+    """Return the row of `row_id_rewrites` for a commit; None if it inserts or deletes rows, or a file is missing."""
     name = f"{LOG_DIRECTORY}/{commit_name(version)}"
     ids = {"add": RowIds(), "remove": RowIds()}
     place = name
@@ -208,7 +208,7 @@ def _rewrite(data: DataBucket, version: int, hidden: MaterializedColumns) -> dic
         return None
     before, after = ids["remove"], ids["add"]
     if not moves and len(before.stable) != len(after.stable):
-        return None  # whatever it calls itself, rows come or go
+        return None  # despite its operation, it inserts or deletes rows
     lost, new = len(before.stable - after.stable), len(after.stable - before.stable)
     same = before.versions == after.versions if moves and lost == new == 0 else None
     stated = data.stated_row_ids.get(version)

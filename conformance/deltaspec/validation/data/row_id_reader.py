@@ -1,4 +1,4 @@
-"""Reads the row ids that data files hold: materialized ones, and default ones of the rows that have none."""
+"""Read the row ids of data files: materialized ids, and default ids of rows without them."""
 
 from __future__ import annotations
 
@@ -26,47 +26,47 @@ _MAX_ID = 2**63 - 1
 
 
 class NonIntegerRowIds(UnreadableRows):
-    """A hidden column has values that are no integers."""
+    """A column of materialized values is not of an integer type."""
 
 
 @dataclass(frozen=True)
 class MaterializedColumns:
-    """Names of the columns of materialized values; None where the table names none."""
+    """Names of the columns of materialized values; None if the table has none."""
 
     row_id: str | None
     row_commit_version: str | None
 
     @classmethod
     def at(cls, configuration: list[dict[str, object]], version: int, revision: Revision) -> MaterializedColumns:
-        """The names at a version, by the rows of the view `configuration` and the properties of a text."""
+        """Return the names at a version, from rows of the view `configuration` and the properties of a revision."""
         names = [get_property_at(configuration, name, version) for name in row_tracking.get_column_properties(revision)]
         return cls(names[0], names[1] if len(names) > 1 else None)
 
 
 @dataclass
 class RowIds:
-    """Ids of the valid rows of some files. Ids below 0 count as so many below 2^64."""
+    """Row ids of the rows of some files that are not deleted. Negative ids are stored modulo 2^64."""
 
     by_default: BitMap64 = field(default_factory=BitMap64)
-    """Of rows whose stable id is their fresh one."""
+    """Ids of rows whose stable id is the fresh one."""
     kept: BitMap64 = field(default_factory=BitMap64)
     """Materialized ids that are not the row's fresh id."""
     replaced: BitMap64 = field(default_factory=BitMap64)
     """Fresh ids of rows that have another stable id."""
     repeated: BitMap64 = field(default_factory=BitMap64)
-    """Materialized ids that another row has, by whichever of its two ids."""
+    """Materialized ids that are the stable or fresh id of another row."""
     preserved_rows: int = 0
     default_id_rows: int = 0
-    """Rows whose materialized id is their fresh one."""
+    """Number of rows whose materialized id is their fresh id."""
     earlier_versions: int = 0
-    """Rows whose materialized row commit version is before that of their file."""
+    """Number of rows whose materialized row commit version is before that of their file."""
     highest_preserved: int | None = None
     highest_commit_version: int | None = None
     versions: int = 0
     """Sum of hashes of stable id and row commit version, modulo 2^64."""
 
     def take(self, other: RowIds) -> BitMap64:
-        """Add the ids of another file; gives the materialized ids that rows of both, or of the other, have."""
+        """Add the ids of another file. Return the materialized ids that it has twice or that both have."""
         ours, theirs = self.fresh, other.fresh
         met = other.repeated | (other.kept & (self.kept | ours)) | (theirs & self.kept)
         self.by_default |= other.by_default
@@ -88,17 +88,17 @@ class RowIds:
 
 
 def read_row_ids(data: DataBucket, file: DataFile, hidden: MaterializedColumns, *, versions: bool = False) -> RowIds:
-    """The ids of the valid rows of a file.
+    """Read the row ids of the rows of a file that are not deleted.
 
     Args:
-        data: the data.
+        data: gives access to the file.
         file: with a base row id.
         hidden: names of the columns of materialized values.
-        versions: ask for the row commit versions of all rows as well.
+        versions: also hash the row commit versions of all rows.
 
     Raises:
-        StorageError: the file or its vector cannot be read; `FileGone` where it is not there.
-        UnreadableRows: it is no Parquet file that can be read, or holds no integers where ids are to be.
+        StorageError: the file or its vector cannot be read; `FileGone` if it does not exist.
+        UnreadableRows: the file is not readable Parquet, or its row ids are not integers.
         DeletionVectorError: its vector cannot be decoded.
     """
     with RowBatches(data.access, file.path_key) as source:
@@ -179,7 +179,7 @@ def _highest(before: int | None, values: pl.Series) -> int:
 
 
 def _integers(batch: Batch, name: str | None) -> pl.Series | None:
-    """A hidden column; None where the file has it not, or nothing in it."""
+    """Return a column of materialized values; None if the file does not have it or all values are null."""
     if name is None or name not in batch.columns:
         return None
     array = unwrap_array(batch.columns[name])

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from deltaspec.views.table.state import TableSchema
 
 _ROWS_AT_ONCE = 20_000
-"""Rows of a view that are looked at together."""
+"""Rows of a view that are evaluated together."""
 _VIEWS = (column_facts, row_checks)
 
 
 def check_row_values(data: DataBucket) -> None:
-    """Read every live data file and look at `column_facts` and `row_checks`."""
+    """Read every live data file, and evaluate the rules over `column_facts` and `row_checks`."""
     if not data.findings.has_rules_for(*_VIEWS):
         return
     table = data.table
@@ -73,7 +73,7 @@ def _read(data: DataBucket, table: TableSchema, data_file: DataFile) -> DataFile
 
 
 class _Pending:
-    """Rows of the two views, not looked at yet."""
+    """Rows of the two views that are not evaluated yet."""
 
     def __init__(self, data: DataBucket) -> None:
         self._data = data
@@ -81,7 +81,7 @@ class _Pending:
         self._checks: list[dict[str, Any]] = []
 
     def add(self, table: TableSchema, data_file: DataFile, held: DataFileRows) -> None:
-        """Take the rows of one file; look at what is there if it is many."""
+        """Add the rows of one file, and evaluate all rows if there are many."""
         for reason in held.unread:
             self._data.findings.mark_undecided(_VIEWS, reason, data_file.path)
         for reason in held.uncertain if data_file.stats else ():
@@ -101,7 +101,7 @@ class _Pending:
             self.flush()
 
     def flush(self) -> None:
-        """Look at them."""
+        """Evaluate the collected rows."""
         self._data.findings.evaluate_rows(column_facts, self._facts)
         self._data.findings.evaluate_rows(row_checks, self._checks)
         self._facts, self._checks = [], []

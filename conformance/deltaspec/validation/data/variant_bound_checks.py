@@ -1,4 +1,4 @@
-"""Looks at variants in the rows of files whose statistics have bounds of them."""
+"""Check variants in the rows of files whose statistics have bounds for them."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _VARIANT = Primitive("variant")
 
 
 def check_variant_paths(data: DataBucket) -> None:
-    """Read the variants that bounds speak of, in the files whose bounds do; files without such bounds are not read."""
+    """Check the variant paths that have bounds. Files without such bounds are not read."""
     table = data.table
     if table is None or not data.findings.has_rules_for(variant_paths):
-        return  # rows without a schema are told where rows are looked at
+        return  # an unknown schema is reported by `check_row_values`
     every = list_leaf_columns(table.schema, table.mapping, table.partition_columns)
     columns = [column for column in every if column.type == _VARIANT]
     for data_file in data.files if columns else ():
@@ -37,7 +37,7 @@ def check_variant_paths(data: DataBucket) -> None:
 
 
 def _bounded_paths(stats: str | None, column: LeafColumn) -> list[str]:
-    """The paths of a column that a statistics text has a bound of; none in what cannot be read."""
+    """Return the variant paths with bounds in the statistics; none if they cannot be parsed."""
     if not stats or '"' not in stats:
         return []
     try:
@@ -49,7 +49,7 @@ def _bounded_paths(stats: str | None, column: LeafColumn) -> list[str]:
     for bound in bounds:
         try:
             found |= set(read_variant_bound(bound)) if bound is not None else set()
-        except VariantBoundError:  # a finding of its own
+        except VariantBoundError:  # a finding of another rule
             continue
     return sorted(found)
 

@@ -1,4 +1,4 @@
-"""Looks at how newly added data files are written, where table properties ask something of new files."""
+"""Check compression codec and page format of new data files, if table properties set them."""
 
 from __future__ import annotations
 
@@ -19,21 +19,25 @@ _AT_ONCE = 4096
 
 
 def check_write_settings(data: DataBucket) -> None:
-    """Look at codecs and pages of the files that were added since a property first asked something of them."""
+    """Check the files that were added after such a property was first set."""
     if not data.findings.has_rules_for(write_settings):
         return
     if not data.state.metadata_known:
         data.findings.mark_undecided((write_settings,), "a metaData action could not be decoded")
         return
-    asked = RequestedSettings.from_changes(data.state.rows["configuration"])
-    if asked.first_version is None or data.state.metadata is None or data.state.metadata.format.provider != "parquet":
+    requested = RequestedSettings.from_changes(data.state.rows["configuration"])
+    if (
+        requested.first_version is None
+        or data.state.metadata is None
+        or data.state.metadata.format.provider != "parquet"
+    ):
         return
-    files = find_newly_added_files(data.files.rows, data.intervals, asked.first_version, data.operations)
+    files = find_newly_added_files(data.files.rows, data.intervals, requested.first_version, data.operations)
     with ThreadPoolExecutor(MAX_CONCURRENT_READS if data.access.store.is_remote else 4) as pool:
         for part in files.iter_slices(_AT_ONCE):
             rows = [row for row in part.iter_rows(named=True) if not is_outside_table(row["path_key"])]
             read = pool.map(lambda row: _read(data, row), rows)
-            found = [_row(data, asked, row, forms) for row, forms in zip(rows, read, strict=True)]
+            found = [_row(data, requested, row, forms) for row, forms in zip(rows, read, strict=True)]
             data.findings.evaluate_rows(write_settings, [each for each in found if each is not None])
 
 
@@ -45,14 +49,14 @@ def _read(data: DataBucket, row: dict[str, Any]) -> ChunkFormat | Exception:
 
 
 def _row(
-    data: DataBucket, asked: RequestedSettings, row: dict[str, Any], forms: ChunkFormat | Exception
+    data: DataBucket, requested: RequestedSettings, row: dict[str, Any], forms: ChunkFormat | Exception
 ) -> dict[str, Any] | None:
     path = row["path"] if row["path"] is not None else row["path_key"]
     if isinstance(forms, Exception):
-        gone_since = isinstance(forms, FileGone) and row["actual_size"] is not None
-        if gone_since or not isinstance(forms, NotParquet | FileGone):  # which other rules tell
+        is_missing_since = isinstance(forms, FileGone) and row["actual_size"] is not None
+        if is_missing_since or not isinstance(forms, NotParquet | FileGone):  # other rules report these
             data.findings.mark_undecided((write_settings,), str(forms), path)
         return None
-    told = asked.at(row["version"], forms.codecs, forms.page_version)
+    settings = requested.at(row["version"], forms.codecs, forms.page_version)
     place = {name: row[name] for name in ("version", "file", "line")}
-    return None if told is None else {**place, "path": path, **told}
+    return None if settings is None else {**place, "path": path, **settings}

@@ -1,4 +1,4 @@
-"""Writes every finding of a run on Spark to Parquet, straight from where it was found."""
+"""Write every finding of a Spark run to Parquet, directly from the executors."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 _TYPES = {pl.String: "string", pl.Int64: "bigint"}
 FINDINGS_DDL = ", ".join(f"`{name}` {_TYPES[dtype]}" for name, dtype in FINDING_SCHEMA.items())
-"""The columns of the table, as Spark has them."""
+"""The columns of `FINDING_SCHEMA` as Spark DDL."""
 
 
 def build_findings_frame(jobs: Jobs, buckets: SparkBuckets, findings: Findings) -> DataFrame:
-    """Every finding as a frame of Spark; it can be read as long as the run's frames are kept.
+    """Build a Spark frame with every finding. It can be read until the frames of the run are unpersisted.
 
     Args:
         jobs: of the run.
-        shares: with what tasks found.
-        findings: with what the driver found.
+        buckets: have the findings of tasks.
+        findings: have the findings of the driver.
     """
     mine = findings.sink.all() if isinstance(findings.sink, InMemorySink) else pl.DataFrame(schema=FINDING_SCHEMA)
     rows = (
@@ -39,15 +39,15 @@ def build_findings_frame(jobs: Jobs, buckets: SparkBuckets, findings: Findings) 
     )
     for frame in buckets.get_frames(FINDINGS):
         rows = rows.unionAll(frame)
-    found = rows.mapInArrow(_decoded, FINDINGS_DDL)
+    found = rows.mapInArrow(_decode_batches, FINDINGS_DDL)
     return found.filter(found["rule"].isin(sorted(findings.totals)))
 
 
 def write_findings(frame: DataFrame, uri: str) -> None:
-    """Write it to a directory of Parquet files.
+    """Write the frame to a directory of Parquet files.
 
     Raises:
-        InvalidUsage: there is something already, or Spark has no way there.
+        InvalidUsage: the directory exists, or Spark cannot write there.
     """
     from pyspark.errors import AnalysisException
 
@@ -58,7 +58,7 @@ def write_findings(frame: DataFrame, uri: str) -> None:
             raise InvalidUsage(f"{uri}: findings cannot be written: {' '.join(str(fault).split())[:200]}") from fault
 
 
-def _decoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _decode_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for row in batches_to_payloads(batches):
         table: Any = payloads_to_frame([row.payload]).to_arrow()
         yield from table.cast(pa.schema([(name, _arrow(dtype)) for name, dtype in FINDING_SCHEMA.items()])).to_batches()

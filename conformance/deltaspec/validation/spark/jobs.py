@@ -221,4 +221,4 @@ def _find_mismatch(text: str) -> str | None:
             "session starts; see `deltaspec doctor --spark`"
         )
     other = re.search(r"ImportError: (executors have deltaspec \S+, the driver \S+:)", text)
-    return f"{other[1]} install the same" if other else None
+    return f"{other[1]} install the same release" if other else None

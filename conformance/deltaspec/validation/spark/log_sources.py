@@ -1,4 +1,4 @@
-"""Files of the log for tasks: as units that executors read by themselves, or with their content, which Spark reads."""
+"""Provide files of the log to tasks: as names that executors read, or as content that Spark reads."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 UNIT = "unit"
-"""Tag of a file to read, which the task reads itself."""
+"""Tag of a file that the task reads itself."""
 FETCHED_BYTES = 1 << 30
-"""Longest file that comes as a row: it passes through the memory of an executor several times."""
+"""Largest file that Spark reads as a row, because executors copy it in memory several times."""
 
 
 class Unit(Protocol):
@@ -28,12 +28,12 @@ class Unit(Protocol):
 
     @property
     def number(self) -> int:
-        """Its place among those of the task."""
+        """Number of the unit in its task."""
         ...
 
     @property
     def file(self) -> str:
-        """Relative to the table."""
+        """Path relative to the table."""
         ...
 
 
@@ -42,21 +42,21 @@ U = TypeVar("U", bound=Unit)
 
 @dataclass(frozen=True)
 class LogRequest:
-    """Units of a job."""
+    """The input of a job."""
 
     frame: DataFrame
     reader: Reader
     faults: dict[int, StorageError] = field(default_factory=dict)
-    """Units that no row is there for, and why."""
+    """Why a unit has no row, by its number."""
 
 
 @dataclass(frozen=True)
 class Reader:
-    """What a task makes of a row: the units of a file, each with a store that has it."""
+    """Converts a row into the units of a file, each with a store that contains it."""
 
     store: Store
     units: Mapping[str, list[Unit]] | None = None
-    """By their files, where their content comes with the row; a sidecar may be listed several times."""
+    """Units by file, if rows contain the content. Several checkpoints may list the same sidecar."""
 
     def __call__(self, row: Payload) -> list[tuple[Unit, Store]]:
         if self.units is None:
@@ -67,54 +67,54 @@ class Reader:
 
 
 class Sources:
-    """The files of a table's log, for the tasks of one run."""
+    """The files of the log, for the tasks of one run."""
 
-    def __init__(self, jobs: Jobs, reach: TableAccess) -> None:
+    def __init__(self, jobs: Jobs, access: TableAccess) -> None:
         self._jobs = jobs
-        self._reach = reach
+        self._access = access
 
     def request(self, units: Iterable[U], sizes: Mapping[str, int]) -> LogRequest:
-        """Rows for a task, one for each unit.
+        """Build the rows for a task, one for each unit.
 
         Args:
             units: files of the log.
-            sizes: length of each, by name relative to `_delta_log`.
+            sizes: size in bytes of each, by name relative to `_delta_log`.
         """
         wanted = list(units)
-        if self._reach.executors_can_read:
+        if self._access.executors_can_read:
             rows = [value_to_payload(UNIT, unit.number, unit) for unit in wanted]
-            return LogRequest(self._jobs.frame(rows, self._partitions(len(rows))), Reader(self._reach.executor_store))
+            return LogRequest(self._jobs.frame(rows, self._partitions(len(rows))), Reader(self._access.executor_store))
         by_file: dict[str, list[Unit]] = defaultdict(list)
         for unit in wanted:
             by_file[unit.file].append(unit)
         names = {
             file.removeprefix(f"{LOG_DIRECTORY}/"): sizes[file.removeprefix(f"{LOG_DIRECTORY}/")] for file in by_file
         }
-        found = fetch(self._jobs.session, self._reach.uri, names, FETCHED_BYTES)
+        found = fetch(self._jobs.session, self._access.uri, names, FETCHED_BYTES)
         frame = found.frame.selectExpr("name AS tag", "CAST(0 AS INT) AS bucket", "content AS payload")
-        odd = self._not_to_be_read(found.empty)
+        odd = self._find_unreadable(found.empty)
         empty = [Payload(name, 0, b"") for name in sorted(found.empty - odd.keys())]
         if empty:
             frame = frame.unionAll(self._jobs.frame(empty))
         whys = {**found.faults, **odd}
         faults = {unit.number: why for name, why in whys.items() for unit in by_file[f"{LOG_DIRECTORY}/{name}"]}
-        return LogRequest(frame, Reader(self._reach.executor_store, dict(by_file)), faults)
+        return LogRequest(frame, Reader(self._access.executor_store, dict(by_file)), faults)
 
-    def _not_to_be_read(self, empty: Iterable[str]) -> dict[str, StorageError]:
-        """Why some files without content are not read: a FIFO is listed like an empty file, and is none."""
+    def _find_unreadable(self, empty: Iterable[str]) -> dict[str, StorageError]:
+        """Return why some files without content must not be read: a FIFO is listed like an empty file."""
         found: dict[str, StorageError] = {}
-        for name in empty if self._reach.driver_can_read else ():
+        for name in empty if self._access.driver_can_read else ():
             try:
-                self._reach.store.size(f"{LOG_DIRECTORY}/{name}")
+                self._access.store.size(f"{LOG_DIRECTORY}/{name}")
             except StorageError as fault:
                 found[name] = fault
         return found
 
     def find_missing_reason(self, unit: Unit) -> StorageError:
-        """Why a job gave nothing of a unit that it was asked for."""
-        if self._reach.executors_can_read:
+        """Return why a job has no result for a unit."""
+        if self._access.executors_can_read:
             return StorageError(f"{unit.file}: was not read")
-        return find_missing_reason(self._jobs.session, self._reach.uri, unit.file.removeprefix(f"{LOG_DIRECTORY}/"))
+        return find_missing_reason(self._jobs.session, self._access.uri, unit.file.removeprefix(f"{LOG_DIRECTORY}/"))
 
     def _partitions(self, units: int) -> int:
         return max(1, min(units, 4 * self._jobs.parallelism))

@@ -1,6 +1,7 @@
-"""How a run gets at a table: on the driver, and on executors by the kit's own storage where that leads there.
+"""Find out how driver and executors can read a table.
 
-Where it does not, the log comes as bytes that Spark reads, and what lies beside the log is read by the driver.
+Executors use the storage clients of the kit, if these can read the table. Otherwise Spark reads the log as bytes, and
+the driver reads the files outside the log.
 """
 
 from __future__ import annotations
@@ -25,112 +26,113 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _PROBE = "probe"
-_PROBED = 20
-"""Files of the log that are tried for one to ask executors about."""
-_GIVEN_BYTES = 64 << 20
-"""Of single files that the driver is handed where it cannot read the table itself."""
+_MAX_PROBED = 20
+"""Number of files of the log that are tried as a probe."""
+_MAX_DRIVER_BYTES = 64 << 20
+"""Size up to which the driver receives a file through Spark, if it cannot read the table itself."""
 
 
 @dataclass(frozen=True)
 class TableAccess:
-    """The stores of a run."""
+    """The stores of a run for driver and executors."""
 
     uri: str
-    """As it was given; it may hold secrets."""
+    """As the user gave it; it may contain secrets."""
     store: Store
-    """For the driver."""
+    """Store for the driver."""
     listing: list[Entry]
-    """The log directory, pinned."""
+    """The pinned listing of the log."""
     executor_store: Store
-    """For tasks; it reads nothing where executors do not reach the table."""
+    """Store for tasks; it is empty if executors cannot read the table."""
     executors_blocked_reason: str | None
-    """Why executors do not reach it; None where they do."""
+    """Why executors cannot read the table; None if they can."""
     driver_can_read: bool = True
-    """The driver can read files beside the log."""
+    """The driver can read files outside the log."""
 
     @property
     def executors_can_read(self) -> bool:
-        """Executors read the table by the kit's own storage."""
+        """Executors can read the table with the storage clients of the kit."""
         return self.executors_blocked_reason is None
 
 
 def find_table_access(jobs: Jobs, uri: str) -> TableAccess:
-    """Find out how a table is reached.
+    """Find out how a table can be read.
 
     Raises:
-        InvalidUsage: nothing has a storage for the URI.
-        TableUnreadable: there is no table, or nothing reaches it.
-        SparkFailed: executors lack deltaspec.
+        InvalidUsage: there is no storage client for the URI, or executors have another release of deltaspec.
+        TableUnreadable: there is no table, or it cannot be read.
+        SparkFailed: a Spark job failed.
     """
     try:
         store = open_store(uri)
         listing = load_pinned_listing(store)
     except DeltaspecError as fault:
-        return _through_spark(jobs, uri, fault)
-    executors_blocked_reason = _ask_executors(jobs, store, listing)
-    executor_store = store if executors_blocked_reason is None else _nothing(store)
+        return _access_through_spark(jobs, uri, fault)
+    executors_blocked_reason = _probe_executors(jobs, store, listing)
+    executor_store = store if executors_blocked_reason is None else _build_empty_store(store)
     return TableAccess(uri, store, listing, executor_store, executors_blocked_reason)
 
 
-def _through_spark(jobs: Jobs, uri: str, fault: DeltaspecError) -> TableAccess:
-    """The table by Spark's own ways, where the kit's storage does not lead there."""
-    executors_blocked_reason = f"the kit's own storage does not lead there: {fault}"
-    _ask_executors(jobs, None, [])
+def _access_through_spark(jobs: Jobs, uri: str, fault: DeltaspecError) -> TableAccess:
+    """Access the table through Spark, if the storage clients of the kit cannot read it."""
+    executors_blocked_reason = f"the storage clients of deltaspec cannot read it: {fault}"
+    _probe_executors(jobs, None, [])
     try:
         store = driver_store(jobs.session, uri)
     except (InvalidUsage, TableUnreadable):
-        return _by_bytes_alone(jobs.session, uri, fault, executors_blocked_reason)
-    return TableAccess(uri, store, load_pinned_listing(store), _nothing(store), executors_blocked_reason)
+        return _access_log_bytes(jobs.session, uri, fault, executors_blocked_reason)
+    return TableAccess(uri, store, load_pinned_listing(store), _build_empty_store(store), executors_blocked_reason)
 
 
-def _by_bytes_alone(
+def _access_log_bytes(
     session: SparkSession, uri: str, fault: DeltaspecError, executors_blocked_reason: str
 ) -> TableAccess:
-    """The log as Spark shows it; nothing beside it."""
+    """Access only the log, as bytes that Spark reads."""
     try:
         listing = list_log(session, uri)
     except TableUnreadable:
         raise fault from None
     small = {each.name: each.size_bytes for each in listing if _is_for_the_driver(each)}
-    found = fetch(session, uri, small, _GIVEN_BYTES)
+    found = fetch(session, uri, small, _MAX_DRIVER_BYTES)
     files = {f"{LOG_DIRECTORY}/{name}": why for name, why in found.faults.items()}
     given = {f"{LOG_DIRECTORY}/{row['name']}": bytes(row["content"]) for row in found.frame.toLocalIterator()}
     store = InMemoryStore(uri, {**files, **given}, log=listing)
-    return TableAccess(uri, store, listing, _nothing(store), executors_blocked_reason, driver_can_read=False)
+    return TableAccess(uri, store, listing, _build_empty_store(store), executors_blocked_reason, driver_can_read=False)
 
 
 def _is_for_the_driver(entry: Entry) -> bool:
-    """Version checksums and staged commits, of which the driver looks at some."""
+    """Return whether a file is a version checksum or a staged commit, which the driver checks."""
     return entry.name.endswith(".crc") or entry.name.startswith(LISTED_FOLDERS[1])
 
 
-def _nothing(store: Store) -> InMemoryStore:
+def _build_empty_store(store: Store) -> InMemoryStore:
     return InMemoryStore(store.uri, {}, root=store.root)
 
 
-def _ask_executors(jobs: Jobs, store: Store | None, listing: list[Entry]) -> str | None:
-    """Why some executor does not reach the table; None where all do.
+def _probe_executors(jobs: Jobs, store: Store | None, listing: list[Entry]) -> str | None:
+    """Return why an executor cannot read the table; None if all can.
 
     Raises:
-        SparkFailed: they have no deltaspec.
-        ExecutorMismatch: they have another release of it.
+        ExecutorMismatch: executors do not have deltaspec, or another release.
     """
-    file = None if store is None else _probed(store, listing)
+    file = None if store is None else _find_probe_file(store, listing)
     rows = [Payload(_PROBE, number, b"") for number in range(jobs.parallelism)]
     frame = jobs.run(jobs.frame(rows, len(rows)), _Probe(store, file))
     try:
-        told = [payload_to_value(row.payload) for row in jobs.rows(frame, len(rows))]
+        results = [payload_to_value(row.payload) for row in jobs.rows(frame, len(rows))]
     finally:
         jobs.unpersist_frame(frame)
-    for release, _ in told:
+    for release, _ in results:
         if release != __version__:
-            raise ExecutorMismatch(f"executors have deltaspec {release}, the driver {__version__}: install the same")
-    return next((why for _, why in told if why is not None), None)
+            raise ExecutorMismatch(
+                f"executors have deltaspec {release}, the driver {__version__}: install the same release"
+            )
+    return next((why for _, why in results if why is not None), None)
 
 
-def _probed(store: Store, listing: list[Entry]) -> str | None:
-    """The first file of the log that the driver can ask about: what is no regular file says nothing of executors."""
-    for each in listing[:_PROBED]:
+def _find_probe_file(store: Store, listing: list[Entry]) -> str | None:
+    """Return the first regular file of the log, because executors cannot be tested with any other."""
+    for each in listing[:_MAX_PROBED]:
         with suppress(DeltaspecError):
             store.size(f"{LOG_DIRECTORY}/{each.name}")
             return f"{LOG_DIRECTORY}/{each.name}"
@@ -139,7 +141,7 @@ def _probed(store: Store, listing: list[Entry]) -> str | None:
 
 @dataclass(frozen=True)
 class _Probe:
-    """Asks for the length of a file of the log."""
+    """Reads the size of a file of the log."""
 
     store: Store | None
     file: str | None
