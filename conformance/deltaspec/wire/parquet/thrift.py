@@ -167,10 +167,8 @@ def _skip_list(data: bytes, position: int, depth: int) -> int:
     position += 1
     if length == 0x0F:
         length, position = _parse_length(data, position)
-    if item_type in (TRUE, FALSE):
-        return position + length  # in lists, booleans take a byte each
     for _ in range(length):
-        position = _skip_value(data, position, item_type, depth + 1)
+        position = _skip_item(data, position, item_type, depth + 1)
     return position
 
 
@@ -181,6 +179,14 @@ def _skip_map(data: bytes, position: int, depth: int) -> int:
     types = data[position]
     position += 1
     for _ in range(length):
-        position = _skip_value(data, position, types >> 4, depth + 1)
-        position = _skip_value(data, position, types & 0x0F, depth + 1)
+        position = _skip_item(data, position, types >> 4, depth + 1)
+        position = _skip_item(data, position, types & 0x0F, depth + 1)
     return position
+
+
+def _skip_item(data: bytes, position: int, wire_type: int, depth: int) -> int:
+    if wire_type in (TRUE, FALSE):
+        if position >= len(data):
+            raise ThriftError("it ends too early")
+        return position + 1  # unlike in fields, a boolean takes a byte, which also bounds the number of items
+    return _skip_value(data, position, wire_type, depth)

@@ -121,6 +121,15 @@ def test_stated_list_length_beyond_the_bytes_is_refused() -> None:
         ThriftReader(data).read_list_length(thrift.STRUCT)
 
 
+def test_booleans_of_a_map_take_a_byte_each() -> None:
+    types = bytes([thrift.TRUE << 4 | thrift.TRUE])
+    reader = ThriftReader(b"\x02" + types + b"\x01\x02\x01\x02" + b"\x07")
+    reader.skip(thrift.MAP)
+    assert reader.position == 6
+    with pytest.raises(ThriftError, match="ends too early"):
+        ThriftReader(encode_varint(100) + types + b"\x01" * 100).skip(thrift.MAP)
+
+
 def test_number_of_more_than_ten_bytes_is_refused() -> None:
     data = b"\x80" * 10 + b"\x00"
     with pytest.raises(ThriftError, match="more than 64 bits"):
