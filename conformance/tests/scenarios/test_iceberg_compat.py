@@ -18,7 +18,7 @@ NESTED_IDS = {Revision.R3: "parquet__field__nested__ids", Revision.CURRENT: "del
 """[Changed in current] Key of nested ids; before, names of parts began with the logical name."""
 
 
-def knows(*features: str) -> Protocol:
+def build_protocol(*features: str) -> Protocol:
     """Build a protocol with column mapping and more features, listed for readers where required."""
     readers = [each for each in ("columnMapping", "deletionVectors", "typeWidening") if each in features]
     return protocol(3, 7, readers, features)
@@ -36,7 +36,7 @@ def tags(revision: Revision, **parts: int) -> dict[str, Any]:
     return column("tags", 3, {"type": "array", "elementType": "string", "containsNull": True}, **ids)
 
 
-def of(columns: list[dict[str, Any]], *partitioned_by: str, **settings: str) -> MetaData:
+def build_metadata(columns: list[dict[str, Any]], *partitioned_by: str, **settings: str) -> MetaData:
     """Build metadata with mapped columns; other properties are named without `delta.`."""
     mapping = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "20"}
     properties = {**mapping, **{f"delta.{name}": value for name, value in settings.items()}}
@@ -55,24 +55,25 @@ FIRST, SECOND, BESIDE = {"enableIcebergCompatV1": "true"}, {"enableIcebergCompat
 def visits(revision: Revision) -> Scenario:
     """Build visits by day: first without Iceberg compatibility, then V1, then V2, then without it again."""
     nested = tags(revision, element=10)
-    scenario = Scenario(knows("columnMapping"), of([ID, DAY], "day"), revision=revision)  # 0
+    scenario = Scenario(build_protocol("columnMapping"), build_metadata([ID, DAY], "day"), revision=revision)  # 0
     scenario.commit(file("a", "2024-01-01"))  # 1: no record counts yet
-    scenario.commit(knows("columnMapping", "icebergCompatV1"))  # 2: supported, and not enabled
-    scenario.commit(of([ID, DAY], "day", **FIRST))  # 3: the file that is there stays as it is
+    scenario.commit(build_protocol("columnMapping", "icebergCompatV1"))  # 2: supported, and not enabled
+    scenario.commit(build_metadata([ID, DAY], "day", **FIRST))  # 3: the file that is there stays as it is
     scenario.commit(file("b", "2024-01-02", rows=3))  # 4
     scenario.commit(  # 5: V2 takes the place of V1
-        knows("columnMapping", "icebergCompatV1", "icebergCompatV2"), of([ID, DAY], "day", **SECOND)
+        build_protocol("columnMapping", "icebergCompatV1", "icebergCompatV2"),
+        build_metadata([ID, DAY], "day", **SECOND),
     )
-    scenario.commit(of([ID, DAY, nested], "day", **SECOND))  # 6: an array, with an id for its element
+    scenario.commit(build_metadata([ID, DAY, nested], "day", **SECOND))  # 6: an array, with an id for its element
     scenario.commit(file("c", "2024-01-03", rows=5))  # 7
     scenario.commit(
-        of([ID, column("date", 2, "date"), nested], "date", **SECOND)
+        build_metadata([ID, column("date", 2, "date"), nested], "date", **SECOND)
     )  # 8: a rename is no other partitioning
     scenario.commit(  # 9: vectors may be supported, while they are not made
-        knows("columnMapping", "icebergCompatV1", "icebergCompatV2", "deletionVectors")
+        build_protocol("columnMapping", "icebergCompatV1", "icebergCompatV2", "deletionVectors")
     )
     scenario.commit(
-        of([ID, column("date", 2, "date"), nested], "date", **{BESIDE: "true"})
+        build_metadata([ID, column("date", 2, "date"), nested], "date", **{BESIDE: "true"})
     )  # 10: V2 is off, vectors are on
     scenario.commit(remove("a"), file("d", "2024-01-04"))  # 11
     return scenario
@@ -93,7 +94,7 @@ def test_compatibility_of_each_version(revision: Revision) -> None:
     assert found == COMPATIBLE
 
 
-def upto(version: int, revision: Revision) -> Scenario:
+def build_visits_until(version: int, revision: Revision) -> Scenario:
     """Build the scenario up to a version."""
     whole = visits(revision)
     scenario = Scenario(*whole.commits[0], revision=revision)
@@ -109,14 +110,14 @@ REFUSED: list[tuple[int, list[Action], str]] = [
     (1, [protocol(1, 7, None, ["columnMapping", "icebergCompatV1"])], "iceberg-v1.readers"),
     (2, [metadata({"delta.enableIcebergCompatV1": "true"}, schema(ID, DAY), ["day"])], "iceberg-v1.mapped"),
     (3, [file("x", "2024-01-02")], "iceberg-v1.numbers-of-records"),
-    (3, [of([ID, DAY, tags(Revision.CURRENT)], "day", **FIRST)], "iceberg-v1.types"),
-    (3, [of([ID, DAY, VOID], "day", **FIRST)], "iceberg-v1.types"),
-    (4, [knows("columnMapping", "icebergCompatV1", "deletionVectors")], "iceberg-v1.no-deletion-vectors"),
-    (5, [of([ID, DAY], "day", **FIRST, **SECOND)], "iceberg-v2.not-with-first"),
-    (5, [of([ID, DAY, tags(Revision.CURRENT)], "day", **SECOND)], "iceberg-v2.nested-ids"),
-    (5, [of([ID, DAY, VOID], "day", **SECOND)], "iceberg-v2.types"),
+    (3, [build_metadata([ID, DAY, tags(Revision.CURRENT)], "day", **FIRST)], "iceberg-v1.types"),
+    (3, [build_metadata([ID, DAY, VOID], "day", **FIRST)], "iceberg-v1.types"),
+    (4, [build_protocol("columnMapping", "icebergCompatV1", "deletionVectors")], "iceberg-v1.no-deletion-vectors"),
+    (5, [build_metadata([ID, DAY], "day", **FIRST, **SECOND)], "iceberg-v2.not-with-first"),
+    (5, [build_metadata([ID, DAY, tags(Revision.CURRENT)], "day", **SECOND)], "iceberg-v2.nested-ids"),
+    (5, [build_metadata([ID, DAY, VOID], "day", **SECOND)], "iceberg-v2.types"),
     (7, [file("x", "2024-01-02")], "iceberg-v2.numbers-of-records"),
-    (9, [of([ID, DAY], "day", **SECOND, **{BESIDE: "true"})], "iceberg-v2.no-deletion-vectors"),
+    (9, [build_metadata([ID, DAY], "day", **SECOND, **{BESIDE: "true"})], "iceberg-v2.no-deletion-vectors"),
 ]
 
 
@@ -124,7 +125,7 @@ REFUSED: list[tuple[int, list[Action], str]] = [
 @pytest.mark.parametrize(("turn", "actions", "requirement"), REFUSED)
 def test_illegal_commits_are_refused(revision: Revision, turn: int, actions: list[Action], requirement: str) -> None:
     """`turn` is the version that the commit would follow."""
-    scenario = upto(turn, revision)
+    scenario = build_visits_until(turn, revision)
     answers = collect_refusals(scenario.now, turn + 1, actions, revision)
     assert requirement in [each.requirement for each in answers]
 
@@ -140,15 +141,22 @@ def test_illegal_commits_are_refused(revision: Revision, turn: int, actions: lis
     ],
 )
 def test_illegal_element_ids_are_refused(revision: Revision, ids: dict[str, int], requirement: str) -> None:
-    assert upto(5, revision).expect_refusal(of([ID, DAY, tags(revision, **ids)], "day", **SECOND)) == requirement
+    assert (
+        build_visits_until(5, revision).expect_refusal(
+            build_metadata([ID, DAY, tags(revision, **ids)], "day", **SECOND)
+        )
+        == requirement
+    )
 
 
 def test_each_revision_has_its_own_key() -> None:
     new, old = tags(Revision.CURRENT, element=10), tags(Revision.R3, element=10)
-    scenario = upto(5, Revision.CURRENT)
-    assert scenario.expect_refusal(of([ID, DAY, old], "day", **SECOND)) == "iceberg-v2.nested-ids-key"
-    scenario = upto(5, Revision.R3)
-    assert scenario.expect_refusal(of([ID, DAY, new], "day", **SECOND)) == "iceberg-v2.nested-ids-key-by-name"
+    scenario = build_visits_until(5, Revision.CURRENT)
+    assert scenario.expect_refusal(build_metadata([ID, DAY, old], "day", **SECOND)) == "iceberg-v2.nested-ids-key"
+    scenario = build_visits_until(5, Revision.R3)
+    assert (
+        scenario.expect_refusal(build_metadata([ID, DAY, new], "day", **SECOND)) == "iceberg-v2.nested-ids-key-by-name"
+    )
 
 
 @pytest.mark.parametrize("revision", BOTH)
@@ -157,10 +165,13 @@ def test_replaced_table_keeps_the_names_of_its_partition_columns(revision: Revis
     files = list(map(remove, "abc"))
     columns = [column("id", 8), NEW_DAY]
     assert (
-        upto(8, revision).expect_refusal(*files, of(columns, "month", **SECOND)) == "iceberg-v2.partitions-keep-names"
+        build_visits_until(8, revision).expect_refusal(*files, build_metadata(columns, "month", **SECOND))
+        == "iceberg-v2.partitions-keep-names"
     )
     columns = [column("id", 8), column("date", 9, "string")]
-    upto(8, revision).commit(*files, of(columns, "date", **SECOND), file("x", "May", rows=1, partition="col-9"))
+    build_visits_until(8, revision).commit(
+        *files, build_metadata(columns, "date", **SECOND), file("x", "May", rows=1, partition="col-9")
+    )
 
 
 def test_types_are_widened_as_iceberg_supports_it() -> None:
@@ -171,10 +182,10 @@ def test_types_are_widened_as_iceberg_supports_it() -> None:
     def widened(name: str, *steps: str, **properties: str) -> MetaData:
         changes = [{"fromType": old, "toType": new} for old, new in pairwise(steps)]
         record = {"delta__typeChanges": changes} if changes else {}
-        return of([ID, DAY, column(name, 11, steps[-1], **record)], "day", **properties)
+        return build_metadata([ID, DAY, column(name, 11, steps[-1], **record)], "day", **properties)
 
-    scenario = upto(5, Revision.CURRENT)
-    scenario.commit(knows(*features), widened("amount", "short", **settings))
+    scenario = build_visits_until(5, Revision.CURRENT)
+    scenario.commit(build_protocol(*features), widened("amount", "short", **settings))
     scenario.commit(widened("amount", "short", "integer", **settings))
     scenario.commit(widened("amount", "short", "integer", "long", **settings))
     scenario.commit(widened("renamed", "short", "integer", "long", **settings))
@@ -184,7 +195,12 @@ def test_earlier_type_changes_must_be_supported_by_iceberg() -> None:
     """[Changed in current] Before, types did not change."""
     price = column("price", 4, "double", delta__typeChanges=[{"fromType": "integer", "toType": "double"}])
     widening = {"enableTypeWidening": "true"}
-    scenario = Scenario(knows("columnMapping", "typeWidening"), of([ID, DAY, price], "day", **widening))
-    scenario.commit(knows("columnMapping", "typeWidening", "icebergCompatV2"))
-    assert scenario.expect_refusal(of([ID, DAY, price], "day", **widening, **SECOND)) == "iceberg-v2.type-changes"
-    scenario.commit(of([ID, DAY], "day", **widening, **SECOND))
+    scenario = Scenario(
+        build_protocol("columnMapping", "typeWidening"), build_metadata([ID, DAY, price], "day", **widening)
+    )
+    scenario.commit(build_protocol("columnMapping", "typeWidening", "icebergCompatV2"))
+    assert (
+        scenario.expect_refusal(build_metadata([ID, DAY, price], "day", **widening, **SECOND))
+        == "iceberg-v2.type-changes"
+    )
+    scenario.commit(build_metadata([ID, DAY], "day", **widening, **SECOND))

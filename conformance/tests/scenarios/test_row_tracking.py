@@ -35,7 +35,7 @@ def tracked(path: str, base: int, version: int, **more: Any) -> Add:
     return add(path, rows=rows, base_row_id=base, default_row_commit_version=version, **more)
 
 
-def gone(path: str, base: int, version: int, **more: Any) -> Action:
+def removed(path: str, base: int, version: int, **more: Any) -> Action:
     return remove(path, base_row_id=base, default_row_commit_version=version, **more)
 
 
@@ -43,7 +43,7 @@ def mark(highest: int) -> DomainMetadata:
     return domain("delta.rowTracking", {"rowIdHighWaterMark": highest})
 
 
-def kept(claim: str = "true") -> CommitInfo:
+def preserved_info(claim: str = "true") -> CommitInfo:
     return commit_info(tags={"delta.rowTracking.preserved": claim})
 
 
@@ -66,8 +66,8 @@ def tracked_table() -> Scenario:
         protocol(3, 7, features, [*features, "rowTracking", "domainMetadata"]),
         metadata(settings, schema(field("name", "string"))),
     )
-    scenario.commit(kept(), tracked("a", 0, 1), mark(2))
-    scenario.commit(kept(), tracked("b", 3, 2), mark(4))
+    scenario.commit(preserved_info(), tracked("a", 0, 1), mark(2))
+    scenario.commit(preserved_info(), tracked("b", 3, 2), mark(4))
     return scenario
 
 
@@ -77,34 +77,34 @@ def test_rows_keep_their_ids() -> None:
     assert people(scenario, 2) == first
 
     # 3: an update of bob rewrites his file; the others are copied
-    scenario.commit(kept(), gone("a", 0, 1), tracked("c", 5, 3), mark(7))
+    scenario.commit(preserved_info(), removed("a", 0, 1), tracked("c", 5, 3), mark(7))
     assert people(scenario, 3) == {**first, "bob": (1, 3)}
 
     # 4: a merge updates dan and inserts fay, who gets a fresh id
-    scenario.commit(kept(), gone("b", 3, 2), tracked("d", 8, 4), tracked("e", 10, 4), mark(10))
+    scenario.commit(preserved_info(), removed("b", 3, 2), tracked("d", 8, 4), tracked("e", 10, 4), mark(10))
     merged = {**first, "bob": (1, 3), "dan": (3, 4), "fay": (10, 4)}
     assert people(scenario, 4) == merged
 
     # 5: OPTIMIZE moves all rows without changing ids or versions
     moved = {"data_change": False}
-    away = [gone("c", 5, 3, **moved), gone("d", 8, 4, **moved), gone("e", 10, 4, **moved)]
-    scenario.commit(kept(), *away, tracked("f", 11, 5, **moved), mark(16))
+    away = [removed("c", 5, 3, **moved), removed("d", 8, 4, **moved), removed("e", 10, 4, **moved)]
+    scenario.commit(preserved_info(), *away, tracked("f", 11, 5, **moved), mark(16))
     assert people(scenario, 5) == merged
     assert list(row_tracking.compute_default_row_ids(scenario[5].files["f", None], 6)) == [11, 12, 13, 14, 15, 16]
 
     # 6: eve is deleted by a vector; the file is the same, and so are its ids
     vector = deletion_vectors.build_inline_descriptor([4])
-    scenario.commit(kept(), gone("f", 11, 5), tracked("f", 11, 5, deletion_vector=vector))
+    scenario.commit(preserved_info(), removed("f", 11, 5), tracked("f", 11, 5, deletion_vector=vector))
     assert people(scenario, 6, deleted=["eve"]) == {name: each for name, each in merged.items() if name != "eve"}
 
     # 7: a restore to version 4 brings eve back, and every id and version with her
-    away = [gone("f", 11, 5, deletion_vector=vector)]
-    scenario.commit(kept(), *away, tracked("c", 5, 3), tracked("d", 8, 4), tracked("e", 10, 4))
+    away = [removed("f", 11, 5, deletion_vector=vector)]
+    scenario.commit(preserved_info(), *away, tracked("c", 5, 3), tracked("d", 8, 4), tracked("e", 10, 4))
     assert people(scenario, 7) == merged
     assert row_tracking.read_high_water_mark(scenario[7]) == 16
 
     # 8: new rows get ids that were never used
-    scenario.commit(kept(), tracked("g", 17, 8), mark(17))
+    scenario.commit(preserved_info(), tracked("g", 17, 8), mark(17))
     assert people(scenario, 8) == {**merged, "gus": (17, 8)}
 
     assert all(row_tracking.read_preservation_statement(scenario.commits[version]) for version in range(1, 9))
@@ -121,11 +121,11 @@ def test_ids_are_assigned_once() -> None:
     assert scenario.expect_refusal(remove("a")) == "remove.row-ids"
     assert scenario.expect_refusal(tracked("a", 5, 1), mark(7)) == "row-tracking.base-row-id-kept"
     assert scenario.expect_refusal(tracked("a", 0, 3)) == "row-tracking.commit-version-kept"
-    scenario.commit(kept(), gone("b", 3, 2))
+    scenario.commit(preserved_info(), removed("b", 3, 2))
     assert scenario.expect_refusal(tracked("e", 3, 4)) == "row-tracking.above-mark"
     assert scenario.expect_refusal(domain("delta.rowTracking", {}, removed=True)) == "row-tracking.mark-in-domain"
     scenario.commit(mark(9))  # reserves ids 5 to 9
-    scenario.commit(kept(), tracked("e", 7, 5))
+    scenario.commit(preserved_info(), tracked("e", 7, 5))
     assert people(scenario, 5)["fay"] == (7, 5)
 
 
@@ -195,10 +195,10 @@ def test_r1_has_its_own_feature_property_and_flag() -> None:
 
 def test_r2_keeps_the_mark_in_an_action() -> None:
     scenario = Scenario(protocol(1, 7, None, ["rowTracking"]), metadata(ENABLED), revision=Revision.R2)
-    scenario.commit(kept(), tracked("a", 0, 1), RowIdHighWaterMark(high_water_mark=9))  # reserves 3 to 9
-    scenario.commit(kept(), tracked("b", 3, 2))  # which need no mark any more
+    scenario.commit(preserved_info(), tracked("a", 0, 1), RowIdHighWaterMark(high_water_mark=9))  # reserves 3 to 9
+    scenario.commit(preserved_info(), tracked("b", 3, 2))  # which need no mark any more
     assert scenario.expect_refusal(tracked("c", 10, 3)) == "row-tracking.mark-of-action"
-    scenario.commit(kept(), gone("a", 0, 1), tracked("c", 10, 3), RowIdHighWaterMark(high_water_mark=12))
+    scenario.commit(preserved_info(), removed("a", 0, 1), tracked("c", 10, 3), RowIdHighWaterMark(high_water_mark=12))
     assert people(scenario, 3)["bob"] == (1, 3)
     assert scenario.now.row_id_high_water_mark == RowIdHighWaterMark(high_water_mark=12)
 
@@ -207,8 +207,8 @@ def test_r3_prints_another_key_for_the_mark() -> None:
     scenario = Scenario(protocol(1, 7, None, ["rowTracking"]), metadata(ENABLED), revision=Revision.R3)
     features = protocol(1, 7, None, ["rowTracking", "domainMetadata"])
     scenario.commit(features)
-    scenario.commit(kept(), tracked("a", 0, 2), domain("delta.rowTracking", {"highWaterMark": 2}))
+    scenario.commit(preserved_info(), tracked("a", 0, 2), domain("delta.rowTracking", {"highWaterMark": 2}))
     assert row_tracking.read_high_water_mark(scenario.now) == 2
     assert scenario.expect_refusal(tracked("e", 3, 3)) == "row-tracking.high-water-mark"
-    scenario.commit(kept(), tracked("e", 3, 3), mark(3))
+    scenario.commit(preserved_info(), tracked("e", 3, 3), mark(3))
     assert row_tracking.read_high_water_mark(scenario.now) == 3

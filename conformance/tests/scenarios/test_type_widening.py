@@ -29,7 +29,7 @@ def prices(element: str) -> dict[str, Any]:
     return {"type": "array", "elementType": element, "containsNull": True}
 
 
-def to(*columns: dict[str, Any], configuration: dict[str, str] = ENABLED) -> Action:
+def build_metadata(*columns: dict[str, Any], configuration: dict[str, str] = ENABLED) -> Action:
     return metadata(configuration, schema(*columns))
 
 
@@ -53,9 +53,9 @@ def orders() -> Scenario:
     scenario = Scenario(PLAIN, metadata({}, schema(AMOUNT, PRICES)), add("a"))  # 0
     scenario.commit(WIDENING)  # 1: supported, and not enabled
     scenario.commit(metadata(ENABLED, schema(AMOUNT, PRICES)))  # 2
-    scenario.commit(to(WIDER_AMOUNT, PRICES))  # 3: integer became long
+    scenario.commit(build_metadata(WIDER_AMOUNT, PRICES))  # 3: integer became long
     scenario.commit(add("b"))  # 4: a file with longs next to one with integers
-    scenario.commit(to(WIDER_AMOUNT, WIDER_PRICES))  # 5: and elements of an array a wider decimal
+    scenario.commit(build_metadata(WIDER_AMOUNT, WIDER_PRICES))  # 5: and elements of an array a wider decimal
     return scenario
 
 
@@ -71,38 +71,49 @@ def test_type_changes_require_enablement() -> None:
     assert scenario.expect_refusal(metadata({}, schema(WIDER_AMOUNT))) == "type-widening.feature"
     scenario.commit(WIDENING)
     assert scenario.expect_refusal(metadata({}, schema(WIDER_AMOUNT))) == "type-widening.only-when-enabled"
-    scenario.commit(to(WIDER_AMOUNT))  # enabling and widening may come at once
+    scenario.commit(build_metadata(WIDER_AMOUNT))  # enabling and widening may come at once
 
 
 def test_only_listed_and_recorded_changes_are_accepted(orders: Scenario) -> None:
     again = ("integer", "long")
-    assert orders.expect_refusal(to(AMOUNT, column("prices", prices("double")))) == "type-widening.supported-changes"
-    assert orders.expect_refusal(to(column("amount", "string"), WIDER_PRICES)) == "type-widening.supported-changes"
-    assert orders.expect_refusal(to(column("amount", "decimal(20,0)", again), WIDER_PRICES)) == "type-widening.recorded"
-    orders.commit(to(column("amount", "decimal(20,0)", again, ("long", "decimal(20,0)")), WIDER_PRICES))
+    assert (
+        orders.expect_refusal(build_metadata(AMOUNT, column("prices", prices("double"))))
+        == "type-widening.supported-changes"
+    )
+    assert (
+        orders.expect_refusal(build_metadata(column("amount", "string"), WIDER_PRICES))
+        == "type-widening.supported-changes"
+    )
+    assert (
+        orders.expect_refusal(build_metadata(column("amount", "decimal(20,0)", again), WIDER_PRICES))
+        == "type-widening.recorded"
+    )
+    orders.commit(build_metadata(column("amount", "decimal(20,0)", again, ("long", "decimal(20,0)")), WIDER_PRICES))
     assert record(orders.now, "amount") == (TypeChange(INTEGER, LONG), TypeChange(LONG, Decimal(20, 0)))
 
 
 def test_record_has_a_valid_field_path(orders: Scenario) -> None:
     nowhere = column("prices", prices("decimal(10,4)"), ("decimal(6,2)", "decimal(10,4)"))
-    assert orders.expect_refusal(to(WIDER_AMOUNT, nowhere)) == "type-widening.changes-name-place"
+    assert orders.expect_refusal(build_metadata(WIDER_AMOUNT, nowhere)) == "type-widening.changes-name-place"
     text = field("amount", "long", delta__typeChanges='[{"fromType":"integer","toType":"long"}]')
-    assert orders.expect_refusal(to(text, WIDER_PRICES)) == "type-widening.changes-are-list"
+    assert orders.expect_refusal(build_metadata(text, WIDER_PRICES)) == "type-widening.changes-are-list"
     half = field("amount", "long", delta__typeChanges=[{"toType": "long"}])
-    assert orders.expect_refusal(to(half, WIDER_PRICES)) == "type-widening.changes-name-types"
+    assert orders.expect_refusal(build_metadata(half, WIDER_PRICES)) == "type-widening.changes-name-types"
 
 
 def test_restored_version_has_its_old_types(orders: Scenario) -> None:
-    orders.commit(to(AMOUNT, PRICES), remove("b"))  # 6: as of version 2
+    orders.commit(build_metadata(AMOUNT, PRICES), remove("b"))  # 6: as of version 2
     assert record(orders.now, "amount") == record(orders.now, "prices") == ()
     assert sorted(path for path, _ in orders.now.files) == ["a"]
-    orders.commit(to(column("amount", "short"), PRICES), remove("a"), add("c"))  # 7: the table is rewritten
+    orders.commit(build_metadata(column("amount", "short"), PRICES), remove("a"), add("c"))  # 7: the table is rewritten
 
 
 def test_feature_is_dropped_after_its_traces(orders: Scenario) -> None:
     assert orders.expect_refusal(PLAIN) == "type-widening.gone-with-feature"
     orders.commit(remove("a", data_change=False), add("c", data_change=False))  # 6: rewritten with the types of now
-    orders.commit(to(column("amount", "long"), column("prices", prices("decimal(10,4)")), configuration={}))  # 7
+    orders.commit(
+        build_metadata(column("amount", "long"), column("prices", prices("decimal(10,4)")), configuration={})
+    )  # 7
     orders.commit(PLAIN)  # 8
     assert record(orders.now, "amount") == ()
     assert orders.now.protocol == PLAIN
@@ -112,9 +123,9 @@ def test_iceberg_supports_fewer_changes() -> None:
     readers = ["timestampNtz", "typeWidening", "columnMapping"]
     compatible = protocol(3, 7, readers, [*readers, "icebergCompatV2"])
     scenario = Scenario(compatible, metadata(ENABLED, schema(AMOUNT, column("day", "date"))), add("a"))
-    scenario.commit(to(WIDER_AMOUNT, column("day", "date")))
+    scenario.commit(build_metadata(WIDER_AMOUNT, column("day", "date")))
     later = column("day", "timestamp_ntz", ("date", "timestamp_ntz"))
-    assert scenario.expect_refusal(to(WIDER_AMOUNT, later)) == "type-widening.changes-for-iceberg"
+    assert scenario.expect_refusal(build_metadata(WIDER_AMOUNT, later)) == "type-widening.changes-for-iceberg"
 
 
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])

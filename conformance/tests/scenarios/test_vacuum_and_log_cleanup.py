@@ -65,34 +65,36 @@ def table() -> Scenario:
     return scenario
 
 
-def kept(snapshot: Snapshot, clock_ms: int, *paths: str, written_ms: int = DAY) -> dict[str, RetentionReason | None]:
+def get_reasons(
+    snapshot: Snapshot, clock_ms: int, *paths: str, written_ms: int = DAY
+) -> dict[str, RetentionReason | None]:
     return {path: get_retention_reason(path, written_ms, snapshot, clock_ms, "/table") for path in paths}
 
 
 def test_live_files_are_kept_regardless_of_age(table: Scenario) -> None:
-    assert kept(table[7], 999 * DAY, "a", "e") == {"a": "it is live", "e": "it is live"}
+    assert get_reasons(table[7], 999 * DAY, "a", "e") == {"a": "it is live", "e": "it is live"}
 
 
 def test_removed_files_are_kept_for_a_week(table: Scenario) -> None:
-    assert kept(table[1], 9 * DAY, "a") == {"a": "its tombstone has not expired"}
-    assert kept(table[1], 9 * DAY + 1, "a") == {"a": None}
+    assert get_reasons(table[1], 9 * DAY, "a") == {"a": "its tombstone has not expired"}
+    assert get_reasons(table[1], 9 * DAY + 1, "a") == {"a": None}
     assert may_be_removed("a", DAY, table[1], 9 * DAY + 1)
 
 
 def test_readded_file_is_live(table: Scenario) -> None:
-    assert kept(table[4], 30 * DAY, "a") == {"a": None}
-    assert kept(table[5], 30 * DAY, "a") == {"a": "it is live"}
+    assert get_reasons(table[4], 30 * DAY, "a") == {"a": None}
+    assert get_reasons(table[5], 30 * DAY, "a") == {"a": "it is live"}
 
 
 def test_retention_comes_from_the_latest_metadata(table: Scenario) -> None:
-    assert kept(table[6], 6 * DAY + HOUR, "b") == {"b": "its tombstone has not expired"}
-    assert kept(table[7], 12 * DAY + HOUR, "b", "d") == {"b": None, "d": "its tombstone has not expired"}
-    assert kept(table[7], 12 * DAY + HOUR + 1, "d") == {"d": None}
+    assert get_reasons(table[6], 6 * DAY + HOUR, "b") == {"b": "its tombstone has not expired"}
+    assert get_reasons(table[7], 12 * DAY + HOUR, "b", "d") == {"b": None, "d": "its tombstone has not expired"}
+    assert get_reasons(table[7], 12 * DAY + HOUR + 1, "d") == {"d": None}
 
 
 def test_remove_without_timestamp_has_expired(table: Scenario) -> None:
     """S25."""
-    assert kept(table[4], 8 * DAY, "b", "c", written_ms=0) == {"b": "its tombstone has not expired", "c": None}
+    assert get_reasons(table[4], 8 * DAY, "b", "c", written_ms=0) == {"b": "its tombstone has not expired", "c": None}
 
 
 def test_vector_files_are_kept_while_needed(table: Scenario) -> None:
@@ -101,22 +103,22 @@ def test_vector_files_are_kept_while_needed(table: Scenario) -> None:
         "a live file needs its deletion vector",
         ("an unexpired tombstone needs its deletion vector"),
     )
-    assert kept(table[2], 30 * DAY, FIRST_FILE) == {FIRST_FILE: live}
-    assert kept(table[3], 12 * DAY, FIRST_FILE, second) == {FIRST_FILE: lately, second: live}
-    assert kept(table[3], 12 * DAY + 1, FIRST_FILE, second) == {FIRST_FILE: None, second: live}
-    assert kept(table[4], 13 * DAY, second) == {second: lately}
+    assert get_reasons(table[2], 30 * DAY, FIRST_FILE) == {FIRST_FILE: live}
+    assert get_reasons(table[3], 12 * DAY, FIRST_FILE, second) == {FIRST_FILE: lately, second: live}
+    assert get_reasons(table[3], 12 * DAY + 1, FIRST_FILE, second) == {FIRST_FILE: None, second: live}
+    assert get_reasons(table[4], 13 * DAY, second) == {second: lately}
 
 
 def test_unreferenced_files_are_kept_by_age(table: Scenario) -> None:
     """A file being written has no action yet; no action keeps change data files."""
     paths = ("part-0.parquet", "_change_data/cdc-0.parquet", "_day=1/part-1.parquet")
     young: RetentionReason = "it is recent and may belong to a future commit"
-    assert kept(table[0], 20 * DAY, *paths, written_ms=13 * DAY) == dict.fromkeys(paths, young)
-    assert kept(table[0], 20 * DAY + 1, *paths, written_ms=13 * DAY) == dict.fromkeys(paths)
+    assert get_reasons(table[0], 20 * DAY, *paths, written_ms=13 * DAY) == dict.fromkeys(paths, young)
+    assert get_reasons(table[0], 20 * DAY + 1, *paths, written_ms=13 * DAY) == dict.fromkeys(paths)
 
 
 def test_vacuum_keeps_log_and_hidden_files(table: Scenario) -> None:
-    assert kept(table[7], 999 * DAY, "_delta_log/00000000000000000000.json", "_metadata/x", ".part-0.crc") == {
+    assert get_reasons(table[7], 999 * DAY, "_delta_log/00000000000000000000.json", "_metadata/x", ".part-0.crc") == {
         "_delta_log/00000000000000000000.json": "it belongs to the log",
         "_metadata/x": "it is hidden",
         ".part-0.crc": "it is hidden",

@@ -30,7 +30,7 @@ SHREDDING = protocol(3, 7, ["variantType", "variantShredding"], ["variantType", 
 ON = {ENABLED: "true"}
 
 
-def to(*columns: dict[str, Any], configuration: dict[str, str] | None = None) -> Action:
+def build_metadata(*columns: dict[str, Any], configuration: dict[str, str] | None = None) -> Action:
     return metadata(configuration or {}, schema(*columns), partitioned_by=["day"])
 
 
@@ -45,14 +45,14 @@ def active(snapshot: Snapshot) -> set[str]:
 def events() -> Scenario:
     """Build the events of a shop."""
     days = {"partition_values": {"day": "2024-01-02"}}
-    scenario = Scenario(protocol(1, 2), to(ID, DAY), add("a", **days))  # 0
+    scenario = Scenario(protocol(1, 2), build_metadata(ID, DAY), add("a", **days))  # 0
     scenario.commit(VARIANTS)  # 1: variants are supported
-    scenario.commit(to(ID, DAY, EVENT))  # 2: and there is a column of them
+    scenario.commit(build_metadata(ID, DAY, EVENT))  # 2: and there is a column of them
     scenario.commit(add("b", **days))  # 3
     scenario.commit(SHREDDING)  # 4: shredding is supported, and not enabled
-    scenario.commit(to(ID, DAY, EVENT, configuration=ON))  # 5: now it is
+    scenario.commit(build_metadata(ID, DAY, EVENT, configuration=ON))  # 5: now it is
     scenario.commit(add("c", **days))  # 6: whose events may be shredded
-    scenario.commit(to(ID, DAY, EVENT))  # 7: it is disabled again; c remains as it is
+    scenario.commit(build_metadata(ID, DAY, EVENT))  # 7: it is disabled again; c remains as it is
     return scenario
 
 
@@ -63,20 +63,26 @@ def test_active_features_of_each_version(events: Scenario) -> None:
 
 
 def test_column_requires_its_feature() -> None:
-    scenario = Scenario(protocol(1, 2), to(ID, DAY))
-    assert scenario.expect_refusal(to(ID, DAY, EVENT)) == "schema.types-need-features"
-    assert scenario.expect_refusal(to(ID, DAY, field("event", {"type": "variant"}))) == "schema.types-need-features"
-    scenario.commit(VARIANTS, to(ID, DAY, EVENT))
+    scenario = Scenario(protocol(1, 2), build_metadata(ID, DAY))
+    assert scenario.expect_refusal(build_metadata(ID, DAY, EVENT)) == "schema.types-need-features"
+    assert (
+        scenario.expect_refusal(build_metadata(ID, DAY, field("event", {"type": "variant"})))
+        == "schema.types-need-features"
+    )
+    scenario.commit(VARIANTS, build_metadata(ID, DAY, EVENT))
 
 
 def test_shredding_requires_its_feature(events: Scenario) -> None:
-    scenario = Scenario(VARIANTS, to(ID, DAY, EVENT))
-    assert scenario.expect_refusal(to(ID, DAY, EVENT, configuration=ON)) == "configuration.properties-need-features"
+    scenario = Scenario(VARIANTS, build_metadata(ID, DAY, EVENT))
+    assert (
+        scenario.expect_refusal(build_metadata(ID, DAY, EVENT, configuration=ON))
+        == "configuration.properties-need-features"
+    )
     without_variants = protocol(3, 7, ["variantShredding"], ["variantShredding", *WRITERS])
     assert scenario.expect_refusal(without_variants) == "table-features.required-features"
     one_side = protocol(3, 7, ["variantType"], ["variantType", "variantShredding", *WRITERS])
     assert scenario.expect_refusal(one_side) == "table-features.reader-feature-on-both-sides"
-    scenario.commit(SHREDDING, to(ID, DAY, EVENT, configuration=ON))
+    scenario.commit(SHREDDING, build_metadata(ID, DAY, EVENT, configuration=ON))
     assert events.now.metadata is not None
     assert not is_property_true(events.now.metadata.configuration, ENABLED)
 
@@ -88,16 +94,16 @@ def test_variants_are_no_partition_or_clustering_columns(events: Scenario) -> No
     columns = {"clusteringColumns": [["event"]]}
     assert events.expect_refusal(unpartitioned, domain("delta.clustering", columns)) == "variant.not-clustering"
     generated = field("event", "variant", delta__generationExpression="parse_json('{}')")
-    assert events.expect_refusal(to(ID, DAY, generated)) == "variant.not-generated"
+    assert events.expect_refusal(build_metadata(ID, DAY, generated)) == "variant.not-generated"
 
 
 def test_other_uses_of_variants(events: Scenario) -> None:
     default = field("event", "variant", CURRENT_DEFAULT="NULL")
     kind = field("kind", "string", delta__generationExpression="variant_get(event, '$.kind', 'string')")
     settings = {"delta.constraints.known": "event IS NOT NULL", "delta.enableChangeDataFeed": "true"}
-    events.commit(to(ID, DAY, default, kind, configuration=settings))  # 8
+    events.commit(build_metadata(ID, DAY, default, kind, configuration=settings))  # 8
     wrong = field("event", "variant", CURRENT_DEFAULT="parse_json('{}')")
-    assert events.expect_refusal(to(ID, DAY, wrong)) == "variant.default-null"
+    assert events.expect_refusal(build_metadata(ID, DAY, wrong)) == "variant.default-null"
 
 
 # contents of the files
@@ -141,5 +147,5 @@ def test_feature_is_removable_after_rewriting_shredded_files(events: Scenario) -
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])
 def test_older_revisions_have_no_variants(revision: Revision) -> None:
     """The name is not a type there; how such a reader treats it is not visible in the log."""
-    scenario = Scenario(protocol(1, 2), to(ID, DAY), revision=revision)
-    assert scenario.expect_refusal(to(ID, DAY, EVENT)) == "schema.types-need-features"
+    scenario = Scenario(protocol(1, 2), build_metadata(ID, DAY), revision=revision)
+    assert scenario.expect_refusal(build_metadata(ID, DAY, EVENT)) == "schema.types-need-features"

@@ -175,7 +175,7 @@ def test_a_replaced_column_keeps_its_name_and_a_renamed_one_its_physical_name(
 # nested ids
 
 
-def owner(kind: DataType, name: str = "c", physical: str = "col-1", number: int = 1, **ids: Any) -> Field:
+def build_parent_field(kind: DataType, name: str = "c", physical: str = "col-1", number: int = 1, **ids: Any) -> Field:
     """Build a field; `ids` are nested ids, `new` under the newest key and `old` under that of r3."""
     keys = {"new": "delta.columnMapping.nested.ids", "old": "parquet.field.nested.ids"}
     described = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": physical}
@@ -191,25 +191,27 @@ NEW, OLD = {"col-1.element": 7}, {"c.element": 7}
 
 
 def test_only_fields_with_arrays_or_maps_need_ids() -> None:
-    assert ids_of(owner(LONG)) == []
-    assert ids_of(owner(LIST, new=NEW)) == [NestedIdFaults(("c",))]
-    assert ids_of(owner(Struct((owner(LIST, "x", "col-2", 2),)))) == [
+    assert ids_of(build_parent_field(LONG)) == []
+    assert ids_of(build_parent_field(LIST, new=NEW)) == [NestedIdFaults(("c",))]
+    assert ids_of(build_parent_field(Struct((build_parent_field(LIST, "x", "col-2", 2),)))) == [
         NestedIdFaults(("c", "x"), missing=("col-2.element",))
     ]
 
 
 def test_key_and_name_follow_the_revision() -> None:
-    assert ids_of(owner(LIST, old=OLD), revision=Revision.R3) == [NestedIdFaults(("c",))]
+    assert ids_of(build_parent_field(LIST, old=OLD), revision=Revision.R3) == [NestedIdFaults(("c",))]
     for wrong in ({"old": OLD}, {"new": OLD}, {"old": NEW}):
-        assert ids_of(owner(LIST, **wrong)) == [NestedIdFaults(("c",), under_another_key=("col-1.element",))]
+        assert ids_of(build_parent_field(LIST, **wrong)) == [
+            NestedIdFaults(("c",), under_another_key=("col-1.element",))
+        ]
     for wrong in ({"new": NEW}, {"new": OLD}, {"old": NEW}):
-        assert ids_of(owner(LIST, **wrong), revision=Revision.R3) == [
+        assert ids_of(build_parent_field(LIST, **wrong), revision=Revision.R3) == [
             NestedIdFaults(("c",), under_another_key=("c.element",))
         ]
 
 
 def test_field_with_equal_names_only_needs_the_key() -> None:
-    found = ids_of(owner(LIST, "c", "c", new=OLD))
+    found = ids_of(build_parent_field(LIST, "c", "c", new=OLD))
     assert found == [NestedIdFaults(("c",))]
 
 
@@ -217,35 +219,35 @@ def test_parts_are_listed_parents_first() -> None:
     nested = Map(TEXT, Map(LONG, LIST, True), True)
     names = ["key", "value", "value.key", "value.value", "value.value.element"]
     whole = {f"col-1.{name}": number for number, name in enumerate(names, 10)}
-    assert ids_of(owner(nested, new=whole)) == [NestedIdFaults(("c",))]
+    assert ids_of(build_parent_field(nested, new=whole)) == [NestedIdFaults(("c",))]
     for name in whole:
         less = {each: number for each, number in whole.items() if each != name}
-        assert ids_of(owner(nested, new=less)) == [NestedIdFaults(("c",), missing=(name,))]
+        assert ids_of(build_parent_field(nested, new=less)) == [NestedIdFaults(("c",), missing=(name,))]
         other = {**less, f"{name}.item": 30}
-        assert ids_of(owner(nested, new=other)) == [NestedIdFaults(("c",), misnamed=(f"{name}.item",))]
+        assert ids_of(build_parent_field(nested, new=other)) == [NestedIdFaults(("c",), misnamed=(f"{name}.item",))]
 
 
 @pytest.mark.parametrize("value", [[["col-1.element", 7]], '{"col-1.element": 7}', 7])
 def test_ids_outside_a_map_are_elsewhere(value: Any) -> None:
-    assert ids_of(owner(LIST, new=value)) == [NestedIdFaults(("c",), elsewhere=("col-1.element",))]
+    assert ids_of(build_parent_field(LIST, new=value)) == [NestedIdFaults(("c",), elsewhere=("col-1.element",))]
 
 
 def test_ids_in_another_field_are_elsewhere() -> None:
-    first, second = owner(LIST, new={**NEW, "col-2.element": 8}), owner(LIST, "d", "col-2", 2)
+    first, second = build_parent_field(LIST, new={**NEW, "col-2.element": 8}), build_parent_field(LIST, "d", "col-2", 2)
     assert ids_of(first, second) == [NestedIdFaults(("c",)), NestedIdFaults(("d",), elsewhere=("col-2.element",))]
 
 
 @pytest.mark.parametrize(("number", "out_of_range"), [(2**31 - 1, False), (2**31, True), ("7", True), (1.5, True)])
 def test_ids_have_32_bits(number: Any, out_of_range: bool) -> None:
-    [found] = ids_of(owner(LIST, new={"col-1.element": number}))
+    [found] = ids_of(build_parent_field(LIST, new={"col-1.element": number}))
     assert bool(found.out_of_range) is out_of_range
 
 
 def test_shared_ids_are_reported() -> None:
     two = {"col-1.key": 7, "col-1.value": 7}
-    [found] = ids_of(owner(Map(TEXT, LONG, True), new=two))
+    [found] = ids_of(build_parent_field(Map(TEXT, LONG, True), new=two))
     assert found.shared == ("col-1.key=7", "col-1.value=7")
-    [found] = ids_of(owner(LIST, number=7, new=NEW))
+    [found] = ids_of(build_parent_field(LIST, number=7, new=NEW))
     assert found.shared == ("col-1.element=7",)
 
 
@@ -274,11 +276,11 @@ def _parts(kind: DataType, name: str) -> list[str]:
 def test_complete_ids_are_valid_and_missing_ones_are_reported(kind: DataType, data: st.DataObject) -> None:
     parts = _parts(kind, "col-1")
     ids = {name: number for number, name in enumerate(parts, 2)}
-    assert ids_of(owner(kind, new=ids)) == ([NestedIdFaults(("c",))] if parts else [])
+    assert ids_of(build_parent_field(kind, new=ids)) == ([NestedIdFaults(("c",))] if parts else [])
     if parts:
         gone = data.draw(st.sampled_from(parts))
         del ids[gone]
-        assert ids_of(owner(kind, new=ids)) == [NestedIdFaults(("c",), missing=(gone,))]
+        assert ids_of(build_parent_field(kind, new=ids)) == [NestedIdFaults(("c",), missing=(gone,))]
 
 
 # commits
@@ -302,7 +304,7 @@ def column(name: str, number: int, kind: Any = "long", **more: Any) -> dict[str,
     )
 
 
-def known(version: str, *features: str) -> Protocol:
+def build_protocol(version: str, *features: str) -> Protocol:
     return protocol(3, 7, ["columnMapping", *features], ["columnMapping", f"icebergCompat{version}", *features])
 
 
@@ -310,18 +312,21 @@ def known(version: str, *features: str) -> Protocol:
 @pytest.mark.parametrize("revision", [Revision.R3, Revision.CURRENT])
 def test_commits_that_break_compatibility_are_refused(version: str, revision: Revision) -> None:
     chapter = f"iceberg-{version.lower()}"
-    scenario = Scenario(known(version), compatible(version, column("id", 1)), revision=revision)
+    scenario = Scenario(build_protocol(version), compatible(version, column("id", 1)), revision=revision)
     unmapped = metadata({f"delta.enableIcebergCompat{version}": "true"}, schema(column("id", 1)))
     assert scenario.expect_refusal(unmapped) == f"{chapter}.mapped"
     assert scenario.expect_refusal(add()) == f"{chapter}.numbers-of-records"
     with_vectors = compatible(version, column("id", 1), enableDeletionVectors="true")
-    assert scenario.expect_refusal(known(version, "deletionVectors"), with_vectors) == f"{chapter}.no-deletion-vectors"
+    assert (
+        scenario.expect_refusal(build_protocol(version, "deletionVectors"), with_vectors)
+        == f"{chapter}.no-deletion-vectors"
+    )
     assert scenario.expect_refusal(compatible(version, column("id", 1), column("v", 2, "void"))) == f"{chapter}.types"
     scenario.commit(add(stats=COUNTED))
 
 
 def test_v1_and_v2_are_not_enabled_together() -> None:
-    scenario = Scenario(known("V1", "icebergCompatV2"), compatible("V1", column("id", 1)))
+    scenario = Scenario(build_protocol("V1", "icebergCompatV2"), compatible("V1", column("id", 1)))
     assert (
         scenario.expect_refusal(compatible("V1", column("id", 1), enableIcebergCompatV2="true"))
         == "iceberg-v2.not-with-first"
@@ -342,7 +347,7 @@ def test_protocol_without_mapping_for_readers_is_refused() -> None:
     [(Revision.R3, "iceberg-v2.nested-ids-key-by-name"), (Revision.CURRENT, "iceberg-v2.nested-ids-key")],
 )
 def test_schema_with_invalid_nested_ids_is_refused(revision: Revision, key: str) -> None:
-    scenario = Scenario(known("V2"), compatible("V2", column("id", 1)), revision=revision)
+    scenario = Scenario(build_protocol("V2"), compatible("V2", column("id", 1)), revision=revision)
     new = {"delta__columnMapping__nested__ids": {"col-2.element": 9}}
     old = {"parquet__field__nested__ids": {"l.element": 9}}
     right, wrong = (old, new) if revision is Revision.R3 else (new, old)
@@ -355,7 +360,7 @@ def test_partition_columns_of_a_compatible_table_keep_their_names() -> None:
     def by(name: str, *columns: dict[str, Any]) -> MetaData:
         return replace(compatible("V1", *columns), partition_columns=[name])
 
-    scenario = Scenario(known("V1"), by("part_a", column("id", 1), column("part_a", 2)))
+    scenario = Scenario(build_protocol("V1"), by("part_a", column("id", 1), column("part_a", 2)))
     assert (
         scenario.expect_refusal(by("part_b", column("id", 3), column("part_b", 4)))
         == "iceberg-v1.partitions-keep-names"

@@ -32,7 +32,7 @@ def table(*actions: Action, revision: Revision = Revision.CURRENT) -> Snapshot:
     return replay_commit(EMPTY_SNAPSHOT, 0, actions, revision)
 
 
-def cited(snapshot: Snapshot, *actions: Action, revision: Revision = Revision.CURRENT) -> list[str]:
+def list_refusals(snapshot: Snapshot, *actions: Action, revision: Revision = Revision.CURRENT) -> list[str]:
     return [each.requirement for each in collect_refusals(snapshot, snapshot.version + 1, actions, revision)]
 
 
@@ -54,13 +54,13 @@ def test_decision_is_the_first_refusal() -> None:
 
 
 def test_table_begins_with_protocol_and_metadata() -> None:
-    assert cited(EMPTY_SNAPSHOT, protocol(1, 2)) == ["metadata.in-first-version"]
-    assert cited(EMPTY_SNAPSHOT, metadata()) == ["reconciliation.one-protocol"]
+    assert list_refusals(EMPTY_SNAPSHOT, protocol(1, 2)) == ["metadata.in-first-version"]
+    assert list_refusals(EMPTY_SNAPSHOT, metadata()) == ["reconciliation.one-protocol"]
 
 
 def test_file_may_be_removed_and_added_only_with_another_vector() -> None:
-    assert cited(PLAIN, remove(), add()) == ["reconciliation.live-and-dead-disjoint"]
-    assert cited(PLAIN, add(data_change=False, tags={"a": "b"})) == []
+    assert list_refusals(PLAIN, remove(), add()) == ["reconciliation.live-and-dead-disjoint"]
+    assert list_refusals(PLAIN, add(data_change=False, tags={"a": "b"})) == []
 
 
 def partitioned() -> MetaData:
@@ -68,11 +68,11 @@ def partitioned() -> MetaData:
 
 
 def test_live_files_have_values_for_new_partition_columns() -> None:
-    assert cited(PLAIN, partitioned()) == ["add.partition-values"]
-    assert cited(PLAIN, partitioned(), add("b", partition_values={"id": "1"}), remove()) == []
+    assert list_refusals(PLAIN, partitioned()) == ["add.partition-values"]
+    assert list_refusals(PLAIN, partitioned(), add("b", partition_values={"id": "1"}), remove()) == []
     before = table(protocol(1, 2), partitioned(), add(partition_values={"id": "1"}))
-    assert cited(before, metadata()) == []
-    assert cited(before, add("b")) == ["add.partition-values"]
+    assert list_refusals(before, metadata()) == []
+    assert list_refusals(before, add("b")) == ["add.partition-values"]
 
 
 VECTORS = table(
@@ -84,29 +84,31 @@ ROWS = '{"numRecords":3}'
 
 def test_vector_requires_removing_the_file_without_it() -> None:
     marked = add(deletion_vector=VECTOR, stats=ROWS)
-    assert cited(VECTORS, remove(), marked) == []
-    assert cited(VECTORS, marked) == ["add.live-vector-removed"]
-    assert cited(VECTORS, marked, revision=Revision.R3) == []
+    assert list_refusals(VECTORS, remove(), marked) == []
+    assert list_refusals(VECTORS, marked) == ["add.live-vector-removed"]
+    assert list_refusals(VECTORS, marked, revision=Revision.R3) == []
 
 
 def test_new_vector_requires_the_property_since_r3() -> None:
     off = table(protocol(3, 7, ["deletionVectors"], ["deletionVectors"]), metadata(), add())
     actions = (remove(), add(deletion_vector=VECTOR, stats=ROWS))
-    assert cited(off, *actions) == ["deletion-vectors.made-while-enabled"]
-    assert cited(off, *actions, revision=Revision.R2) == []
+    assert list_refusals(off, *actions) == ["deletion-vectors.made-while-enabled"]
+    assert list_refusals(off, *actions, revision=Revision.R2) == []
 
 
 def test_vector_of_an_older_version_is_not_new() -> None:
     marked = add(deletion_vector=VECTOR, stats=ROWS)
     with_vector = replay_commit(VECTORS, 1, [remove(), marked])
     gone = replay_commit(with_vector, 2, [remove(deletion_vector=VECTOR), metadata()])
-    assert cited(gone, marked) == []
+    assert list_refusals(gone, marked) == []
 
 
 def test_vectors_require_row_counts_and_the_feature() -> None:
-    assert cited(VECTORS, add("b", deletion_vector=VECTOR, stats="{}")) == ["deletion-vectors.needs-num-records"]
+    assert list_refusals(VECTORS, add("b", deletion_vector=VECTOR, stats="{}")) == [
+        "deletion-vectors.needs-num-records"
+    ]
     enabled = metadata({"delta.enableDeletionVectors": "true"})
-    assert cited(table(protocol(1, 2), enabled), add(deletion_vector=VECTOR, stats=ROWS)) == [
+    assert list_refusals(table(protocol(1, 2), enabled), add(deletion_vector=VECTOR, stats=ROWS)) == [
         "deletion-vectors.needs-feature"
     ]
 
@@ -115,20 +117,23 @@ def test_append_only_is_evaluated_after_the_commit() -> None:
     """S33."""
     appending = metadata({"delta.appendOnly": "true"})
     kept = table(protocol(1, 2), appending, add())
-    assert cited(kept, remove()) == ["append-only.no-removal"]
-    assert cited(kept, remove(data_change=False), add("b", data_change=False)) == []
-    assert cited(kept, metadata({"delta.appendOnly": "false"}), remove()) == []
-    assert cited(kept, metadata(), remove()) == []
-    assert cited(PLAIN, appending, remove()) == ["append-only.no-removal"]
+    assert list_refusals(kept, remove()) == ["append-only.no-removal"]
+    assert list_refusals(kept, remove(data_change=False), add("b", data_change=False)) == []
+    assert list_refusals(kept, metadata({"delta.appendOnly": "false"}), remove()) == []
+    assert list_refusals(kept, metadata(), remove()) == []
+    assert list_refusals(PLAIN, appending, remove()) == ["append-only.no-removal"]
     unsupported = table(protocol(1, 7, None, []), appending, add())
-    assert cited(unsupported, remove()) == []
+    assert list_refusals(unsupported, remove()) == []
 
 
 def test_features_stay() -> None:
     """E41."""
     before = table(protocol(1, 7, None, ["appendOnly", "domainMetadata"]), metadata())
-    assert cited(before, protocol(1, 7, None, ["appendOnly"])) == ["protocol.features-stay"]
-    assert cited(before, protocol(3, 7, ["deletionVectors"], ["appendOnly", "domainMetadata", "deletionVectors"])) == []
+    assert list_refusals(before, protocol(1, 7, None, ["appendOnly"])) == ["protocol.features-stay"]
+    assert (
+        list_refusals(before, protocol(3, 7, ["deletionVectors"], ["appendOnly", "domainMetadata", "deletionVectors"]))
+        == []
+    )
 
 
 WIDENING = protocol(3, 7, ["typeWidening"], ["typeWidening"])
@@ -144,23 +149,23 @@ WIDENING = protocol(3, 7, ["typeWidening"], ["typeWidening"])
 def test_type_widening_is_removed_without_a_trace(after: dict[str, str], schema: str, expected: list[str]) -> None:
     """E41: the newest revision defines the removal."""
     before = table(WIDENING, metadata({"delta.enableTypeWidening": "true"}))
-    assert cited(before, protocol(3, 7, [], []), metadata(after, schema)) == expected
+    assert list_refusals(before, protocol(3, 7, [], []), metadata(after, schema)) == expected
 
 
 def test_used_feature_is_listed_on_upgrade() -> None:
     before = table(protocol(1, 4), metadata({"delta.enableChangeDataFeed": "true"}))
-    assert cited(before, protocol(1, 7, None, []), metadata()) == ["protocol.upgrade-assumes-use"]
-    assert cited(before, protocol(1, 7, None, ["changeDataFeed"]), metadata()) == []
+    assert list_refusals(before, protocol(1, 7, None, []), metadata()) == ["protocol.upgrade-assumes-use"]
+    assert list_refusals(before, protocol(1, 7, None, ["changeDataFeed"]), metadata()) == []
 
 
 def test_feature_is_required_no_later_than_its_use() -> None:
     ntz = ONE_COLUMN.replace("long", "timestamp_ntz")
     both = ["timestampNtz"]
-    assert cited(PLAIN, metadata(schema=ntz)) == ["schema.types-need-features"]
-    assert cited(PLAIN, protocol(3, 7, both, [*both, "appendOnly", "invariants"]), metadata(schema=ntz)) == []
+    assert list_refusals(PLAIN, metadata(schema=ntz)) == ["schema.types-need-features"]
+    assert list_refusals(PLAIN, protocol(3, 7, both, [*both, "appendOnly", "invariants"]), metadata(schema=ntz)) == []
     old = ["timestampNTZ"]
     upgraded = (protocol(3, 7, old, [*old, "appendOnly", "invariants"]), metadata(schema=ntz))
-    assert cited(PLAIN, *upgraded, revision=Revision.R2) == []
+    assert list_refusals(PLAIN, *upgraded, revision=Revision.R2) == []
 
 
 def mapped(number: int, physical: str, highest: int) -> MetaData:
@@ -171,16 +176,18 @@ def mapped(number: int, physical: str, highest: int) -> MetaData:
 
 def test_mapped_columns_keep_ids_and_physical_names() -> None:
     before = table(protocol(2, 5), mapped(1, "col-1", 4))
-    assert cited(before, mapped(1, "col-1", 4)) == []
-    assert cited(before, mapped(1, "col-9", 4)) == ["column-mapping.physical-name-stays"]
-    assert cited(before, mapped(1, "col-1", 3)) == ["column-mapping.max-id-never-falls"]
-    assert cited(before, mapped(5, "col-1", 5)) == ["column-mapping.new-columns-have-new-paths"]
-    assert cited(before, mapped(5, "col-1", 5), revision=Revision.R3) == ["column-mapping.new-columns-named-anew"]
-    assert cited(before, mapped(5, "col-5", 4)) == ["column-mapping.max-column-id"]
+    assert list_refusals(before, mapped(1, "col-1", 4)) == []
+    assert list_refusals(before, mapped(1, "col-9", 4)) == ["column-mapping.physical-name-stays"]
+    assert list_refusals(before, mapped(1, "col-1", 3)) == ["column-mapping.max-id-never-falls"]
+    assert list_refusals(before, mapped(5, "col-1", 5)) == ["column-mapping.new-columns-have-new-paths"]
+    assert list_refusals(before, mapped(5, "col-1", 5), revision=Revision.R3) == [
+        "column-mapping.new-columns-named-anew"
+    ]
+    assert list_refusals(before, mapped(5, "col-5", 4)) == ["column-mapping.max-column-id"]
 
 
 def test_mapping_starts_with_metadata_and_protocol_of_one_commit() -> None:
-    assert cited(PLAIN, protocol(2, 5), mapped(1, "id", 1)) == []
+    assert list_refusals(PLAIN, protocol(2, 5), mapped(1, "id", 1)) == []
 
 
 TIMED = protocol(1, 7, None, ["inCommitTimestamp"])
@@ -193,22 +200,22 @@ def info(timestamp: int | None) -> CommitInfo:
 
 def test_in_commit_timestamps_increase() -> None:
     before = table(info(5), TIMED, metadata({ENABLED: "true"}))
-    assert cited(before, info(6), add()) == []
-    assert cited(before, info(5)) == ["in-commit-timestamp.increases"]
-    assert cited(before, info(None)) == ["in-commit-timestamp.present"]
-    assert cited(before, add(), info(6)) == ["in-commit-timestamp.commit-info-first"]
+    assert list_refusals(before, info(6), add()) == []
+    assert list_refusals(before, info(5)) == ["in-commit-timestamp.increases"]
+    assert list_refusals(before, info(None)) == ["in-commit-timestamp.present"]
+    assert list_refusals(before, add(), info(6)) == ["in-commit-timestamp.commit-info-first"]
     unknown = replay_commit(EMPTY_SNAPSHOT, 7, [TIMED, metadata({ENABLED: "true"})])
-    assert cited(unknown, info(1)) == []
+    assert list_refusals(unknown, info(1)) == []
 
 
 def test_enablement_on_an_existing_table_is_recorded_and_kept() -> None:
     version, timestamp = "delta.inCommitTimestampEnablementVersion", "delta.inCommitTimestampEnablementTimestamp"
     recorded = {ENABLED: "true", version: "1", timestamp: "9"}
     before = table(TIMED, metadata())
-    assert cited(before, info(9), metadata({ENABLED: "true"})) == ["in-commit-timestamp.enablement-recorded"]
-    assert cited(before, info(9), metadata(recorded)) == []
+    assert list_refusals(before, info(9), metadata({ENABLED: "true"})) == ["in-commit-timestamp.enablement-recorded"]
+    assert list_refusals(before, info(9), metadata(recorded)) == []
     after = replay_commit(before, 1, [info(9), metadata(recorded)])
-    assert cited(after, info(10), metadata({ENABLED: "true"})) == ["in-commit-timestamp.enablement-recorded"]
+    assert list_refusals(after, info(10), metadata({ENABLED: "true"})) == ["in-commit-timestamp.enablement-recorded"]
 
 
 TRACKING = protocol(1, 7, None, ["rowTracking", "domainMetadata"])
@@ -225,41 +232,44 @@ def tracked(path: str, base: int | None, version: int | None, **more: Any) -> Ad
 
 def test_row_ids_are_fresh_and_below_the_mark() -> None:
     before = table(TRACKING, metadata(), tracked("a", 0, 0), mark(2))
-    assert cited(before, tracked("b", 3, 1), mark(5)) == []
-    assert cited(before, tracked("b", 3, 1), mark(4)) == ["row-tracking.high-water-mark"]
-    assert cited(before, tracked("b", 2, 1), mark(5)) == ["row-tracking.unique-default-ids"]
-    assert cited(before, add("b", stats=ROWS)) == ["row-tracking.base-row-id", "row-tracking.commit-version"]
-    assert cited(before, tracked("b", 3, 2), mark(5)) == ["row-tracking.commit-version"] * 2
-    assert cited(before, mark(8)) == []
+    assert list_refusals(before, tracked("b", 3, 1), mark(5)) == []
+    assert list_refusals(before, tracked("b", 3, 1), mark(4)) == ["row-tracking.high-water-mark"]
+    assert list_refusals(before, tracked("b", 2, 1), mark(5)) == ["row-tracking.unique-default-ids"]
+    assert list_refusals(before, add("b", stats=ROWS)) == ["row-tracking.base-row-id", "row-tracking.commit-version"]
+    assert list_refusals(before, tracked("b", 3, 2), mark(5)) == ["row-tracking.commit-version"] * 2
+    assert list_refusals(before, mark(8)) == []
 
 
 def test_file_keeps_its_row_ids() -> None:
     before = table(TRACKING, metadata(), tracked("a", 0, 0), mark(2))
-    assert cited(before, tracked("a", 0, 0)) == []
-    assert cited(before, tracked("a", 3, 1), mark(5)) == [
+    assert list_refusals(before, tracked("a", 0, 0)) == []
+    assert list_refusals(before, tracked("a", 3, 1), mark(5)) == [
         "row-tracking.base-row-id-kept",
         "row-tracking.commit-version-kept",
     ]
-    assert cited(before, remove(base_row_id=0, default_row_commit_version=0)) == []
-    assert cited(before, remove()) == ["remove.row-ids"]
+    assert list_refusals(before, remove(base_row_id=0, default_row_commit_version=0)) == []
+    assert list_refusals(before, remove()) == ["remove.row-ids"]
 
 
 def test_files_of_another_table_are_new() -> None:
     """A clone that is created again: the same files with another id."""
     before = table(TRACKING, metadata(), tracked("a", 0, 0), mark(2))
     anew = msgspec.structs.replace(metadata(), id="33333333-2222-4333-8444-555555555555")
-    assert cited(before, anew, tracked("a", 3, 1), mark(5)) == []
-    assert cited(before, anew, tracked("a", 3, 0), mark(5)) == []
-    assert cited(before, anew, tracked("a", 3, 2), mark(5)) == ["row-tracking.commit-version"] * 2
-    assert cited(before, anew, add("a", stats=ROWS)) == ["row-tracking.base-row-id", "row-tracking.commit-version"]
+    assert list_refusals(before, anew, tracked("a", 3, 1), mark(5)) == []
+    assert list_refusals(before, anew, tracked("a", 3, 0), mark(5)) == []
+    assert list_refusals(before, anew, tracked("a", 3, 2), mark(5)) == ["row-tracking.commit-version"] * 2
+    assert list_refusals(before, anew, add("a", stats=ROWS)) == [
+        "row-tracking.base-row-id",
+        "row-tracking.commit-version",
+    ]
 
 
 def test_mark_is_an_action_before_r3() -> None:
     r2 = protocol(1, 7, None, ["rowTracking"])
     before = table(r2, metadata(), tracked("a", 0, 0), RowIdHighWaterMark(high_water_mark=2), revision=Revision.R2)
     new, more = tracked("b", 3, 1), RowIdHighWaterMark(high_water_mark=5)
-    assert cited(before, new, more, revision=Revision.R2) == []
-    assert cited(before, new, revision=Revision.R2) == ["row-tracking.mark-of-action"]
+    assert list_refusals(before, new, more, revision=Revision.R2) == []
+    assert list_refusals(before, new, revision=Revision.R2) == ["row-tracking.mark-of-action"]
 
 
 def test_commit_with_new_files_requires_a_mark_in_r1() -> None:
@@ -268,9 +278,9 @@ def test_commit_with_new_files_requires_a_mark_in_r1() -> None:
     first = add(base_row_id=0, stats=ROWS)
     before = table(r1, metadata(), first, reserved, revision=Revision.R1)
     new = add("b", base_row_id=3, stats=ROWS)
-    assert cited(before, new, reserved, revision=Revision.R1) == []
-    assert cited(before, new, revision=Revision.R1) == ["row-ids.mark-with-new-files"]
-    assert cited(before, first, revision=Revision.R1) == []
+    assert list_refusals(before, new, reserved, revision=Revision.R1) == []
+    assert list_refusals(before, new, revision=Revision.R1) == ["row-ids.mark-with-new-files"]
+    assert list_refusals(before, first, revision=Revision.R1) == []
 
 
 def test_enabled_row_tracking_has_names_for_its_columns() -> None:
@@ -280,8 +290,8 @@ def test_enabled_row_tracking_has_names_for_its_columns() -> None:
         "delta.rowTracking.materializedRowIdColumnName": "_row-id",
         "delta.rowTracking.materializedRowCommitVersionColumnName": "_row-version",
     }
-    assert cited(before, metadata(settings)) == []
-    assert cited(before, metadata({"delta.enableRowTracking": "true"})) == ["row-tracking.column-names"] * 2
+    assert list_refusals(before, metadata(settings)) == []
+    assert list_refusals(before, metadata({"delta.enableRowTracking": "true"})) == ["row-tracking.column-names"] * 2
 
 
 def test_refused_protocol_faults_are_defined() -> None:
@@ -293,5 +303,5 @@ def test_catalog_managed_commits_name_their_transaction() -> None:
     managed = protocol(3, 7, both, [*both, "inCommitTimestamp"])
     timed = CommitInfo(in_commit_timestamp=1, txn_id="t")
     before = table(timed, managed, metadata({ENABLED: "true"}))
-    assert cited(before, CommitInfo(in_commit_timestamp=2, txn_id="u")) == []
-    assert cited(before, info(2)) == ["commit-info.transaction-id"]
+    assert list_refusals(before, CommitInfo(in_commit_timestamp=2, txn_id="u")) == []
+    assert list_refusals(before, info(2)) == ["commit-info.transaction-id"]

@@ -79,7 +79,7 @@ WRITERS = ["variantType", "clustering", "domainMetadata", "generatedColumns", "a
 TABLE = (protocol(3, 7, ["variantType"], WRITERS), metadata({}, schema(field("id"), V)))
 
 
-def cited(*actions: Action) -> list[str]:
+def list_refusals(*actions: Action) -> list[str]:
     scenario = Scenario(*TABLE)
     return [each.requirement for each in collect_refusals(scenario.now, 1, actions)]
 
@@ -89,17 +89,17 @@ def with_variant(**more: Any) -> Action:
 
 
 def test_variants_are_no_partition_or_clustering_columns() -> None:
-    assert "variant.not-partitioning" in cited(metadata({}, schema(field("id"), V), ["v"]))
-    assert cited(metadata({}, schema(field("id"), V), ["id"])) == []
-    assert "variant.not-clustering" in cited(domain("delta.clustering", {"clusteringColumns": [["v"]]}))
-    assert cited(domain("delta.clustering", {"clusteringColumns": [["id"]]})) == []
+    assert "variant.not-partitioning" in list_refusals(metadata({}, schema(field("id"), V), ["v"]))
+    assert list_refusals(metadata({}, schema(field("id"), V), ["id"])) == []
+    assert "variant.not-clustering" in list_refusals(domain("delta.clustering", {"clusteringColumns": [["v"]]}))
+    assert list_refusals(domain("delta.clustering", {"clusteringColumns": [["id"]]})) == []
 
 
 def test_variants_are_not_generated_and_default_to_null() -> None:
-    assert "variant.not-generated" in cited(with_variant(delta__generationExpression="parse_json('1')"))
-    assert "variant.default-null" in cited(with_variant(CURRENT_DEFAULT="parse_json('1')"))
-    assert "variant.default-null" not in cited(with_variant(CURRENT_DEFAULT="NULL"))
-    assert "variant.default-null" not in cited(with_variant(CURRENT_DEFAULT="try_parse_json('{')"))
+    assert "variant.not-generated" in list_refusals(with_variant(delta__generationExpression="parse_json('1')"))
+    assert "variant.default-null" in list_refusals(with_variant(CURRENT_DEFAULT="parse_json('1')"))
+    assert "variant.default-null" not in list_refusals(with_variant(CURRENT_DEFAULT="NULL"))
+    assert "variant.default-null" not in list_refusals(with_variant(CURRENT_DEFAULT="try_parse_json('{')"))
 
 
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])

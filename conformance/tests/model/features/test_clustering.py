@@ -168,11 +168,11 @@ def test_blank_provider(provider: str | None, unnamed: bool) -> None:
 CLUSTERING = protocol(1, 7, None, ["clustering", "domainMetadata"])
 
 
-def by(*columns: Any) -> DomainMetadata:
+def clustered_by(*columns: Any) -> DomainMetadata:
     return domain("delta.clustering", {"clusteringColumns": list(columns)})
 
 
-def of_two_columns(*partitioned_by: str) -> MetaData:
+def build_two_column_table(*partitioned_by: str) -> MetaData:
     return metadata(schema=schema(field("id"), field("day", "date")), partitioned_by=partitioned_by)
 
 
@@ -181,37 +181,42 @@ def counted(*columns: str) -> str:
 
 
 def test_file_without_statistics_of_a_clustering_column_is_refused() -> None:
-    scenario = Scenario(CLUSTERING, of_two_columns(), by("id"))
+    scenario = Scenario(CLUSTERING, build_two_column_table(), clustered_by("id"))
     assert scenario.expect_refusal(add("a", rows=3)) == "clustering.statistics"
     scenario.commit(add("a", stats=counted("id")))
-    assert scenario.expect_refusal(by("id", "day")) == "clustering.statistics-of-new-columns"
+    assert scenario.expect_refusal(clustered_by("id", "day")) == "clustering.statistics-of-new-columns"
     scenario.commit(remove("a"), add("b", stats=counted("id", "day")))
-    scenario.commit(by("id", "day"))
+    scenario.commit(clustered_by("id", "day"))
 
 
 def test_unknown_column_and_partitioned_table_are_refused() -> None:
-    scenario = Scenario(CLUSTERING, of_two_columns())
-    assert scenario.expect_refusal(by("hour")) == "clustering.columns-by-physical-name"
-    assert Scenario(CLUSTERING, of_two_columns("day")).expect_refusal(by("id")) == "clustering.not-partitioned"
+    scenario = Scenario(CLUSTERING, build_two_column_table())
+    assert scenario.expect_refusal(clustered_by("hour")) == "clustering.columns-by-physical-name"
+    assert (
+        Scenario(CLUSTERING, build_two_column_table("day")).expect_refusal(clustered_by("id"))
+        == "clustering.not-partitioned"
+    )
 
 
 @pytest.mark.parametrize("features", [["domainMetadata"], ["domainMetadata", "appendOnly"]])
 def test_clustering_domain_without_the_feature_is_refused(features: list[str]) -> None:
-    scenario = Scenario(protocol(1, 7, None, features), of_two_columns())
-    assert scenario.expect_refusal(by("id")) == "clustering.feature"
-    scenario.commit(by())
+    scenario = Scenario(protocol(1, 7, None, features), build_two_column_table())
+    assert scenario.expect_refusal(clustered_by("id")) == "clustering.feature"
+    scenario.commit(clustered_by())
 
 
 def test_preview_of_the_feature_allows_the_domain() -> None:
-    Scenario(protocol(1, 7, None, ["domainMetadata", "clustering-preview"]), of_two_columns(), by("id"))
+    Scenario(
+        protocol(1, 7, None, ["domainMetadata", "clustering-preview"]), build_two_column_table(), clustered_by("id")
+    )
 
 
 def test_blank_clustering_provider_is_refused() -> None:
-    scenario = Scenario(CLUSTERING, of_two_columns())
+    scenario = Scenario(CLUSTERING, build_two_column_table())
     assert scenario.expect_refusal(add(clustering_provider="")) == "clustering.provider"
     scenario.commit(add(clustering_provider="liquid"))
 
 
 def test_revisions_before_r3_have_no_clustering() -> None:
-    scenario = Scenario(protocol(1, 7, None, ["domainMetadata"]), of_two_columns("day"), revision=Revision.R2)
-    scenario.commit(by("hour"))
+    scenario = Scenario(protocol(1, 7, None, ["domainMetadata"]), build_two_column_table("day"), revision=Revision.R2)
+    scenario.commit(clustered_by("hour"))

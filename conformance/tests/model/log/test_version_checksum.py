@@ -51,7 +51,7 @@ def snapshot(*actions: Action) -> Snapshot:
     return build_checkpoint_snapshot(3, [protocol(), metadata(), *actions])
 
 
-def minimal(**fields: object) -> VersionChecksum:
+def build_minimal_checksum(**fields: object) -> VersionChecksum:
     """Build a checksum with the required fields of an empty table and the given ones."""
     plain = VersionChecksum(
         table_size_bytes=0, num_files=0, num_metadata=1, num_protocol=1, metadata=metadata(), protocol=protocol()
@@ -59,7 +59,7 @@ def minimal(**fields: object) -> VersionChecksum:
     return msgspec.structs.replace(plain, **fields)
 
 
-def differing(state: Snapshot, derived: VersionChecksum) -> list[tuple[object, ...]]:
+def list_differences(state: Snapshot, derived: VersionChecksum) -> list[tuple[object, ...]]:
     return [(each.kind, each.key, each.what, each.field) for each in compare_checksum(state, derived)]
 
 
@@ -70,18 +70,23 @@ class TestFields:
         assert DeletedRecordCountsHistogram.__struct_encode_fields__ == ("deletedRecordCounts",)
 
     def test_required_fields_are_required(self) -> None:
-        body = msgspec.to_builtins(minimal())
+        body = msgspec.to_builtins(build_minimal_checksum())
         assert set(body) == {"tableSizeBytes", "numFiles", "numMetadata", "numProtocol", "metadata", "protocol"}
         for name in body:
             with pytest.raises(msgspec.ValidationError, match=name):
                 msgspec.convert({key: value for key, value in body.items() if key != name}, VersionChecksum)
 
     def test_null_means_absent_and_unknown_fields_are_ignored(self) -> None:
-        body = {**msgspec.to_builtins(minimal()), "txnId": None, "allFiles": None, "histogramOpt": {"x": 1}}
-        assert msgspec.convert(body, VersionChecksum) == minimal()
+        body = {
+            **msgspec.to_builtins(build_minimal_checksum()),
+            "txnId": None,
+            "allFiles": None,
+            "histogramOpt": {"x": 1},
+        }
+        assert msgspec.convert(body, VersionChecksum) == build_minimal_checksum()
 
     def test_longs_have_64_bits(self) -> None:
-        body = msgspec.to_builtins(minimal())
+        body = msgspec.to_builtins(build_minimal_checksum())
         assert msgspec.convert({**body, "numFiles": 2**63 - 1}, VersionChecksum).num_files == 2**63 - 1
         with pytest.raises(msgspec.ValidationError):
             msgspec.convert({**body, "numFiles": 2**63}, VersionChecksum)
@@ -184,7 +189,7 @@ class TestChecksumOfAVersion:
 
 class TestDifference:
     def test_omitted_fields_are_not_compared(self) -> None:
-        assert compare_checksum(snapshot(), minimal(txn_id="anything")) == []
+        assert compare_checksum(snapshot(), build_minimal_checksum(txn_id="anything")) == []
 
     @pytest.mark.parametrize(
         ("field", "wire_name"),
@@ -198,41 +203,48 @@ class TestDifference:
         ],
     )
     def test_wrong_count(self, field: str, wire_name: str) -> None:
-        (found,) = compare_checksum(snapshot(), minimal(**{field: 7}))
+        (found,) = compare_checksum(snapshot(), build_minimal_checksum(**{field: 7}))
         assert (found.kind, found.field, found.derived) == ("versionChecksum", wire_name, 7)
         assert found.replayed == (1 if wire_name in ("numMetadata", "numProtocol") else 0)
 
     def test_zero_differs_from_absent(self) -> None:
         state = snapshot(add("a", "one", cardinality=5))
-        derived = minimal(table_size_bytes=1, num_files=1, num_deleted_records_opt=0, num_deletion_vectors_opt=0)
-        assert [each[3] for each in differing(state, derived)] == ["numDeletedRecordsOpt", "numDeletionVectorsOpt"]
+        derived = build_minimal_checksum(
+            table_size_bytes=1, num_files=1, num_deleted_records_opt=0, num_deletion_vectors_opt=0
+        )
+        assert [each[3] for each in list_differences(state, derived)] == [
+            "numDeletedRecordsOpt",
+            "numDeletionVectorsOpt",
+        ]
 
     def test_protocol_and_metadata(self) -> None:
-        derived = minimal(protocol=protocol(1, 1), metadata=metadata(a="b"))
-        assert differing(snapshot(), derived) == [
+        derived = build_minimal_checksum(protocol=protocol(1, 1), metadata=metadata(a="b"))
+        assert list_differences(snapshot(), derived) == [
             ("protocol", None, "differs", "minWriterVersion"),
             ("metaData", None, "differs", "configuration"),
         ]
 
     def test_transactions_may_have_expired(self) -> None:
         state = snapshot(txn("s", 1), txn("t", 1))
-        found = compare_checksum(state, minimal(set_transactions=[txn("t", 2)]))
+        found = compare_checksum(state, build_minimal_checksum(set_transactions=[txn("t", 2)]))
         assert [(each.key, each.what, each.retained) for each in found] == [
             ("s", "missing", None),
             ("t", "differs", True),
         ]
 
     def test_domains(self) -> None:
-        derived = minimal(domain_metadata=[domain("y", removed=True)])
-        assert differing(snapshot(domain("x")), derived) == [
+        derived = build_minimal_checksum(domain_metadata=[domain("y", removed=True)])
+        assert list_differences(snapshot(domain("x")), derived) == [
             ("domainMetadata", "x", "missing", None),
             ("domainMetadata", "y", "extra", None),
         ]
 
     def test_all_files(self) -> None:
         state = snapshot(add("a%20b", size=1), add("c", size=1))
-        derived = minimal(table_size_bytes=2, num_files=2, all_files=[add("a b", size=1), add("d", size=1)])
-        assert differing(state, derived) == [("add", "c", "missing", None), ("add", "d", "extra", None)]
+        derived = build_minimal_checksum(
+            table_size_bytes=2, num_files=2, all_files=[add("a b", size=1), add("d", size=1)]
+        )
+        assert list_differences(state, derived) == [("add", "c", "missing", None), ("add", "d", "extra", None)]
 
     @pytest.mark.parametrize(
         ("counts", "totals", "expected"), [([1, 1], [3, 2000], []), ([2, 0], [3, 2000], [1]), ([1, 1], [3, 1], [1])]
@@ -240,12 +252,14 @@ class TestDifference:
     def test_file_size_histogram(self, counts: list[int], totals: list[int], expected: list[int]) -> None:
         state = snapshot(add("a", size=3), add("b", size=2000))
         histogram = FileSizeHistogram(sorted_bin_boundaries=[0, 1024], file_counts=counts, total_bytes=totals)
-        found = differing(state, minimal(table_size_bytes=2003, num_files=2, file_size_histogram=histogram))
+        found = list_differences(
+            state, build_minimal_checksum(table_size_bytes=2003, num_files=2, file_size_histogram=histogram)
+        )
         assert found == [("versionChecksum", None, "differs", "fileSizeHistogram") for _ in expected]
 
     def test_malformed_file_size_histogram(self) -> None:
         histogram = FileSizeHistogram(sorted_bin_boundaries=[], file_counts=[], total_bytes=[])
-        (found,) = compare_checksum(snapshot(), minimal(file_size_histogram=histogram))
+        (found,) = compare_checksum(snapshot(), build_minimal_checksum(file_size_histogram=histogram))
         assert (found.field, found.derived) == ("fileSizeHistogram", "the first boundary is not 0")
 
     @pytest.mark.parametrize(
@@ -254,7 +268,9 @@ class TestDifference:
     def test_deleted_record_counts_histogram(self, counts: list[int], differs: bool) -> None:
         state = snapshot(add("a", "one", size=0, cardinality=12), add("b", size=0))
         histogram = DeletedRecordCountsHistogram(deleted_record_counts=counts)
-        found = differing(state, minimal(num_files=2, deleted_record_counts_histogram_opt=histogram))
+        found = list_differences(
+            state, build_minimal_checksum(num_files=2, deleted_record_counts_histogram_opt=histogram)
+        )
         assert bool(found) is differs
 
     @pytest.mark.parametrize(
@@ -276,8 +292,8 @@ class TestDifference:
         state = build_checkpoint_snapshot(3, table)
         if committed is not None:
             state = replay_commit(state, 4, [CommitInfo(in_commit_timestamp=committed)])
-        stated = minimal(protocol=table[0], metadata=table[1], in_commit_timestamp_opt=derived)
-        found = differing(state, stated)
+        stated = build_minimal_checksum(protocol=table[0], metadata=table[1], in_commit_timestamp_opt=derived)
+        found = list_differences(state, stated)
         assert found == ([("versionChecksum", None, "differs", "inCommitTimestampOpt")] if differs else [])
 
 

@@ -21,7 +21,7 @@ from deltaspec.model.rows.row_changes import (
 )
 
 
-def told(
+def compute_all_changes(
     commits: list[list[Action]], files: dict[str, list[dict[str, Any]]], start: int = 1, **more: Any
 ) -> list[RowChange]:
     """Changes of a log of these commits from `start` on; the first has the protocol as well."""
@@ -29,7 +29,7 @@ def told(
     return compute_row_changes(log, start, len(commits) - 1, files=TableFiles(files), **more)
 
 
-def plain(found: list[RowChange]) -> list[tuple[int, str, dict[str, Any]]]:
+def to_tuples(found: list[RowChange]) -> list[tuple[int, str, dict[str, Any]]]:
     return [(each.commit_version, each.change_type, dict(each.row)) for each in found]
 
 
@@ -38,7 +38,7 @@ def test_rows_that_only_move_do_not_change() -> None:
         [ONE_COLUMN_TABLE, add("a"), add("b")],
         [remove("a", **NO_CHANGE), remove("b", **NO_CHANGE), add("c", **NO_CHANGE)],
     ]
-    assert told(commits, {"a": id_rows(1), "b": id_rows(2), "c": id_rows(2, 1)}) == []
+    assert compute_all_changes(commits, {"a": id_rows(1), "b": id_rows(2), "c": id_rows(2, 1)}) == []
 
 
 @pytest.mark.parametrize("removal_moves", [True, False])
@@ -46,13 +46,13 @@ def test_commit_that_deletes_and_moves(removal_moves: bool) -> None:
     """Row 3 is deleted; 1 and 2 come from a file whose remove changes data, or from one that moves rows."""
     first = remove("a", data_change=not removal_moves)
     commits: list[list[Action]] = [[ONE_COLUMN_TABLE, add("a"), add("b")], [first, remove("b"), add("c", **NO_CHANGE)]]
-    found = told(commits, {"a": id_rows(1, 2), "b": id_rows(3), "c": id_rows(2, 1)})
-    assert plain(found) == [(1, "delete", {"id": 3})]
+    found = compute_all_changes(commits, {"a": id_rows(1, 2), "b": id_rows(3), "c": id_rows(2, 1)})
+    assert to_tuples(found) == [(1, "delete", {"id": 3})]
 
 
 def test_commit_that_inserts_and_moves() -> None:
     commits: list[list[Action]] = [[ONE_COLUMN_TABLE, add("a")], [remove("a", **NO_CHANGE), add("b")]]
-    assert plain(told(commits, {"a": id_rows(1, 1), "b": id_rows(1, 2, 1, 1)})) == [
+    assert to_tuples(compute_all_changes(commits, {"a": id_rows(1, 1), "b": id_rows(1, 2, 1, 1)})) == [
         (1, "insert", {"id": 2}),
         (1, "insert", {"id": 1}),
     ]
@@ -60,16 +60,16 @@ def test_commit_that_inserts_and_moves() -> None:
 
 def test_file_added_again_changes_no_row() -> None:
     commits: list[list[Action]] = [[ONE_COLUMN_TABLE, add("a")], [add("a", size=7)], [add("a", **NO_CHANGE)]]
-    assert told(commits, {"a": id_rows(1)}) == []
+    assert compute_all_changes(commits, {"a": id_rows(1)}) == []
 
 
 def test_removal_of_an_unknown_file_changes_no_row() -> None:
-    assert told([[ONE_COLUMN_TABLE], [remove("a")]], {"a": id_rows(1)}) == []
+    assert compute_all_changes([[ONE_COLUMN_TABLE], [remove("a")]], {"a": id_rows(1)}) == []
 
 
 def test_path_in_another_spelling_is_the_same_file() -> None:
     commits: list[list[Action]] = [[ONE_COLUMN_TABLE, add("x%20y")], [remove("x y")]]
-    assert plain(told(commits, {"x y": id_rows(1)})) == [(1, "delete", {"id": 1})]
+    assert to_tuples(compute_all_changes(commits, {"x y": id_rows(1)})) == [(1, "delete", {"id": 1})]
 
 
 def test_path_escapes_are_decoded_once() -> None:
@@ -80,7 +80,7 @@ def test_path_escapes_are_decoded_once() -> None:
         [remove("p=x%2520y/a")],
         [cdc("_change_data/p=x%2520y/c")],
     ]
-    assert [each.change_type for each in told(commits, files)] == ["delete", "insert"]
+    assert [each.change_type for each in compute_all_changes(commits, files)] == ["delete", "insert"]
 
 
 def test_vectors_in_files_come_from_the_caller() -> None:
@@ -121,20 +121,23 @@ def test_change_data_files_take_precedence() -> None:
         "_change_data/c": [{"id": 1, "_change_type": "update_preimage"}],
         "_change_data/d": [{"id": 2, "_change_type": "update_postimage"}],
     }
-    assert plain(told(commits, files)) == [(1, "update_preimage", {"id": 1}), (1, "update_postimage", {"id": 2})]
+    assert to_tuples(compute_all_changes(commits, files)) == [
+        (1, "update_preimage", {"id": 1}),
+        (1, "update_postimage", {"id": 2}),
+    ]
 
 
 def test_file_shared_by_add_and_cdc() -> None:
     commits: list[list[Action]] = [[ONE_COLUMN_TABLE], [add("a"), cdc("a")]]
     rows = [{"id": 1, "_change_type": "insert"}]
-    assert plain(told(commits, {"a": rows})) == [(1, "insert", {"id": 1})]
-    assert plain(told([[ONE_COLUMN_TABLE], [add("a")]], {"a": rows})) == [(1, "insert", {"id": 1})]
+    assert to_tuples(compute_all_changes(commits, {"a": rows})) == [(1, "insert", {"id": 1})]
+    assert to_tuples(compute_all_changes([[ONE_COLUMN_TABLE], [add("a")]], {"a": rows})) == [(1, "insert", {"id": 1})]
 
 
 @pytest.mark.parametrize("kind", [{}, {"_change_type": None}, {"_change_type": "upsert"}])
 def test_change_without_a_valid_type_is_refused(kind: dict[str, Any]) -> None:
     with pytest.raises(ChangeDataError, match="not a change type"):
-        told([[ONE_COLUMN_TABLE], [cdc("_change_data/c")]], {"_change_data/c": [{"id": 1, **kind}]})
+        compute_all_changes([[ONE_COLUMN_TABLE], [cdc("_change_data/c")]], {"_change_data/c": [{"id": 1, **kind}]})
 
 
 def test_partition_values_come_from_the_log() -> None:
@@ -147,7 +150,7 @@ def test_partition_values_come_from_the_log() -> None:
     ]
     stored = {"id": 1, "day": 99}
     files = {"a": [stored], "b": id_rows(2), "_change_data/c": [{**stored, "_change_type": "delete"}]}
-    assert plain(told(commits, files)) == [
+    assert to_tuples(compute_all_changes(commits, files)) == [
         (1, "insert", {"id": 1, "day": 1}),
         (1, "insert", {"id": 2, "day": None}),
         (2, "delete", {"id": 1, "day": 1}),
@@ -163,18 +166,20 @@ def test_rows_are_read_in_the_last_schema() -> None:
     after = table(column("id", "long", "c1"), column("new", "string", "c2"), column("more", "long", "c4"), mapped=True)
     commits: list[list[Action]] = [[before], [add("a")], [after], [add("b")]]
     files = {"a": [{"c1": 1, "c2": "x", "c3": 9}], "b": [{"c1": 2, "c2": "y", "c4": 7, "c3": None}]}
-    assert plain(told(commits, files)) == [
+    assert to_tuples(compute_all_changes(commits, files)) == [
         (1, "insert", {"id": 1, "new": "x", "more": None}),
         (3, "insert", {"id": 2, "new": "y", "more": 7}),
     ]
-    assert plain(told(commits[:3], files)[:1]) == [(1, "insert", {"id": 1, "new": "x", "more": None})]
+    assert to_tuples(compute_all_changes(commits[:3], files)[:1]) == [
+        (1, "insert", {"id": 1, "new": "x", "more": None})
+    ]
 
 
 def test_partition_columns_use_physical_names() -> None:
     mapped = table(column("id", "long", "c1"), column("p", "long", "c2"), by=("p",), mapped=True)
     renamed = table(column("id", "long", "c1"), column("q", "long", "c2"), by=("q",), mapped=True)
     commits: list[list[Action]] = [[mapped], [add("a", partition_values={"c2": "5"})], [renamed], [remove("a")]]
-    assert plain(told(commits, {"a": [{"c1": 1}]})) == [
+    assert to_tuples(compute_all_changes(commits, {"a": [{"c1": 1}]})) == [
         (1, "insert", {"id": 1, "q": 5}),
         (3, "delete", {"id": 1, "q": 5}),
     ]
@@ -189,7 +194,7 @@ def test_nested_columns_are_read_by_physical_names() -> None:
         {"c1": {"c2": 1, "c9": 2}, "c3": [{"c2": 3}, None], "c4": {"k": {"c2": 4}}},
         {"c1": None, "c3": None, "c4": [("k", None)]},
     ]
-    found = told([[mapped], [add("a")]], {"a": rows})
+    found = compute_all_changes([[mapped], [add("a")]], {"a": rows})
     assert [each.row for each in found] == [
         {"s": {"x": 1}, "many": [{"x": 3}, None], "named": [("k", {"x": 4})]},
         {"s": None, "many": None, "named": [("k", None)]},
@@ -202,7 +207,7 @@ def test_table_repartitioned_by_an_overwrite() -> None:
         [flat, add("a")],
         [parted, remove("a"), add("b", partition_values={"p": "7"})],
     ]
-    assert plain(told(commits, {"a": [{"id": 1, "p": 5}], "b": [{"id": 1}]})) == [
+    assert to_tuples(compute_all_changes(commits, {"a": [{"id": 1, "p": 5}], "b": [{"id": 1}]})) == [
         (1, "delete", {"id": 1, "p": 5}),
         (1, "insert", {"id": 1, "p": 7}),
     ]
@@ -232,7 +237,7 @@ def test_column_of_another_type_makes_changes_unavailable(before: Any, after: An
         [table(column("id", after)), remove("a"), remove("b")],
     ]
     with pytest.raises(ChangesUnavailable) as refused:
-        told(commits, {"a": [], "b": []})
+        compute_all_changes(commits, {"a": [], "b": []})
     assert (refused.value.reason, refused.value.versions) == ("schema", (1,))
 
 
@@ -240,7 +245,7 @@ def test_column_of_another_type_makes_changes_unavailable(before: Any, after: An
 def test_row_deleted_by_the_first_commit_uses_the_previous_schema(after: Any) -> None:
     commits: list[list[Action]] = [[ONE_COLUMN_TABLE, add("a")], [table(column("id", after)), remove("a")]]
     with pytest.raises(ChangesUnavailable) as refused:
-        told(commits, {"a": id_rows(1)})
+        compute_all_changes(commits, {"a": id_rows(1)})
     assert (refused.value.reason, refused.value.versions) == ("schema", (0,))
 
 
@@ -248,7 +253,7 @@ def test_partition_value_deleted_by_the_first_commit_uses_the_previous_schema() 
     parted = [table(column("id"), column("p", kind), by=("p",)) for kind in ("string", "integer")]
     commits: list[list[Action]] = [[parted[0], add("a", partition_values={"p": "abc"})], [parted[1], remove("a")]]
     with pytest.raises(ChangesUnavailable, match="schema: version 0"):
-        told(commits, {"a": id_rows(1)})
+        compute_all_changes(commits, {"a": id_rows(1)})
 
 
 def test_previous_schema_is_not_checked_without_deleted_rows() -> None:
@@ -257,20 +262,20 @@ def test_previous_schema_is_not_checked_without_deleted_rows() -> None:
         [ONE_COLUMN_TABLE, remove("a")],
         [add("b")],
     ]
-    assert plain(told(commits, {"a": id_rows(), "b": id_rows(1)})) == [(2, "insert", {"id": 1})]
+    assert to_tuples(compute_all_changes(commits, {"a": id_rows(), "b": id_rows(1)})) == [(2, "insert", {"id": 1})]
 
 
 @pytest.mark.parametrize("kind", ["integer", "string", {"type": "struct", "fields": [column("x")]}])
 def test_void_may_change_to_any_type(kind: Any) -> None:
     before, after = table(column("id"), column("v", "void")), table(column("id"), column("v", kind))
-    found = told([[before, add("a")], [after], [remove("a")]], {"a": id_rows(1)}, start=0)
+    found = compute_all_changes([[before, add("a")], [after], [remove("a")]], {"a": id_rows(1)}, start=0)
     row = {"id": 1, "v": None}
-    assert plain(found) == [(0, "insert", row), (2, "delete", row)]
+    assert to_tuples(found) == [(0, "insert", row), (2, "delete", row)]
 
 
 def test_empty_range_is_an_error() -> None:
     with pytest.raises(ValueError, match="after version"):
-        told([[ONE_COLUMN_TABLE]], {}, start=1)
+        compute_all_changes([[ONE_COLUMN_TABLE]], {}, start=1)
 
 
 def test_table_with_unknown_feed_has_none() -> None:
