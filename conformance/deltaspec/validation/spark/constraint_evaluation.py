@@ -1,9 +1,8 @@
-"""Holds the rows of live data files to what the table's metadata says of them in SQL, by Spark where Spark is needed.
+"""Check the rows of live data files against SQL expressions in the metadata, with Spark SQL if it is needed.
 
-Expressions are input from a stranger. What Spark is handed is SQL made anew from trees that were admitted
-(`wire.sql_expressions`), over columns that have names of ours, in a session without functions or views of anybody; and
-only built-in functions are called. Each expression is evaluated with ANSI mode and without: what a row is worth is told
-where both agree.
+Expressions are untrusted input. Spark receives SQL that the kit renders from parsed and supported expression trees. The
+SQL uses generated column names, calls only built-in functions, and runs in an isolated session without user-defined
+functions or views. Each expression is evaluated with and without ANSI mode, and its result counts if both agree.
 """
 
 from __future__ import annotations
@@ -43,22 +42,22 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _FILES_AT_ONCE = 5_000
-_MOST_PORTIONS = 256
-"""Of a batch of files: each is the work of one task."""
-_PORTIONS_AT_ONCE = 8
-"""For each task that runs at once: by then all of them end at about the same time."""
+_MAX_PORTIONS = 256
+"""Maximum number of portions of a batch of files. Each portion is the work of one task."""
+_PORTIONS_PER_TASK = 8
+"""Number of portions per parallel task, so that all tasks end at about the same time."""
 _PORTION_BYTES = 64 << 20
-_BYTES_OF_OPENING = 1 << 20
-"""What a file costs beside its bytes, whatever its length."""
+_OPEN_COST_BYTES = 1 << 20
+"""Cost of opening a file, in bytes."""
 _EXPRESSIONS_AT_ONCE = 50
-_MOST_EXPRESSIONS = 500
-"""Of a table: each may take some jobs of its own."""
+_MAX_EXPRESSIONS = 500
+"""Maximum number of expressions per table, because each may need several jobs."""
 _NOT_EVALUATED = "is not evaluated"
 _BYTES_AT_ONCE = 8 << 30
-"""Of files: the columns that are asked for lie with the executors for a while."""
+"""Size of a batch of files, whose columns executors keep in memory while the batch is evaluated."""
 Row = dict[str, Any]
 _Key = tuple[int, int]
-"""Number of a file in its batch, place of a condition."""
+"""Number of a file in its batch, and index of an expression."""
 
 
 def check_constraints_on_spark(
@@ -111,17 +110,17 @@ def _iter_batches(files: Iterable[pl.DataFrame]) -> Iterator[list[DataFile]]:
 
 @dataclass(frozen=True)
 class _Count:
-    """How the rows of one file stand to one expression, in one mode."""
+    """Result of one expression on the rows of one file, in one mode."""
 
     rows: int = 0
     broken: int = 0
     first: int | None = None
     which: int | None = None
-    """Equal where the same rows break it."""
+    """Hash of the violating rows, to compare the two modes."""
 
 
-class _GivenUp(Exception):
-    """Spark has failed on an expression; the message is for the ledger."""
+class _EvaluationFailed(Exception):
+    """Spark failed on an expression. The message is for the ledger."""
 
 
 class _ConstraintEvaluator:
@@ -129,40 +128,40 @@ class _ConstraintEvaluator:
         self,
         spark: SparkSession,
         findings: Findings,
-        asked: ConstraintRecorder,
-        knowledge: ConstraintContext,
+        recorder: ConstraintRecorder,
+        context: ConstraintContext,
         environment: dict[str, str],
     ) -> None:
-        self.spark, self.findings, self.asked, self.knowledge = spark, findings, asked, knowledge
+        self.spark, self.findings, self.recorder, self.context = spark, findings, recorder, context
         self._environment = environment
         self._tasks_at_once = compute_parallelism(spark)
-        self.plans = ExpressionPlanner(spark, knowledge)
+        self.plans = ExpressionPlanner(spark, context)
 
     def check(self, files: list[DataFile]) -> None:
-        """One batch of files."""
+        """Check one batch of files."""
         try:
             rows = self._rows(files)
         except SparkFailed as fault:
-            for condition, _ in self.asked.supported:
-                self.asked.mark_undecided(condition, str(fault), None)
+            for condition, _ in self.recorder.supported:
+                self.recorder.mark_undecided(condition, str(fault), None)
             return
         self.findings.evaluate_rows(constraint_checks, rows)
 
     def _rows(self, files: list[DataFile]) -> list[Row]:
-        """Rows of the view; what is left open goes into the ledger. Raises `SparkFailed`."""
-        constraints = [condition for condition, _ in self.asked.supported]
+        """Build the rows of the view, and record what is undecided. Raise `SparkFailed`."""
+        constraints = [condition for condition, _ in self.recorder.supported]
         held = self.evaluate_without_spark(files)
         answers = (each for each in held.values() if not isinstance(each, str))
         open_ones = {place for found in answers for place, each in enumerate(found) if each.undecided is not None}
-        some = sorted(open_ones)[:_MOST_EXPRESSIONS]
+        some = sorted(open_ones)[:_MAX_EXPRESSIONS]
         self.plans.prepare(some)
         for_spark = frozenset(some)
         decided: dict[_Key, ConstraintResult] = {}
         left: dict[int, set[int]] = {}
         for number, data_file in enumerate(files):
-            found = held.get(number, "no task has answered for it")
+            found = held.get(number, "no Spark task returned a result for it")
             if isinstance(found, str):
-                self.asked.mark_file_undecided(data_file, found)
+                self.recorder.mark_file_undecided(data_file, found)
                 continue
             for place, each in enumerate(found):
                 if each.undecided is None:
@@ -171,34 +170,34 @@ class _ConstraintEvaluator:
                 plan = (
                     self.plans.get_plan(place)
                     if place in for_spark
-                    else f"Spark is asked for {_MOST_EXPRESSIONS} at the most"
+                    else f"Spark evaluates at most {_MAX_EXPRESSIONS} expressions"
                 )
                 if isinstance(plan, str):
-                    self.asked.mark_undecided(
+                    self.recorder.mark_undecided(
                         constraints[place], plan, data_file.path if each.is_row_dependent else None
                     )
                 else:
                     left.setdefault(place, set()).add(number)
         decided |= self._by_spark(files, left)
-        return [self.asked.row(files[key[0]], constraints[key[1]], decided[key]) for key in sorted(decided)]
+        return [self.recorder.row(files[key[0]], constraints[key[1]], decided[key]) for key in sorted(decided)]
 
     def evaluate_without_spark(self, files: list[DataFile]) -> dict[int, list[ConstraintResult] | str]:
-        """What is beyond doubt without Spark, by number of the file. Raises `SparkFailed`."""
+        """Evaluate expressions without Spark SQL. Return results by number of the file. Raise `SparkFailed`."""
         return self._answers(
-            build_evaluate_task(self.knowledge), [(number, each, None) for number, each in enumerate(files)]
+            build_evaluate_task(self.context), [(number, each, None) for number, each in enumerate(files)]
         )
 
     # what Spark evaluates
 
     def _by_spark(self, files: list[DataFile], left: dict[int, set[int]]) -> dict[_Key, ConstraintResult]:
-        """What Spark tells of files and conditions, by place; what it leaves open goes into the ledger."""
+        """Evaluate expressions with Spark SQL. Return results by key, and record what is undecided."""
         found: dict[_Key, ConstraintResult] = {}
         places = sorted(left)
         for start in range(0, len(places), _EXPRESSIONS_AT_ONCE):
             some = {place: left[place] for place in places[start : start + _EXPRESSIONS_AT_ONCE]}
             with self._read(files, some) as rows:
-                looks = [_Look(self.plans, rows, list(some), self.spark, ansi) for ansi in ANSI_MODES]
-            found |= self._agreed(files, some, looks)
+                mode_results = [_ModeResults(self.plans, rows, list(some), self.spark, ansi) for ansi in ANSI_MODES]
+            found |= self._agreed(files, some, mode_results)
         broken = {
             key: each.first_row for key, each in found.items() if each.violating_rows and each.first_row is not None
         }
@@ -208,7 +207,7 @@ class _ConstraintEvaluator:
 
     @contextmanager
     def _read(self, files: list[DataFile], left: dict[int, set[int]]) -> Iterator[DataFrame]:
-        """The rows of files, of the columns that conditions ask for; they are kept by the executors for a while."""
+        """Yield a frame with the columns of the expressions, persisted while the context is open."""
         uses: dict[int, ColumnUse] = {}
         places: dict[int, list[int]] = {}
         for place, numbers in left.items():
@@ -217,10 +216,12 @@ class _ConstraintEvaluator:
             uses[place] = ColumnUse(plan.columns, plan.bounds)
             for number in numbers:
                 places.setdefault(number, []).append(place)
-        asked = [(number, files[number], places[number]) for number in sorted(places)]
-        task = build_read_task(self.knowledge, list(self.plans.names), self.plans.arrow_schema, uses)
+        requests = [(number, files[number], places[number]) for number in sorted(places)]
+        task = build_read_task(self.context, list(self.plans.names), self.plans.arrow_schema, uses)
         rows = (
-            self._portions(asked).mapInArrow(serialize_task(task, self._environment), self.plans.spark_schema).persist()
+            self._portions(requests)
+            .mapInArrow(serialize_task(task, self._environment), self.plans.spark_schema)
+            .persist()
         )
         try:
             with translating_spark_errors():
@@ -230,41 +231,41 @@ class _ConstraintEvaluator:
             rows.unpersist()
 
     def _agreed(
-        self, files: list[DataFile], left: dict[int, set[int]], looks: list[_Look]
+        self, files: list[DataFile], left: dict[int, set[int]], mode_results: list[_ModeResults]
     ) -> dict[_Key, ConstraintResult]:
         found: dict[_Key, ConstraintResult] = {}
         for place, numbers in left.items():
-            condition, plan = self.asked.supported[place][0], self.plans.get_plan(place)
+            condition, plan = self.recorder.supported[place][0], self.plans.get_plan(place)
             assert not isinstance(plan, str)
-            why = next((each.failed[place] for each in looks if place in each.failed), None)
+            why = next((each.failed[place] for each in mode_results if place in each.failed), None)
             if why is not None:
-                self.asked.mark_undecided(condition, why, None)
+                self.recorder.mark_undecided(condition, why, None)
                 continue
             for number in sorted(numbers):
-                fault = next((why for each in looks if (why := each.fault_of(number, plan))), None)
-                one, other = (each.counts[place].get(number, _Count()) for each in looks)
+                fault = next((why for each in mode_results if (why := each.find_fault(number, plan))), None)
+                one, other = (each.counts[place].get(number, _Count()) for each in mode_results)
                 if fault is None and one != other:
                     fault = "in some rows, it depends on whether ANSI mode is on"
                 if fault is None:
                     found[number, place] = ConstraintResult(one.rows, one.broken, one.first)
                 else:
-                    self.asked.mark_undecided(condition, fault, files[number].path)
+                    self.recorder.mark_undecided(condition, fault, files[number].path)
         return found
 
     def _shown(self, files: list[DataFile], broken: dict[_Key, int]) -> dict[_Key, str | None]:
-        """What rows that break conditions have in the columns that those speak of."""
+        """Read the values of violating rows in the columns of their expressions."""
         if not broken:
             return {}
         places = sorted({place for _, place in broken})
         by_file: dict[int, list[int]] = {}
         for number, place in sorted(broken):
             by_file.setdefault(number, []).append(place)
-        asked = [
+        requests = [
             (number, files[number], [(places.index(place), broken[number, place]) for place in mine])
             for number, mine in by_file.items()
         ]
         names = [self.plans.list_column_names(place) for place in places]
-        answers = self._answers(build_show_task(self.knowledge, names), asked)
+        answers = self._answers(build_show_task(self.context, names), requests)
         return {
             (number, place): text
             for number, mine in by_file.items()
@@ -273,26 +274,26 @@ class _ConstraintEvaluator:
 
     # jobs
 
-    def _portions(self, asked: Sequence[tuple[int, DataFile, Any]]) -> DataFrame:
-        """Files with what is asked of each, spread over tasks."""
-        payloads = [(pickle.dumps(each),) for each in split_into_batches(asked, self._tasks_at_once)]
+    def _portions(self, requests: Sequence[tuple[int, DataFile, Any]]) -> DataFrame:
+        """Distribute files, with the request for each, over tasks."""
+        payloads = [(pickle.dumps(each),) for each in split_into_batches(requests, self._tasks_at_once)]
         return self.spark.createDataFrame(payloads, "payload binary").repartition(len(payloads))
 
-    def _answers(self, task: Task, asked: Sequence[tuple[int, DataFile, Any]]) -> dict[int, Any]:
-        rows = self._portions(asked).mapInArrow(serialize_task(task, self._environment), "file int, answer binary")
+    def _answers(self, task: Task, requests: Sequence[tuple[int, DataFile, Any]]) -> dict[int, Any]:
+        rows = self._portions(requests).mapInArrow(serialize_task(task, self._environment), "file int, answer binary")
         with translating_spark_errors():
             answers = rows.collect()
         return {row["file"]: pickle.loads(row["answer"]) for row in answers}
 
 
-def split_into_batches(asked: Sequence[tuple[int, DataFile, Any]], tasks_at_once: int) -> Iterator[FileBatch]:
-    """Files in portions of about as many bytes: some for each task at once, and more where those would be long."""
-    costs = [_BYTES_OF_OPENING + max(each.actual_size or each.size or 0, 0) for _, each, _ in asked]
-    least = sum(costs) / _MOST_PORTIONS
-    enough = max(least, min(_PORTION_BYTES, sum(costs) / (_PORTIONS_AT_ONCE * tasks_at_once)))
+def split_into_batches(requests: Sequence[tuple[int, DataFile, Any]], tasks_at_once: int) -> Iterator[FileBatch]:
+    """Yield files in portions of similar size: several per parallel task, and more if they would be too large."""
+    costs = [_OPEN_COST_BYTES + max(each.actual_size or each.size or 0, 0) for _, each, _ in requests]
+    least = sum(costs) / _MAX_PORTIONS
+    enough = max(least, min(_PORTION_BYTES, sum(costs) / (_PORTIONS_PER_TASK * tasks_at_once)))
     portion: FileBatch = []
     held = 0
-    for each, cost in zip(asked, costs, strict=True):
+    for each, cost in zip(requests, costs, strict=True):
         portion.append(each)
         held += cost
         if held >= enough:
@@ -302,39 +303,39 @@ def split_into_batches(asked: Sequence[tuple[int, DataFile, Any]], tasks_at_once
         yield portion
 
 
-class _Look:
-    """Some expressions on the rows of some files, in one mode."""
+class _ModeResults:
+    """Results of expressions on the rows of some files, in one mode."""
 
     def __init__(
         self, plans: ExpressionPlanner, rows: DataFrame, places: list[int], spark: SparkSession, ansi: str
     ) -> None:
         self._plans, self._rows, self._ansi = plans, rows, ansi
         self.failed: dict[int, str] = {}
-        """Why an expression was given up, by its place."""
+        """Why an expression failed, by its index."""
         self.counts: dict[int, dict[int, _Count]] = {}
-        """By place of the expression and number of the file."""
+        """Counts by index of the expression and number of the file."""
         self.faults: dict[int, dict[int, str]] = {}
-        """Why rows of a file cannot be told, by number of the file and of the column, or `WHOLE_FILE`."""
+        """Why rows of a file cannot be evaluated, by number of the file, and by column or `WHOLE_FILE`."""
         with ansi_mode(spark, ansi):
-            self._take(places)
+            self._evaluate(places)
 
-    def fault_of(self, number: int, plan: ExpressionPlan) -> str | None:
-        """Why an expression cannot be told of a file."""
+    def find_fault(self, number: int, plan: ExpressionPlan) -> str | None:
+        """Return why an expression cannot be evaluated on a file; None if it can."""
         faults = self.faults.get(number, {})
         return next((faults[each] for each in sorted(faults) if each == WHOLE_FILE or each in plan.columns), None)
 
-    def _take(self, places: list[int]) -> None:
-        """Evaluate expressions together; where that fails, in halves: others than the one that fails go on."""
+    def _evaluate(self, places: list[int]) -> None:
+        """Evaluate expressions together. If that fails, evaluate each half, so that only the failing one is lost."""
         try:
-            rows = _collected(self._query(places))
-        except _GivenUp as fault:
+            rows = _collect(self._query(places))
+        except _EvaluationFailed as fault:
             if len(places) == 1:
                 state = "on" if self._ansi == "true" else "off"
                 self.failed[places[0]] = f"in some rows, {fault} while ANSI mode is {state}"
                 return
             half = len(places) // 2
-            self._take(places[:half])
-            self._take(places[half:])
+            self._evaluate(places[:half])
+            self._evaluate(places[half:])
             return
         for row in rows:
             self.faults.setdefault(row["file"], {}).update({each["of"]: each["fault"] for each in row["faults"]})
@@ -345,7 +346,7 @@ class _Look:
             }
 
     def _query(self, places: list[int]) -> DataFrame:
-        """A row for each file."""
+        """Build the query, which gives one row per file."""
         from pyspark.sql import functions as sql
 
         plans = {place: plan for place in places if not isinstance(plan := self._plans.get_plan(place), str)}
@@ -362,9 +363,9 @@ class _Look:
         return self._rows.selectExpr("file", "row", "of", "fault", *tests).groupBy("file").agg(*counts)
 
 
-def _collected(frame: DataFrame) -> list[Any]:
-    """Its rows. Raises `_GivenUp`: without the words of Spark, which may hold values and names that are not ours."""
+def _collect(frame: DataFrame) -> list[Any]:
+    """Collect the rows. Raise `_EvaluationFailed` without the message of Spark, which may contain user data."""
     try:
         return frame.collect()
     except Exception as fault:
-        raise _GivenUp(f"Spark ends with {get_error_condition(fault)}") from fault
+        raise _EvaluationFailed(f"Spark failed with {get_error_condition(fault)}") from fault
