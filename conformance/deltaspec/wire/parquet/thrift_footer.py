@@ -92,10 +92,12 @@ def decode_schema(data: bytes) -> tuple[Node, int]:
     raise ThriftError("it has no schema")
 
 
-def read_external_path(data: bytes, schema_end: int = 0) -> str | None:
-    """Return the `file_path` of the first column chunk, if it has one: its pages are in another file.
+_FILE_OFFSET_FIRST = bytes([2 << 4 | I64])
+"""Begin of a column chunk without a path: fields come in the order of their numbers, and its path is field 1."""
 
-    Writers set the path for all column chunks or for none, and walking all of them would dominate reading a footer.
+
+def read_external_path(data: bytes, schema_end: int = 0) -> str | None:
+    """Return the first `file_path` of a column chunk, if any has one: its pages are in another file.
 
     Args:
         data: the footer.
@@ -104,9 +106,14 @@ def read_external_path(data: bytes, schema_end: int = 0) -> str | None:
     Raises:
         ThriftError: the bytes are not a footer.
     """
-    reader = next(_iter_chunks(data, schema_end), None)
-    position = None if reader is None else reader.skip_struct(1, BINARY)
-    return None if position is None else ThriftReader(data, position).read_text()
+    for reader in _iter_chunks(data, schema_end):
+        if data[reader.position : reader.position + 1] == _FILE_OFFSET_FIRST:
+            reader.skip(STRUCT)
+            continue
+        position = reader.skip_struct(1, BINARY)
+        if position is not None:
+            return ThriftReader(data, position).read_text()
+    return None
 
 
 def iter_column_chunks(data: bytes) -> Iterator[ColumnChunk]:

@@ -1,6 +1,7 @@
 """Footers: row counts, schema with field ids and annotations; broken footers and footers that cannot be checked."""
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,18 @@ def test_columns_in_another_file_are_found(tmp_path: Path) -> None:
     metadata.write_metadata_file(sink)
     footer = FooterReader(write_file(tmp_path, sink.getvalue())).read("a.parquet")
     assert footer.external_path == "elsewhere/b.parquet"
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3])
+def test_single_column_chunk_in_another_file_is_found(number: int) -> None:
+    schema = pa.schema([("c", pa.int64()), ("d", pa.string())])
+    data = encode_parquet(schema, [{"c": 1, "d": "x"}, {"c": 2, "d": "y"}], row_group_size=1)
+    footer = data[-8 - int.from_bytes(data[-8:-4], "little") : -8]
+    starts = [match.start() for match in re.finditer(rb"\x26[\x80-\xff]*[\x00-\x7f]\x1c\x15", footer)]
+    assert len(starts) == 4
+    path = b"\x18\x01b\x16"  # field 1, a string of one byte; file_offset is the next field
+    changed = footer[: starts[number]] + path + footer[starts[number] + 1 :]
+    assert (read_external_path(footer), read_external_path(changed)) == (None, "b")
 
 
 @given(st.text(min_size=1, max_size=300))
