@@ -51,9 +51,9 @@ def tests_quick(session: nox.Session) -> None:
 def exhaustive(session: nox.Session) -> None:
     """Every test, also the multiplied ones that a normal run leaves to other commits."""
     _with_project(session)
-    environment = {"DELTASPEC_SHARE": "all", "DELTASPEC_SAME_ANSWER": "all"}
     workers = str((os.cpu_count() or 1) + 1)
-    session.run("python", "-m", "pytest", "-n", workers, "--dist", "worksteal", *session.posargs, env=environment)
+    command = ["python", "-m", "pytest", "-q", "-n", workers, "--dist", "worksteal", *session.posargs]
+    session.run(*command, env={"DELTASPEC_SHARE": "all"})
 
 
 @nox.session

@@ -72,7 +72,7 @@ def test_report_does_not_depend_on_how_the_table_is_read(
         raise InvalidUsage("Java is disabled by the test")
 
     if way == "bytes for executors":
-        monkeypatch.setattr(table_access, "_ask_executors", lambda *_: "disabled by the test")
+        monkeypatch.setattr(table_access, "_probe_executors", lambda *_: "disabled by the test")
     else:
         monkeypatch.setattr(table_access, "open_store", no_storage)
     if way == "only bytes":
@@ -104,5 +104,5 @@ def test_catalog_table_is_found(spark: Any, table: str) -> None:
 def test_missing_table_and_invalid_options_are_reported(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(TableUnreadable, match="no such file"):
         validate(spark, str(tmp_path / "absent"))
-    with pytest.raises(InvalidUsage, match="no level"):
+    with pytest.raises(InvalidUsage, match="invalid level"):
         validate(spark, str(tmp_path), level="everything")

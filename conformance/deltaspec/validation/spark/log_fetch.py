@@ -71,7 +71,7 @@ def fetch(spark: "SparkSession", uri: str, wanted: Mapping[str, int], limit: int
     limit = min(limit, LARGEST_BYTES)
     for name, size in wanted.items():
         if is_hidden(name):
-            faults[name] = StorageError(f"{LOG_DIRECTORY}/{name}: Spark's file index hides files of such names")
+            faults[name] = StorageError(f"{LOG_DIRECTORY}/{name}: Spark does not list files with such names")
         elif size > limit:
             faults[name] = FileTooLarge(f"{LOG_DIRECTORY}/{name}: {size} bytes, more than the limit of {limit} bytes")
         elif size > 0:
