@@ -8,7 +8,7 @@ from rich.text import Text
 
 from deltaspec.report.text import escape_text, wrap_text
 
-DOCTOR_VERSION = 1
+DOCTOR_VERSION = 2
 Status = Literal["ok", "note", "problem"]
 _STYLES = {"ok": "green", "note": "yellow", "problem": "bold red"}
 _WIDTH = 9

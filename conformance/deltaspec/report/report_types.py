@@ -12,7 +12,7 @@ Severity = Literal["violation", "warning", "divergence"]
 SEVERITIES: tuple[Severity, ...] = ("violation", "warning", "divergence")
 Verdict = Literal["conforms", "violations", "incomplete", "refused"]
 
-REPORT_VERSION = 1
+REPORT_VERSION = 2
 _EXIT_CODES: dict[Verdict, int] = {"conforms": 0, "violations": 1, "incomplete": 3, "refused": 3}
 _RAISED_FINDINGS = 3
 _ROWS_SHOWN = 20

@@ -58,7 +58,7 @@ def report(
         "derived_files_not_compared": [],
     }
     return Report(
-        report_version=1,
+        report_version=2,
         deltaspec="0.1.0",
         table="/lake/sales",
         version=7,
