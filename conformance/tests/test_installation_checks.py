@@ -62,7 +62,7 @@ class TestPackages:
 
     def test_json(self, table: Path) -> None:
         found = json.loads(run("doctor", table, "--format", "json").stdout)
-        assert found["doctor_version"] == 1
+        assert found["doctor_version"] == 2
         (last,) = found["checks"][-1:]
         assert last == {
             "status": "ok",
