@@ -1,7 +1,7 @@
-"""Sessions: `nox` runs those that need nothing but Python; `nox --list` names all.
+"""Sessions of nox. `nox` runs those that need only Python; `nox --list` lists all.
 
-With `--no-venv` a session uses the Python that runs nox, which then has everything (`pip install -e .[dev]`): that is
-how `.ci/test` runs them in one environment.
+With `--no-venv` a session uses the Python that runs nox, which must have all requirements (`pip install -e .[dev]`).
+`.ci/test` runs the sessions in one environment this way.
 """
 
 import os
@@ -19,14 +19,14 @@ VALID_TABLE = "golden-tables/log/log.append-remove/delta"
 
 
 def _with_project(session: nox.Session, extras: str = "dev") -> None:
-    """The project, editable, and all that its checks need, unless this Python is to be used as it is."""
+    """Install the project, editable, with its requirements; do nothing with `--no-venv`."""
     if session.virtualenv.venv_backend != "none":
         session.install("-e", f".[{extras}]")
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Style, format and types."""
+    """Check style, format and types."""
     _with_project(session)
     session.run("python", "-m", "ruff", "check", ".", ".ci/test")
     session.run("python", "-m", "ruff", "format", "--check", ".", ".ci/test")
@@ -35,21 +35,21 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Every test. Those marked `spark` need a Java runtime of release 17 or 21, and a repository with Spark's jars."""
+    """Run every test. Tests marked `spark` need Java 17 or 21 and a repository with the jars of Spark."""
     _with_project(session)
     session.run("python", "-m", "pytest", *session.posargs)
 
 
 @nox.session
 def tests_quick(session: nox.Session) -> None:
-    """Every test but those that start Spark."""
+    """Run every test that does not start Spark."""
     _with_project(session)
     session.run("python", "-m", "pytest", "-m", "not spark", *session.posargs)
 
 
 @nox.session
 def exhaustive(session: nox.Session) -> None:
-    """Every test, also the multiplied ones that a normal run leaves to other commits."""
+    """Run every test, including the multiplied ones that a normal run distributes over commits."""
     _with_project(session)
     workers = str((os.cpu_count() or 1) + 1)
     command = ["python", "-m", "pytest", "-q", "-n", workers, "--dist", "worksteal", *session.posargs]
@@ -68,32 +68,32 @@ def record_spark_tables(session: nox.Session) -> None:
 
 @nox.session
 def golden(session: nox.Session) -> None:
-    """The golden tables are what their definitions build."""
+    """Check that the golden tables equal what their definitions build."""
     _with_project(session)
     session.run("python", "golden-tables/build.py", "--check")
 
 
 @nox.session
 def mutants(session: nox.Session) -> None:
-    """Which planted faults each rule finds: the kill table."""
+    """Print the kill table: which mutations each rule finds."""
     _with_project(session)
     session.chdir("conformance/tests")
     session.run("python", "-m", "mutations.kill_table", *session.posargs)
 
 
 @nox.session
-def same_answer(session: nox.Session) -> None:
-    """Both engines, and every way to spread rows, on all mutations and permissions and on what Delta Spark writes.
+def compare_engines(session: nox.Session) -> None:
+    """Compare all engines on all mutations and permissions and on tables of Delta Spark.
 
-    `nox -s same_answer -- 7 DIRECTORY` draws with the seed 7, and looks at the tables of a directory as well.
+    `nox -s compare_engines -- 7 DIRECTORY` draws with the seed 7 and also compares the tables of a directory.
     """
     _with_project(session)
     tests = Path("conformance/tests")
-    files = [str(tests / "spark" / name) for name in ("test_same_answer.py", "test_spark_tables.py")]
-    session.run("python", "-m", "pytest", *files, env={"DELTASPEC_SAME_ANSWER": "all"})
+    files = [str(tests / "spark" / name) for name in ("test_engines_agree.py", "test_spark_tables.py")]
+    session.run("python", "-m", "pytest", *files, env={"DELTASPEC_COMPARE": "all"})
     directories = [str(Path(each).resolve()) for each in session.posargs[1:]]
     session.chdir(tests)
-    session.run("python", "-m", "same_answer", *session.posargs[:1], *directories)
+    session.run("python", "-m", "helpers.compare_engines", *session.posargs[:1], *directories)
 
 
 @nox.session(name="sqlglot-latest")
@@ -104,7 +104,11 @@ def sqlglot_latest(session: nox.Session) -> None:
     _with_project(session)
     session.install("--upgrade", "sqlglot")
     tests = Path("conformance/tests")
-    names = ["validation/test_held_rows.py", "validation/test_expensive_values.py", "scenarios/test_constraints.py"]
+    names = [
+        "validation/test_row_constraints.py",
+        "validation/test_expensive_values.py",
+        "scenarios/test_constraints.py",
+    ]
     names += ["views/table/test_row_constraints.py", "views/table/test_column_constraints.py"]
     paths = [str(tests / name) for name in ("sql", *names)]
     session.run("python", "-m", "pytest", "-m", "not spark", *paths, *session.posargs)
@@ -112,7 +116,7 @@ def sqlglot_latest(session: nox.Session) -> None:
 
 @nox.session
 def coverage(session: nox.Session) -> None:
-    """What model, rules and mutations know of each chapter in each revision: writes `conformance/COVERAGE.md`."""
+    """Write `conformance/COVERAGE.md`: what model, rules and mutations cover in each chapter and revision."""
     _with_project(session)
     session.chdir("conformance/tests")
     session.run("python", "-m", "project.coverage_page")
@@ -120,7 +124,7 @@ def coverage(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Mutated data, checkpoint and vector files; `nox -s fuzz -- --mutations 500 --seed 7`, or `-- --replay FILE`.
+    """Fuzz data, checkpoint and vector files; `nox -s fuzz -- --mutations 500 --seed 7`, or `-- --replay FILE`.
 
     Paths are relative to `conformance/tests`; failures are saved in `fuzz-failures` there.
     """
@@ -130,54 +134,57 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session
-def moving(session: nox.Session) -> None:
-    """A table that is written to while it is judged: by a drawn writer, and for half a minute by Delta Spark.
+def concurrent_writes(session: nox.Session) -> None:
+    """Validate tables during concurrent writes: by a drawn writer, and for half a minute by Delta Spark.
 
-    `nox -s moving -- 300` lets Delta Spark write for five minutes.
+    `nox -s concurrent_writes -- 300` lets Delta Spark write for five minutes.
     """
     _with_project(session)
     seconds = session.posargs[0] if session.posargs else "30"
     tests = Path("conformance/tests")
-    files = [str(tests / "validate/test_moving_table.py"), str(tests / "spark/test_moving_table_on_spark.py")]
-    environment = {"DELTASPEC_EXAMPLES": "10", "DELTASPEC_MOVING_SECONDS": seconds}
+    files = [
+        str(tests / "validation/test_concurrent_writes.py"),
+        str(tests / "spark/test_concurrent_writes_on_spark.py"),
+    ]
+    environment = {"DELTASPEC_EXAMPLES": "10", "DELTASPEC_WRITE_SECONDS": seconds}
     session.run("python", "-m", "pytest", *files, env=environment)
 
 
 @nox.session
 def resume(session: nox.Session) -> None:
-    """Runs that are killed, twenty on each engine, and others that go on with their state.
+    """Kill twenty runs on each engine and resume them.
 
-    `nox -s resume -- 100 8` kills a hundred on Spark, at points drawn with the seed 8.
+    `nox -s resume -- 100 8` kills a hundred runs on Spark, at steps drawn with the seed 8.
     """
     _with_project(session)
     kills, seed = (*session.posargs, *("20", "7")[len(session.posargs) :])
     tests = Path("conformance/tests")
-    files = [str(tests / "validate/test_resume.py"), str(tests / "spark/test_resume_on_spark.py")]
+    files = [str(tests / "validation/test_resume.py"), str(tests / "spark/test_resume_on_spark.py")]
     session.run("python", "-m", "pytest", *files, env={"DELTASPEC_KILLS": kills, "DELTASPEC_SEED": seed})
 
 
 @nox.session
 def cluster(session: nox.Session) -> None:
-    """A standalone Spark cluster on the loopback address, to which deltaspec is shipped; a worker is killed amid a run.
+    """Run deltaspec on a local standalone Spark cluster, and kill a worker during a run.
 
-    Posix only. `DELTASPEC_SHIPPED=env.tar.gz nox -s cluster` ships an environment that is packed already.
+    Posix only. `DELTASPEC_SHIPPED=env.tar.gz nox -s cluster` uses an environment that is already packed.
     """
     _with_project(session)
     with tempfile.TemporaryDirectory() as folder:
-        packed = os.environ.get("DELTASPEC_SHIPPED") or _packed(session, folder)
+        packed = os.environ.get("DELTASPEC_SHIPPED") or _pack_environment(session, folder)
         check = "conformance/tests/cluster/checks_cluster.py"
         session.run("python", "-m", "pytest", check, *session.posargs, env={"DELTASPEC_SHIPPED": packed})
 
 
 @nox.session
 def connect(session: nox.Session) -> None:
-    """Tables judged through a server of Spark Connect on the loopback address."""
+    """Validate tables through a local Spark Connect server."""
     _with_project(session, "dev,connect")
     session.run("python", "-m", "pytest", "conformance/tests/cluster/checks_connect.py", *session.posargs)
 
 
-def _packed(session: nox.Session, folder: str) -> str:
-    """An environment of deltaspec as an archive, made as README says; it names the Python that this one is made of."""
+def _pack_environment(session: nox.Session, folder: str) -> str:
+    """Pack an environment of deltaspec as described in the README; return the path of the archive."""
     session.run("python", "-m", "build", "--wheel", "--outdir", folder, silent=True)
     (wheel,) = Path(folder).glob("*.whl")
     session.run("python", "-m", "venv", f"{folder}/env")
@@ -189,21 +196,21 @@ def _packed(session: nox.Session, folder: str) -> str:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Time and memory beside delta-rs; `nox -s bench -- --case a --runs 3`."""
+    """Measure time and memory compared with delta-rs; `nox -s bench -- --case a --runs 3`."""
     _with_project(session)
     session.run("python", "conformance/bench/run.py", *session.posargs)
 
 
 @nox.session(name="bench-scale")
 def bench_scale(session: nox.Session) -> None:
-    """Time and memory on logs of millions of files; `nox -s bench-scale -- --millions 1 --runs 1`. Needs Linux."""
+    """Measure logs of millions of files; `nox -s bench-scale -- --millions 1 --runs 1`. Needs Linux."""
     _with_project(session)
     session.run("python", "conformance/bench/scale.py", *session.posargs)
 
 
 @nox.session
 def build(session: nox.Session) -> None:
-    """The sdist carries the golden tables, and the wheel works in an environment that has nothing else."""
+    """Check that the sdist has the golden tables and that the wheel works in an empty environment."""
     _with_project(session)
     checkout = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
@@ -215,7 +222,7 @@ def build(session: nox.Session) -> None:
         files = [path.relative_to(checkout) for path in (checkout / "golden-tables").rglob("*") if path.is_file()]
         missing = [path for path in files if "__pycache__" not in path.parts and not (unpacked / path).exists()]
         if missing:
-            session.error(f"the sdist lacks {len(missing)} files, {missing[0]} for one")
+            session.error(f"{len(missing)} files are missing from the sdist, for example {missing[0]}")
         session.run("python", "-m", "venv", f"{folder}/fresh")
         session.chdir(folder)
         python = f"{folder}/fresh/bin/python"

@@ -1,9 +1,9 @@
-"""Compares every way to spread the rows of a table, on all mutations and permissions, and on tables of directories.
+"""Compare the reports of all engines on tables of all mutations and permissions, and on tables in directories.
 
-python -m same_answer [SEED] [DIRECTORY ...]      (in conformance/tests; `nox -s same_answer` does it)
+python -m helpers.compare_engines [SEED] [DIRECTORY ...]      (in conformance/tests; or `nox -s compare_engines`)
 
-Of every mutation one table is drawn; levels, histories, revisions, samples and the clock are drawn for each table.
-What is found otherwise is printed; 1 if anything was.
+One table is drawn per mutation. Level, history, revision, samples and clock are drawn for each table.
+Differences are printed; the exit code is then 1.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from deltaspec_generators.table_files import TableFiles
 
 
 def draw_table(mutation: Mutation, number: int) -> TableFiles:
-    """One table of a mutation; which one the number tells."""
-    found: list[TableFiles] = []
+    """Draw one table of a mutation with a seed."""
+    drawn: list[TableFiles] = []
 
     @seed(number)
     @settings(
@@ -38,14 +38,14 @@ def draw_table(mutation: Mutation, number: int) -> TableFiles:
     )
     @given(mutation.tables())
     def draw(files: TableFiles) -> None:
-        found.append(files)
+        drawn.append(files)
 
     draw()
-    return found[0]
+    return drawn[0]
 
 
-def tables(choice: random.Random, directories: list[str]) -> Iterator[tuple[str, str, Any, int | None]]:
-    """Name, least level, the table as a context that gives its path, and a clock."""
+def iter_tables(choice: random.Random, directories: list[str]) -> Iterator[tuple[str, str, Any, int | None]]:
+    """Yield name, minimum level, a context manager that returns the path of the table, and a clock."""
     for name, mutation in sorted(MUTATIONS.items()):
         files = draw_table(mutation, choice.randrange(1 << 30))
         yield name, mutation.level, table_in_temporary_directory(files), files.clock_ms
@@ -58,8 +58,8 @@ def tables(choice: random.Random, directories: list[str]) -> Iterator[tuple[str,
                 yield str(path), "log", nullcontext(str(path)), time.time_ns() // 1_000_000
 
 
-def look(choice: random.Random, path: str, level: Any, clock: int | None) -> tuple[dict[str, Any], list[str]]:
-    """The options that were drawn, and what some engine says otherwise than the embedded one in memory."""
+def compare_table(choice: random.Random, path: str, level: Any, clock: int | None) -> tuple[dict[str, Any], list[str]]:
+    """Draw options; return them and the differences from the embedded engine in memory."""
     options = {
         "level": choice.choice(LEVELS[LEVELS.index(level) :]),
         "history": choice.choice(["latest", "all"]),
@@ -68,30 +68,30 @@ def look(choice: random.Random, path: str, level: Any, clock: int | None) -> tup
         "revision": choice.choice(["current", "current", "current", "r1", "r2", "r3"]),
     }
     engines = {f"spilled to {number}": embedded_engine(0, number) for number in (1, 2, 7)}
-    engines["1 share of lists"] = list_engine(1, choice.randrange(999))
-    engines["shares of lists"] = list_engine(choice.choice([2, 3, 5]), choice.randrange(999))
+    engines["1 bucket of lists"] = list_engine(1, choice.randrange(999))
+    engines["buckets of lists"] = list_engine(choice.choice([2, 3, 5]), choice.randrange(999))
     engines["read by the driver"] = list_engine(choice.choice([1, 3]), choice.randrange(999), executors_can_read=False)
     try:
         return options, compare_reports(path, engines, **options)
-    except Exception:  # noqa: BLE001 - the next table is looked at all the same
+    except Exception:  # noqa: BLE001 - the other tables are still compared
         return options, [traceback.format_exc()[-2000:]]
 
 
 def main(arguments: list[str]) -> int:
-    """Compare; 1 where something differs."""
+    """Compare all tables; return 1 if any report differs."""
     warnings.simplefilter("ignore")
     choice, directories = random.Random(int(arguments[0]) if arguments else 1), arguments[1:]
-    number = bad = 0
-    for name, level, table, clock in tables(choice, directories):
+    number = different = 0
+    for name, level, table, clock in iter_tables(choice, directories):
         with table as path:
-            options, found = look(choice, path, level, clock)
-        number, bad = number + 1, bad + bool(found)
+            options, found = compare_table(choice, path, level, clock)
+        number, different = number + 1, different + bool(found)
         if found:
             print(f"{name} {options}", *found[:10], sep="\n    ", flush=True)
         if number % 100 == 0:
-            print(f"{number} tables, {bad} with differences", flush=True)
-    print(f"{number} tables, {bad} with differences")
-    return 1 if bad else 0
+            print(f"{number} tables, {different} with differences", flush=True)
+    print(f"{number} tables, {different} with differences")
+    return 1 if different else 0
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""A table whose writer goes on while it is read: a storage hook, and the writer that it wakes.
+"""Concurrent writes during a validation: a store that advances a writer, and the writer.
 
-Between the listing of the log, which pins the version that is judged, and every later call of the store the writer may
-go a step further: a commit, a checkpoint, a version checksum, a compaction, another hint, a vacuum or a clean-up of the
-log. Its steps are files, so that a reader meets a vacuum that is half done.
+The first listing of the log pins the validated version. Before every later call of the store the writer may advance
+its operation: a commit, checkpoint, version checksum, compaction, hint, vacuum or log cleanup. One step changes one
+file, so a reader can observe an unfinished vacuum.
 """
 
 from __future__ import annotations
@@ -35,107 +35,107 @@ OPERATIONS = ("commit", "checkpoint", "checksum", "compaction", "hint", "vacuum"
 
 
 class Writer(Protocol):
-    """Whoever changes the table."""
+    """Writer of a table."""
 
     def begin(self, operation: str) -> Iterator[None]:
-        """The steps of an operation, each of which leaves the table in a state that others may see."""
+        """Yield after every step of an operation that readers can observe."""
         ...
 
 
 @dataclass(frozen=True)
 class ScheduledOperation:
-    """An operation of the writer, and when it comes."""
+    """Operation of the writer and its time."""
 
     operation: str
     calls_before: int
-    """Calls of the store that pass before it begins, after the one before it has ended."""
+    """Calls of the store between the end of the previous operation and its start."""
     steps_per_call: int
-    """Steps made before one call."""
+    """Steps before each call."""
 
 
 @dataclass
 class Schedule:
-    """What the writer does, and how far it has come. Threads may ask for the next step."""
+    """Operations of the writer and their progress. Thread-safe."""
 
     writer: Writer
     scheduled_operations: list[ScheduledOperation]
     started_operations: list[str] = field(default_factory=list)
-    """Operations that have begun."""
+    """Operations started so far."""
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
-        self._coming = iter(self.scheduled_operations)
-        self._move = next(self._coming, None)
+        self._remaining = iter(self.scheduled_operations)
+        self._operation = next(self._remaining, None)
         self._waited = 0
         self._steps: Iterator[None] | None = None
 
     def advance(self) -> None:
-        """The table moves, if its time has come."""
+        """Count a call of the store; run the steps that are due."""
         with self._lock:
-            if self._move is None:
+            if self._operation is None:
                 return
             if self._steps is None:
                 self._waited += 1
-                if self._waited <= self._move.calls_before:
+                if self._waited <= self._operation.calls_before:
                     return
-                self._steps = self.writer.begin(self._move.operation)
-                self.started_operations.append(self._move.operation)
-            for _ in range(self._move.steps_per_call):
+                self._steps = self.writer.begin(self._operation.operation)
+                self.started_operations.append(self._operation.operation)
+            for _ in range(self._operation.steps_per_call):
                 if next(self._steps, self) is self:
                     self._steps, self._waited = None, 0
-                    self._move = next(self._coming, None)
+                    self._operation = next(self._remaining, None)
                     return
 
 
 class ConcurrentlyWrittenStore(LocalStore):
-    """A directory that moves before every call but the first, which pins the log.
+    """A directory that is written to before every call except the first listing of the log.
 
-    As object stores do, files that are open are asked for again at every read: what is gone is gone.
+    A remote store opens a file again for every read, so deleted files become unreadable.
     """
 
     def __init__(self, path: str, advance: Callable[[], None], *, is_remote: bool) -> None:
         super().__init__(path)
         self.is_remote = is_remote
-        self._go_on = advance
+        self._advance = advance
         self._is_pinned = False
 
     def list_log(self) -> list[Entry]:
         if self._is_pinned:
-            self._go_on()
+            self._advance()
         self._is_pinned = True
         return super().list_log()
 
     def list_files(self) -> Iterator[Entry | StorageError]:
-        self._go_on()
+        self._advance()
         for entry in super().list_files():
             yield entry
-            self._go_on()
+            self._advance()
 
     def read(self, path: str, limit: int) -> bytes:
-        self._go_on()
+        self._advance()
         return super().read(path, limit)
 
     def read_range(self, path: str, start: int, length: int) -> bytes:
-        self._go_on()
+        self._advance()
         return super().read_range(path, start, length)
 
     def size(self, path: str) -> int:
-        self._go_on()
+        self._advance()
         return super().size(path)
 
     def chunks(self, path: str) -> Iterator[bytes]:
-        self._go_on()
+        self._advance()
         yield from super().chunks(path)
 
     def open_seekable(self, path: str) -> Any:
-        self._go_on()
+        self._advance()
         if not self.is_remote:
             return super().open_seekable(path)
         return BlockReader(super().size(path), lambda start, end: self.read_range(path, start, end - start), block=1)
 
 
 class InconsistentListingStore(ConcurrentlyWrittenStore):
-    """A directory that also moves while its log is listed: what comes meanwhile may be left out, and what goes too."""
+    """A directory that is also written to during listings, which may then omit new and deleted files."""
 
     def __init__(self, path: str, advance: Callable[[], None], order: random.Random) -> None:
         super().__init__(path, advance, is_remote=False)
@@ -145,11 +145,11 @@ class InconsistentListingStore(ConcurrentlyWrittenStore):
         found: list[Entry] = []
         seen: set[str] = set()
         for folder in ("", "_sidecars"):
-            for first in (True, False):  # at its end, some of what came since
+            for first in (True, False):  # finally, some of the files that appeared meanwhile
                 names = [name for name in self._names(folder) if name not in seen]
                 self._order.shuffle(names)
                 for name in names if first else names[: self._order.randrange(len(names) + 1)]:
-                    self._go_on()
+                    self._advance()
                     seen.add(name)
                     found += self._entry(name)
         return sorted(found, key=lambda entry: entry.name)
@@ -160,34 +160,32 @@ class InconsistentListingStore(ConcurrentlyWrittenStore):
 
     def _entry(self, name: str) -> list[Entry]:
         try:
-            facts = (Path(self._path) / LOG_DIRECTORY / name).stat()
+            status = (Path(self._path) / LOG_DIRECTORY / name).stat()
         except FileNotFoundError:
             return []
-        return [Entry(name, facts.st_size, facts.st_mtime_ns // 1_000_000)]
+        return [Entry(name, status.st_size, status.st_mtime_ns // 1_000_000)]
 
 
 class DrawnTableWriter:
-    """Lays a drawn table down commit by commit, with all that belongs beside its commits, and takes away what it may.
+    """Write a drawn table commit by commit, with its derived files; delete files that are no longer needed.
 
-    Everything is drawn beforehand: the store is asked by threads.
+    All values are drawn in advance, because threads call the store.
     """
 
     def __init__(self, draw: st.DrawFn, files: TableFiles, states: list[TableState], root: Path) -> None:
         self._files, self._states, self._root = files, states, root
         self._log = root / LOG_DIRECTORY
         self.version = -1
-        """The newest version laid down."""
+        """Newest version written."""
         commits = [[line for line in lines if isinstance(line, dict)] for _, lines in sorted(files.commits.items())]
-        drafted = SimpleNamespace(
-            draw=draw, commits=[[each for each in c if "commitInfo" not in each] for c in commits]
-        )
+        draft = SimpleNamespace(draw=draw, commits=[[each for each in c if "commitInfo" not in each] for c in commits])
         self._checkpoints = [_checkpoint(draw, state) for state in states]
-        self._checksums: list[Body] = [log_directory.draw_checksum(drafted, state) for state in states]  # type: ignore[arg-type]
+        self._checksums: list[Body] = [log_directory.draw_checksum(draft, state) for state in states]  # type: ignore[arg-type]
         self._compactions: dict[tuple[int, int], list[Line]] = {}
         if len(states) > 2:
             for end in range(2, len(states)):
                 start = draw(st.integers(1, end - 1))
-                self._compactions[start, end] = log_directory.build_compaction(drafted, start, end)  # type: ignore[arg-type]
+                self._compactions[start, end] = log_directory.build_compaction(draft, start, end)  # type: ignore[arg-type]
         self._written: CheckpointFiles | None = None
         self._has_checksums = False
         self._log.mkdir(parents=True)
@@ -205,15 +203,15 @@ class DrawnTableWriter:
         return steps[operation]()
 
     def run_operation(self, operation: str) -> None:
-        """All steps of an operation."""
+        """Run all steps of an operation."""
         for _ in self.begin(operation):
             pass
 
     def _put(self, path: str, data: bytes) -> None:
-        """Write a file as writers do, who let nobody see half of it."""
+        """Write a file atomically."""
         target = self._root / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        # beside the table, lest a listing names it
+        # outside the table, so that no listing contains it
         half = self._root.parent / "half written"
         half.write_bytes(data)
         half.replace(target)
@@ -223,7 +221,7 @@ class DrawnTableWriter:
             return
         version = self.version + 1
         lines = self._files.commits[version]
-        needed = {path for line in lines if isinstance(line, dict) for path in _named(line)}
+        needed = {path for line in lines if isinstance(line, dict) for path in _collect_paths(line)}
         part = TableFiles(
             data={path: data for path, data in self._files.data.items() if path in needed},
             extra={path: data for path, data in self._files.extra.items() if path in needed},
@@ -240,12 +238,12 @@ class DrawnTableWriter:
         yield
 
     def _checkpoint(self) -> Iterator[None]:
-        made = self._checkpoints[self.version]
-        # the checkpoint itself comes when all it needs is there
-        for name, data in sorted(encode_checkpoint(made).items(), key=lambda each: "_sidecars" not in each[0]):
+        checkpoint = self._checkpoints[self.version]
+        # sidecars must exist before their checkpoint
+        for name, data in sorted(encode_checkpoint(checkpoint).items(), key=lambda each: "_sidecars" not in each[0]):
             self._put(f"{LOG_DIRECTORY}/{name}", data)
             yield
-        self._written = made
+        self._written = checkpoint
 
     def _hint(self) -> Iterator[None]:
         if self._written is None:
@@ -268,7 +266,7 @@ class DrawnTableWriter:
         yield
 
     def _checksum(self) -> Iterator[None]:
-        """Of every commit that has none, in order: none between two that have one goes without."""
+        """Write all missing checksums in order of versions, so that there are no gaps."""
         for version in range(self.version + 1):
             name = file_names.checksum_name(version)
             if (self._log / file_names.commit_name(version)).exists() and not (self._log / name).exists():
@@ -278,27 +276,27 @@ class DrawnTableWriter:
     def _compaction(self) -> Iterator[None]:
         for (start, end), lines in self._compactions.items():
             name = file_names.compaction_name(start, end)
-            there = (self._log / file_names.commit_name(start)).exists()
-            if there and end <= self.version and not (self._log / name).exists():
+            exists = (self._log / file_names.commit_name(start)).exists()
+            if exists and end <= self.version and not (self._log / name).exists():
                 self._put(f"{LOG_DIRECTORY}/{name}", encode_lines(lines))
                 yield
 
     def _vacuum(self) -> Iterator[None]:
-        """Everything that the newest version does not need, without a commit that says so."""
-        kept = {path for body in self._states[self.version].live.values() for path in _named({"add": body})}
+        """Delete every data file that the newest version does not need, without a commit."""
+        needed = {path for body in self._states[self.version].live.values() for path in _collect_paths({"add": body})}
         for file in sorted(self._root.rglob("*")):
             name = file.relative_to(self._root).as_posix()
-            if file.is_file() and not name.startswith(f"{LOG_DIRECTORY}/") and name not in kept:
+            if file.is_file() and not name.startswith(f"{LOG_DIRECTORY}/") and name not in needed:
                 file.unlink()
                 yield
 
     def _clean_up(self) -> Iterator[None]:
-        """What is older than the newest checkpoint, and then the sidecars that no checkpoint needs any more."""
+        """Delete log files older than the newest checkpoint, then unreferenced sidecars."""
         if self._written is None:
             return
         needed = {f"_sidecars/{each.name}" for each in self._written.sidecars} | {"_last_checkpoint"}
         for file in sorted(self._log.iterdir()):
-            if file.is_file() and file.name not in needed and _version_of(file.name) < self._written.version:
+            if file.is_file() and file.name not in needed and _parse_version(file.name) < self._written.version:
                 file.unlink()
                 yield
         for file in sorted((self._log / "_sidecars").glob("*")):
@@ -307,12 +305,12 @@ class DrawnTableWriter:
                 yield
 
 
-def _version_of(name: str) -> int:
+def _parse_version(name: str) -> int:
     return int(name[:20]) if name[:20].isdigit() else 1 << 62
 
 
-def _named(line: Body) -> set[str]:
-    """The files that an action names, relative to the table."""
+def _collect_paths(line: Body) -> set[str]:
+    """Return the files that an action references, relative to the table."""
     found = set()
     for kind in ("add", "cdc"):
         body = line.get(kind)
@@ -327,7 +325,7 @@ def _named(line: Body) -> set[str]:
 
 
 def _checkpoint(draw: st.DrawFn, state: TableState) -> CheckpointFiles:
-    """A checkpoint of a state in any form that the table allows."""
+    """Draw a checkpoint of a state in a form that the table allows."""
     rows: list[Line] = [{"protocol": state.protocol}, {"metaData": state.metadata}]
     rows += [{"domainMetadata": body} for body in state.domains.values()]
     files: list[Body] = [{"add": {**body, "dataChange": False}} for body in state.live.values()]
@@ -337,17 +335,17 @@ def _checkpoint(draw: st.DrawFn, state: TableState) -> CheckpointFiles:
             return CheckpointFiles(state.version, "multipart", rows=[*rows, *files], parts=2)
         return CheckpointFiles(state.version, "classic", rows=[*rows, *files])
     naming = draw(st.sampled_from(("classic", "uuid-json", "uuid-parquet")))
-    made = CheckpointFiles(state.version, naming, v2=True, uuid=build_uuid(1000 + state.version))
-    made.rows = [{"checkpointMetadata": {"version": state.version}}, *rows]
+    checkpoint = CheckpointFiles(state.version, naming, v2=True, uuid=build_uuid(1000 + state.version))
+    checkpoint.rows = [{"checkpointMetadata": {"version": state.version}}, *rows]
     half = (len(files) + 1) // 2
-    for number, share in enumerate((files[:half], files[half:])):
+    for number, sidecar_rows in enumerate((files[:half], files[half:])):
         name = f"{build_uuid(2000 + 2 * state.version + number)}.parquet"
-        made.sidecars.append(SidecarFile(name, share, modification_time=state.timestamp_ms))
-    return made
+        checkpoint.sidecars.append(SidecarFile(name, sidecar_rows, modification_time=state.timestamp_ms))
+    return checkpoint
 
 
 def add_v2_checkpoint_feature(files: TableFiles, states: list[TableState]) -> None:
-    """Give a drawn table the feature v2Checkpoint, if its protocol lists features."""
+    """Add the feature v2Checkpoint to a drawn table if its protocol lists features."""
     bodies = [line["protocol"] for lines in files.commits.values() for line in lines if "protocol" in line]  # type: ignore[index]
     for body in {id(each): each for each in (*bodies, *(state.protocol for state in states))}.values():
         for name in ("readerFeatures", "writerFeatures"):
@@ -358,16 +356,16 @@ def add_v2_checkpoint_feature(files: TableFiles, states: list[TableState]) -> No
 def scheduled_operations(
     *, operations: tuple[str, ...] = OPERATIONS, most: int = 12
 ) -> st.SearchStrategy[list[ScheduledOperation]]:
-    """What a writer does: usually what is needed for a vacuum or a clean-up to take something away."""
+    """Draw operations of a writer, mostly with sequences that let a vacuum or cleanup delete something."""
     waits = st.integers(0, 6) | st.integers(0, 40)
     each = st.builds(ScheduledOperation, st.sampled_from(operations), waits, st.sampled_from((1, 3, 1000)))
-    harmful = st.tuples(waits, st.sampled_from(("vacuum", "clean up"))).map(_harm)
-    return st.lists(each | harmful, min_size=1, max_size=most).map(
-        lambda drawn: [move for entry in drawn for move in (entry if isinstance(entry, list) else [entry])]
+    deleting = st.tuples(waits, st.sampled_from(("vacuum", "clean up"))).map(_build_deleting_sequence)
+    return st.lists(each | deleting, min_size=1, max_size=most).map(
+        lambda drawn: [operation for entry in drawn for operation in (entry if isinstance(entry, list) else [entry])]
     )
 
 
-def _harm(drawn: tuple[int, str]) -> list[ScheduledOperation]:
+def _build_deleting_sequence(drawn: tuple[int, str]) -> list[ScheduledOperation]:
     wait, last = drawn
     before = ("commit",) * 3 if last == "vacuum" else ("commit", "checkpoint", "hint")
     return [

@@ -1,7 +1,7 @@
-"""Reports of one table by every way that its rows may be spread: helpers of the tests that compare them.
+"""Engines that validate one table with different distributions of its rows, and the comparison of their reports.
 
-`InProcessJobs` stands in for Spark: its frames are lists of rows, its tasks are pickled and run on one partition after
-another, and rows come in any order that a shuffle may give them.
+`InProcessJobs` simulates Spark: frames are lists of rows, and tasks are pickled and run on one partition after another.
+Rows arrive in a random order, as after a shuffle.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ from deltaspec.validation.embedded import EmbeddedRun
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.plan import build_plan
 from deltaspec.validation.report_builder import build_report
-from deltaspec.validation.spark import driver, log_sources, log_tasks, payloads
-from deltaspec.validation.spark import spark_buckets as spark_shares
+from deltaspec.validation.spark import driver, log_sources, log_tasks, payloads, spark_buckets
 from deltaspec.validation.spark.driver import SparkRun
 from deltaspec.validation.spark.log_fetch import Fetch
 from deltaspec.validation.spark.payloads import Payload, batches_to_payloads, payloads_to_batches
@@ -39,7 +38,7 @@ Engine = Callable[[str, Options], Report]
 
 
 def embedded_engine(rows_in_memory: int | None = None, count: int = 1) -> Engine:
-    """The embedded engine, its rows in memory or spilled to so many shares."""
+    """Return the embedded engine with its rows in memory, or spilled to `count` buckets."""
 
     def validate(uri: str, options: Options) -> Report:
         store = open_store(uri)
@@ -53,9 +52,9 @@ def embedded_engine(rows_in_memory: int | None = None, count: int = 1) -> Engine
 
 
 def list_engine(count: int, seed: int, *, executors_can_read: bool = True) -> Engine:
-    """The Spark engine over lists of rows in so many shares, which come in an order that the seed tells.
+    """Return the Spark engine over lists of rows in `count` buckets, ordered by a seed.
 
-    Expressions of the table's metadata are evaluated by the kit alone: there is no Spark to ask.
+    SQL expressions of the metadata are not evaluated by Spark.
     """
 
     def validate(uri: str, options: Options) -> Report:
@@ -63,15 +62,17 @@ def list_engine(count: int, seed: int, *, executors_can_read: bool = True) -> En
         listing = store.list_log()
         access = TableAccess(uri, store, listing, store, None)
         if not executors_can_read:
-            access = TableAccess(uri, store, listing, InMemoryStore(store.uri, {}, root=store.root), "they cannot")
+            access = TableAccess(
+                uri, store, listing, InMemoryStore(store.uri, {}, root=store.root), "executors cannot read"
+            )
         plan = build_plan(store.uri, listing, at=options.at, history=options.history)
         run = SparkRun(jobs, access, plan, options, count)  # type: ignore[arg-type]
         with (
             patch.object(driver, "has_row_constraints", lambda facts, findings: False),
-            patch.object(log_sources, "fetch", _fetched(jobs)),
+            patch.object(log_sources, "fetch", _build_fetch(jobs)),
         ):
             run.run()
-        assert not jobs.kept, "every frame is unpersisted"
+        assert not jobs.persisted, "every frame is unpersisted"
         return build_report(run, "spark")
 
     return validate
@@ -94,35 +95,37 @@ def validate_on_spark(
 
 
 def report_to_builtins(report: Report) -> dict[str, Any]:
-    """A report as plain values, but for the name of the engine."""
+    """Return a report as plain values, without the name of the engine."""
     found: dict[str, Any] = msgspec.to_builtins(report)
     found.pop("engine")
     return found
 
 
-def find_differences(one: Any, other: Any, where: str = "") -> list[str]:
-    """Places where two plain values are not the same, with what stands there."""
+def find_differences(one: Any, other: Any, location: str = "") -> list[str]:
+    """List the differences of two plain values, each with its location and both values."""
     if isinstance(one, dict) and isinstance(other, dict):
         return [
             each
             for key in sorted(one.keys() | other.keys(), key=str)
-            for each in find_differences(one.get(key, "absent"), other.get(key, "absent"), f"{where}.{key}")
+            for each in find_differences(one.get(key, "absent"), other.get(key, "absent"), f"{location}.{key}")
         ]
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         return [
             each
             for n, pair in enumerate(zip(one, other, strict=True))
-            for each in find_differences(*pair, f"{where}[{n}]")
+            for each in find_differences(*pair, f"{location}[{n}]")
         ]
     if isinstance(one, list) and isinstance(other, list):
-        only = [[each for each in these if each not in those] for these, those in ((one, other), (other, one))]
-        return [f"{where}: {len(one)} and {len(other)}; only {only[0][:3]!r:.600} and {only[1][:3]!r:.600}"]
-    return [] if one == other and type(one) is type(other) else [f"{where}: {one!r:.300} and {other!r:.300}"]
+        unmatched = [[each for each in these if each not in those] for these, those in ((one, other), (other, one))]
+        return [
+            f"{location}: {len(one)} and {len(other)}; only {unmatched[0][:3]!r:.600} and {unmatched[1][:3]!r:.600}"
+        ]
+    return [] if one == other and type(one) is type(other) else [f"{location}: {one!r:.300} and {other!r:.300}"]
 
 
 @contextmanager
 def table_in_temporary_directory(files: TableFiles) -> Iterator[str]:
-    """A table in a directory of its own."""
+    """Write a table to a temporary directory; yield its path."""
     with tempfile.TemporaryDirectory() as directory:
         write_table(files, Path(directory) / "table")
         yield str(Path(directory) / "table")
@@ -130,19 +133,19 @@ def table_in_temporary_directory(files: TableFiles) -> Iterator[str]:
 
 @contextmanager
 def use_small_batches() -> Iterator[None]:
-    """Bounds at which rows are cut, so low that tables of a few rows are cut."""
+    """Use batches so small that even tables with a few rows need several."""
     with (
         patch.object(embedded, "BATCH_ROWS", 3),
         patch.object(log_tasks, "BATCH_ROWS", 2),
         patch.object(payloads, "FRAME_ROWS", 2),
-        patch.object(spark_shares, "FRAME_ROWS", 1),
+        patch.object(spark_buckets, "FRAME_ROWS", 1),
         patch.object(buckets, "_ROWS_AT_ONCE", 3),
     ):
         yield
 
 
 def compare_reports(uri: str, engines: dict[str, Engine], **options: Any) -> list[str]:
-    """What the reports of some engines say otherwise than that of the embedded one in memory."""
+    """List the differences between the reports of engines and that of the embedded engine in memory."""
     checked = Options.create(**{"level": "log", **options})
     expected = report_to_builtins(embedded_engine()(uri, checked))
     found = []
@@ -159,14 +162,14 @@ def compare_reports(uri: str, engines: dict[str, Engine], **options: Any) -> lis
 
 @dataclass(frozen=True)
 class RowFilter:
-    """Which rows are meant."""
+    """Predicate over rows."""
 
-    holds: Callable[[Payload], bool]
+    matches: Callable[[Payload], bool]
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a frame."""
+    """Column of a frame."""
 
     name: str
 
@@ -180,7 +183,7 @@ class Column:
 
 @dataclass(frozen=True)
 class InProcessFrame:
-    """Partitions of rows."""
+    """Frame as a list of partitions."""
 
     partitions: list[list[Payload]]
     seed: random.Random
@@ -190,29 +193,29 @@ class InProcessFrame:
         return Column(name)
 
     def filter(self, test: RowFilter) -> InProcessFrame:
-        return self._with([[row for row in each if test.holds(row)] for each in self.partitions])
+        return self._with([[row for row in each if test.matches(row)] for each in self.partitions])
 
-    def unionAll(self, other: InProcessFrame) -> InProcessFrame:  # noqa: N802 - as Spark has it
+    def unionAll(self, other: InProcessFrame) -> InProcessFrame:  # noqa: N802 - name in Spark
         return self._with([*self.partitions, *other.partitions])
 
     def repartition(self, number: int, *columns: str) -> InProcessFrame:
-        """Rows of one bucket end up in one partition, several shares perhaps in one; their order is anybody's."""
+        """Put the rows of each bucket into one partition, in random order; a partition may have several."""
         assert columns in ((), ("bucket",))
         rows = [row for each in self.partitions for row in each]
         self.seed.shuffle(rows)
         salt = self.seed.randrange(1 << 30)
         parts: list[list[Payload]] = [[] for _ in range(number)]
-        for place, row in enumerate(rows):
-            parts[hash((row.bucket if columns else place, salt)) % number].append(row)
+        for position, row in enumerate(rows):
+            parts[hash((row.bucket if columns else position, salt)) % number].append(row)
         return self._with(parts)
 
-    def sortWithinPartitions(self, *columns: str) -> InProcessFrame:  # noqa: N802 - as Spark has it
+    def sortWithinPartitions(self, *columns: str) -> InProcessFrame:  # noqa: N802 - name in Spark
         return self._with(
             [sorted(each, key=lambda row: [getattr(row, name) for name in columns]) for each in self.partitions]
         )
 
-    def selectExpr(self, *expressions: str) -> InProcessFrame:  # noqa: N802 - as Spark has it
-        """Of fetched files, which are payloads already."""
+    def selectExpr(self, *expressions: str) -> InProcessFrame:  # noqa: N802 - name in Spark
+        """Return the frame itself: fetched files are already payloads."""
         assert expressions == ("name AS tag", "CAST(0 AS INT) AS bucket", "content AS payload")
         return self
 
@@ -222,36 +225,38 @@ class InProcessFrame:
 
 @dataclass
 class InProcessJobs:
-    """Runs tasks as `Jobs` does: pickled, and between batches of Arrow."""
+    """Run tasks like `Jobs`: pickled, with Arrow batches as input and output."""
 
     number: int
     parallelism: int = 2
     session: None = None
-    kept: list[InProcessFrame] = field(default_factory=list)
+    persisted: list[InProcessFrame] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.seed = random.Random(self.number)
 
     def frame(self, rows: list[Payload], partitions: int | None = None) -> InProcessFrame:
-        found = InProcessFrame([_over_arrow(rows)], self.seed)
+        found = InProcessFrame([_convert_through_arrow(rows)], self.seed)
         return found if partitions is None else found.repartition(partitions, "bucket")
 
     def run(self, rows: InProcessFrame, task: Callable[[Iterable[Payload]], Iterator[Payload]]) -> InProcessFrame:
-        shipped = pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL)
-        found = [_over_arrow(pickle.loads(shipped)(_over_arrow(each))) for each in rows.partitions]
-        self.kept.append(InProcessFrame(found, self.seed))
-        return self.kept[-1]
+        pickled = pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL)
+        found = [
+            _convert_through_arrow(pickle.loads(pickled)(_convert_through_arrow(each))) for each in rows.partitions
+        ]
+        self.persisted.append(InProcessFrame(found, self.seed))
+        return self.persisted[-1]
 
     def rows(self, frame: InProcessFrame, partitions: int) -> Iterator[Payload]:
         for each in frame.partitions:
             yield from each
 
     def unpersist_frame(self, frame: InProcessFrame) -> None:
-        self.kept = [each for each in self.kept if each is not frame]
+        self.persisted = [each for each in self.persisted if each is not frame]
 
 
-def _fetched(jobs: InProcessJobs) -> Callable[[Any, str, dict[str, int], int], Any]:
-    """Files of the log as rows, in the order that the jobs have."""
+def _build_fetch(jobs: InProcessJobs) -> Callable[[Any, str, dict[str, int], int], Any]:
+    """Return a replacement of `fetch` that reads log files into rows of these jobs."""
 
     def fetch(session: None, uri: str, wanted: dict[str, int], limit: int) -> Any:
         folder = Path(uri) / "_delta_log"
@@ -262,5 +267,5 @@ def _fetched(jobs: InProcessJobs) -> Callable[[Any, str, dict[str, int], int], A
     return fetch
 
 
-def _over_arrow(rows: Iterable[Payload]) -> list[Payload]:
+def _convert_through_arrow(rows: Iterable[Payload]) -> list[Payload]:
     return list(batches_to_payloads(payloads_to_batches(rows)))

@@ -40,12 +40,12 @@ class Fault:
 
     what: str
     """`403`, `500`, `503`: this status. `reset`: close the connection before a response. `cut`: close it after half of
-    the body. `hang`: never respond. `stall`: stop after half of the body. `whole`: ignore the requested range."""
+    the body. `hang`: never respond. `stall`: stop after half of the body. `full`: ignore the requested range."""
     kinds: tuple[str, ...] = ("list", "head", "get", "range")
     key: Callable[[str], bool] = lambda _: True
     turns: Callable[[int], bool] = lambda _: True
     """Selects among the matching requests for one key by their number, from 1."""
-    met: Counter[str] = field(default_factory=Counter)
+    match_counts: Counter[str] = field(default_factory=Counter)
     """Matching requests so far, by key."""
 
 
@@ -61,10 +61,10 @@ class FaultyS3:
     """Keys per page of a listing; None for the 1000 of S3."""
     delay_seconds: float = 0.0
     """Delay of each response, to simulate a network."""
-    at_once: Counter[str] = field(default_factory=Counter)
+    max_concurrent: Counter[str] = field(default_factory=Counter)
     """Maximum number of concurrent requests by kind."""
     released: threading.Event = field(default_factory=threading.Event)
-    under_way: Counter[str] = field(default_factory=Counter)
+    in_progress: Counter[str] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def fault_for(self, request: Request) -> Fault | None:
@@ -73,8 +73,8 @@ class FaultyS3:
             self.requests.append(request)
             for fault in self.faults:
                 if request.kind in fault.kinds and fault.key(request.key):
-                    fault.met[request.key] += 1
-                    if fault.turns(fault.met[request.key]):
+                    fault.match_counts[request.key] += 1
+                    if fault.turns(fault.match_counts[request.key]):
                         return fault
         return None
 
@@ -93,7 +93,13 @@ class FaultyS3:
             backend.delete_object(BUCKET, key)
         self.released.set()
         with self.lock:
-            self.faults, self.requests, self.page, self.delay_seconds, self.at_once = [], [], None, 0.0, Counter()
+            self.faults, self.requests, self.page, self.delay_seconds, self.max_concurrent = (
+                [],
+                [],
+                None,
+                0.0,
+                Counter(),
+            )
         self.released = threading.Event()
 
     def upload(self, folder: Path, prefix: str) -> str:
@@ -168,15 +174,15 @@ class _Handler(BaseHTTPRequestHandler):
         s3: FaultyS3 = self.server.s3  # type: ignore[attr-defined]
         request = self._request()
         with s3.lock:
-            s3.under_way[request.kind] += 1
-            s3.at_once[request.kind] = max(s3.at_once[request.kind], s3.under_way[request.kind])
+            s3.in_progress[request.kind] += 1
+            s3.max_concurrent[request.kind] = max(s3.max_concurrent[request.kind], s3.in_progress[request.kind])
         try:
             self._answer(s3, request)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
         finally:
             with s3.lock:
-                s3.under_way[request.kind] -= 1
+                s3.in_progress[request.kind] -= 1
 
     do_HEAD = do_GET  # noqa: N815 - name required by the base class
 
@@ -212,7 +218,7 @@ class _Handler(BaseHTTPRequestHandler):
         target = self.path + (f"&max-keys={s3.page}" if s3.page and "list-type" in self.path else "")
         upstream = http.client.HTTPConnection(*s3.moto, timeout=MAX_HANG_SECONDS)
         try:
-            ignores_range = fault is not None and fault.what == "whole"
+            ignores_range = fault is not None and fault.what == "full"
             sent = {
                 name: value for name, value in self.headers.items() if not (ignores_range and name.lower() == "range")
             }

@@ -1,9 +1,9 @@
-"""Runs in processes of their own that are killed (SIGKILL) at a step of theirs: helpers of tests of runs that go on.
+"""Run validations in child processes and kill them (SIGKILL) at a given step, to test that runs can be resumed.
 
-`python killed.py` is a server: for every line of JSON on its standard input it forks a child that judges a table, and
-answers with how the child ended. A fork shares what was imported, so that twenty killed runs take as long as twenty
-runs. Steps are what Python's audit hooks tell of the child: files opened, renamed and removed, of the table and of the
-state, by whatever code.
+`python killed_runs.py` is a server. For every line of JSON on standard input it forks a child that validates a table,
+and writes how the child ended. Forked children need no imports, which makes many short runs cheap.
+
+A step is an audit event of Python: a file of the table or the state was opened, listed, renamed or removed.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from pathlib import Path
 from typing import IO, Any
 
 BUCKETS = 3
-"""Of these runs: a table of a few files is looked at in fewer looks than it would be."""
+"""Buckets of these runs; fewer than by default, because the table is small."""
 STEPS = ("open", "os.rename", "os.remove", "os.mkdir", "os.listdir")
 
 
 class RunServer:
-    """The server, and what is asked of it."""
+    """Client of the server."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def judge(
+    def validate(
         self,
         table: Path,
         report: Path,
@@ -42,34 +42,34 @@ class RunServer:
         seconds: float = 0.0,
         **options: Any,
     ) -> int | None:
-        """Judge a table in a child.
+        """Validate a table in a child process.
 
         Args:
-            table: its root.
-            report: file that gets the report as JSON.
-            kill_at: step at which the child is killed; None: it is not.
-            on_spark: the child starts a Spark of its own. Steps are then what it asks of the JVM while it judges.
-            seconds: so long after the step it is killed, be it in the middle of a job.
-            options: of `deltaspec.validate`.
+            table: root of the table.
+            report: file to write the report to, as JSON.
+            kill_at: step at which the child is killed; None to let it finish.
+            on_spark: use the Spark engine in a new session. Steps are then calls of the JVM.
+            seconds: delay between the step and the kill; Spark only.
+            options: options of `deltaspec.validate`.
 
         Returns:
-            How many steps the child took; None where it was killed.
+            Number of steps of the child; None if it was killed.
         """
-        asked = {"table": str(table), "report": str(report), "kill_at": kill_at, "options": options}
-        asked |= {"on_spark": on_spark, "seconds": seconds}
-        _pipe(self._process.stdin).write(json.dumps(asked) + "\n")
+        request = {"table": str(table), "report": str(report), "kill_at": kill_at, "options": options}
+        request |= {"on_spark": on_spark, "seconds": seconds}
+        _pipe(self._process.stdin).write(json.dumps(request) + "\n")
         _pipe(self._process.stdin).flush()
-        answer = json.loads(_pipe(self._process.stdout).readline())
-        assert answer["signal"] in (0, signal.SIGKILL), answer
-        assert answer["exit"] == 0, answer
-        steps: int | None = answer["steps"]
-        assert (steps is None) == (answer["signal"] == signal.SIGKILL)
+        response = json.loads(_pipe(self._process.stdout).readline())
+        assert response["signal"] in (0, signal.SIGKILL), response
+        assert response["exit"] == 0, response
+        steps: int | None = response["steps"]
+        assert (steps is None) == (response["signal"] == signal.SIGKILL)
         return steps
 
 
 @contextmanager
 def start_run_server() -> Iterator[RunServer]:
-    """A server that lives as long as the block."""
+    """Run a server for a block."""
     command = [sys.executable, str(Path(__file__))]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield RunServer(process)
@@ -86,61 +86,60 @@ def _serve() -> None:
     import deltaspec.validation.resume.saved_buckets
     import deltaspec.validation.run  # noqa: F401 - imported for the children
 
-    warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: those of imports hold no lock
+    warnings.simplefilter("ignore", DeprecationWarning)  # about forks with threads; those of the imports hold no lock
     for line in sys.stdin:
-        asked = json.loads(line)
+        request = json.loads(line)
         read, write = os.pipe()
         child = os.fork()
         if child == 0:
             os.close(read)
-            _be_the_child(asked, write)
+            _run_child(request, write)
         os.close(write)
-        with os.fdopen(read) as told:
-            steps = told.read()
+        with os.fdopen(read) as output:
+            steps = output.read()
         _, status = os.waitpid(child, 0)
-        ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        answer = {"signal": ended, "exit": status >> 8, "steps": int(steps) if steps else None}
-        print(json.dumps(answer), flush=True)
+        signal_number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        response = {"signal": signal_number, "exit": status >> 8, "steps": int(steps) if steps else None}
+        print(json.dumps(response), flush=True)
 
 
-def _be_the_child(asked: dict[str, Any], write: int) -> None:
+def _run_child(request: dict[str, Any], write: int) -> None:
     code = 1
     try:
-        steps = _judge_on_spark(asked) if asked["on_spark"] else _judge(asked)
+        steps = _validate_on_spark(request) if request["on_spark"] else _validate(request)
         os.write(write, str(steps).encode())
         code = 0
-    except Exception:  # noqa: BLE001 - a fork ends here, whatever happened
+    except Exception:  # noqa: BLE001 - the child must exit here
         traceback.print_exc()
     finally:
         os._exit(code)
 
 
-def _judge(asked: dict[str, Any]) -> int:
+def _validate(request: dict[str, Any]) -> int:
     import msgspec
 
     import deltaspec
     from deltaspec.validation import run
 
-    taken = 0
+    steps = 0
+    locations = request["table"], request["options"]["state"]
 
-    places = asked["table"], asked["options"]["state"]
-
-    def step(event: str, of: tuple[Any, ...]) -> None:
-        nonlocal taken
-        if event in STEPS and str(of[0]).startswith(places):
-            taken += 1
-            if taken == asked["kill_at"]:
+    def step(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal steps
+        if event in STEPS and str(arguments[0]).startswith(locations):
+            steps += 1
+            if steps == request["kill_at"]:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     run.SPILLED_BUCKETS = BUCKETS  # type: ignore[attr-defined]
     sys.addaudithook(step)
-    report = deltaspec.validate(asked["table"], **asked["options"])
-    counted = taken
-    Path(asked["report"]).write_bytes(msgspec.json.encode(report))
+    report = deltaspec.validate(request["table"], **request["options"])
+    counted = steps
+    Path(request["report"]).write_bytes(msgspec.json.encode(report))
     return counted
 
 
-def _judge_on_spark(asked: dict[str, Any]) -> int:
+def _validate_on_spark(request: dict[str, Any]) -> int:
     import msgspec
 
     sys.path.insert(0, str(Path(__file__).parents[1]))  # this module runs as a script
@@ -148,15 +147,15 @@ def _judge_on_spark(asked: dict[str, Any]) -> int:
 
     from deltaspec.validation.spark.session import open_session
 
-    with open_session("local[2]") as session, count_jvm_calls() as taken:
-        taken.kill_at, taken.seconds = asked["kill_at"], asked["seconds"]
-        report = validate_on_spark(session, asked["table"], **asked["options"])
-    Path(asked["report"]).write_bytes(msgspec.json.encode(report))
-    return taken.number
+    with open_session("local[2]") as session, count_jvm_calls() as calls:
+        calls.kill_at, calls.seconds = request["kill_at"], request["seconds"]
+        report = validate_on_spark(session, request["table"], **request["options"])
+    Path(request["report"]).write_bytes(msgspec.json.encode(report))
+    return calls.number
 
 
-class Calls:
-    """What this process has asked of its JVM."""
+class JvmCalls:
+    """Counts calls of the JVM and kills this process at one of them."""
 
     number = 0
     kill_at: int | None = None
@@ -169,11 +168,11 @@ class Calls:
 
 
 @contextmanager
-def count_jvm_calls() -> Iterator[Calls]:
-    """Count the calls from here on; finalizers of what is no longer needed are none."""
+def count_jvm_calls() -> Iterator[JvmCalls]:
+    """Count calls of the JVM for a block, except finalizers of Python objects."""
     from py4j.java_gateway import GatewayClient
 
-    calls, send = Calls(), GatewayClient.send_command
+    calls, send = JvmCalls(), GatewayClient.send_command
 
     def counted(client: Any, command: str, *args: Any, **options: Any) -> Any:
         if not command.startswith("m\nd\n"):

@@ -1,4 +1,4 @@
-"""A run that keeps every frame it looks at, over a table in memory; and the same log decoded without `wire`."""
+"""A run over a table in memory that records every frame, and a decoder of the same log without `wire`."""
 
 import io
 import json
@@ -35,14 +35,14 @@ from deltaspec_generators.table_files import LOG, TableFiles, encode_table
 
 @dataclass
 class MemoryStore:
-    """A table laid down in memory."""
+    """Store of a table in memory."""
 
     files: dict[str, bytes]
     uri: str = "memory"
     root: str | None = None
     is_remote: bool = False
     written_ms: dict[str, int] = field(default_factory=dict)
-    """When files were last written; others at the beginning of time."""
+    """Modification times by path; 0 for others."""
 
     def list_log(self) -> list[Entry]:
         folders = ("", "_sidecars", "_staged_commits")
@@ -81,7 +81,7 @@ class MemoryStore:
 
 
 class RecordingFindings(Findings):
-    """Takes the place of the rules: wants every view, and keeps what it is shown."""
+    """Stand-in for the rules: requests every view and records its frames."""
 
     def __init__(self) -> None:
         super().__init__([], 0)
@@ -102,13 +102,13 @@ class RecordingFindings(Findings):
         self.undecided.append((reason, file))
 
     def rows(self, name: str) -> list[dict[str, Any]]:
-        """The rows of a view, of all frames together."""
+        """Return the rows of all frames of a view."""
         return [row for frame in self.frames[name] for row in frame.to_dicts()]
 
 
 @dataclass(frozen=True)
 class RecordedState:
-    """What a run held of the table, beside its files, after a version."""
+    """State of a run after a version, without files."""
 
     protocol: Protocol | None
     metadata: MetaData | None
@@ -117,18 +117,18 @@ class RecordedState:
 
 
 class _RecordingBuckets(LocalBuckets):
-    """Keeps the adds and removes of the judged history."""
+    """Record the adds and removes of the validated history."""
 
-    chain: pl.DataFrame | None = None
+    replay_rows: pl.DataFrame | None = None
 
     def drop(self, tags: Iterable[str]) -> None:
         if REPLAY_ROWS in tags:
-            self.chain = self.rows(REPLAY_ROWS)
+            self.replay_rows = self.rows(REPLAY_ROWS)
         super().drop(tags)
 
 
 class RecordingRun(EmbeddedRun):
-    """A run that keeps its replay, the state after every version, and every frame."""
+    """A run that records its replay, the state after every version, and every frame."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class RecordingRun(EmbeddedRun):
         self.states_by_version: dict[int, RecordedState] = {}
         self.run()
         empty = build_empty_replay_frame(REPLAY_COLUMNS if level == "log" else DATA_REPLAY_COLUMNS)
-        self.intervals = build_intervals(empty if buckets.chain is None else buckets.chain, revision)
+        self.intervals = build_intervals(empty if buckets.replay_rows is None else buckets.replay_rows, revision)
 
     def _remember(self, version: int) -> None:
         super()._remember(version)
@@ -156,43 +156,43 @@ class RecordingRun(EmbeddedRun):
         self.states_by_version[version] = recorded
 
 
-# The log, read anew: json, pyarrow and msgspec alone.
+# independent decoder of the log: json, pyarrow and msgspec only
 
 
 @dataclass
 class DecodedLog:
-    """A log as raw rows: for each file its rows, an object of one action each, by line or row from 1."""
+    """Decoded log: one action per line or row, both counted from 1."""
 
     log: dict[str, bytes]
     commits: dict[int, list[tuple[int, str, Any]]] = field(default_factory=dict)
-    """Line, kind and body of every line that holds something."""
+    """Line, kind and body of every nonempty line, by version."""
 
     @classmethod
-    def of(cls, files: TableFiles) -> "DecodedLog":
+    def decode(cls, files: TableFiles) -> "DecodedLog":
         log = {path.removeprefix(LOG): data for path, data in encode_table(files).items() if path.startswith(LOG)}
         found = cls(log)
         for name in log:
             parsed = file_names.parse_log_file_name(name)
             if isinstance(parsed, file_names.CommitName):
-                found.commits[parsed.version] = json_rows(log[name])
+                found.commits[parsed.version] = decode_json_rows(log[name])
         return found
 
     def checkpoint(self, checkpoint: segment.Checkpoint) -> list[tuple[str, int, str, Any]]:
-        """File, line or row, kind and body of every action of a checkpoint, sidecars' among them."""
+        """List file, line or row, kind and body of every action of a checkpoint and its sidecars."""
         rows: list[tuple[str, int, str, Any]] = []
         for name in checkpoint.files:
-            read = json_rows if name.endswith(".json") else parquet_rows
+            read = decode_json_rows if name.endswith(".json") else decode_parquet_rows
             rows += [(name, *row) for row in read(self.log[name])]
         for _, _, kind, body in list(rows):
             if kind == "sidecar":
                 name = file_names.SIDECARS + body["path"]
-                rows += [(name, *row) for row in parquet_rows(self.log[name])]
+                rows += [(name, *row) for row in decode_parquet_rows(self.log[name])]
         return rows
 
     def snapshots(
         self, base: segment.Checkpoint | None, to: int, revision: Revision = Revision.CURRENT
     ) -> dict[int, reconciliation.Snapshot]:
-        """The model's snapshot of every version, from that of the base on."""
+        """Compute the snapshot of every version from the base on with the model."""
         snapshot, found = reconciliation.EMPTY_SNAPSHOT, {}
         if base is not None:
             actions = [convert_action(kind, body) for _, _, kind, body in self.checkpoint(base) if kind in ACTION_TYPES]
@@ -204,12 +204,12 @@ class DecodedLog:
 
 
 def convert_action(kind: str, body: Any) -> Any:
-    """An action of the model."""
+    """Convert a raw action to a type of the model."""
     return msgspec.convert(body, ACTION_TYPES[kind])
 
 
-def json_rows(data: bytes) -> list[tuple[int, str, Any]]:
-    """Line, kind and body of the lines of a JSON log file that hold one action."""
+def decode_json_rows(data: bytes) -> list[tuple[int, str, Any]]:
+    """List line, kind and body of the nonempty lines of a JSON log file."""
     rows = []
     for number, line in enumerate(data.split(b"\n"), 1):
         if line.strip():
@@ -218,8 +218,8 @@ def json_rows(data: bytes) -> list[tuple[int, str, Any]]:
     return rows
 
 
-def parquet_rows(data: bytes) -> list[tuple[int, str, Any]]:
-    """Row, kind and body of the rows of a Parquet file of actions."""
+def decode_parquet_rows(data: bytes) -> list[tuple[int, str, Any]]:
+    """List row, kind and body of the actions of a Parquet file."""
     table = pq.read_table(io.BytesIO(data))
     rows = []
     for number, row in enumerate(table.to_pylist(), 1):
@@ -240,5 +240,5 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
 
 
 def compute_path_key(body: dict[str, Any]) -> str:
-    """The path key of a raw file action."""
+    """Compute the path key of a raw file action."""
     return path_key(body["path"])

@@ -1,4 +1,4 @@
-"""The table of tests of runs that go on, and how it is judged."""
+"""Table and options of the tests of resumed runs."""
 
 import json
 from typing import Any
@@ -17,7 +17,7 @@ OPTIONS: dict[str, Any] = {"level": "rows", "history": "all", "clock": 1_700_000
 
 
 def build_full_table() -> TableFiles:
-    """Something for every stage: claims, vectors, change data, a constraint, files that lie, one that is not there."""
+    """Build a table with input for every stage: derived files, vectors, change data, a constraint and broken files."""
     files = build_table_with_stored_vectors()
     features = ["deletionVectors", "changeDataFeed", "checkConstraints"]
     files.commits[0][1] = protocol_action(3, 7, ["deletionVectors"], features)
@@ -35,10 +35,10 @@ def build_full_table() -> TableFiles:
         {"cdc": cdc},
         remove_action(first),
     ]
-    lying = json.dumps({"numRecords": 7, "minValues": {"id": 45}, "maxValues": {"id": 41}, "nullCount": {"id": 1}})
+    wrong = json.dumps({"numRecords": 7, "minValues": {"id": 45}, "maxValues": {"id": 41}, "nullCount": {"id": 1}})
     files.commits[5] = [
         commit_info_action(5),
-        add_data_file(files, "e.parquet", build_rows(40), stats=lying),
+        add_data_file(files, "e.parquet", build_rows(40), stats=wrong),
         add_data_file(files, "f.parquet", build_rows(50), size=3),
         add_action("g.parquet", rows=10),
     ]

@@ -20,8 +20,10 @@ def schema(kind: DataType | str, metadata: dict[str, Any] | None = None) -> Stru
     return Struct((Field("a", kind, True, metadata or {}),))
 
 
-def file(stats: dict[str, Any] | str | None = None, *, gone: int | None = None, **partition_values: str | None) -> Add:
-    vector = DeletionVectorDescriptor(storage_type="i", path_or_inline_dv="", size_in_bytes=1, cardinality=gone or 0)
+def file(
+    stats: dict[str, Any] | str | None = None, *, deleted: int | None = None, **partition_values: str | None
+) -> Add:
+    vector = DeletionVectorDescriptor(storage_type="i", path_or_inline_dv="", size_in_bytes=1, cardinality=deleted or 0)
     return Add(
         path="a",
         partition_values=partition_values,
@@ -29,7 +31,7 @@ def file(stats: dict[str, Any] | str | None = None, *, gone: int | None = None, 
         modification_time=0,
         data_change=True,
         stats=json.dumps(stats) if isinstance(stats, dict) else stats,
-        deletion_vector=None if gone is None else vector,
+        deletion_vector=None if deleted is None else vector,
     )
 
 

@@ -163,20 +163,20 @@ each_version = pytest.mark.parametrize("version", sorted(HAPPENED))
 @each_version
 @each_revision
 def test_changes_from_change_data_files(version: int, revision: Revision) -> None:
-    told = compute_row_changes(
+    changes = compute_row_changes(
         scenario(recorded=True, revision=revision).commits, version, version, files=FILES, revision=revision
     )
-    assert Counter(named(told)) == Counter(HAPPENED[version])
-    assert {each.commit_version for each in told} <= {version}
+    assert Counter(named(changes)) == Counter(HAPPENED[version])
+    assert {each.commit_version for each in changes} <= {version}
 
 
 @each_version
 @each_revision
 def test_changes_from_data_files_are_equal_except_copied_rows(version: int, revision: Revision) -> None:
     commits = scenario(recorded=False, revision=revision).commits
-    told = named(compute_row_changes(commits, version, version, files=FILES, revision=revision))
-    assert net(told) == net(HAPPENED[version])
-    assert {kind for kind, _ in told} <= {"insert", "delete"}
+    changes = named(compute_row_changes(commits, version, version, files=FILES, revision=revision))
+    assert net(changes) == net(HAPPENED[version])
+    assert {kind for kind, _ in changes} <= {"insert", "delete"}
 
 
 @pytest.mark.parametrize("recorded", [True, False])
@@ -187,13 +187,13 @@ def test_live_rows(version: int, recorded: bool) -> None:
 
 
 def test_copied_rows_are_deleted_and_inserted_without_change_data() -> None:
-    told = named(compute_row_changes(scenario(recorded=False).commits, 3, 3, files=FILES))
-    assert told == [("delete", ANN), ("delete", BOB), ("insert", ANN), ("insert", BOBBY)]
+    changes = named(compute_row_changes(scenario(recorded=False).commits, 3, 3, files=FILES))
+    assert changes == [("delete", ANN), ("delete", BOB), ("insert", ANN), ("insert", BOBBY)]
 
 
 def test_only_the_row_of_a_new_vector_is_deleted() -> None:
-    told = named(compute_row_changes(scenario(recorded=False).commits, 4, 4, files=FILES))
-    assert told == [("delete", DAN)]
+    changes = named(compute_row_changes(scenario(recorded=False).commits, 4, 4, files=FILES))
+    assert changes == [("delete", DAN)]
 
 
 def test_removing_a_vector_restores_its_row() -> None:
@@ -206,19 +206,21 @@ def test_removing_a_vector_restores_its_row() -> None:
 
 
 def test_all_versions_in_one_request() -> None:
-    told = compute_row_changes(scenario(recorded=True).commits, 0, 9, files=FILES)
+    changes = compute_row_changes(scenario(recorded=True).commits, 0, 9, files=FILES)
     expected = [(version, each) for version, list_of in HAPPENED.items() for each in list_of]
-    assert Counter((each.commit_version, one) for each, one in zip(told, named(told), strict=True)) == Counter(expected)
-    assert [each.commit_version for each in told] == sorted(each.commit_version for each in told)
+    assert Counter((each.commit_version, one) for each, one in zip(changes, named(changes), strict=True)) == Counter(
+        expected
+    )
+    assert [each.commit_version for each in changes] == sorted(each.commit_version for each in changes)
 
 
 def test_changes_after_a_checkpoint_are_available() -> None:
     people = scenario(recorded=False)
     rest = {version: actions for version, actions in people.commits.items() if version > 5}
     assert named(compute_row_changes(rest, 7, 7, files=FILES, base=people[5])) == HAPPENED[7]
-    with pytest.raises(ChangesUnavailable) as gone:
+    with pytest.raises(ChangesUnavailable) as raised:
         compute_row_changes(rest, 5, 7, files=FILES, base=people[5])
-    assert (gone.value.reason, gone.value.versions) == ("no log", (5,))
+    assert (raised.value.reason, raised.value.versions) == ("no log", (5,))
     with pytest.raises(ChangesUnavailable) as not_there_yet:
         compute_row_changes(rest, 9, 11, files=FILES, base=people[5])
     assert (not_there_yet.value.reason, not_there_yet.value.versions) == ("no log", (10, 11))
@@ -235,14 +237,14 @@ def test_feed_disabled_for_some_versions(revision: Revision) -> None:
     with pytest.raises(ChangesUnavailable) as off:
         compute_row_changes(commits, 9, 12, files=FILES, revision=revision)
     assert (off.value.reason, off.value.versions) == ("feed not enabled", (10, 11))
-    told = compute_row_changes(commits, 10, 12, files=FILES, feed_required=False, revision=revision)
-    assert net(named(told)) == {BOB: -1, BOBBY: 1}
+    changes = compute_row_changes(commits, 10, 12, files=FILES, feed_required=False, revision=revision)
+    assert net(named(changes)) == {BOB: -1, BOBBY: 1}
 
 
 def test_time_of_a_change_is_the_time_of_the_commit_file() -> None:
-    told = compute_row_changes(scenario(recorded=True).commits, 3, 4, files=FILES, modification_times_ms={3: 3_000})
-    assert [each.commit_timestamp_ms for each in told] == [3_000, 3_000, None]
-    assert told[0].with_commit_columns == {
+    changes = compute_row_changes(scenario(recorded=True).commits, 3, 4, files=FILES, modification_times_ms={3: 3_000})
+    assert [each.commit_timestamp_ms for each in changes] == [3_000, 3_000, None]
+    assert changes[0].with_commit_columns == {
         "id": 2,
         "name": "Bob",
         "city": "Oslo",
@@ -270,8 +272,8 @@ def timed_life() -> tuple[Scenario, CommitInfo]:
 
 def test_time_of_a_change_is_the_in_commit_timestamp_if_enabled() -> None:
     people, _ = timed_life()
-    told = compute_row_changes(people.commits, 1, 2, files=FILES, modification_times_ms={1: 1_000, 2: 2_000})
-    assert [each.commit_timestamp_ms for each in told] == [1_000, 1_000, 500, 500]
+    changes = compute_row_changes(people.commits, 1, 2, files=FILES, modification_times_ms={1: 1_000, 2: 2_000})
+    assert [each.commit_timestamp_ms for each in changes] == [1_000, 1_000, 500, 500]
 
 
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])

@@ -40,12 +40,12 @@ def in_force(snapshot: Snapshot) -> dict[str, Any]:
         found |= read_check_constraints(snapshot.metadata.configuration)
     for each in columns.fields:
         inert = find_unsupported_keys(each.metadata, supported)
-        told = {
+        expressions = {
             "invariant": ("delta.invariants", read_invariant(each.metadata)),
             "generated": ("delta.generationExpression", each.metadata.get("delta.generationExpression")),
             "default": ("CURRENT_DEFAULT", each.metadata.get("CURRENT_DEFAULT")),
         }
-        found |= {f"{name} {each.name}": sql for name, (key, sql) in told.items() if sql and key not in inert}
+        found |= {f"{name} {each.name}": sql for name, (key, sql) in expressions.items() if sql and key not in inert}
     return found
 
 
@@ -91,7 +91,7 @@ DEFAULT = {"default state": "'new'"}
 
 
 @pytest.mark.parametrize(
-    ("version", "asked"),
+    ("version", "expected"),
     [
         (0, {"append-only": False, **INVARIANT}),
         (1, {"append-only": False, **INVARIANT}),
@@ -105,8 +105,8 @@ DEFAULT = {"default state": "'new'"}
         (9, {"append-only": False, **INVARIANT, **CONSTRAINT, **GENERATED, **DEFAULT}),
     ],
 )
-def test_constraints_of_each_version(orders: Scenario, version: int, asked: dict[str, Any]) -> None:
-    assert in_force(orders[version]) == asked
+def test_constraints_of_each_version(orders: Scenario, version: int, expected: dict[str, Any]) -> None:
+    assert in_force(orders[version]) == expected
 
 
 def test_constraint_without_its_feature_is_refused() -> None:
@@ -179,9 +179,9 @@ def test_defaults_do_not_exist_before_r3(revision: Revision) -> None:
 
 @pytest.mark.parametrize("revision", list(Revision))
 def test_invariants_require_no_feature_before_version_7(revision: Revision) -> None:
-    told = {"delta.invariants": POSITIVE}
+    expressions = {"delta.invariants": POSITIVE}
     for version in range(2, 7):
-        assert find_unsupported_keys(told, get_supported_features(protocol(1, version)), revision) == []
-    assert find_unsupported_keys(told, get_supported_features(protocol(1, 7, None, [])), revision) == [
+        assert find_unsupported_keys(expressions, get_supported_features(protocol(1, version)), revision) == []
+    assert find_unsupported_keys(expressions, get_supported_features(protocol(1, 7, None, [])), revision) == [
         "delta.invariants"
     ]

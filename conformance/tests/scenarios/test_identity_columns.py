@@ -33,13 +33,13 @@ def tickets(number: Identity = NUMBER, rank: Identity = RANK) -> Any:
 
 
 def column(name: str, identity: Identity) -> dict[str, Any]:
-    told = {
+    properties = {
         "delta__identity__start": identity.start,
         "delta__identity__step": identity.step,
         "delta__identity__highWaterMark": identity.high_water_mark,
         "delta__identity__allowExplicitInsert": identity.explicit,
     }
-    return field(name, **{key: value for key, value in told.items() if value is not None})
+    return field(name, **{key: value for key, value in properties.items() if value is not None})
 
 
 def identities(snapshot: Snapshot) -> tuple[Identity, Identity]:
@@ -77,8 +77,8 @@ class Tickets:
         else:
             assert allows_explicit_values(rank) == Accepted()
         left = len(self.numbers[-1]) - deleted
-        held = [*self.numbers[-1][:left], *numbers], [*self.ranks[-1][:left], *new]
-        self.commit(*held, tickets(number, rank), *more)
+        columns = [*self.numbers[-1][:left], *numbers], [*self.ranks[-1][:left], *new]
+        self.commit(*columns, tickets(number, rank), *more)
 
     def commit(self, numbers: list[int], ranks: list[int], *actions: Any) -> None:
         self.scenario.commit(*actions, add(f"file {self.scenario.version + 1}"))
@@ -166,12 +166,12 @@ def test_restore_that_resets_the_mark_repeats_numbers() -> None:
 
 def test_faults_of_a_careless_writer() -> None:
     number = replace(NUMBER, high_water_mark=140)
-    held = [100, 110, 140]
-    assert find_value_faults(number, held, [150, 160]) == []
-    assert find_value_faults(number, held, [110]) == [(110, "identity-columns.unique")]
-    assert find_value_faults(number, held, [155]) == [(155, "identity-columns.sequence")]
-    assert find_value_faults(number, held, [90]) == [(90, "identity-columns.sequence")]
-    assert find_value_faults(number, held, [130]) == [(130, "identity-columns.beyond-mark")]
+    stored = [100, 110, 140]
+    assert find_value_faults(number, stored, [150, 160]) == []
+    assert find_value_faults(number, stored, [110]) == [(110, "identity-columns.unique")]
+    assert find_value_faults(number, stored, [155]) == [(155, "identity-columns.sequence")]
+    assert find_value_faults(number, stored, [90]) == [(90, "identity-columns.sequence")]
+    assert find_value_faults(number, stored, [130]) == [(130, "identity-columns.beyond-mark")]
 
 
 def test_users_may_insert_ranks_but_not_numbers() -> None:

@@ -1,6 +1,6 @@
 """A table whose clock is set back before and after in-commit timestamps are enabled, and the times that readers use.
 
-Times are small numbers of milliseconds. Beside each commit stands the time of its file, which no writer decides.
+Times are small numbers of milliseconds. Each commit also has the time of its file, which writers do not choose.
 """
 
 from collections.abc import Mapping

@@ -43,8 +43,8 @@ def mark(highest: int) -> DomainMetadata:
     return domain("delta.rowTracking", {"rowIdHighWaterMark": highest})
 
 
-def preserved_info(claim: str = "true") -> CommitInfo:
-    return commit_info(tags={"delta.rowTracking.preserved": claim})
+def preserved_info(preserved: str = "true") -> CommitInfo:
+    return commit_info(tags={"delta.rowTracking.preserved": preserved})
 
 
 def people(scenario: Scenario, version: int, deleted: Sequence[str] = ()) -> dict[str, tuple[int, int | None]]:

@@ -184,21 +184,24 @@ def test_history_is_cut_off_at_a_checkpoint() -> None:
 
 
 def test_files_before_the_checkpoint_are_removable() -> None:
-    gone = find_removable_files(LOG, 4)
-    assert numbers(gone, ".json") == numbers(gone, ".crc") == [0, 1, 2, 3]
-    assert numbers(gone, ".checkpoint.parquet") == []
-    assert {name for name in gone if "compacted" in name} == set(LOG) & {
+    removable = find_removable_files(LOG, 4)
+    assert numbers(removable, ".json") == numbers(removable, ".crc") == [0, 1, 2, 3]
+    assert numbers(removable, ".checkpoint.parquet") == []
+    assert {name for name in removable if "compacted" in name} == set(LOG) & {
         f"{start:020d}.{end:020d}.compacted.json" for start, end in ((1, 3), (4, 6))
     }
-    assert {name for name in gone if "staged" in name} == {staged_commit_name(3, UUID), staged_commit_name(4, UUID)}
-    assert not {"_last_checkpoint", "_sidecars/old.parquet"} & gone
+    assert {name for name in removable if "staged" in name} == {
+        staged_commit_name(3, UUID),
+        staged_commit_name(4, UUID),
+    }
+    assert not {"_last_checkpoint", "_sidecars/old.parquet"} & removable
     assert numbers(find_removable_files(LOG, 8), ".checkpoint.parquet") == [4]
 
 
 def test_older_revision_keeps_checksums_and_staged_commits() -> None:
-    gone = find_removable_files(LOG, 4, Revision.R3)
-    assert numbers(gone, ".json") == [0, 1, 2, 3]
-    assert [name for name in gone if name.endswith(".crc") or "staged" in name] == []
+    removable = find_removable_files(LOG, 4, Revision.R3)
+    assert numbers(removable, ".json") == [0, 1, 2, 3]
+    assert [name for name in removable if name.endswith(".crc") or "staged" in name] == []
 
 
 def test_every_version_from_the_cutoff_on_is_readable() -> None:

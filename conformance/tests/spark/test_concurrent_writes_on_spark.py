@@ -1,6 +1,6 @@
 """Delta Spark writes to a table while both engines validate it repeatedly.
 
-`DELTASPEC_MOVING_SECONDS` sets for how long; `nox -s moving` sets half a minute.
+`DELTASPEC_WRITE_SECONDS` sets for how long; `nox -s concurrent_writes` sets half a minute.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from deltaspec.report.report_types import Report
 
 pytestmark = pytest.mark.spark
 
-SECONDS = float(os.environ.get("DELTASPEC_MOVING_SECONDS", "5"))
+SECONDS = float(os.environ.get("DELTASPEC_WRITE_SECONDS", "5"))
 POLICIES = ("v2", "classic") if SECONDS > 20 else ("v2",)
 TIMEOUT_SECONDS = 120
 """Stop after this time even if the writer is slow."""

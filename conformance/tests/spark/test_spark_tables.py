@@ -3,7 +3,7 @@
 The recorded tables (`spark.recorded`) are validated in every run. Writing one takes seconds, and there are over a
 hundred, so a run writes the tables whose writers the commit touches, those that cannot be recorded, and one in `PARTS`
 of the others. It compares both engines on as many of `ON_BOTH_ENGINES`, which cover all features and checkpoint kinds.
-`nox -s same_answer` sets `DELTASPEC_SAME_ANSWER=all` and compares every table; `nox -s exhaustive` writes every table.
+`nox -s compare_engines` sets `DELTASPEC_COMPARE=all` and compares every table; `nox -s exhaustive` writes every table.
 """
 
 import inspect
@@ -36,7 +36,7 @@ ON_BOTH_ENGINES = (
     "preview_features",
     "feature_flags",
 )
-_COMPARED_TABLES = TABLES if os.environ.get("DELTASPEC_SAME_ANSWER") == "all" else ON_BOTH_ENGINES
+_COMPARED_TABLES = TABLES if os.environ.get("DELTASPEC_COMPARE") == "all" else ON_BOTH_ENGINES
 
 
 def list_sources(name: str) -> tuple[str, ...]:

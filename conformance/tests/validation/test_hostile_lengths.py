@@ -1,4 +1,4 @@
-"""Lengths that lie: files of holes, files that unpack to gigabytes, and places outside of a file take no memory."""
+"""Validate with bounded memory: sparse files, decompression bombs, and vector offsets outside their file."""
 
 import os
 import subprocess
@@ -21,30 +21,30 @@ from deltaspec_generators.bases.log_only import commit_info_action
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_data_file_of_a_tebibyte_of_holes_is_not_read_into_memory(level: str, tmp_path: Path) -> None:
+def test_sparse_data_file_of_a_tebibyte_is_not_read_into_memory(level: str, tmp_path: Path) -> None:
     root = write_table_below(build_table_with_data(), tmp_path)
-    good = (root / "b.parquet").read_bytes()
+    original = (root / "b.parquet").read_bytes()
     with (root / "b.parquet").open("r+b") as file:
-        file.truncate((1 << 40) - len(good))
+        file.truncate((1 << 40) - len(original))
         file.seek(0, os.SEEK_END)
-        file.write(good)
-    verdict, peak = peak_of(root, level)
+        file.write(original)
+    verdict, peak = measure_peak_memory(root, level)
     assert verdict == "violations"
     assert peak < 700 << 20
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_vector_file_of_a_tebibyte_of_holes_is_not_read_into_memory(level: str, tmp_path: Path) -> None:
+def test_sparse_vector_file_of_a_tebibyte_is_not_read_into_memory(level: str, tmp_path: Path) -> None:
     root = write_table_below(build_table_with_stored_vectors(), tmp_path)
     with (root / VECTORS).open("r+b") as file:
         file.truncate(1 << 40)
-    verdict, peak = peak_of(root, level)
+    verdict, peak = measure_peak_memory(root, level)
     assert verdict == "conforms"
     assert peak < 700 << 20
 
 
-def bomb(values: int, length: int) -> pa.Table:
-    """Rows that all hold one long text, which takes no place in a file."""
+def build_decompression_bomb(values: int, length: int) -> pa.Table:
+    """Build rows that share one long string, which is stored once in a dictionary."""
     text = pa.DictionaryArray.from_arrays(pa.array([0] * values, pa.int32()), pa.array(["a" * length]))
     numbers = pa.array([1] * values, pa.int64())
     return pa.table({"id": numbers, "name": text, "price": pa.array([1.0] * values)})
@@ -56,55 +56,59 @@ BOMB_OPTIONS = {"compression": "zstd", "dictionary_pagesize_limit": 1 << 30, "wr
 @pytest.mark.parametrize(
     ("values", "length", "options", "expected"),
     [
-        (2, 150_000_000, {"use_dictionary": False}, "incomplete"),  # a page of 300 MB
-        (3000, 1_000_000, {}, "conforms"),  # 3 GB of rows, of a page of 1 MB
+        (2, 150_000_000, {"use_dictionary": False}, "incomplete"),  # one page of 300 MB
+        (3000, 1_000_000, {}, "conforms"),  # 3 GB of rows from a page of 1 MB
     ],
 )
-def test_data_file_that_unpacks_to_gigabytes_takes_bounded_memory(
+def test_data_file_that_decompresses_to_gigabytes_uses_bounded_memory(
     values: int, length: int, options: dict[str, Any], expected: str, tmp_path: Path
 ) -> None:
     files = build_table_with_data()
     stats = f'{{"numRecords":{values}}}'
     add = add_data_file(
-        files, "d.parquet", bomb(values, length), parquet_options={**BOMB_OPTIONS, **options}, stats=stats
+        files,
+        "d.parquet",
+        build_decompression_bomb(values, length),
+        parquet_options={**BOMB_OPTIONS, **options},
+        stats=stats,
     )
     files.commits[3] = [commit_info_action(3), add]
     assert add["add"]["size"] < 50_000
-    verdict, peak = peak_of(write_table_below(files, tmp_path), "rows")
+    verdict, peak = measure_peak_memory(write_table_below(files, tmp_path), "rows")
     assert verdict == expected
     assert peak < 900 << 20
 
 
-def test_change_data_file_that_unpacks_to_gigabytes_takes_bounded_memory(tmp_path: Path) -> None:
+def test_change_data_file_that_decompresses_to_gigabytes_uses_bounded_memory(tmp_path: Path) -> None:
     files = build_table_with_change_data()
-    table = bomb(3000, 1_000_000)
+    table = build_decompression_bomb(3000, 1_000_000)
     data = encode_data_file(table.append_column("_change_type", pa.array(["delete"] * 3000)), **BOMB_OPTIONS)
     files.data["_change_data/cdc-0.parquet"] = data
     (cdc,) = (line["cdc"] for line in files.commits[3] if isinstance(line, dict) and "cdc" in line)
     cdc["size"] = len(data)
-    verdict, peak = peak_of(write_table_below(files, tmp_path), "rows")
+    verdict, peak = measure_peak_memory(write_table_below(files, tmp_path), "rows")
     assert verdict == "violations"
     assert peak < 900 << 20
 
 
-def peak_of(root: Path, level: str) -> tuple[str, int]:
-    """The verdict of a process of its own, and the memory that it took at most."""
+def measure_peak_memory(root: Path, level: str) -> tuple[str, int]:
+    """Validate in a subprocess; return the verdict and the peak memory in bytes."""
     program = (
         "import sys\n"
         "import deltaspec\n"
         "verdict = deltaspec.validate(sys.argv[1], level=sys.argv[2]).verdict\n"
         "peak = next(line for line in open('/proc/self/status') if line.startswith('VmHWM'))\n"
-        "print(verdict, int(peak.split()[1]) << 10)\n"  # what `resource` tells counts the parent's memory as well
+        "print(verdict, int(peak.split()[1]) << 10)\n"  # `resource` would include the memory of the parent
     )
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", program, str(root), level],
         capture_output=True,
         text=True,
         timeout=TIME_LIMIT_SECONDS,
         check=False,
     )
-    assert done.stderr == ""
-    verdict, peak = done.stdout.split()
+    assert completed.stderr == ""
+    verdict, peak = completed.stdout.split()
     return verdict, int(peak)
 
 
@@ -113,10 +117,10 @@ def peak_of(root: Path, level: str) -> tuple[str, int]:
     ("offset", "large"),
     [
         *((offset, False) for offset in (-1, 0, 86, 87, 2**31 - 1, 2**31, 2**62, 2**64)),
-        *((offset, True) for offset in (0, 86, 87)),  # those before the end of a large file
+        *((offset, True) for offset in (0, 86, 87)),  # offsets before the end of a large file
     ],
 )
-def test_place_of_a_vector_that_is_not_in_its_file_gives_findings_or_is_not_checked(
+def test_vector_outside_its_file_has_findings_or_is_not_checked(
     offset: int, large: bool, size: int, tmp_path: Path
 ) -> None:
     files = build_table_with_stored_vectors()

@@ -1,4 +1,4 @@
-"""Iceberg compatibility V3 is a proposal: what it would ask of a table is asked of none."""
+"""Iceberg compatibility V3 is only a proposal, so its requirements are not checked."""
 
 from pathlib import Path
 
@@ -10,8 +10,8 @@ from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.table_files import protocol_action, write_table
 
 
-def test_third_compatibility_forbids_nothing(tmp_path: Path) -> None:
-    """It stands beside deletion vectors, a void column and a file that nobody counted, without row tracking."""
+def test_iceberg_compat_v3_forbids_nothing(tmp_path: Path) -> None:
+    """The table has deletion vectors, a void column and a file without statistics, but no row tracking."""
     features = ["columnMapping", "deletionVectors"]
     files = log_only.build_table(
         protocol=protocol_action(3, 7, features, [*features, "icebergCompatV3", "icebergWriterCompatV1"]),

@@ -1,4 +1,4 @@
-"""What could not be looked at stands in the ledger: by every rule that needs it, and by no other."""
+"""The ledger lists unreadable input for every rule that needs it, and for no other rule."""
 
 from pathlib import Path
 
@@ -13,30 +13,30 @@ from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.bases.row_ids import build_rewritten_table
 from deltaspec_generators.table_files import TableFiles, write_table
 
-BY_FOOTER_ALONE = {"PQT050", "PQT051", "PQT052", "PQT053", "PQT001", "PQT002", "PQT003", "PQT004"}
+RULES_WITHOUT_SCHEMA = {"PQT050", "PQT051", "PQT052", "PQT053", "PQT001", "PQT002", "PQT003", "PQT004"}
 
 
-def not_checked(files: TableFiles, root: Path, level: str) -> set[str]:
+def collect_unchecked_rules(files: TableFiles, root: Path, level: str) -> set[str]:
     write_table(files, root)
     return {entry.rule for entry in deltaspec.validate(str(root), level=level).checked.not_checked}
 
 
-def test_without_the_schema_no_rule_that_needs_it_passes_in_silence(tmp_path: Path) -> None:
+def test_unreadable_schema_leaves_rules_that_need_it_not_checked(tmp_path: Path) -> None:
     files = build_table_with_data()
     get_action(files, 0, "metaData")["schemaString"] = "{"
-    of_footers = {code for code, rule in RULES.items() if rule.level == "footers"}
-    assert not_checked(files, tmp_path, "footers") & of_footers == of_footers - BY_FOOTER_ALONE
+    footer_rules = {code for code, rule in RULES.items() if rule.level == "footers"}
+    assert collect_unchecked_rules(files, tmp_path, "footers") & footer_rules == footer_rules - RULES_WITHOUT_SCHEMA
 
 
-def test_vector_that_cannot_be_read_leaves_footers_and_sizes_checked(tmp_path: Path) -> None:
+def test_unreadable_vector_does_not_affect_checks_of_footers_and_sizes(tmp_path: Path) -> None:
     files = build_table_with_stored_vectors()
     name = f"deletion_vector_{VECTOR_FILE_UUID}.bin"
     files.missing.add(name)
     (tmp_path / name).mkdir()
-    assert {code[:3] for code in not_checked(files, tmp_path, "rows")} == {"DVX", "ROW", "STA"}
+    assert {code[:3] for code in collect_unchecked_rules(files, tmp_path, "rows")} == {"DVX", "ROW", "STA"}
 
 
-def test_one_broken_file_has_one_reason_at_every_step_over_rows(tmp_path: Path) -> None:
+def test_broken_file_has_one_reason_in_all_row_checks(tmp_path: Path) -> None:
     files = build_rewritten_table()
     path = "c.parquet"
     files.data[path] = bytes(len(files.data[path]))
@@ -44,11 +44,11 @@ def test_one_broken_file_has_one_reason_at_every_step_over_rows(tmp_path: Path) 
     report = deltaspec.validate(str(tmp_path), level="rows")
     assert report.totals == {"PQT001": 1}
     assert {entry.rule[:3] for entry in report.checked.not_checked} == {"RID", "ROW", "STA"}
-    [place] = {(entry.reason, entry.file) for entry in report.checked.not_checked}
-    assert place[1] == path
+    [entry] = {(each.reason, each.file) for each in report.checked.not_checked}
+    assert entry[1] == path
 
 
-def test_a_file_beyond_the_table_is_counted_once_by_each_rule(tmp_path: Path) -> None:
+def test_files_outside_the_table_are_counted_once_per_rule(tmp_path: Path) -> None:
     files = build_table_with_data()
     add = get_action(files, 2, "add")
     files.commits[2] += [{"add": {**add, "path": f"/nowhere/{number}.parquet"}} for number in range(30)]
@@ -59,7 +59,7 @@ def test_a_file_beyond_the_table_is_counted_once_by_each_rule(tmp_path: Path) ->
     assert {"DAT001", "PQT001", "PQT010", "PQT034"} <= more.keys()
 
 
-def test_every_step_names_a_file_as_the_log_does(tmp_path: Path) -> None:
+def test_ledger_names_files_as_the_log_does(tmp_path: Path) -> None:
     files = build_table_with_data()
     files.missing.add("c.parquet")
     get_action(files, 2, "add")["path"] = "c%20c.parquet"

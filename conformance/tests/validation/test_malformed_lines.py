@@ -1,4 +1,4 @@
-"""Many lines at fault: counted one by one, told alike by both engines, held as what they have in common."""
+"""Logs with many malformed lines: every line is counted, and both engines report the same."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,10 +18,20 @@ from deltaspec.views.log.log_file_rows import iter_line_frames
 from deltaspec.views.log.log_files import lines
 from deltaspec.wire.log.line_decoder import decode_line_stream
 
-KINDS = ["", "{}", "x", "[]", '{"add":1}', '{"txn":{"appId":7}}', '{"future":1}', '{"txn":{},"add":{}}', '{"a":1}\r']
-TIMES = 7
+MALFORMED_LINES = [
+    "",
+    "{}",
+    "x",
+    "[]",
+    '{"add":1}',
+    '{"txn":{"appId":7}}',
+    '{"future":1}',
+    '{"txn":{},"add":{}}',
+    '{"a":1}\r',
+]
+REPETITIONS = 7
 CHECKPOINT = "00000000000000000003.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json"
-PLACES = ["commit", "compaction", "checkpoint"]
+FILE_KINDS = ["commit", "compaction", "checkpoint"]
 ENGINES = {
     "spilled": embedded_engine(0, 2),
     "lists": list_engine(2, 1),
@@ -29,60 +39,60 @@ ENGINES = {
 }
 
 
-def faulty(root: Path, place: str) -> Path:
-    """A log with many faulty lines in one of its files."""
+def write_log_with_malformed_lines(root: Path, file_kind: str) -> Path:
+    """Write a log with many malformed lines in one file; return the root of the table."""
     log = RawLog("rich")
-    bad = "".join(f"{line}\n" for _ in range(TIMES) for line in KINDS) + "\n" * TIMES
-    if place == "commit":
-        log.files["00000000000000000003.json"] += bad.encode()
-    elif place == "compaction":
-        log.compaction(1, 2, bad)
+    malformed = "".join(f"{line}\n" for _ in range(REPETITIONS) for line in MALFORMED_LINES) + "\n" * REPETITIONS
+    if file_kind == "commit":
+        log.files["00000000000000000003.json"] += malformed.encode()
+    elif file_kind == "compaction":
+        log.compaction(1, 2, malformed)
     else:
         rows = [log.files["00000000000000000000.json"].decode(), '{"checkpointMetadata":{"version":3}}\n']
-        log.put(CHECKPOINT, "".join(rows) + bad)
+        log.put(CHECKPOINT, "".join(rows) + malformed)
     return log.write(root)
 
 
 @contextmanager
-def few_at_once(number: int) -> Iterator[None]:
+def use_short_frames(number: int) -> Iterator[None]:
     with patch.object(log_file_rows, "LINES_PER_FRAME", number):
         yield
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("file_kind", FILE_KINDS)
 @pytest.mark.parametrize("samples", [2, 1000])
-def test_both_engines_tell_the_same_of_faulty_lines(place: str, samples: int, tmp_path: Path) -> None:
-    table = str(faulty(tmp_path, place))
-    with few_at_once(4):
+def test_engines_report_malformed_lines_alike(file_kind: str, samples: int, tmp_path: Path) -> None:
+    table = str(write_log_with_malformed_lines(tmp_path, file_kind))
+    with use_short_frames(4):
         assert compare_reports(table, ENGINES, history="all", samples=samples) == []
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_every_faulty_line_is_counted_and_the_first_are_shown(place: str, tmp_path: Path) -> None:
-    table = faulty(tmp_path, place)
-    whole = validate_unchanged(table)
-    with few_at_once(5):
+@pytest.mark.parametrize("file_kind", FILE_KINDS)
+def test_every_malformed_line_is_counted_and_the_first_are_sampled(file_kind: str, tmp_path: Path) -> None:
+    table = write_log_with_malformed_lines(tmp_path, file_kind)
+    complete = validate_unchanged(table)
+    with use_short_frames(5):
         report = validate_unchanged(table, samples=3)
-    assert report.totals == whole.totals
-    of_lines = {code: number for code, number in report.totals.items() if code.startswith("LIN")}
-    times = {"LIN001": 2, "LIN002": 1, "LIN003": 1, "LIN005": 3, "LIN010": 1, "LIN015": 1}
-    assert of_lines == {code: number * TIMES for code, number in times.items()}
-    for code in of_lines:
-        every = [each for each in whole.findings if each.rule == code]
-        assert [each for each in report.findings if each.rule == code] == every[:3]
-        assert len(every) == of_lines[code]
+    assert report.totals == complete.totals
+    line_totals = {code: number for code, number in report.totals.items() if code.startswith("LIN")}
+    per_repetition = {"LIN001": 2, "LIN002": 1, "LIN003": 1, "LIN005": 3, "LIN010": 1, "LIN015": 1}
+    assert line_totals == {code: number * REPETITIONS for code, number in per_repetition.items()}
+    for code in line_totals:
+        expected = [each for each in complete.findings if each.rule == code]
+        assert [each for each in report.findings if each.rule == code] == expected[:3]
+        assert len(expected) == line_totals[code]
 
 
-def test_a_file_of_findings_has_every_faulty_line(tmp_path: Path) -> None:
-    table = faulty(tmp_path / "table", "commit")
-    with few_at_once(5):
+def test_findings_file_has_every_malformed_line(tmp_path: Path) -> None:
+    table = write_log_with_malformed_lines(tmp_path / "table", "commit")
+    with use_short_frames(5):
         report = deltaspec.validate(str(table), samples=1, findings_out=str(tmp_path / "all.parquet"))
     found = pl.read_parquet(tmp_path / "all.parquet")
     assert dict(found["rule"].value_counts().iter_rows()) == report.totals
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 1000])
-def test_frames_have_a_row_for_each_line_that_was_decoded(number: int) -> None:
+def test_frames_have_a_row_for_each_decoded_line(number: int) -> None:
     texts: list[list[bytes | None]] = [
         [b"", b"x", None, b'{"commitInfo":{}}', b"", b"{}", b'{"add":1}', b""],
         [b""],
@@ -106,14 +116,14 @@ def test_frames_have_a_row_for_each_line_that_was_decoded(number: int) -> None:
                     "has_lone_surrogate",
                 )
                 rows.append(row | {name: getattr(faults[line], name) for name in names if line in faults})
-    with few_at_once(number):
+    with use_short_frames(number):
         frames = list(iter_line_frames((file, version, log.lines) for file, version, log in logs))
     assert_frame_equal(pl.concat(frames), lines.frame(rows))
     assert len(rows) == 10
 
 
-def test_frames_are_no_longer_than_lines_looked_at_together() -> None:
+def test_frames_have_a_maximum_length() -> None:
     log = decode_line_stream(iter([b"x", b""] * 500))
-    with few_at_once(64):
+    with use_short_frames(64):
         lengths = [len(frame) for frame in iter_line_frames([("a", 0, log.lines)])]
     assert (max(lengths), sum(lengths)) == (64, 999)

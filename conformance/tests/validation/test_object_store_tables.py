@@ -1,4 +1,4 @@
-"""Whole tables in an object store: the same report as from a disk, and what it says when the store does not answer."""
+"""Tables in an object store have the same report as on a local disk; faults of the store leave a run incomplete."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -38,14 +38,14 @@ def server() -> Iterator[FaultyS3]:
 
 @pytest.fixture
 def s3(server: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyS3]:
-    """The bucket, emptied, without faults."""
+    """Yield the server with an empty bucket and without faults."""
     set_environment(monkeypatch, server)
     server.clear()
     yield server
     server.clear()
 
 
-def odd_names() -> TableFiles:
+def build_table_with_encoded_paths() -> TableFiles:
     files = build_table_with_data()
     paths = {"a%20b/50%2525.parquet": "a b/50%25.parquet", "x%2By/%C3%BC.parquet": "x+y/ü.parquet"}
     files.commits[3] = [commit_info_action(3), *(add_data_file(files, path, build_rows(30)) for path in paths)]
@@ -54,8 +54,8 @@ def odd_names() -> TableFiles:
     return files
 
 
-def broken() -> TableFiles:
-    """A file is missing, one is too long, one has no footer, and a vector's checksum is wrong."""
+def build_broken_table() -> TableFiles:
+    """Build a table with a missing file, a file that is too long, one without footer and a wrong vector checksum."""
     files = build_table_with_stored_vectors()
     for name in ("d", "e", "f"):
         files.commits[4] = [
@@ -73,148 +73,148 @@ def broken() -> TableFiles:
 
 
 TABLES: dict[str, Callable[[], dict[str, bytes]]] = {
-    "odd names": lambda: encode_table(odd_names()),
+    "encoded paths": lambda: encode_table(build_table_with_encoded_paths()),
     "vectors": lambda: encode_table(build_table_with_stored_vectors()),
     "changes": lambda: encode_table(build_table_with_change_data()),
-    "broken": lambda: encode_table(broken()),
+    "broken": lambda: encode_table(build_broken_table()),
     "every type": SUBJECTS["dictionaries"].build,
     "checkpoints and sidecars": SUBJECTS["log"].build,
 }
 
 
-def put(s3: FaultyS3, files: dict[str, bytes]) -> str:
-    """Store a table; gives its URI."""
+def store_table(s3: FaultyS3, files: dict[str, bytes]) -> str:
+    """Store a table; return its URI."""
     for path, data in files.items():
         s3.put(f"t/{path}", data)
     return f"s3://{BUCKET}/t"
 
 
-def told(report: Report) -> Any:
-    """All that a report says, but for the table's place."""
-    said = msgspec.to_builtins(report)
-    del said["table"]
-    return said
+def report_to_builtins(report: Report) -> Any:
+    """Return a report as plain values, without the location of the table."""
+    values = msgspec.to_builtins(report)
+    del values["table"]
+    return values
 
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", TABLES)
 def test_report_equals_that_of_the_same_table_on_disk(name: str, level: str, s3: FaultyS3, tmp_path: Path) -> None:
     files = TABLES[name]()
-    uri = put(s3, files)
+    uri = store_table(s3, files)
     write_files(tmp_path, files)
     s3.page = 3
     report = deltaspec.validate(uri, level=level, history="all")
-    assert told(report) == told(deltaspec.validate(str(tmp_path), level=level, history="all"))
+    assert report_to_builtins(report) == report_to_builtins(
+        deltaspec.validate(str(tmp_path), level=level, history="all")
+    )
     assert (count_findings_by_rule(report) == {}) == (
         name not in ("broken", "checkpoints and sidecars") or level == "log"
     )
 
 
-def test_requests_of_a_run_are_few(s3: FaultyS3) -> None:
+def test_run_needs_few_requests(s3: FaultyS3) -> None:
     """Three commits, three live files of more than 64 KiB, no vectors."""
     files = build_table_with_data(
         tables=[build_rows(0, 20_000), build_rows(20_000, 20_000), build_rows(40_000, 20_000)]
     )
-    uri = put(s3, encode_table(files))
-    asked = {}
+    uri = store_table(s3, encode_table(files))
+    requests = {}
     for level in LEVELS:
         s3.requests.clear()
         assert deltaspec.validate(uri, level=level).verdict == "conforms"
-        asked[level] = (s3.count("list"), s3.count("get"), s3.count("head", "range"))
-    assert asked["log"] == (1, 3, 0)
-    assert asked["files"] == (2, 3, 0)
-    assert asked["footers"] == (2, 3, 2)  # one for each live file
-    lists, gets, ranges = asked["rows"]
+        requests[level] = (s3.count("list"), s3.count("get"), s3.count("head", "range"))
+    assert requests["log"] == (1, 3, 0)
+    assert requests["files"] == (2, 3, 0)
+    assert requests["footers"] == (2, 3, 2)  # one for each live file
+    lists, gets, ranges = requests["rows"]
     assert (lists, gets) == (2, 3)
     assert ranges <= 2 * 5
 
 
-def test_footers_and_rows_of_several_files_are_read_at_once(s3: FaultyS3) -> None:
+def test_footers_and_rows_of_several_files_are_read_concurrently(s3: FaultyS3) -> None:
     files = build_table_with_data()
     files.commits[3] = [
         commit_info_action(3),
         *(add_data_file(files, f"p{number}.parquet", build_rows(30)) for number in range(40)),
     ]
-    uri = put(s3, encode_table(files))
+    uri = store_table(s3, encode_table(files))
     s3.delay_seconds = 0.05
     for level in ("footers", "rows"):
-        s3.at_once.clear()
+        s3.max_concurrent.clear()
         assert deltaspec.validate(uri, level=level).verdict == "conforms"
-        assert s3.at_once["range"] >= 4
+        assert s3.max_concurrent["range"] >= 4
 
 
-def test_sidecars_are_opened_at_once(s3: FaultyS3) -> None:
+def test_sidecars_are_read_concurrently(s3: FaultyS3) -> None:
     log = RawLog("rich")
 
-    def spread(checkpoint: CheckpointFiles) -> None:
+    def move_rows_to_sidecars(checkpoint: CheckpointFiles) -> None:
         (sidecar,) = checkpoint.sidecars
         checkpoint.sidecars = [
             SidecarFile(f"{number:08x}-437a-438e-8683-9a9a4a79a395.parquet", [row])
             for number, row in enumerate(sidecar.rows)
         ]
 
-    write_sidecar_checkpoint(log, spread)
-    uri = put(s3, {f"_delta_log/{name}": data for name, data in log.files.items()})
-    sound = told(deltaspec.validate(uri, level="log", history="all"))
+    write_sidecar_checkpoint(log, move_rows_to_sidecars)
+    uri = store_table(s3, {f"_delta_log/{name}": data for name, data in log.files.items()})
+    expected = report_to_builtins(deltaspec.validate(uri, level="log", history="all"))
     s3.delay_seconds = 0.1
-    s3.at_once.clear()
-    assert told(deltaspec.validate(uri, level="log", history="all")) == sound
+    s3.max_concurrent.clear()
+    assert report_to_builtins(deltaspec.validate(uri, level="log", history="all")) == expected
     assert s3.count("range", key=lambda key: "_sidecars/" in key) >= 4
-    assert s3.at_once["range"] >= 3
+    assert s3.max_concurrent["range"] >= 3
 
 
-# faults that pass
+# temporary faults
 
 
 @pytest.mark.parametrize("what", ["500", "503", "reset", "cut"])
 @pytest.mark.parametrize("kind", ["list", "get", "range"])
-def test_fault_that_passes_changes_nothing(kind: str, what: str, s3: FaultyS3) -> None:
-    uri = put(s3, TABLES["broken"]())
-    sound = told(deltaspec.validate(uri, level="rows"))
+def test_temporary_fault_does_not_change_the_report(kind: str, what: str, s3: FaultyS3) -> None:
+    uri = store_table(s3, TABLES["broken"]())
+    expected = report_to_builtins(deltaspec.validate(uri, level="rows"))
     s3.faults = [Fault(what, kinds=(kind,), turns=lambda turn: turn in (1, 4))]
-    assert told(deltaspec.validate(uri, level="rows")) == sound
-    assert s3.faults[0].met
+    assert report_to_builtins(deltaspec.validate(uri, level="rows")) == expected
+    assert s3.faults[0].match_counts
 
 
 @pytest.mark.parametrize("what", ["hang", "stall"])
-def test_silence_that_passes_changes_nothing(what: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_temporary_timeout_does_not_change_the_report(what: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> None:
     set_environment(monkeypatch, s3, impatient=True)
-    uri = put(s3, TABLES["vectors"]())
+    uri = store_table(s3, TABLES["vectors"]())
     s3.faults = [Fault(what, turns=lambda turn: turn == 1)]
     report = deltaspec.validate(uri, level="rows")
     assert (report.verdict, count_findings_by_rule(report)) == ("conforms", {})
-    assert len(s3.faults[0].met) > 5
+    assert len(s3.faults[0].match_counts) > 5
 
 
-# faults that stay
+# permanent faults
 
 
-def run(*arguments: str) -> Result:
+def invoke(*arguments: str) -> Result:
     return CliRunner().invoke(main, list(arguments))
 
 
 @pytest.mark.parametrize("what", ["403", "500", "503", "reset", "cut", "hang", "stall"])
-def test_store_that_gives_no_data_leaves_the_run_incomplete(
-    what: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_store_without_data_leaves_the_run_incomplete(what: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> None:
     set_environment(monkeypatch, s3, impatient=what in ("hang", "stall"))
-    uri = put(s3, TABLES["vectors"]())
+    uri = store_table(s3, TABLES["vectors"]())
     s3.faults = [Fault(what, key=lambda key: "_delta_log" not in key)]
     for level in ("rows",) if what in ("hang", "stall") else ("files", "rows"):
-        began = time.monotonic()
+        started = time.monotonic()
         report = deltaspec.validate(uri, level=level)
         assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
-        assert time.monotonic() - began < 45
+        assert time.monotonic() - started < 45
 
 
 @pytest.mark.parametrize("what", ["403", "503", "reset", "cut"])
 @pytest.mark.parametrize("page", [1, 2])
-def test_listing_that_breaks_off_is_no_proof_of_missing_files(what: str, page: int, s3: FaultyS3) -> None:
-    uri = put(s3, TABLES["odd names"]())
+def test_incomplete_listing_does_not_prove_missing_files(what: str, page: int, s3: FaultyS3) -> None:
+    uri = store_table(s3, TABLES["encoded paths"]())
     s3.page = 4
     s3.faults = [Fault(what, kinds=("list",), key=lambda key: key == "t/", turns=lambda turn: turn >= page)]
     for level in ("files", "rows"):
-        s3.faults[0].met.clear()
+        s3.faults[0].match_counts.clear()
         report = deltaspec.validate(uri, level=level)
         assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
         assert any("cannot be listed" in each.reason for each in report.checked.not_checked)
@@ -224,27 +224,27 @@ def test_listing_that_breaks_off_is_no_proof_of_missing_files(what: str, page: i
 @pytest.mark.parametrize(
     "key", ["t/b.parquet", "t/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin", COMMIT_2], ids=["b", "dv", "2"]
 )
-def test_one_object_that_cannot_be_read_is_not_checked(key: str, what: str, s3: FaultyS3) -> None:
-    uri = put(s3, TABLES["vectors"]())
-    s3.faults = [Fault(what, kinds=("get", "range", "head"), key=lambda asked: asked == key)]
+def test_unreadable_object_is_not_checked(key: str, what: str, s3: FaultyS3) -> None:
+    uri = store_table(s3, TABLES["vectors"]())
+    s3.faults = [Fault(what, kinds=("get", "range", "head"), key=lambda requested: requested == key)]
     report = deltaspec.validate(uri, level="rows")
     assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
-    assert run("validate", uri, "--level", "rows").exit_code == 3
+    assert invoke("validate", uri, "--level", "rows").exit_code == 3
 
 
 @pytest.mark.parametrize("what", ["403", "500", "503", "reset", "cut", "hang", "stall"])
-def test_log_that_cannot_be_listed_is_one_line_and_exit_code_2(
+def test_unlistable_log_is_one_error_line_and_exit_code_2(
     what: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_environment(monkeypatch, s3, impatient=what in ("hang", "stall"))
-    uri = put(s3, TABLES["vectors"]())
+    uri = store_table(s3, TABLES["vectors"]())
     s3.faults = [Fault(what, kinds=("list",))]
-    began = time.monotonic()
-    result = run("validate", uri, "--level", "rows")
+    started = time.monotonic()
+    result = invoke("validate", uri, "--level", "rows")
     assert (result.exit_code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
     assert line.startswith(f"deltaspec: {uri}: _delta_log cannot be listed: ")
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - started < 15
 
 
 # secrets
@@ -252,29 +252,29 @@ def test_log_that_cannot_be_listed_is_one_line_and_exit_code_2(
 
 @pytest.mark.parametrize("form", ["text", "json", "junit"])
 @pytest.mark.parametrize("what", [None, "403", "503", "reset", "cut"])
-def test_no_output_holds_a_secret(what: str | None, form: str, s3: FaultyS3, tmp_path: Path) -> None:
-    put(s3, TABLES["broken"]())
+def test_no_output_contains_a_secret(what: str | None, form: str, s3: FaultyS3, tmp_path: Path) -> None:
+    store_table(s3, TABLES["broken"]())
     uri = f"s3://{KEY_ID}:{SECRET}@{BUCKET}/t"
     output = tmp_path / "report"
     for kinds in (("get", "range", "head"), ("list",)):
         s3.faults = [Fault(what, kinds=kinds)] if what else []
         for arguments in (["validate", uri, "--level", "rows", "--format", form], ["show", uri]):
             for more in ([], ["--output", str(output)] if arguments[0] == "validate" else []):
-                result = run(*arguments, *more)
+                result = invoke(*arguments, *more)
                 assert result.exit_code in (0, 1, 2, 3)
-                said = result.output + (output.read_text() if output.exists() else "")
-                assert said
-                assert not any(each in said for each in (KEY_ID, SECRET, TOKEN, "X-Amz", "AWS4-HMAC"))
+                written = result.output + (output.read_text() if output.exists() else "")
+                assert written
+                assert not any(each in written for each in (KEY_ID, SECRET, TOKEN, "X-Amz", "AWS4-HMAC"))
 
 
-def test_absolute_paths_with_secrets_are_not_followed_with_them(s3: FaultyS3) -> None:
-    """A presigned URL in a log is the table's own text; what the kit adds of its own holds no secret."""
+def test_secrets_in_absolute_paths_are_not_reported(s3: FaultyS3) -> None:
+    """The log itself may contain a URL with a secret. Reasons in the ledger must not repeat it."""
     files = build_table_with_data()
     files.commits[3] = [
         commit_info_action(3),
         add_data_file(files, f"s3://{KEY_ID}:{SECRET}@elsewhere/p.parquet", build_rows(30)),
     ]
     files.data.popitem()
-    uri = put(s3, encode_table(files))
+    uri = store_table(s3, encode_table(files))
     report = deltaspec.validate(uri, level="rows", allow_outside=True)
     assert SECRET not in "".join(each.reason for each in report.checked.not_checked)

@@ -1,4 +1,4 @@
-"""What the options of `validate` mean: how far back is judged, which rules, and what unchecked places do."""
+"""Options of `validate`: history, version, selection of rules, samples and accepted unchecked rules."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ from deltaspec.rules import RULES
 
 @pytest.fixture
 def checkpointed(tmp_path: Path) -> Path:
-    """`plain` at version 4, with checkpoints at 2 and 4; a path of version 1 and one of version 4 are malformed."""
+    """Write `plain` up to version 4, with checkpoints of 2 and 4 and malformed paths in versions 1 and 4."""
     log = RawLog("plain")
     log.edit(1, "__/b.parquet", "__/b%.parquet")
     at_2 = log.rows(*PLAIN_CHECKPOINT_ROWS)
@@ -27,54 +27,54 @@ def checkpointed(tmp_path: Path) -> Path:
 
 
 def validate(root: Path, *options: str) -> tuple[int, dict[str, Any]]:
-    """Exit code and JSON report of the command."""
+    """Run the command; return its exit code and JSON report."""
     result = CliRunner().invoke(main, ["validate", str(root), "--level", "log", "--format", "json", *options])
     return result.exit_code, json.loads(result.stdout)
 
 
-def versions(report: dict[str, Any]) -> set[int]:
+def collect_versions(report: dict[str, Any]) -> set[int]:
     return {finding["version"] for finding in report["findings"]}
 
 
 def test_latest_starts_from_the_checkpoint_before_the_newest(checkpointed: Path) -> None:
     code, report = validate(checkpointed)
     assert (code, report["history"], report["version"]) == (1, "latest", 4)
-    assert versions(report) == {2, 4}
+    assert collect_versions(report) == {2, 4}
     assert report["checked"]["derived_files_not_compared"] == [
         {"file": "_delta_log/00000000000000000002.checkpoint.parquet", "reason": "history is latest"}
     ]
 
 
-def test_all_goes_back_to_version_0(checkpointed: Path) -> None:
+def test_all_starts_from_version_0(checkpointed: Path) -> None:
     code, report = validate(checkpointed, "--history", "all")
     assert (code, report["history"]) == (1, "all")
-    assert versions(report) == {1, 2, 4}
+    assert collect_versions(report) == {1, 2, 4}
     assert report["checked"]["derived_files_not_compared"] == []
 
 
-def test_number_of_versions_goes_back_to_the_checkpoint_that_reaches_so_far(checkpointed: Path) -> None:
+def test_number_of_versions_starts_from_the_checkpoint_before_them(checkpointed: Path) -> None:
     _, report = validate(checkpointed, "--history", "2")
-    assert versions(report) == {2, 4}
+    assert collect_versions(report) == {2, 4}
     _, report = validate(checkpointed, "--history", "3")
-    assert versions(report) == {1, 2, 4}
+    assert collect_versions(report) == {1, 2, 4}
     assert {each.version for each in validate_unchanged(checkpointed, history=3).findings} == {1, 2, 4}
 
 
 @pytest.mark.parametrize("history", ["0", "-1", "none", "1.5", "٣", ""])
-def test_history_that_is_none_is_refused(history: str, checkpointed: Path) -> None:
+def test_invalid_history_is_refused(history: str, checkpointed: Path) -> None:
     with pytest.raises(InvalidUsage, match="choose latest, all, or a number"):
         validate_unchanged(checkpointed, history=history)
 
 
-def test_at_judges_an_older_version_and_nothing_after_it(checkpointed: Path) -> None:
+def test_at_validates_an_older_version_and_nothing_after_it(checkpointed: Path) -> None:
     code, report = validate(checkpointed, "--at", "3", "--history", "all")
     assert (code, report["version"]) == (1, 3)
-    assert versions(report) == {1, 2}
+    assert collect_versions(report) == {1, 2}
     code, report = validate(checkpointed, "--at", "0")
     assert (code, report["version"], report["verdict"], report["findings"]) == (0, 0, "conforms", [])
 
 
-def test_select_asks_for_some_rules_by_the_beginning_of_their_codes(checkpointed: Path) -> None:
+def test_select_chooses_rules_by_prefix(checkpointed: Path) -> None:
     code, report = validate(checkpointed, "--history", "all", "--select", "log,FIL011")
     assert (code, report["verdict"]) == (0, "conforms")
     assert {rule[:3] for rule in report["checked"]["run"]} == {"LOG", "FIL"}
@@ -83,20 +83,20 @@ def test_select_asks_for_some_rules_by_the_beginning_of_their_codes(checkpointed
     assert (code, report["checked"]["run"]) == (1, ["FIL001"])
 
 
-def test_ignore_leaves_rules_out_and_says_so(checkpointed: Path) -> None:
+def test_ignored_rules_are_reported_as_skipped(checkpointed: Path) -> None:
     code, report = validate(checkpointed, "--history", "all", "--ignore", "FIL001")
     assert (code, report["verdict"], report["findings"]) == (0, "conforms", [])
-    left_out = report["checked"]["skipped"]
-    of_the_log = [code for code in left_out if RULES[code].level == "log" and "current" in RULES[code].revisions]
-    assert of_the_log == ["FIL001"]
+    skipped = report["checked"]["skipped"]
+    skipped_log_rules = [code for code in skipped if RULES[code].level == "log" and "current" in RULES[code].revisions]
+    assert skipped_log_rules == ["FIL001"]
 
 
-def test_nothing_selected_is_refused(checkpointed: Path) -> None:
+def test_empty_selection_is_refused(checkpointed: Path) -> None:
     with pytest.raises(InvalidUsage, match="leave no rule"):
         validate_unchanged(checkpointed, select=["FIL001"], ignore=["FIL"])
 
 
-def test_counts_go_beyond_the_samples_kept(checkpointed: Path) -> None:
+def test_counts_include_findings_beyond_the_samples(checkpointed: Path) -> None:
     _, report = validate(checkpointed, "--history", "all", "--samples", "1")
     assert len(report["findings"]) == 1
     assert report["counts"]["violation"] == report["totals"]["FIL001"] == 5
@@ -104,13 +104,13 @@ def test_counts_go_beyond_the_samples_kept(checkpointed: Path) -> None:
 
 @pytest.fixture
 def unreadable(tmp_path: Path) -> Path:
-    """`plain` with a version checksum that is a link into a device, so that it is not read."""
+    """Write `plain` with a version checksum that links to a device, so that it is not read."""
     root = RawLog("plain").write(tmp_path)
     (root / "_delta_log" / "00000000000000000002.crc").symlink_to("/dev/null")
     return root
 
 
-def test_what_is_not_checked_makes_a_run_incomplete(unreadable: Path) -> None:
+def test_unreadable_file_makes_a_run_incomplete(unreadable: Path) -> None:
     code, report = validate(unreadable)
     assert (code, report["verdict"], report["findings"]) == (3, "incomplete", [])
     entry = next(each for each in report["checked"]["not_checked"] if each["rule"] == "CRC003")
@@ -122,7 +122,7 @@ def test_what_is_not_checked_makes_a_run_incomplete(unreadable: Path) -> None:
     }
 
 
-def test_unchecked_places_of_accepted_rules_do_not(unreadable: Path) -> None:
+def test_accepted_unchecked_rules_do_not_make_a_run_incomplete(unreadable: Path) -> None:
     code, report = validate(unreadable, "--accept-unchecked", "CRC003")
     assert (code, report["verdict"]) == (3, "incomplete")
     code, report = validate(unreadable, "--accept-unchecked", "CRC")
@@ -132,7 +132,7 @@ def test_unchecked_places_of_accepted_rules_do_not(unreadable: Path) -> None:
     assert all(each["accepted"] for each in ledger)
 
 
-def test_violation_counts_more_than_what_is_not_checked(unreadable: Path) -> None:
+def test_violations_take_precedence_over_incomplete(unreadable: Path) -> None:
     log = RawLog("plain")
     log.edit(1, "__/b.parquet", "__/b%.parquet")
     log.write(unreadable)
@@ -141,7 +141,7 @@ def test_violation_counts_more_than_what_is_not_checked(unreadable: Path) -> Non
     assert report["checked"]["not_checked"]
 
 
-def test_divergence_alone_conforms(tmp_path: Path) -> None:
+def test_table_with_only_a_divergence_conforms(tmp_path: Path) -> None:
     log = RawLog("plain")
     log.append(2, "")
     report = validate_unchanged(log.write(tmp_path))
@@ -152,7 +152,7 @@ def test_divergence_alone_conforms(tmp_path: Path) -> None:
     )
 
 
-def test_every_rule_stands_once_in_the_ledger(checkpointed: Path) -> None:
+def test_every_rule_is_listed_once(checkpointed: Path) -> None:
     from deltaspec.rules import RULES
 
     _, report = validate(checkpointed, "--ignore", "CRC")

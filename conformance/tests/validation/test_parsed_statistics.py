@@ -1,4 +1,4 @@
-"""Statistics that a checkpoint has as columns only are held against the rows as well."""
+"""Statistics that exist only as columns of a checkpoint are compared with the rows."""
 
 import io
 import json
@@ -33,8 +33,8 @@ _PARSED = pa.struct(
 )
 
 
-def cleaned_up(*, sidecar: bool = False, statistics: Any = None) -> TableFiles:
-    """Files b and c, known from a checkpoint alone; `statistics` are changes to those of c."""
+def build_cleaned_up_table(*, sidecar: bool = False, statistics: Any = None) -> TableFiles:
+    """Build a table whose files b and c appear only in a checkpoint; `statistics` updates those of c."""
     files = build_table_with_data()
     adds = [get_action(files, 1, "add", 1), get_action(files, 2, "add")]
     rows = []
@@ -62,7 +62,7 @@ def cleaned_up(*, sidecar: bool = False, statistics: Any = None) -> TableFiles:
     return files
 
 
-def totals(files: TableFiles, directory: Path) -> dict[str, int]:
+def count_findings(files: TableFiles, directory: Path) -> dict[str, int]:
     write_table(files, directory / "table")
     report = deltaspec.validate(str(directory / "table"), level="rows", select=["STA"])
     assert report.checked.not_checked == []
@@ -70,8 +70,8 @@ def totals(files: TableFiles, directory: Path) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("sidecar", [False, True])
-def test_true_columns_are_silent(tmp_path: Path, sidecar: bool) -> None:
-    assert totals(cleaned_up(sidecar=sidecar), tmp_path) == {}
+def test_correct_columns_have_no_finding(tmp_path: Path, sidecar: bool) -> None:
+    assert count_findings(build_cleaned_up_table(sidecar=sidecar), tmp_path) == {}
 
 
 @pytest.mark.parametrize("sidecar", [False, True])
@@ -83,12 +83,12 @@ def test_true_columns_are_silent(tmp_path: Path, sidecar: bool) -> None:
         ({"nullCount": {"name": 3}}, "STA005"),
     ],
 )
-def test_columns_that_lie_are_found(tmp_path: Path, sidecar: bool, statistics: Any, rule: str) -> None:
-    assert totals(cleaned_up(sidecar=sidecar, statistics=statistics), tmp_path) == {rule: 1}
+def test_wrong_columns_are_found(tmp_path: Path, sidecar: bool, statistics: Any, rule: str) -> None:
+    assert count_findings(build_cleaned_up_table(sidecar=sidecar, statistics=statistics), tmp_path) == {rule: 1}
 
 
-class Reads(MemoryStore):
-    """A table's log in memory, and what was opened of it."""
+class RecordingStore(MemoryStore):
+    """Log in memory that records opened files."""
 
     def __init__(self, files: dict[str, bytes]) -> None:
         super().__init__(files)
@@ -99,8 +99,8 @@ class Reads(MemoryStore):
         return self.opened[-1][1]
 
 
-class Doubts:
-    """Takes the place of findings."""
+class UndecidedFiles:
+    """Stand-in for `Findings` that records undecided files."""
 
     def __init__(self) -> None:
         self.files: list[str | None] = []
@@ -109,7 +109,7 @@ class Doubts:
         self.files.append(file)
 
 
-def checkpoint_of(counts: list[int]) -> bytes:
+def encode_checkpoint_with_counts(counts: list[int]) -> bytes:
     kind = pa.struct([("path", pa.string()), ("stats_parsed", pa.struct([("numRecords", pa.int64())]))])
     adds = [{"path": "a", "stats_parsed": {"numRecords": count}} for count in counts]
     sink = io.BytesIO()
@@ -117,50 +117,57 @@ def checkpoint_of(counts: list[int]) -> bytes:
     return sink.getvalue()
 
 
-def run_over(store: Reads, places: dict[str, tuple[str, int]]) -> tuple[ParsedStatisticsCache, list[DataFile], Doubts]:
-    """What completes the live files of a run, by their paths the log file and line of each."""
+def build_cache(
+    store: RecordingStore, locations: dict[str, tuple[str, int]]
+) -> tuple[ParsedStatisticsCache, list[DataFile], UndecidedFiles]:
+    """Build the cache over live files; `locations` maps each path to its log file and line."""
     rows = [
         {"version": 1, "kind": "add", "path_key": path, "file": file, "line": line, "source": "checkpoint"}
-        for path, (file, line) in places.items()
+        for path, (file, line) in locations.items()
     ]
     frame = pl.DataFrame(
         [{name: row.get(name) for name in DATA_REPLAY_COLUMNS} for row in rows], schema=DATA_REPLAY_COLUMNS
     )
-    undecided, files = Doubts(), DataFiles(frame)
+    undecided, files = UndecidedFiles(), DataFiles(frame)
     run = cast(DataBucket, SimpleNamespace(files=files, access=DataAccess(store), findings=undecided))
     schema = Struct((Field("id", Primitive("long"), True),))
     table = cast(TableSchema, SimpleNamespace(schema=schema, mapping=None, partition_columns=[]))
     return ParsedStatisticsCache(run, table), list(files), undecided
 
 
-def test_few_texts_are_held_and_each_file_gets_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_is_bounded_and_each_file_gets_its_statistics(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parsed_statistics_module, "FILES_PER_PASS", 4)
-    store = Reads({"a.parquet": checkpoint_of([10, 11, 12, 13, 14]), "b.parquet": checkpoint_of([20, 21, 22, 23, 24])})
-    paths = {f"{place}é{name}": (f"{name}.parquet", 5 - place) for place in range(5) for name in "ab"}
-    completing, files, undecided = run_over(store, paths)
-    held = []
+    store = RecordingStore(
+        {
+            "a.parquet": encode_checkpoint_with_counts([10, 11, 12, 13, 14]),
+            "b.parquet": encode_checkpoint_with_counts([20, 21, 22, 23, 24]),
+        }
+    )
+    paths = {f"{position}é{name}": (f"{name}.parquet", 5 - position) for position in range(5) for name in "ab"}
+    cache, files, undecided = build_cache(store, paths)
+    cached_counts = []
     for file in files:
-        text = completing.completed(file).stats
+        text = cache.completed(file).stats
         assert text == f'{{"numRecords":{(10 if file.file == "a.parquet" else 20) + file.line - 1}}}'
-        held.append(len(completing._texts))
-    assert max(held) == 4
+        cached_counts.append(len(cache._texts))
+    assert max(cached_counts) == 4
     assert [name for name, _ in store.opened] == ["a.parquet", "b.parquet"] * 3
     assert all(source.closed for _, source in store.opened)
     assert undecided.files == []
 
 
-def test_files_that_are_passed_over_or_asked_for_again_get_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_in_any_order_get_their_statistics(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parsed_statistics_module, "FILES_PER_PASS", 2)
-    store = Reads({"a.parquet": checkpoint_of([0, 1, 2, 3, 4, 5])})
-    completing, files, _ = run_over(store, {f"f{number}": ("a.parquet", number + 1) for number in range(6)})
+    store = RecordingStore({"a.parquet": encode_checkpoint_with_counts([0, 1, 2, 3, 4, 5])})
+    cache, files, _ = build_cache(store, {f"f{number}": ("a.parquet", number + 1) for number in range(6)})
     for number in (0, 3, 5, 1, 4):
-        assert completing.completed(files[number]).stats == f'{{"numRecords":{number}}}'
+        assert cache.completed(files[number]).stats == f'{{"numRecords":{number}}}'
 
 
-def test_checkpoint_that_cannot_be_read_is_doubted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_checkpoint_is_marked_undecided_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parsed_statistics_module, "FILES_PER_PASS", 2)
-    store = Reads({"a.parquet": b"PAR1"})
-    completing, files, undecided = run_over(store, {f"f{number}": ("a.parquet", number + 1) for number in range(6)})
-    assert [completing.completed(file).stats for file in files] == [None] * 6
+    store = RecordingStore({"a.parquet": b"PAR1"})
+    cache, files, undecided = build_cache(store, {f"f{number}": ("a.parquet", number + 1) for number in range(6)})
+    assert [cache.completed(file).stats for file in files] == [None] * 6
     assert (undecided.files, len(store.opened)) == (["a.parquet"], 1)
     assert all(source.closed for _, source in store.opened)

@@ -1,4 +1,4 @@
-"""Paths in any form that RFC 2396 gives them: what is said of them, and which of them are one file."""
+"""Paths in all encodings of RFC 2396: their findings, and which encodings are one file."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from deltaspec.requirements import REVISIONS
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.table_files import TableFiles, add_action, remove_action, write_table
 
-SOUND = (
+VALID_PATHS = (
     "a%20b.parquet",
     "p=%C3%A9/%E6%97%A5.parquet",
     "p=x%3Ay/a.parquet",
@@ -22,7 +22,7 @@ SOUND = (
     "S3://bucket/a%23b.parquet",
     "abfss://container@account.dfs.core.windows.net/a.parquet",
 )
-BROKEN = {
+INVALID_PATHS = {
     "a b.parquet": "FIL001",
     "100%.parquet": "FIL001",
     "a%FF.parquet": "FIL001",
@@ -33,10 +33,10 @@ BROKEN = {
     "a/%2E%2E/../b.parquet": "FIL003",
     "a:b.parquet": "FIL006",
 }
-"""Path to the rule that speaks of it."""
+"""Path to the rule that reports it."""
 
 
-def with_path(path: str) -> TableFiles:
+def build_table_with_path(path: str) -> TableFiles:
     files = log_only.build_table()
     added = add_action(path, rows=1)
     files.commits[3] = [log_only.commit_info_action(3), added]
@@ -44,23 +44,23 @@ def with_path(path: str) -> TableFiles:
     return files
 
 
-def said(files: TableFiles, place: Path, revision: str = "current") -> dict[str, int]:
-    write_table(files, place)
-    report = deltaspec.validate(str(place), level="log", history="all", revision=revision)
+def count_findings(files: TableFiles, directory: Path, revision: str = "current") -> dict[str, int]:
+    write_table(files, directory)
+    report = deltaspec.validate(str(directory), level="log", history="all", revision=revision)
     assert not report.checked.not_checked
     return dict(report.totals)
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_every_sound_path_is_passed_in_silence(revision: str, tmp_path: Path) -> None:
+def test_valid_paths_have_no_finding(revision: str, tmp_path: Path) -> None:
     files = log_only.build_table()
-    files.commits[3] = [log_only.commit_info_action(3), *(add_action(path, rows=1) for path in SOUND)]
-    assert said(files, tmp_path, revision) == {}
+    files.commits[3] = [log_only.commit_info_action(3), *(add_action(path, rows=1) for path in VALID_PATHS)]
+    assert count_findings(files, tmp_path, revision) == {}
 
 
-@pytest.mark.parametrize(("path", "rule"), BROKEN.items())
-def test_broken_path_is_named_in_add_and_remove(path: str, rule: str, tmp_path: Path) -> None:
-    assert said(with_path(path), tmp_path) == {rule: 2}
+@pytest.mark.parametrize(("path", "rule"), INVALID_PATHS.items())
+def test_invalid_path_is_found_in_add_and_remove(path: str, rule: str, tmp_path: Path) -> None:
+    assert count_findings(build_table_with_path(path), tmp_path) == {rule: 2}
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,10 @@ def test_broken_path_is_named_in_add_and_remove(path: str, rule: str, tmp_path: 
         ("file:///t/x.parquet", "/t/x.parquet"),
     ],
 )
-def test_file_removed_by_another_spelling_is_removed(one: str, other: str, tmp_path: Path) -> None:
+def test_file_removed_by_another_encoding_is_removed(one: str, other: str, tmp_path: Path) -> None:
     files = log_only.build_table_with_checksum()
-    summed = files.checksums.pop(2)
+    checksum = files.checksums.pop(2)
     files.commits[3] = [log_only.commit_info_action(3), add_action(one, rows=1)]
     files.commits[4] = [log_only.commit_info_action(4), remove_action(add_action(other, rows=1))]
-    files.checksums[4] = summed
-    assert said(files, tmp_path) == {"FIL035": 2}
+    files.checksums[4] = checksum
+    assert count_findings(files, tmp_path) == {"FIL035": 2}

@@ -1,4 +1,4 @@
-"""What has gone too early, where a table shows it, and what may be gone."""
+"""Files and history that were deleted before their retention ended, and those that may be missing."""
 
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ def write_and_validate(files: TableFiles, directory: Path, **options: Any) -> Re
     return deltaspec.validate(str(directory), clock=files.clock_ms, select=["VAC"], **options)
 
 
-def vacuumed(age: int, **more: Any) -> TableFiles:
+def build_vacuumed_table(age: int, **more: Any) -> TableFiles:
     files = add_live_files(log_only.build_table(**more), "a.parquet")
     files.clock_ms = REMOVED_MS + age
     return files
@@ -48,39 +48,39 @@ def vacuumed(age: int, **more: Any) -> TableFiles:
         ({"delta.deletedFileRetentionDuration": "interval 999999999999999 weeks"}, 0, {"VAC001": 1}),
     ],
 )
-def test_file_of_a_tombstone_stays_for_the_retention(
+def test_file_of_a_tombstone_is_kept_for_the_retention(
     settings: dict[str, str], age: int, expected: dict[str, int], tmp_path: Path
 ) -> None:
-    assert write_and_validate(vacuumed(age, configuration=settings), tmp_path).totals == expected
+    assert write_and_validate(build_vacuumed_table(age, configuration=settings), tmp_path).totals == expected
 
 
-def test_no_rule_is_asked_without_a_clock(tmp_path: Path) -> None:
-    files = vacuumed(HOUR_MS)
+def test_rules_need_a_clock(tmp_path: Path) -> None:
+    files = build_vacuumed_table(HOUR_MS)
     files.clock_ms = None
     report = write_and_validate(files, tmp_path)
     assert report.totals == {}
     assert report.checked.reasons["VAC001"] == "needs --clock"
 
 
-def test_retention_that_was_shorter_for_a_while_may_have_been_gone_by(tmp_path: Path) -> None:
-    files = vacuumed(2 * HOUR_MS, configuration=SHORT)
+def test_earlier_shorter_retention_may_apply(tmp_path: Path) -> None:
+    files = build_vacuumed_table(2 * HOUR_MS, configuration=SHORT)
     files.commits[2].append({"metaData": {**get_action(files, 0, "metaData"), "configuration": LONG}})
     assert write_and_validate(files, tmp_path).totals == {}
 
 
-def test_file_whose_removal_has_no_time_may_be_gone(tmp_path: Path) -> None:
-    files = vacuumed(HOUR_MS)
+def test_file_removed_without_timestamp_may_be_missing(tmp_path: Path) -> None:
+    files = build_vacuumed_table(HOUR_MS)
     del get_action(files, 2, "remove")["deletionTimestamp"]
     assert write_and_validate(files, tmp_path).totals == {}
 
 
-def test_file_that_a_repair_removed_was_gone_before(tmp_path: Path) -> None:
-    files = vacuumed(HOUR_MS)
+def test_file_removed_by_a_repair_may_be_missing(tmp_path: Path) -> None:
+    files = build_vacuumed_table(HOUR_MS)
     files.commits[2][0] = log_only.commit_info_action(2, operation="FSCK")
     assert write_and_validate(files, tmp_path).totals == {}
 
 
-def test_file_elsewhere_is_not_looked_for(tmp_path: Path) -> None:
+def test_file_outside_the_table_is_not_checked(tmp_path: Path) -> None:
     files = log_only.build_table(last_remove=False)
     source = add_action("s3://elsewhere/x.parquet", rows=1)
     files.commits[1].append(source)
@@ -89,32 +89,32 @@ def test_file_elsewhere_is_not_looked_for(tmp_path: Path) -> None:
     assert write_and_validate(add_live_files(files), tmp_path).totals == {}
 
 
-def test_older_version_is_not_asked_what_is_gone(tmp_path: Path) -> None:
-    files = vacuumed(HOUR_MS)
+def test_missing_files_of_an_older_version_are_not_checked(tmp_path: Path) -> None:
+    files = build_vacuumed_table(HOUR_MS)
     files.commits[3] = [log_only.commit_info_action(3)]
-    report = write_and_validate(files, tmp_path / "gone", at=2)
+    report = write_and_validate(files, tmp_path / "missing", at=2)
     assert report.totals == {}
     assert {(entry.rule, entry.file) for entry in report.checked.not_checked} == {
         ("VAC001", "a.parquet"),
         ("VAC002", "a.parquet"),
     }
     files.extra["a.parquet"] = bytes(1000)
-    assert write_and_validate(files, tmp_path / "there", at=2).verdict == "conforms"
+    assert write_and_validate(files, tmp_path / "present", at=2).verdict == "conforms"
 
 
-def test_vector_of_a_tombstone_stays_and_the_file_that_is_live_is_not_told(tmp_path: Path) -> None:
+def test_vector_of_a_tombstone_is_kept_for_the_retention(tmp_path: Path) -> None:
     files, path, data = build_table_with_replaced_vector()
     files.clock_ms = REMOVED_MS
-    (finding,) = write_and_validate(files, tmp_path / "gone").findings
+    (finding,) = write_and_validate(files, tmp_path / "missing").findings
     assert (finding.rule, finding.path, finding.version) == ("VAC002", "d.parquet", 2)
     files.extra[path] = data
-    assert write_and_validate(files, tmp_path / "there").totals == {}
+    assert write_and_validate(files, tmp_path / "present").totals == {}
 
 
-KEPT = {"delta.logRetentionDuration": "interval 30 days"}
+LOG_RETENTION = {"delta.logRetentionDuration": "interval 30 days"}
 
 
-def cut_off(age: int, **more: Any) -> TableFiles:
+def build_cleaned_up_table(age: int, **more: Any) -> TableFiles:
     files = build_table_cleaned_up_at_2(log_only.build_table(last_remove=False, **more))
     files.clock_ms = REMOVED_MS + 2 + age
     return files
@@ -123,41 +123,46 @@ def cut_off(age: int, **more: Any) -> TableFiles:
 @pytest.mark.parametrize(
     ("settings", "age", "expected"),
     [
-        (KEPT, 30 * DAY_MS, {}),
-        (KEPT, 30 * DAY_MS - 1, {"VAC003": 1}),
+        (LOG_RETENTION, 30 * DAY_MS, {}),
+        (LOG_RETENTION, 30 * DAY_MS - 1, {"VAC003": 1}),
         ({}, 0, {}),
         ({"delta.logRetentionDuration": "a month"}, 0, {}),
     ],
 )
-def test_history_stays_for_the_retention_that_is_set(
+def test_history_is_kept_for_the_configured_retention(
     settings: dict[str, str], age: int, expected: dict[str, int], tmp_path: Path
 ) -> None:
-    assert write_and_validate(cut_off(age, configuration=settings), tmp_path, level="log").totals == expected
+    assert (
+        write_and_validate(build_cleaned_up_table(age, configuration=settings), tmp_path, level="log").totals
+        == expected
+    )
 
 
-def test_dropping_a_feature_may_cut_history_off(tmp_path: Path) -> None:
-    files = cut_off(0, protocol=protocol_action(1, 7, None, ["domainMetadata", "appendOnly"]), configuration=KEPT)
+def test_dropping_a_feature_may_remove_history(tmp_path: Path) -> None:
+    files = build_cleaned_up_table(
+        0, protocol=protocol_action(1, 7, None, ["domainMetadata", "appendOnly"]), configuration=LOG_RETENTION
+    )
     files.commits[3] = [log_only.commit_info_action(3), protocol_action(1, 7, None, ["appendOnly"])]
     assert write_and_validate(files, tmp_path, level="log").totals == {}
 
 
-def test_commit_is_as_old_as_its_file_or_its_word(tmp_path: Path) -> None:
-    """Cleanups go by the times of files; a copy has later ones."""
-    files = cut_off(30 * DAY_MS - 1, configuration=KEPT)
+def test_age_of_a_commit_is_that_of_its_file_or_its_timestamp(tmp_path: Path) -> None:
+    """Cleanups use file times, but the files of a copied table have later ones."""
+    files = build_cleaned_up_table(30 * DAY_MS - 1, configuration=LOG_RETENTION)
     files.written_ms[LOG + commit_name(2)] = REMOVED_MS + 1
     assert write_and_validate(files, tmp_path / "older", level="log").totals == {}
     files.written_ms[LOG + commit_name(2)] = REMOVED_MS + DAY_MS
     assert write_and_validate(files, tmp_path / "copied", level="log").totals == {"VAC003": 1}
 
 
-def test_commit_that_tells_no_time_is_not_judged(tmp_path: Path) -> None:
-    files = cut_off(0, configuration=KEPT)
+def test_commit_without_timestamp_is_not_checked(tmp_path: Path) -> None:
+    files = build_cleaned_up_table(0, configuration=LOG_RETENTION)
     files.commits[2][0] = {"commitInfo": {"operation": "WRITE", "timestamp": "noon"}}
     assert write_and_validate(files, tmp_path, level="log").totals == {}
 
 
-def test_history_that_was_judged_from_later_on_only(tmp_path: Path) -> None:
-    files = cut_off(0, configuration=KEPT)
+def test_removed_history_is_found_only_with_complete_history(tmp_path: Path) -> None:
+    files = build_cleaned_up_table(0, configuration=LOG_RETENTION)
     files.commits[3] = [log_only.commit_info_action(3)]
     files.checkpoints.append(CheckpointFiles(3, rows=files.checkpoints[0].rows))
     files.commits[4] = [log_only.commit_info_action(4)]

@@ -1,4 +1,4 @@
-"""A table is judged by the text that is asked for: its rules, and what it knows."""
+"""A table is validated against the requested revision: its rules and its features."""
 
 import json
 from pathlib import Path
@@ -13,21 +13,25 @@ from deltaspec_generators.bases import log_only
 from deltaspec_generators.table_files import TableFiles, protocol_action, write_table
 
 
-def written(files: TableFiles, place: Path) -> str:
-    write_table(files, place / "table")
-    return str(place / "table")
+def write_and_get_path(files: TableFiles, directory: Path) -> str:
+    write_table(files, directory / "table")
+    return str(directory / "table")
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_a_table_of_the_first_versions_conforms_to_every_text(revision: str, tmp_path: Path) -> None:
-    report = deltaspec.validate(written(log_only.build_checkpointed_table(), tmp_path), level="log", revision=revision)
+def test_table_without_features_conforms_to_every_revision(revision: str, tmp_path: Path) -> None:
+    report = deltaspec.validate(
+        write_and_get_path(log_only.build_checkpointed_table(), tmp_path), level="log", revision=revision
+    )
     assert (report.verdict, report.revision, report.refusal) == ("conforms", revision, None)
 
 
-def test_only_rules_of_the_text_are_asked(tmp_path: Path) -> None:
-    report = deltaspec.validate(written(log_only.build_table_with_checksum(), tmp_path), level="log", revision="r3")
-    held = {code for code, rule in RULES.items() if "r3" in rule.revisions}
-    assert set(report.checked.run) <= held
+def test_only_rules_of_the_revision_are_run(tmp_path: Path) -> None:
+    report = deltaspec.validate(
+        write_and_get_path(log_only.build_table_with_checksum(), tmp_path), level="log", revision="r3"
+    )
+    defined = {code for code, rule in RULES.items() if "r3" in rule.revisions}
+    assert set(report.checked.run) <= defined
     assert report.checked.reasons["CRC003"] == "not defined in revision r3"
     assert "CRC003" in report.checked.skipped
 
@@ -55,12 +59,12 @@ def test_only_rules_of_the_text_are_asked(tmp_path: Path) -> None:
         ("r3", [], ["inCommitTimestamp"], "table-features.writer-supports-all", "writer features inCommitTimestamp"),
     ],
 )
-def test_what_an_older_text_does_not_know_is_refused_by_it(
+def test_table_with_features_unknown_to_the_revision_is_refused(
     revision: str, reader: list[str], writer: list[str], requirement: str, why: str, tmp_path: Path
 ) -> None:
     protocol = protocol_action(3, 7, reader, [*reader, *writer])
     report = deltaspec.validate(
-        written(log_only.build_table(protocol=protocol), tmp_path), level="rows", revision=revision
+        write_and_get_path(log_only.build_table(protocol=protocol), tmp_path), level="rows", revision=revision
     )
     assert report.verdict == "refused"
     assert report.refusal is not None
@@ -68,41 +72,41 @@ def test_what_an_older_text_does_not_know_is_refused_by_it(
     assert {RULES[code].view.name for code in report.checked.run} == {"protocols", "features"}
 
 
-def test_a_refused_table_gives_no_findings_of_what_the_text_cannot_judge(tmp_path: Path) -> None:
+def test_refused_table_has_no_findings_outside_its_protocol(tmp_path: Path) -> None:
     files = log_only.build_table_with_features("v2Checkpoint")
     del log_only.get_action(files, 1, "add")["size"]
-    table = written(files, tmp_path)
+    table = write_and_get_path(files, tmp_path)
     assert deltaspec.validate(table, level="log").verdict == "violations"
     report = deltaspec.validate(table, level="log", revision="r2")
     assert (report.verdict, report.findings) == ("refused", [])
 
 
-def test_faults_of_the_protocol_itself_are_told_of_a_refused_table(tmp_path: Path) -> None:
+def test_refused_table_has_findings_of_its_protocol(tmp_path: Path) -> None:
     files = log_only.build_table(protocol=protocol_action(3, 7, ["v2Checkpoint", "v2Checkpoint"], ["v2Checkpoint"]))
-    report = deltaspec.validate(written(files, tmp_path), level="log", revision="r2")
+    report = deltaspec.validate(write_and_get_path(files, tmp_path), level="log", revision="r2")
     assert report.verdict == "refused"
     assert set(report.totals) == {"FEA005"}
 
 
-def test_a_protocol_without_features_is_known_to_every_text(tmp_path: Path) -> None:
-    table = written(log_only.build_table(protocol=protocol_action(2, 6)), tmp_path)
+def test_protocol_without_features_conforms_to_every_revision(tmp_path: Path) -> None:
+    table = write_and_get_path(log_only.build_table(protocol=protocol_action(2, 6)), tmp_path)
     assert {deltaspec.validate(table, level="log", revision=each).verdict for each in REVISIONS} == {"conforms"}
 
 
-def test_there_is_no_other_revision(tmp_path: Path) -> None:
+def test_unknown_revision_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidUsage, match="invalid revision 'r4'; choose from r1, r2, r3, current"):
         deltaspec.validate(str(tmp_path), revision="r4")
 
 
-def test_rules_that_the_text_does_not_ask_cannot_be_selected(tmp_path: Path) -> None:
+def test_rules_that_the_revision_does_not_define_cannot_be_selected(tmp_path: Path) -> None:
     with pytest.raises(InvalidUsage, match="no selected rule applies to revision r1; CRC001 applies to current"):
-        deltaspec.validate(written(log_only.build_table(), tmp_path), revision="r1", select=["CRC"])
+        deltaspec.validate(write_and_get_path(log_only.build_table(), tmp_path), revision="r1", select=["CRC"])
 
 
-def test_a_refusal_stands_in_the_report(tmp_path: Path) -> None:
+def test_report_contains_the_refusal(tmp_path: Path) -> None:
     import msgspec
 
-    table = written(log_only.build_table_with_features("v2Checkpoint"), tmp_path)
+    table = write_and_get_path(log_only.build_table_with_features("v2Checkpoint"), tmp_path)
     report = json.loads(msgspec.json.encode(deltaspec.validate(table, level="log", revision="r1")))
     assert report["refusal"] == {
         "requirement": "table-features.reader-supports-all",

@@ -1,4 +1,4 @@
-"""Level `rows` on whole tables: sound ones are silent, what cannot be read is told, nothing is read for nothing."""
+"""Level `rows` on complete tables: valid ones have no findings, unreadable files are reported, reads are minimal."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +26,7 @@ from deltaspec_generators.bases.single_file import (
 from deltaspec_generators.table_files import TableFiles, protocol_action, write_table
 from deltaspec_generators.tables.strategies import data_tables
 
-MINE = ("ROW", "STA")
+ROW_RULES = ("ROW", "STA")
 
 
 def write_and_validate(files: TableFiles, path: Path, **options: Any) -> Report:
@@ -34,26 +34,26 @@ def write_and_validate(files: TableFiles, path: Path, **options: Any) -> Report:
     return deltaspec.validate(str(path / "table"), level="rows", **options)
 
 
-def ledger(report: Report, prefix: str = "ROW") -> set[tuple[str, str | None]]:
+def collect_unchecked(report: Report, prefix: str = "ROW") -> set[tuple[str, str | None]]:
     return {(each.reason, each.file) for each in report.checked.not_checked if each.rule.startswith(prefix)}
 
 
 @settings(max_examples=10, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(files=data_tables())
-def test_valid_tables_are_silent(tmp_path_factory: pytest.TempPathFactory, files: TableFiles) -> None:
-    report = write_and_validate(files, tmp_path_factory.mktemp("valid"), select=MINE)
+def test_valid_tables_have_no_findings(tmp_path_factory: pytest.TempPathFactory, files: TableFiles) -> None:
+    report = write_and_validate(files, tmp_path_factory.mktemp("valid"), select=ROW_RULES)
     assert report.totals == {}
     assert report.checked.not_checked == []
 
 
 @pytest.mark.parametrize("make", [build_table_with_data, build_table_with_stored_vectors])
-def test_sound_tables_conform(tmp_path: Path, make: Callable[[], TableFiles]) -> None:
+def test_valid_tables_conform(tmp_path: Path, make: Callable[[], TableFiles]) -> None:
     report = write_and_validate(make(), tmp_path)
     assert (report.verdict, report.findings) == ("conforms", [])
     assert {"ROW001", "ROW003"} <= set(report.checked.run)
 
 
-def test_findings_say_where(tmp_path: Path) -> None:
+def test_finding_has_a_location(tmp_path: Path) -> None:
     table = pa.table({"id": [1, 2, 3], "s": build_string_array(b"a", b"b", b"\xff")})
     report = write_and_validate(build_single_file_table(table, [("id", "long"), ("s", "string")]), tmp_path)
     (found,) = report.findings
@@ -64,38 +64,40 @@ def test_findings_say_where(tmp_path: Path) -> None:
 
 
 def test_deleted_rows_may_be_null_and_of_another_partition(tmp_path: Path) -> None:
-    files = build_table_with_stored_vectors(((1, 3), (2,)), tables=[plain_rows(0), _with_null(1), _with_null(2)])
+    files = build_table_with_stored_vectors(
+        ((1, 3), (2,)), tables=[plain_rows(0), _build_rows_with_null(1), _build_rows_with_null(2)]
+    )
     metadata = get_action(files, 0, "metaData")
     metadata["schemaString"] = metadata["schemaString"].replace('"nullable":true', '"nullable":false', 1)
     assert '"nullable":false' in metadata["schemaString"]
     assert write_and_validate(files, tmp_path, select=["ROW"]).totals == {}
 
 
-def _with_null(place: int) -> pa.Table:
-    ids = [None if each == place else each for each in range(10)]
+def _build_rows_with_null(position: int) -> pa.Table:
+    ids = [None if each == position else each for each in range(10)]
     return plain_rows(10).set_column(0, "id", pa.array(ids, pa.int64()))
 
 
-# what cannot be decided
+# undecided
 
 
-def test_constraints_of_a_table_that_does_not_support_them_are_not_in_force(tmp_path: Path) -> None:
+def test_constraints_without_table_support_are_not_in_force(tmp_path: Path) -> None:
     protocol = protocol_action(3, 7, ["deletionVectors"], ["deletionVectors"])
     files = build_single_file_table(pa.table({"id": [1]}), [("id", "long")], protocol=protocol)
     get_action(files, 0, "metaData")["configuration"] = {"delta.constraints.c": "id > 0"}
-    assert ledger(write_and_validate(files, tmp_path)) == set()
+    assert collect_unchecked(write_and_validate(files, tmp_path)) == set()
 
 
-def test_a_file_that_is_gone_is_not_checked(tmp_path: Path) -> None:
+def test_missing_file_is_not_checked(tmp_path: Path) -> None:
     files = build_table_with_data()
     files.missing.add("b.parquet")
     report = write_and_validate(files, tmp_path)
     assert set(report.totals) == {"DAT001"}
-    assert ledger(report) == {("b.parquet: does not exist", "b.parquet")}
+    assert collect_unchecked(report) == {("b.parquet: does not exist", "b.parquet")}
 
 
 @pytest.mark.parametrize("data", [b"", b"PAR1PAR1", b"PAR1" + b"\xff" * 40 + b"PAR1"])
-def test_a_file_without_a_footer_is_one_finding(tmp_path: Path, data: bytes) -> None:
+def test_file_without_footer_is_not_checked(tmp_path: Path, data: bytes) -> None:
     files = build_table_with_data()
     files.data["b.parquet"] = data
     get_action(files, 1, "add")
@@ -104,32 +106,32 @@ def test_a_file_without_a_footer_is_one_finding(tmp_path: Path, data: bytes) -> 
         if line["add"]["path"] == "b.parquet":
             line["add"]["size"] = len(data)
     report = write_and_validate(files, tmp_path)
-    assert not [code for code in report.totals if code.startswith(MINE)]
-    ((reason, file),) = ledger(report)
+    assert not [code for code in report.totals if code.startswith(ROW_RULES)]
+    ((reason, file),) = collect_unchecked(report)
     assert (reason.startswith("cannot be opened as Parquet: "), file) == (True, "b.parquet")
 
 
-def test_a_vector_that_cannot_be_decoded_leaves_its_file_unread(tmp_path: Path) -> None:
+def test_file_with_undecodable_vector_is_not_read(tmp_path: Path) -> None:
     files = build_table_with_stored_vectors()
     (name,) = files.extra
     files.extra[name] = b"\x01" + b"\xff" * 60
     report = write_and_validate(files, tmp_path)
     assert {code[:3] for code in report.totals} == {"DVX"}
-    assert {file for _, file in ledger(report)} == {"b.parquet", "c.parquet"}
-    assert all(reason.startswith("its deletion vector cannot be decoded: ") for reason, _ in ledger(report))
+    assert {file for _, file in collect_unchecked(report)} == {"b.parquet", "c.parquet"}
+    assert all(reason.startswith("its deletion vector cannot be decoded: ") for reason, _ in collect_unchecked(report))
 
 
-def test_an_unknown_schema_leaves_the_rows_unread(tmp_path: Path) -> None:
+def test_rows_with_unknown_schema_are_not_read(tmp_path: Path) -> None:
     files = build_table_with_data()
     get_action(files, 0, "metaData")["schemaString"] = "{"
     report = write_and_validate(files, tmp_path)
-    assert ledger(report) == {("the schema that the rows are judged against is not known", None)}
+    assert collect_unchecked(report) == {("the schema of the rows is not known", None)}
 
 
-def test_a_file_that_shrinks_while_it_is_read_is_not_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_that_shrinks_while_it_is_read_is_not_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_table(build_table_with_data(parquet_options={"write_page_checksum": True}), tmp_path / "table")
     target = tmp_path / "table" / "b.parquet"
-    whole = target.read_bytes()
+    original = target.read_bytes()
     read = pq.ParquetFile.iter_batches
 
     def cut_and_read(self: pq.ParquetFile, *args: Any, **more: Any) -> Any:
@@ -139,17 +141,17 @@ def test_a_file_that_shrinks_while_it_is_read_is_not_checked(tmp_path: Path, mon
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", cut_and_read)
     monkeypatch.setattr(read_ahead, "_LOCAL_READERS", 1)
-    monkeypatch.setattr(file_opener, "LARGE_FILE_BYTES", 0)  # others are read whole
+    monkeypatch.setattr(file_opener, "LARGE_FILE_BYTES", 0)  # smaller files are read completely
     report = deltaspec.validate(str(tmp_path / "table"), level="rows", select=["ROW"])
     assert report.totals == {}
-    assert ledger(report) == {("b.parquet: changed while it was read", "b.parquet")}
-    assert len(whole) > 8
+    assert collect_unchecked(report) == {("b.parquet: changed while it was read", "b.parquet")}
+    assert len(original) > 8
 
 
-# what is read
+# reads
 
 
-def test_nothing_is_read_that_no_rule_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_read_only_if_a_rule_needs_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:
         raise AssertionError("rows were read")
 
@@ -157,22 +159,22 @@ def test_nothing_is_read_that_no_rule_asks_for(tmp_path: Path, monkeypatch: pyte
     assert write_and_validate(build_table_with_data(), tmp_path, select=["DAT"]).totals == {}
 
 
-def test_many_files_are_looked_at_in_batches_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_checked_in_order_across_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_value_checks, "_ROWS_AT_ONCE", 5)
-    files = build_table_with_data(tables=[plain_rows(0), _with_null(3), _with_null(4)])
+    files = build_table_with_data(tables=[plain_rows(0), _build_rows_with_null(3), _build_rows_with_null(4)])
     metadata = get_action(files, 0, "metaData")
     metadata["schemaString"] = metadata["schemaString"].replace('"nullable":true', '"nullable":false', 1)
     report = write_and_validate(files, tmp_path, select=["ROW"])
     assert [(each.rule, each.path) for each in report.findings] == [("ROW002", "b.parquet"), ("ROW002", "c.parquet")]
 
 
-def test_progress_is_told_of_files(tmp_path: Path) -> None:
-    told: list[tuple[str, int, int | None]] = []
-    write_and_validate(build_table_with_data(), tmp_path, progress=lambda *each: told.append(each))
-    assert ("rows", 2, 2) in told
+def test_progress_counts_files(tmp_path: Path) -> None:
+    calls: list[tuple[str, int, int | None]] = []
+    write_and_validate(build_table_with_data(), tmp_path, progress=lambda *each: calls.append(each))
+    assert ("rows", 2, 2) in calls
 
 
-def test_a_nested_required_column_below_a_null_struct_is_excused(tmp_path: Path) -> None:
+def test_required_column_in_a_null_struct_may_be_null(tmp_path: Path) -> None:
     kind = struct_type(build_required_field("x", "long"))
     values = pa.array([{"x": 1}, None], pa.struct([("x", pa.int64())]))
     assert write_and_validate(build_single_file_table(pa.table({"s": values}), [("s", kind)]), tmp_path).totals == {}

@@ -1,4 +1,4 @@
-"""What staged commits show, and what they leave open."""
+"""Findings of staged commits, and legal differences from published ones."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from deltaspec_generators.table_files import LOG, TableFiles, add_action, write_
 ADDED = add_action("d.parquet", rows=1)
 
 
-def found(files: TableFiles, directory: Path, **options: Any) -> dict[str, int]:
+def count_findings(files: TableFiles, directory: Path, **options: Any) -> dict[str, int]:
     write_table(files, directory)
     report = deltaspec.validate(str(directory), level="log", **options)
     assert report.checked.not_checked == []
@@ -40,14 +40,14 @@ def found(files: TableFiles, directory: Path, **options: Any) -> dict[str, int]:
         b"\n" + encode_lines([transaction_commit_info(3), ADDED]),
     ],
 )
-def test_attempts_may_break_off_and_hold_what_nobody_knows(content: bytes, tmp_path: Path) -> None:
+def test_attempts_may_be_incomplete_and_have_unknown_actions(content: bytes, tmp_path: Path) -> None:
     files = build_managed_table()
     add_staged_commit(files, 3, FIRST_UUID, content)
     add_staged_commit(files, 3, SECOND_UUID, [transaction_commit_info(3), ADDED])
-    assert found(files, tmp_path) == {}
+    assert count_findings(files, tmp_path) == {}
 
 
-def test_first_line_of_another_kind_is_told(tmp_path: Path) -> None:
+def test_first_illegal_line_is_reported(tmp_path: Path) -> None:
     files = build_managed_table()
     add_staged_commit(
         files, 3, FIRST_UUID, [transaction_commit_info(3), ADDED, {"sidecar": {"path": "x", "sizeInBytes": 1}}, "{"]
@@ -58,27 +58,27 @@ def test_first_line_of_another_kind_is_told(tmp_path: Path) -> None:
     assert finding.file == f"{LOG}_staged_commits/{3:020d}.{FIRST_UUID}.json"
 
 
-def test_published_commit_is_the_staged_one_however_it_is_written(tmp_path: Path) -> None:
+def test_published_commit_may_be_serialized_differently(tmp_path: Path) -> None:
     files = build_managed_table()
     first, add, remove = files.commits[2]
     assert isinstance(add, dict)
-    spelled = {"add": {"tags": None, **dict(reversed(add["add"].items()))}}
-    add_staged_commit(files, 2, FIRST_UUID, [transaction_commit_info(2, retried=5), remove, spelled])
+    reordered = {"add": {"tags": None, **dict(reversed(add["add"].items()))}}
+    add_staged_commit(files, 2, FIRST_UUID, [transaction_commit_info(2, retried=5), remove, reordered])
     add_staged_commit(files, 2, SECOND_UUID, [first, add])
-    assert found(files, tmp_path) == {}
+    assert count_findings(files, tmp_path) == {}
 
 
-def test_attempt_of_another_transaction_may_do_something_else(tmp_path: Path) -> None:
+def test_attempt_of_another_transaction_may_differ(tmp_path: Path) -> None:
     files = build_managed_table()
     add_staged_commit(files, 2, FIRST_UUID, [transaction_commit_info(9), ADDED])
-    assert found(files, tmp_path) == {}
+    assert count_findings(files, tmp_path) == {}
 
 
-def test_staged_commits_say_nothing_where_no_catalog_manages(tmp_path: Path) -> None:
+def test_staged_commits_of_an_unmanaged_table_are_ignored(tmp_path: Path) -> None:
     files = log_only.build_table()
     for version in (1, 2):
         add_staged_commit(files, version, FIRST_UUID, b"not json\nat all\n")
-    assert found(files, tmp_path) == {}
+    assert count_findings(files, tmp_path) == {}
 
 
 def test_unreadable_staged_commit_is_not_checked(tmp_path: Path) -> None:
@@ -95,27 +95,27 @@ def test_unreadable_staged_commit_is_not_checked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("depth", [400, 900, 5000, 200_000])
-def test_deeply_nested_staged_commits_are_survived(depth: int, tmp_path: Path) -> None:
+def test_deeply_nested_staged_commit_does_not_crash(depth: int, tmp_path: Path) -> None:
     files = build_managed_table()
-    deep = b'{"madeUp":' + b'{"a":' * depth + b"1" + b"}" * depth + b"}\n"
-    add_staged_commit(files, 2, FIRST_UUID, encode_lines([transaction_commit_info(2)]) + deep)
+    nested = b'{"madeUp":' + b'{"a":' * depth + b"1" + b"}" * depth + b"}\n"
+    add_staged_commit(files, 2, FIRST_UUID, encode_lines([transaction_commit_info(2)]) + nested)
     write_table(files, tmp_path)
     report = deltaspec.validate(str(tmp_path), level="log", select=["CAT"])
     assert report.totals in ({}, {"CAT003": 1})
 
 
-# In-commit timestamps beside the times of files.
+# in-commit timestamps compared with file times
 
 
-def written(files: TableFiles, *times: int) -> TableFiles:
+def set_file_times(files: TableFiles, *times: int) -> TableFiles:
     files.written_ms = {LOG + commit_name(version): time for version, time in enumerate(times)}
     return files
 
 
-def test_log_that_was_copied_has_no_file_times_to_go_by(tmp_path: Path) -> None:
+def test_file_times_of_a_copied_log_are_ignored(tmp_path: Path) -> None:
     assert (
-        found(
-            written(
+        count_findings(
+            set_file_times(
                 build_table_enabled_by_version_2(),
                 ENABLED_AT_MS,
                 ENABLED_AT_MS + 5,
@@ -128,10 +128,10 @@ def test_log_that_was_copied_has_no_file_times_to_go_by(tmp_path: Path) -> None:
     )
 
 
-def test_timestamps_that_begin_after_the_last_file(tmp_path: Path) -> None:
+def test_first_timestamp_after_the_last_file_time_is_valid(tmp_path: Path) -> None:
     assert (
-        found(
-            written(
+        count_findings(
+            set_file_times(
                 build_table_enabled_by_version_2(),
                 ENABLED_AT_MS - 9,
                 ENABLED_AT_MS - 1,
@@ -146,8 +146,8 @@ def test_timestamps_that_begin_after_the_last_file(tmp_path: Path) -> None:
 
 def test_only_the_enabling_commit_is_compared(tmp_path: Path) -> None:
     assert (
-        found(
-            written(
+        count_findings(
+            set_file_times(
                 build_table_enabled_by_version_2(),
                 ENABLED_AT_MS + 9,
                 ENABLED_AT_MS - 1,
@@ -160,9 +160,9 @@ def test_only_the_enabling_commit_is_compared(tmp_path: Path) -> None:
     )
 
 
-def test_timestamps_that_begin_with_the_last_file(tmp_path: Path) -> None:
-    assert found(
-        written(
+def test_first_timestamp_equal_to_the_last_file_time_is_found(tmp_path: Path) -> None:
+    assert count_findings(
+        set_file_times(
             build_table_enabled_by_version_2(), ENABLED_AT_MS - 9, ENABLED_AT_MS, ENABLED_AT_MS + 1, ENABLED_AT_MS + 1
         ),
         tmp_path,

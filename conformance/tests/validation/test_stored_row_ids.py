@@ -1,4 +1,4 @@
-"""Row ids read from files are those of the model, and repeated where the model says so."""
+"""Row ids read from files, and their duplicates, equal those of the model."""
 
 from typing import Any, cast
 
@@ -17,12 +17,12 @@ from deltaspec.views.data.data_files import DataFile
 from deltaspec.wire.storage.data_access import DataAccess
 from deltaspec_generators.bases.data_files import encode_data_file
 
-HIDDEN = MaterializedColumns("id", "version")
+MATERIALIZED = MaterializedColumns("id", "version")
 Drawn = list[tuple[list[int | None], set[int]]]
 
 
-class Reads:
-    """What reading of row ids asks of a run."""
+class FakeBucket:
+    """Stand-in for a bucket: files in memory and their deleted rows."""
 
     def __init__(self, tables: dict[str, pa.Table], deleted: dict[str, set[int]]) -> None:
         self.access = DataAccess(MemoryStore({name: encode_data_file(table) for name, table in tables.items()}))
@@ -32,21 +32,21 @@ class Reads:
         return BitMap64(self.deleted[file.path_key]) if self.deleted[file.path_key] else None
 
 
-def data_file(path: str, base: int, version: int | None = 7) -> DataFile:
+def build_data_file(path: str, base: int, version: int | None = 7) -> DataFile:
     return DataFile(1, "log", 1, "add", path, path, None, None, None, {}, None, base, version)
 
 
-def files_of(example_settings: Drawn) -> tuple[DataBucket, list[DataFile]]:
-    """Files of ten default ids each: names say their order."""
-    names = [f"{number}.parquet" for number in range(len(example_settings))]
+def build_files(drawn: Drawn) -> tuple[DataBucket, list[DataFile]]:
+    """Build files with ten default ids each, named by their order."""
+    names = [f"{number}.parquet" for number in range(len(drawn))]
     tables = {}
-    for name, (ids, _) in zip(names, example_settings, strict=True):
+    for name, (ids, _) in zip(names, drawn, strict=True):
         columns = {"x": pa.array([0] * len(ids), pa.int64())}
         if any(each is not None for each in ids):
             columns["id"] = pa.array(ids, pa.int64())
         tables[name] = pa.table(columns)
-    run = Reads(tables, {name: deleted for name, (_, deleted) in zip(names, example_settings, strict=True)})
-    return cast(DataBucket, run), [data_file(name, 10 * number) for number, name in enumerate(names)]
+    run = FakeBucket(tables, {name: deleted for name, (_, deleted) in zip(names, drawn, strict=True)})
+    return cast(DataBucket, run), [build_data_file(name, 10 * number) for number, name in enumerate(names)]
 
 
 DRAWN = st.lists(
@@ -58,33 +58,31 @@ DRAWN = st.lists(
 
 @example_settings(40)
 @given(DRAWN)
-def test_repeated_ids_are_those_of_the_model(example_settings: Drawn) -> None:
-    run, files = files_of(example_settings)
-    recorded, met = RowIds(), BitMap64()
+def test_repeated_ids_equal_the_model(drawn: Drawn) -> None:
+    run, files = build_files(drawn)
+    seen, repeated = RowIds(), BitMap64()
     for file in files:
-        met |= recorded.take(read_row_ids(run, file, HIDDEN))
-    adds = [_add(10 * number) for number in range(len(example_settings))]
-    expected = find_repeated_row_ids(
-        [(add, ids, deleted) for add, (ids, deleted) in zip(adds, example_settings, strict=True)]
-    )
-    assert set(met) == expected
+        repeated |= seen.take(read_row_ids(run, file, MATERIALIZED))
+    adds = [_add(10 * number) for number in range(len(drawn))]
+    expected = find_repeated_row_ids([(add, ids, deleted) for add, (ids, deleted) in zip(adds, drawn, strict=True)])
+    assert set(repeated) == expected
 
 
 @example_settings(40)
 @given(DRAWN)
-def test_stable_ids_are_those_of_the_model(example_settings: Drawn) -> None:
-    run, files = files_of(example_settings)
-    for number, (file, (ids, deleted)) in enumerate(zip(files, example_settings, strict=True)):
+def test_stable_ids_equal_the_model(drawn: Drawn) -> None:
+    run, files = build_files(drawn)
+    for number, (file, (ids, deleted)) in enumerate(zip(files, drawn, strict=True)):
         stable = compute_stable_row_ids(_add(10 * number), ids)
         expected = {each for index, each in enumerate(stable) if index not in deleted}
-        assert set(read_row_ids(run, file, HIDDEN).stable) == expected
+        assert set(read_row_ids(run, file, MATERIALIZED).stable) == expected
 
 
-def test_commit_versions_of_rows_are_the_same_in_any_files() -> None:
+def test_commit_versions_of_rows_do_not_depend_on_their_file() -> None:
     def versions(ids: list[int], written: list[Any], base: int, default: int) -> int:
         table = pa.table({"id": pa.array(ids), "version": pa.array(written, pa.int64())})
-        run = cast(DataBucket, Reads({"a": table}, {"a": set()}))
-        return read_row_ids(run, data_file("a", base, default), HIDDEN, versions=True).versions
+        run = cast(DataBucket, FakeBucket({"a": table}, {"a": set()}))
+        return read_row_ids(run, build_data_file("a", base, default), MATERIALIZED, versions=True).versions
 
     before = versions([0, 1], [None, 3], base=0, default=2)
     assert versions([1, 0], [3, 2], base=9, default=5) == before
@@ -92,9 +90,9 @@ def test_commit_versions_of_rows_are_the_same_in_any_files() -> None:
     assert versions([0, 1], [3, 2], base=9, default=5) != before
 
 
-def test_file_without_hidden_columns_is_not_read() -> None:
-    run = cast(DataBucket, Reads({"a": pa.table({"x": pa.array(range(100_000))})}, {"a": {3}}))
-    ids = read_row_ids(run, data_file("a", 2**62), HIDDEN)
+def test_file_without_materialized_columns_is_not_read() -> None:
+    run = cast(DataBucket, FakeBucket({"a": pa.table({"x": pa.array(range(100_000))})}, {"a": {3}}))
+    ids = read_row_ids(run, build_data_file("a", 2**62), MATERIALIZED)
     assert (len(ids.by_default), ids.by_default.min(), ids.by_default.max()) == (99_999, 2**62, 2**62 + 99_999)
     assert 2**62 + 3 not in ids.by_default
 

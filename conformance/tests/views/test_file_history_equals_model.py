@@ -75,11 +75,11 @@ def history_of_run(run: RecordingRun) -> list[tuple[Any, ...]]:
 @given(files=logs())
 def test_file_history_of_valid_logs_follows_its_definition(files: TableFiles) -> None:
     run = RecordingRun(files)
-    assert history_of_run(run) == history_of_model(run, DecodedLog.of(files))
+    assert history_of_run(run) == history_of_model(run, DecodedLog.decode(files))
 
 
 @example_settings(60)
 @given(files=arbitrary_commits())
 def test_file_history_of_arbitrary_commits_follows_its_definition(files: TableFiles) -> None:
     run = RecordingRun(files)
-    assert history_of_run(run) == history_of_model(run, DecodedLog.of(files))
+    assert history_of_run(run) == history_of_model(run, DecodedLog.decode(files))

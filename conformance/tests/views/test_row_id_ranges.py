@@ -24,7 +24,7 @@ from deltaspec_generators.table_files import TableFiles
 @given(files=logs(features=("rowTracking", "domainMetadata")) | st.just(build_tracked_table()))
 def test_default_ids_of_live_files_are_those_of_the_model(files: TableFiles) -> None:
     run = RecordingRun(files, history="latest")
-    snapshot = DecodedLog.of(files).snapshots(run.plan.base, run.plan.version)[run.plan.version]
+    snapshot = DecodedLog.decode(files).snapshots(run.plan.base, run.plan.version)[run.plan.version]
     rows = run.recorded.rows("row_id_ranges")
     assert snapshot.protocol is not None
     assert snapshot.metadata is not None

@@ -62,7 +62,7 @@ def assert_files_equal(run: RecordingRun, decoded: DecodedLog) -> None:
 @given(files=logs())
 def test_live_files_and_tombstones_equal_the_model(files: TableFiles) -> None:
     run = RecordingRun(files)
-    assert_files_equal(run, DecodedLog.of(files))
+    assert_files_equal(run, DecodedLog.decode(files))
     assert run.facts.replay_blocked_reason is None
     assert not run.recorded.undecided
 
@@ -71,7 +71,7 @@ def test_live_files_and_tombstones_equal_the_model(files: TableFiles) -> None:
 @given(files=logs())
 def test_snapshot_files_equal_the_model(files: TableFiles) -> None:
     run = RecordingRun(files, history="latest")
-    snapshot = compute_snapshots(run, DecodedLog.of(files))[run.plan.version]
+    snapshot = compute_snapshots(run, DecodedLog.decode(files))[run.plan.version]
     columns = ("version", "path", "path_key", "deletion_vector_id", "size", "base_row_id")
     assert project_rows(run, "snapshot_files", *columns) == sort_rows(
         (snapshot.version, add.path, path_key(add.path), get_vector_id(add), add.size, add.base_row_id)
@@ -83,7 +83,7 @@ def test_snapshot_files_equal_the_model(files: TableFiles) -> None:
 @example_settings(40)
 @given(files=arbitrary_commits())
 def test_replay_of_arbitrary_commits_equals_the_model(revision: Revision, files: TableFiles) -> None:
-    assert_files_equal(RecordingRun(files, revision=revision), DecodedLog.of(files))
+    assert_files_equal(RecordingRun(files, revision=revision), DecodedLog.decode(files))
 
 
 def two_vectors_of_a_path() -> TableFiles:
@@ -101,7 +101,7 @@ def test_adds_are_identified_by_path_and_vector_until_r3(revision: Revision, vec
     run = RecordingRun(two_vectors_of_a_path(), revision=revision)
     live = find_live_files(run.intervals, 3)
     assert live["path_key"].to_list().count("c.parquet") == vectors
-    assert_files_equal(run, DecodedLog.of(two_vectors_of_a_path()))
+    assert_files_equal(run, DecodedLog.decode(two_vectors_of_a_path()))
 
 
 # the table
@@ -111,7 +111,7 @@ def test_adds_are_identified_by_path_and_vector_until_r3(revision: Revision, vec
 @given(files=logs())
 def test_table_state_equals_the_model(files: TableFiles) -> None:
     run = RecordingRun(files)
-    snapshots = compute_snapshots(run, DecodedLog.of(files))
+    snapshots = compute_snapshots(run, DecodedLog.decode(files))
     assert run.states_by_version.keys() == snapshots.keys()
     for version, snapshot in snapshots.items():
         state = run.states_by_version[version]
@@ -125,7 +125,7 @@ def test_table_state_equals_the_model(files: TableFiles) -> None:
 @given(files=logs())
 def test_rows_of_table_actions_are_the_actions_as_written(files: TableFiles) -> None:
     run = RecordingRun(files)
-    actions = list_actions(run, DecodedLog.of(files))
+    actions = list_actions(run, DecodedLog.decode(files))
     features, configuration, transactions, domains = [], [], [], []
     settings: dict[str, str] = {}
     last: dict[str, int] = {}
@@ -176,7 +176,7 @@ _KINDS = {
 @example_settings(15)
 @given(files=logs())
 def test_listing_has_a_row_for_every_file_of_the_log(files: TableFiles) -> None:
-    run, log = RecordingRun(files), DecodedLog.of(files).log
+    run, log = RecordingRun(files), DecodedLog.decode(files).log
     expected = []
     for name, data in log.items():
         if name.rpartition("/")[0] not in ("", "_sidecars", "_staged_commits"):
@@ -215,7 +215,7 @@ def json_files(run: RecordingRun, decoded: DecodedLog) -> dict[str, int]:
 @example_settings(15)
 @given(files=logs())
 def test_lines_has_a_row_for_every_line(files: TableFiles) -> None:
-    run, decoded = RecordingRun(files), DecodedLog.of(files)
+    run, decoded = RecordingRun(files), DecodedLog.decode(files)
     expected = []
     for name, version in json_files(run, decoded).items():
         pieces = decoded.log[name].split(b"\n")
@@ -243,7 +243,7 @@ def test_lines_has_a_row_for_every_line(files: TableFiles) -> None:
 @example_settings(15)
 @given(files=logs())
 def test_commits_count_the_actions_of_each_kind(files: TableFiles) -> None:
-    run, decoded = RecordingRun(files), DecodedLog.of(files)
+    run, decoded = RecordingRun(files), DecodedLog.decode(files)
     snapshots = compute_snapshots(run, decoded)
     expected = []
     for version in run.plan.commits:
@@ -325,7 +325,7 @@ _UNEQUAL = sorted(
 def test_differences_of_mutated_checkpoints_equal_the_model(data: st.DataObject) -> None:
     files = data.draw(MUTATIONS[data.draw(st.sampled_from(_UNEQUAL))].tables())
     run = RecordingRun(files)
-    assert differences_of_run(run) == differences_of_model(run, DecodedLog.of(files))
+    assert differences_of_run(run) == differences_of_model(run, DecodedLog.decode(files))
 
 
 @st.composite
@@ -357,4 +357,4 @@ def logs_with_a_changed_checkpoint(draw: st.DrawFn) -> TableFiles:
 @given(files=logs_with_a_changed_checkpoint())
 def test_differences_of_changed_checkpoints_equal_the_model(files: TableFiles) -> None:
     run = RecordingRun(files)
-    assert differences_of_run(run) == differences_of_model(run, DecodedLog.of(files))
+    assert differences_of_run(run) == differences_of_model(run, DecodedLog.decode(files))

@@ -58,7 +58,7 @@ class TestRequests:
         began = time.monotonic()
         assert list(prefetch_contents(store, (f"p{number}" for number in range(64)), 10)) == [b"x"] * 64
         assert time.monotonic() - began < 3.2  # sequential reads take 6.4 seconds
-        assert 4 <= s3.at_once["get"] <= MAX_CONCURRENT_READS
+        assert 4 <= s3.max_concurrent["get"] <= MAX_CONCURRENT_READS
 
 
 READS: dict[str, Callable[[ObjectStore], Any]] = {

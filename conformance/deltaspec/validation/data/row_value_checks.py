@@ -34,7 +34,7 @@ def check_row_values(data: DataBucket) -> None:
         return
     table = data.table
     if table is None:
-        data.findings.mark_undecided(_VIEWS, "the schema that the rows are judged against is not known")
+        data.findings.mark_undecided(_VIEWS, "the schema of the rows is not known")
         return
     pending = _Pending(data)
     statistics = ParsedStatisticsCache(data, table)

@@ -278,9 +278,9 @@ def test_complete_ids_are_valid_and_missing_ones_are_reported(kind: DataType, da
     ids = {name: number for number, name in enumerate(parts, 2)}
     assert ids_of(build_parent_field(kind, new=ids)) == ([NestedIdFaults(("c",))] if parts else [])
     if parts:
-        gone = data.draw(st.sampled_from(parts))
-        del ids[gone]
-        assert ids_of(build_parent_field(kind, new=ids)) == [NestedIdFaults(("c",), missing=(gone,))]
+        missing = data.draw(st.sampled_from(parts))
+        del ids[missing]
+        assert ids_of(build_parent_field(kind, new=ids)) == [NestedIdFaults(("c",), missing=(missing,))]
 
 
 # commits

@@ -99,8 +99,8 @@ def test_new_vector_requires_the_property_since_r3() -> None:
 def test_vector_of_an_older_version_is_not_new() -> None:
     marked = add(deletion_vector=VECTOR, stats=ROWS)
     with_vector = replay_commit(VECTORS, 1, [remove(), marked])
-    gone = replay_commit(with_vector, 2, [remove(deletion_vector=VECTOR), metadata()])
-    assert list_refusals(gone, marked) == []
+    without_files = replay_commit(with_vector, 2, [remove(deletion_vector=VECTOR), metadata()])
+    assert list_refusals(without_files, marked) == []
 
 
 def test_vectors_require_row_counts_and_the_feature() -> None:
@@ -254,11 +254,11 @@ def test_file_keeps_its_row_ids() -> None:
 def test_files_of_another_table_are_new() -> None:
     """A clone that is created again: the same files with another id."""
     before = table(TRACKING, metadata(), tracked("a", 0, 0), mark(2))
-    anew = msgspec.structs.replace(metadata(), id="33333333-2222-4333-8444-555555555555")
-    assert list_refusals(before, anew, tracked("a", 3, 1), mark(5)) == []
-    assert list_refusals(before, anew, tracked("a", 3, 0), mark(5)) == []
-    assert list_refusals(before, anew, tracked("a", 3, 2), mark(5)) == ["row-tracking.commit-version"] * 2
-    assert list_refusals(before, anew, add("a", stats=ROWS)) == [
+    replaced = msgspec.structs.replace(metadata(), id="33333333-2222-4333-8444-555555555555")
+    assert list_refusals(before, replaced, tracked("a", 3, 1), mark(5)) == []
+    assert list_refusals(before, replaced, tracked("a", 3, 0), mark(5)) == []
+    assert list_refusals(before, replaced, tracked("a", 3, 2), mark(5)) == ["row-tracking.commit-version"] * 2
+    assert list_refusals(before, replaced, add("a", stats=ROWS)) == [
         "row-tracking.base-row-id",
         "row-tracking.commit-version",
     ]

@@ -77,9 +77,9 @@ def test_malformed_invariant_is_refused(value: Any, words: str) -> None:
 
 
 def test_deeply_nested_invariant_is_undecided() -> None:
-    told = json.dumps({"expression": {"expression": "x > 3"}, "more": "NESTED"})
+    invariant = json.dumps({"expression": {"expression": "x > 3"}, "more": "NESTED"})
     with pytest.raises(InvariantTooDeep):
-        read_invariant({"delta.invariants": told.replace('"NESTED"', "[" * 300 + "]" * 300)})
+        read_invariant({"delta.invariants": invariant.replace('"NESTED"', "[" * 300 + "]" * 300)})
 
 
 @pytest.mark.parametrize(

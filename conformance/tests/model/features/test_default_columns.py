@@ -18,8 +18,8 @@ from deltaspec.model.schema.schema_string import parse_schema
 
 
 def column(name: str, default: Any = None, number: int | None = None, kind: Any = "long") -> dict[str, Any]:
-    told = {"CURRENT_DEFAULT": default, "delta.columnMapping.id": number}
-    metadata = {key: value for key, value in told.items() if value is not None}
+    optional_metadata = {"CURRENT_DEFAULT": default, "delta.columnMapping.id": number}
+    metadata = {key: value for key, value in optional_metadata.items() if value is not None}
     return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
 
 

@@ -380,9 +380,9 @@ def test_checkpoint_differs_from_its_snapshot_only_by_expiry(log: SmallLog, cloc
     expected_state = build_checkpoint_actions(state, v2=False, clock_ms=clock, retention_ms=50)
     derived = reconcile_checkpoint(state.version, expected_state)
     assert compare_checkpoint(state, derived, clock_ms=clock, retention_ms=50) == []
-    doubtful = compare_checkpoint(state, derived)
-    assert {(each.kind, each.what, each.retained) for each in doubtful} <= {("remove", "missing", None)}
-    assert len(doubtful) == len(state.tombstones) - len(derived.tombstones)
+    undecided = compare_checkpoint(state, derived)
+    assert {(each.kind, each.what, each.retained) for each in undecided} <= {("remove", "missing", None)}
+    assert len(undecided) == len(state.tombstones) - len(derived.tombstones)
 
 
 @small_log_settings

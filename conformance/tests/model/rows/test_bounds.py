@@ -140,7 +140,7 @@ def test_any_value_is_read_or_reported(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("claimed", "held", "cut", "raised"),
+    ("bound", "value", "cut", "raised"),
     [
         ("aa", "aab", True, False),
         ("", "aab", False, False),
@@ -159,19 +159,19 @@ def test_any_value_is_read_or_reported(value: Any) -> None:
         ("x\U0010ffff", "x\uffffy", False, True),
     ],
 )
-def test_truncated_strings(claimed: str, held: str, cut: bool, raised: bool) -> None:
-    assert is_truncated(claimed, held) == cut
-    assert is_incremented_truncation(claimed, held) == raised
+def test_truncated_strings(bound: str, value: str, cut: bool, raised: bool) -> None:
+    assert is_truncated(bound, value) == cut
+    assert is_incremented_truncation(bound, value) == raised
 
 
 @given(st.text(min_size=1), st.integers(1, 40))
-def test_truncation_of_delta_spark_is_recognized(held: str, length: int) -> None:
-    if len(held) > length:
-        assert is_tight_minimum(held[:length], held, STRING)
+def test_truncation_of_delta_spark_is_recognized(value: str, length: int) -> None:
+    if len(value) > length:
+        assert is_tight_minimum(value[:length], value, STRING)
         for end in ("\x7f", "\U0010ffff"):
-            if held[length] < end:
-                assert is_tight_maximum(held[:length] + end, held, STRING)
-                assert held[:length] + end > held
+            if value[length] < end:
+                assert is_tight_maximum(value[:length] + end, value, STRING)
+                assert value[:length] + end > value
 
 
 @pytest.mark.parametrize(("slack", "tight"), [(0, True), (1, True), (999, True), (1000, False)])

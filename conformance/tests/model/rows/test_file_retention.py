@@ -46,9 +46,9 @@ def test_files_of_versions_within_the_retention_are_kept(
         if day * DAY - (tombstone.deletion_timestamp or 0) <= 7 * DAY:
             needed |= list_data_files([tombstone]) | list_vector_files([tombstone])
     named = {file for each in versions for add in each.files.values() for file in list_data_files([add])}
-    gone = {file for file in named | needed if may_be_removed(file, written * DAY, versions[-1], day * DAY)}
-    assert not gone & needed
-    assert gone == (named - needed if day - written > 7 else set())
+    removable = {file for file in named | needed if may_be_removed(file, written * DAY, versions[-1], day * DAY)}
+    assert not removable & needed
+    assert removable == (named - needed if day - written > 7 else set())
 
 
 def test_requirement_level_of_partition_columns() -> None:

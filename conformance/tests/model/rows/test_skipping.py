@@ -94,11 +94,13 @@ def test_nulls_satisfy_no_comparison(kind: DataType, low: str, high: str, below:
 
 
 @pytest.mark.parametrize("tight", [None, True, False])
-@pytest.mark.parametrize("gone", [None, 2])
+@pytest.mark.parametrize("deleted", [None, 2])
 @pytest.mark.parametrize("kind", ["long", "binary", "variant"])
-def test_null_counts_of_none_and_of_all(tight: bool | None, gone: int | None, kind: str) -> None:
+def test_null_counts_of_none_and_of_all(tight: bool | None, deleted: int | None, kind: str) -> None:
     flag = {} if tight is None else {"tightBounds": tight}
-    none, some, every = (file({"numRecords": 10, "nullCount": {"a": count}, **flag}, gone=gone) for count in (0, 4, 10))
+    none, some, every = (
+        file({"numRecords": 10, "nullCount": {"a": count}, **flag}, deleted=deleted) for count in (0, 4, 10)
+    )
     table = schema(kind)
     assert can_skip(IsNull(A), none, table)
     assert can_skip(Not(IsNotNull(A)), none, table)
@@ -122,8 +124,8 @@ def test_tight_and_wide_bounds_skip_alike(tight: bool | None) -> None:
     stats: dict[str, Any] = {"numRecords": 10, "minValues": {"a": 3}, "maxValues": {"a": 5}, "nullCount": {"a": 1}}
     if tight is not None:
         stats["tightBounds"] = tight
-    for gone in (None, 4):
-        add = file(stats, gone=gone)
+    for deleted in (None, 4):
+        add = file(stats, deleted=deleted)
         assert can_skip(comparison(">", 5), add, schema("long"))
         assert not can_skip(comparison(">=", 5), add, schema("long"))
 
@@ -180,9 +182,9 @@ def test_invalid_null_counts_are_ignored(count: str) -> None:
 def test_file_without_rows_is_never_read() -> None:
     for predicate in (IsNull(A), IsNotNull(A), comparison("<>", 3)):
         assert can_skip(predicate, file({"numRecords": 0}), schema("long"))
-        assert can_skip(predicate, file({"numRecords": 3}, gone=3), schema("long"))
-        assert not can_skip(predicate, file({"numRecords": 3}, gone=2), schema("long"))
-        assert not can_skip(predicate, file("{}", gone=3), schema("long"))
+        assert can_skip(predicate, file({"numRecords": 3}, deleted=3), schema("long"))
+        assert not can_skip(predicate, file({"numRecords": 3}, deleted=2), schema("long"))
+        assert not can_skip(predicate, file("{}", deleted=3), schema("long"))
 
 
 NESTED = Struct(
@@ -272,12 +274,12 @@ def test_skips_exactly_if_no_integer_within_the_bounds_matches() -> None:
             add = file_with_bounds(str(low), str(high), nulls=1)
             for literal in range(-3, 4):
                 for operator, holds in operators.items():
-                    said = [holds(value, literal) for value in range(low, high + 1)]
+                    matches = [holds(value, literal) for value in range(low, high + 1)]
                     # between two neighbours the bounds leave no value out: every one of them may be there
-                    assert can_skip(comparison(operator, literal), add, table) is not any(said), (
+                    assert can_skip(comparison(operator, literal), add, table) is not any(matches), (
                         low,
                         high,
                         operator,
                         literal,
                     )
-                    assert can_skip(Not(comparison(operator, literal)), add, table) is all(said)
+                    assert can_skip(Not(comparison(operator, literal)), add, table) is all(matches)

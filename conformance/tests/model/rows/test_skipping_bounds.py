@@ -179,18 +179,18 @@ def test_bounds_that_are_nan_or_infinite(kind: str) -> None:
 
 def test_float_bounds_are_printed_with_the_digits_of_a_float() -> None:
     """Rows contain 3.4000000953674316, which is 3.4 in 32 bits."""
-    held = 3.4000000953674316
+    value = 3.4000000953674316
     add = file_with_bounds("3.4", "3.4")
-    assert not can_skip(comparison("=", held), add, schema("float"))
+    assert not can_skip(comparison("=", value), add, schema("float"))
     assert can_skip(comparison("=", 3.4), add, schema("float"))
     assert not can_skip(comparison("=", 3.4), add, schema("double"))
-    assert can_skip(comparison("=", held), add, schema("double"))
+    assert can_skip(comparison("=", value), add, schema("double"))
 
 
 def test_float_file_of_a_widened_double_column() -> None:
-    held = 3.4000000953674316
+    value = 3.4000000953674316
     change = {"delta.typeChanges": [{"fromType": "float", "toType": "double"}]}
-    assert not can_skip(comparison("=", held), file_with_bounds("3.4", "3.4"), schema("double", change))
+    assert not can_skip(comparison("=", value), file_with_bounds("3.4", "3.4"), schema("double", change))
     assert not can_skip(comparison("=", 3.4), file_with_bounds("3.4", "3.4"), schema("double", change))
     assert can_skip(comparison("=", 3.5), file_with_bounds("3.4", "3.4"), schema("double", change))
 

@@ -1,6 +1,6 @@
 """Skipping compared with brute force: valid statistics of drawn rows, and predicates of all kinds.
 
-The writer is of this module: it knows the rows, and spells what the text lets it say of them.
+The writer of this module knows the rows and writes any statistics that the protocol allows.
 """
 
 import json
@@ -60,11 +60,11 @@ def shortest(value: float, of_32_bits: bool) -> str:
 
 @dataclass(frozen=True)
 class Kind:
-    """A type: its values, and how a writer spells a minimum and a maximum of them."""
+    """A type with its values and the serialization of its bounds."""
 
     type: DataType
     values: st.SearchStrategy[Any]
-    spelled: Callable[[Any], str]
+    serialize: Callable[[Any], str]
     partition: Callable[[Any], str]
 
 
@@ -127,28 +127,28 @@ def is_nan(value: Any) -> bool:
 
 @st.composite
 def bounds(draw: st.DrawFn, kind: Kind, valid: list[Any], physical: list[Any], tight: bool) -> tuple[Any, Any]:
-    """A minimum and a maximum as spelled, of the valid rows or around them; None where there is none."""
+    """Draw a serialized minimum and maximum at or around the bounds of the valid rows; None if there is none."""
     numbers = [value for value in valid if value is not None and not is_nan(value)]
     around = [value for value in physical if value is not None and not is_nan(value)]
     has_nan = any(is_nan(value) for value in valid)
     if not numbers:
-        spelled = draw(st.sampled_from([None, '"NaN"'])) if has_nan else None
+        bound = draw(st.sampled_from([None, '"NaN"'])) if has_nan else None
         # if all valid rows are null, bounds may come from deleted rows
         if around and not has_nan and draw(st.booleans()):
-            return kind.spelled(min(around)), kind.spelled(max(around))
-        return spelled, spelled
+            return kind.serialize(min(around)), kind.serialize(max(around))
+        return bound, bound
     low, high = min(numbers), max(numbers)
     if not tight:
         more = draw(st.lists(kind.values.filter(lambda value: not is_nan(value)), max_size=2)) + around
         low, high = min(low, *more, low), max(high, *more, high)
-    said = [kind.spelled(low), kind.spelled(high)]
+    serialized = [kind.serialize(low), kind.serialize(high)]
     if kind.type == Primitive("string"):
-        said = [json.dumps(draw(cut(low, raised=False))), json.dumps(draw(cut(high, raised=True)))]
+        serialized = [json.dumps(draw(cut(low, raised=False))), json.dumps(draw(cut(high, raised=True)))]
     if isinstance(low, int) and kind.type in (Primitive("timestamp"), Primitive("timestamp_ntz")):
-        said = [kind.spelled(draw(st.sampled_from([each, each // 1000 * 1000]))) for each in (low, high)]
+        serialized = [kind.serialize(draw(st.sampled_from([each, each // 1000 * 1000]))) for each in (low, high)]
     if has_nan and draw(st.booleans()):
-        said[1] = '"NaN"'
-    return said[0], said[1]
+        serialized[1] = '"NaN"'
+    return serialized[0], serialized[1]
 
 
 @st.composite
@@ -202,9 +202,9 @@ def files(draw: st.DrawFn, kind: Kind) -> Drawn:
         inner = f'{{"{names[1]}":{text}}}'
         return f'{{"{names[0]}":{inner}}}' if nested else inner
 
-    told = {"minValues": low, "maxValues": high, "nullCount": count}
-    kept = {name for name in told if draw(st.integers(0, 3))}
-    parts = [f'"{name}":{entry(said)}' for name, said in told.items() if said is not None and name in kept]
+    statistics = {"minValues": low, "maxValues": high, "nullCount": count}
+    kept = {name for name in statistics if draw(st.integers(0, 3))}
+    parts = [f'"{name}":{entry(value)}' for name, value in statistics.items() if value is not None and name in kept]
     parts += [f'"numRecords":{len(physical)}'] if gone or draw(st.booleans()) else []
     parts += [f'"tightBounds":{str(tight).lower()}'] if not tight or draw(st.booleans()) else []
     leaf = Field("a", kind.type, True, {"delta.columnMapping.physicalName": "col-a"})
@@ -253,24 +253,24 @@ JOINTS = st.sampled_from(["", "", "and", "or"])
 
 
 @st.composite
-def predicates(draw: st.DrawFn, kind: Kind, column: tuple[str, ...], held: list[Any]) -> Predicate:
+def predicates(draw: st.DrawFn, kind: Kind, column: tuple[str, ...], stored_values: list[Any]) -> Predicate:
     """Draw one predicate of a column or two combined; literals are often values of the rows."""
-    first = draw(leaves(kind, column, held))
+    first = draw(leaves(kind, column, stored_values))
     joint = draw(JOINTS)
     if joint:
-        second = draw(leaves(kind, column, held))
+        second = draw(leaves(kind, column, stored_values))
         first = And(first, second) if joint == "and" else Or(first, second)
     return Not(first) if draw(st.booleans()) else first
 
 
 @st.composite
-def leaves(draw: st.DrawFn, kind: Kind, column: tuple[str, ...], held: list[Any]) -> Predicate:
+def leaves(draw: st.DrawFn, kind: Kind, column: tuple[str, ...], stored_values: list[Any]) -> Predicate:
     shape = draw(SHAPES)
     if shape == "is null":
         return IsNull(column)
     if shape == "is not null":
         return IsNotNull(column)
-    literal = draw(st.sampled_from(held) if held and draw(st.booleans()) else kind.values)
+    literal = draw(st.sampled_from(stored_values) if stored_values and draw(st.booleans()) else kind.values)
     if shape == "in":
         return In(column, (literal, draw(kind.values)))
     if shape == "null safe":
@@ -292,10 +292,10 @@ def simple(kind: Kind, column: tuple[str, ...], literals: list[Any]) -> list[Pre
 
 
 def assert_no_row_is_lost(data: st.DataObject, kind: Kind, drawn: Drawn) -> None:
-    held = [get_value(row, drawn.column) for row in drawn.rows]
-    literals = [value for value in held[:3] if value is not None] + [data.draw(kind.values)]
+    stored_values = [get_value(row, drawn.column) for row in drawn.rows]
+    literals = [value for value in stored_values[:3] if value is not None] + [data.draw(kind.values)]
     where = (drawn.add, drawn.schema, drawn.partitioned_by, drawn.mapping)
-    for predicate in [*simple(kind, drawn.column, literals), data.draw(predicates(kind, drawn.column, held))]:
+    for predicate in [*simple(kind, drawn.column, literals), data.draw(predicates(kind, drawn.column, stored_values))]:
         skipped = {order for order in NanOrder if can_skip(predicate, *where, nan_orders=[order])}
         for order in skipped:
             assert filter_rows(predicate, drawn.rows, order) == []
@@ -346,8 +346,8 @@ def test_exact_statistics_let_files_be_skipped(kind: Kind) -> None:
     def count(values: list[Any], literal: Any) -> None:
         nonlocal skipped, kept
         stats = (
-            f'{{"numRecords":{len(values)},"minValues":{{"a":{kind.spelled(min(values))}}},'
-            f'"maxValues":{{"a":{kind.spelled(max(values))}}},"nullCount":{{"a":0}}}}'
+            f'{{"numRecords":{len(values)},"minValues":{{"a":{kind.serialize(min(values))}}},'
+            f'"maxValues":{{"a":{kind.serialize(max(values))}}},"nullCount":{{"a":0}}}}'
         )
         schema = Struct((Field("a", kind.type, True),))
         if can_skip(Compare(("a",), Operator.EQUAL, literal), _add(stats, 0, {}), schema):

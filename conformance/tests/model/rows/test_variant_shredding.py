@@ -80,8 +80,8 @@ def test_type_at_a_path(pair: Pair, path: tuple[str | int, ...], expected: str |
 
 
 def node(name: str, physical: str | None = None, children: Iterable[Node] = (), annotation: str | None = None) -> Node:
-    told = Annotation(annotation) if annotation else None
-    return Node(name, "optional", physical, told, children=tuple(children))
+    logical_type = Annotation(annotation) if annotation else None
+    return Node(name, "optional", physical, logical_type, children=tuple(children))
 
 
 def variant(typed: Node) -> Node:

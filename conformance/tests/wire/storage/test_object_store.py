@@ -137,7 +137,7 @@ class TestReading:
 
     def test_store_without_ranges_is_a_storage_error(self, s3: FaultyS3) -> None:
         store = put_table(s3, digits=b"0123456789")
-        s3.faults = [Fault("whole", kinds=("range",))]
+        s3.faults = [Fault("full", kinds=("range",))]
         for ask in (store.open_seekable, lambda path: store.read_range(path, 2, 3)):
             with pytest.raises(StorageError, match="digits: "):
                 ask("digits")
