@@ -1,6 +1,6 @@
-"""Logs broken by hand, one fault each, of lines, protocol, metadata and files.
+"""Logs with one hand-made fault each in lines, fields, protocol, metadata or commits.
 
-A comment after a case names the known bug of an engine, in the project's list of them, that the case is made after.
+The comment after a decorator names the known engine bug that the case reproduces.
 """
 
 from collections.abc import Callable
@@ -8,37 +8,37 @@ from dataclasses import dataclass
 
 from helpers.raw_logs import RawLog
 
-Break = Callable[[RawLog], object]
+CorruptLog = Callable[[RawLog], object]
 
 
 @dataclass(frozen=True)
 class Case:
-    """A broken log and what is found in it."""
+    """A broken log and the rules that find its fault."""
 
     name: str
-    good: str
-    """The good log that it is made of."""
-    found: frozenset[str]
-    """Every rule of severity violation or warning that finds something."""
+    valid_log: str
+    """Name of the valid log that it is made from."""
+    expected: frozenset[str]
+    """Codes of the rules of severity violation or warning that have findings."""
     divergences: frozenset[str]
-    """Every rule of severity divergence that does."""
-    corrupt: Break
+    """Codes of the rules of severity divergence that have findings."""
+    corrupt: CorruptLog
 
     def log(self) -> RawLog:
-        log = RawLog(self.good)
+        log = RawLog(self.valid_log)
         self.corrupt(log)
         return log
 
 
-def make_case_decorator(cases: list[Case]) -> Callable[..., Callable[[Break], Break]]:
-    """A decorator that enters a function into a list of cases."""
+def make_case_decorator(cases: list[Case]) -> Callable[..., Callable[[CorruptLog], CorruptLog]]:
+    """Return a decorator that appends the decorated function to `cases`."""
 
-    def broken(good: str, *found: str, divergences: tuple[str, ...] = ()) -> Callable[[Break], Break]:
-        def enter(corrupt: Break) -> Break:
-            cases.append(Case(corrupt.__name__, good, frozenset(found), frozenset(divergences), corrupt))
+    def broken(valid_log: str, *expected: str, divergences: tuple[str, ...] = ()) -> Callable[[CorruptLog], CorruptLog]:
+        def append_case(corrupt: CorruptLog) -> CorruptLog:
+            cases.append(Case(corrupt.__name__, valid_log, frozenset(expected), frozenset(divergences), corrupt))
             return corrupt
 
-        return enter
+        return append_case
 
     return broken
 
@@ -49,14 +49,14 @@ broken = make_case_decorator(CASES)
 # lines and fields
 
 
-@broken("plain", "LIN001")  # ckpt-011: a writer died, or the disk was full
-def commit_is_cut_within_its_last_line(log: RawLog) -> None:
+@broken("plain", "LIN001")  # ckpt-011: a writer crashed, or the disk was full
+def last_line_of_commit_is_truncated(log: RawLog) -> None:
     log.edit(2, r'"numRecords\":1,', "")
     log.files["00000000000000000002.json"] = log.files["00000000000000000002.json"][:-40]
 
 
 @broken("plain", "LIN001")  # stat-012: bytes of a binary column in the statistics
-def statistics_hold_bytes_that_are_no_text(log: RawLog) -> None:
+def statistics_contain_invalid_utf8(log: RawLog) -> None:
     log.edit(1, r"\"id\":4", r"\"id\":\"?\"")
     log.files["00000000000000000001.json"] = log.files["00000000000000000001.json"].replace(b"?", b"\xff\x80")
 
@@ -72,7 +72,7 @@ def add_has_no_size(log: RawLog) -> None:
 
 
 @broken("plain", "LIN010")  # log-013
-def modification_time_is_in_seconds_with_a_fraction(log: RawLog) -> None:
+def modification_time_is_in_fractional_seconds(log: RawLog) -> None:
     log.edit(2, '"modificationTime":1700000002000', '"modificationTime":1700000002.5')
 
 
@@ -82,12 +82,12 @@ def add_has_an_empty_deletion_vector(log: RawLog) -> None:
 
 
 @broken("plain", "LIN011")  # wr-008
-def remove_does_not_say_whether_data_change(log: RawLog) -> None:
+def remove_has_no_data_change(log: RawLog) -> None:
     log.edit(2, '2000,"dataChange":true,"extended', '2000,"extended')
 
 
 @broken("plain", "LIN013")
-def schema_stands_in_metadata_as_an_object(log: RawLog) -> None:
+def schema_is_object_instead_of_string(log: RawLog) -> None:
     text = log.files["00000000000000000000.json"].decode()
     start, end = text.index('"{\\"type'), text.index('}"', text.index('"{\\"type')) + 2
     log.files["00000000000000000000.json"] = (
@@ -96,7 +96,7 @@ def schema_stands_in_metadata_as_an_object(log: RawLog) -> None:
 
 
 @broken("plain", "LIN015")
-def transaction_version_is_a_text(log: RawLog) -> None:
+def transaction_version_is_string(log: RawLog) -> None:
     log.edit(1, '"appId":"loader","version":1', '"appId":"loader","version":"1"')
 
 
@@ -123,41 +123,41 @@ def old_protocol_has_empty_feature_lists(log: RawLog) -> None:
 
 
 @broken("rich", "PRO003", "PRO004")
-def protocol_of_features_lists_none(log: RawLog) -> None:
+def protocol_has_no_feature_lists(log: RawLog) -> None:
     log.drop_line(0, '{"protocol"')
     log.append(0, '{"protocol":{"minReaderVersion":3,"minWriterVersion":7}}')
 
 
 @broken("rich", "FEA001", divergences=("CMP022",))  # proto-002
-def feature_stands_in_the_list_of_readers_alone(log: RawLog) -> None:
+def feature_is_only_in_reader_list(log: RawLog) -> None:
     log.edit(0, '"writerFeatures":["columnMapping",', '"writerFeatures":[')
 
 
 @broken("rich", "FEA003")  # proto-011
-def deletion_vectors_stand_in_the_list_of_writers_alone(log: RawLog) -> None:
+def deletion_vectors_are_only_in_writer_list(log: RawLog) -> None:
     log.edit(0, '"readerFeatures":["columnMapping","deletionVectors",', '"readerFeatures":["columnMapping",')
 
 
 @broken("rich", "FEA002")  # proto-011
-def column_defaults_stand_in_both_lists(log: RawLog) -> None:
+def column_defaults_are_in_both_lists(log: RawLog) -> None:
     log.edit(0, '"readerFeatures":[', '"readerFeatures":["allowColumnDefaults",')
     log.edit(0, '"writerFeatures":[', '"writerFeatures":["allowColumnDefaults",')
 
 
 @broken("rich", "FEA004", "DOM001")  # lc-001
-def row_tracking_comes_without_domains(log: RawLog) -> None:
+def row_tracking_without_domain_metadata_feature(log: RawLog) -> None:
     log.edit(0, '"domainMetadata",', "")
 
 
 @broken("plain", "SCH001")  # proto-001
-def timestamp_without_zone_comes_without_its_feature(log: RawLog) -> None:
+def timestamp_ntz_column_without_feature(log: RawLog) -> None:
     log.edit(0, r"\"name\":\"id\",\"type\":\"long\"", r"\"name\":\"at\",\"type\":\"timestamp_ntz\"")
     log.edit_all(1, r"{\"id\":", r"{\"other\":")
     log.edit_all(2, r"{\"id\":", r"{\"other\":")
 
 
 @broken("rich", "FIL014", divergences=("PRO006", "PRO007"))  # proto-008
-def restore_lowers_the_protocol_under_its_vectors(log: RawLog) -> None:
+def restore_downgrades_protocol_but_keeps_vectors(log: RawLog) -> None:
     features = '"columnMapping","domainMetadata","inCommitTimestamp","rowTracking"'
     log.append(
         4,
@@ -178,17 +178,17 @@ def commit_has_two_metadata(log: RawLog) -> None:
 
 
 @broken("plain", "MET001")
-def table_id_is_a_name(log: RawLog) -> None:
+def table_id_is_not_uuid(log: RawLog) -> None:
     log.edit(0, "3c5e0b9c-2f4e-4d0f-8a55-6f0f6f4f7a01", "sales")
 
 
 @broken("plain", "MET004")
-def decimal_has_more_scale_than_precision(log: RawLog) -> None:
+def decimal_scale_exceeds_precision(log: RawLog) -> None:
     log.edit(0, "decimal(10,2)", "decimal(10,12)")
 
 
 @broken("plain", "MET005")  # part-008
-def partition_column_is_spelled_in_another_case(log: RawLog) -> None:
+def partition_column_is_not_in_schema(log: RawLog) -> None:
     log.edit(0, '"partitionColumns":["day"]', '"partitionColumns":["days"]')
     log.edit_all(1, '"partitionValues":{"day"', '"partitionValues":{"days"')
     log.edit_all(2, '"partitionValues":{"day"', '"partitionValues":{"days"')
@@ -205,27 +205,27 @@ def mapped_column_has_no_id(log: RawLog) -> None:
 
 
 @broken("rich", "CMP003")  # cm-004
-def two_mapped_columns_have_one_id(log: RawLog) -> None:
+def two_mapped_columns_share_id(log: RawLog) -> None:
     log.edit(0, r"\"delta.columnMapping.id\":2,", r"\"delta.columnMapping.id\":1,")
 
 
 @broken("rich", "CMP004")  # cm-004
-def two_mapped_columns_have_one_physical_name(log: RawLog) -> None:
+def two_mapped_columns_share_physical_name(log: RawLog) -> None:
     log.edit(0, r"\"col-3\"", r"\"col-2\"")
 
 
 @broken("rich", "CMP005")  # cm-004
-def highest_column_id_is_behind(log: RawLog) -> None:
+def max_column_id_is_too_low(log: RawLog) -> None:
     log.edit(0, '"delta.columnMapping.maxColumnId":"3"', '"delta.columnMapping.maxColumnId":"2"')
 
 
 @broken("rich", "CFG001")
-def property_is_neither_true_nor_false(log: RawLog) -> None:
+def boolean_property_is_invalid(log: RawLog) -> None:
     log.edit(0, '"delta.enableDeletionVectors":"true"', '"delta.enableDeletionVectors":"yes"')
 
 
 @broken("plain", "CFG004")
-def constraint_comes_without_its_feature(log: RawLog) -> None:
+def check_constraint_without_feature(log: RawLog) -> None:
     log.edit(0, '"configuration":{}', '"configuration":{"delta.constraints.sold":"price > 0"}')
 
 
@@ -233,32 +233,32 @@ def constraint_comes_without_its_feature(log: RawLog) -> None:
 
 
 @broken("plain", "COM010")  # wr-001
-def rows_leave_an_append_only_table(log: RawLog) -> None:
+def rows_are_removed_from_append_only_table(log: RawLog) -> None:
     log.edit(0, '"configuration":{}', '"configuration":{"delta.appendOnly":"true"}')
 
 
 @broken("plain", "COM009")
-def application_reports_two_versions(log: RawLog) -> None:
+def commit_has_two_transactions_of_one_application(log: RawLog) -> None:
     log.append(1, '{"txn":{"appId":"loader","version":2}}')
 
 
 @broken("rich", "COM007")  # ict-001
-def clock_went_back(log: RawLog) -> None:
+def in_commit_timestamp_decreases(log: RawLog) -> None:
     log.edit(2, '"inCommitTimestamp":1700000002000', '"inCommitTimestamp":1699996402000')
 
 
 @broken("rich", "COM005")  # ict-001
-def commit_forgets_its_timestamp(log: RawLog) -> None:
+def commit_has_no_in_commit_timestamp(log: RawLog) -> None:
     log.edit(2, '"inCommitTimestamp":1700000002000,', "")
 
 
 @broken("rich", "COM006")
-def commit_info_comes_last(log: RawLog) -> None:
+def commit_info_is_last(log: RawLog) -> None:
     lines = log.files["00000000000000000003.json"].decode().splitlines()
     log.drop(3)
     log.append(3, *lines[1:], lines[0])
 
 
 @broken("rich", "DOM003")  # rt-001
-def high_water_mark_of_row_ids_is_no_number(log: RawLog) -> None:
+def row_id_high_water_mark_is_string(log: RawLog) -> None:
     log.edit(1, r'"{\"rowIdHighWaterMark\":4}"', r'"{\"rowIdHighWaterMark\":\"4\"}"')

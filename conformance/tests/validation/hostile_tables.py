@@ -1,4 +1,4 @@
-"""Tables with odd things among their files: laid down, judged, and left as they were."""
+"""Helpers that write tables with irregular files and validate them without changes."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from deltaspec_generators.table_files import TableFiles, write_table
 
 LEVELS = ("files", "footers", "rows")
 TIME_LIMIT_SECONDS = 60
-"""How long a test may take."""
+"""Limit of one test."""
 VECTORS = "deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
 
 
@@ -22,7 +22,7 @@ def write_table_below(files: TableFiles, tmp_path: Path) -> Path:
 
 
 def validate_unchanged(root: Path, level: str, **options: Any) -> Report:
-    """The report on a table, which is left as it was."""
+    """Validate a table, and assert that its files did not change."""
     before = compute_fingerprint(root)
     report = deltaspec.validate(str(root), level=level, **options)
     assert compute_fingerprint(root) == before
@@ -30,4 +30,4 @@ def validate_unchanged(root: Path, level: str, **options: Any) -> Report:
 
 
 def join_unchecked_reasons(report: Report) -> str:
-    return "\n".join(sorted({each.reason for each in report.checked.not_checked}))
+    return "\n".join(sorted({entry.reason for entry in report.checked.not_checked}))

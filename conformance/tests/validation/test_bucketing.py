@@ -1,7 +1,7 @@
-"""The report of a table does not depend on how its rows are spread, nor on the order in which they come.
+"""The report of a table depends neither on the distribution of its rows over buckets nor on their order.
 
-`two_engines` judges a table in memory, in spilled shares, and as the Spark engine does with lists of rows for frames.
-Here one mutation of every chapter is drawn; `nox -s same_answer` takes all of them, and every permission.
+`assert_same_report` validates a table in memory, in spilled buckets, and with the Spark engine on lists of rows. These
+tests draw one mutation of every chapter; `nox -s compare_engines` covers all mutations and permissions.
 """
 
 import tempfile
@@ -45,8 +45,8 @@ CHAPTERS = sorted({each.requirement.partition(".")[0] for each in MUTATIONS.valu
 
 
 @st.composite
-def asked(draw: st.DrawFn, level: str, clock: int | None) -> dict[str, Any]:
-    """Options under which a fault of a level may be seen; few samples, so that it matters which they are."""
+def validation_options(draw: st.DrawFn, level: str, clock: int | None) -> dict[str, Any]:
+    """Options under which a fault of a level can be found. With few samples, their selection matters."""
     return {
         "level": draw(st.sampled_from(LEVELS[LEVELS.index(level) :])),  # type: ignore[arg-type]
         "history": draw(st.sampled_from(["latest", "all"])),
@@ -56,13 +56,13 @@ def asked(draw: st.DrawFn, level: str, clock: int | None) -> dict[str, Any]:
     }
 
 
-def assert_same(draw: st.DrawFn, files: TableFiles, level: str) -> None:
-    options = draw(asked(level, files.clock_ms))
+def assert_same_report(draw: st.DrawFn, files: TableFiles, level: str) -> None:
+    options = draw(validation_options(level, files.clock_ms))
     spilled, count, seed = draw(st.sampled_from([1, 2, 7])), draw(st.sampled_from([1, 2, 5])), draw(st.integers(0, 999))
-    reached = draw(st.booleans())
+    executors_can_read = draw(st.booleans())
     engines = {
         f"spilled to {spilled}": embedded_engine(0, spilled),
-        f"{count} shares of lists": list_engine(count, seed, executors_can_read=reached),
+        f"{count} buckets of lists": list_engine(count, seed, executors_can_read=executors_can_read),
     }
     with table_in_temporary_directory(files) as uri:
         assert compare_reports(uri, engines, **options) == []
@@ -71,20 +71,20 @@ def assert_same(draw: st.DrawFn, files: TableFiles, level: str) -> None:
 @example_settings(8)
 @given(data=st.data())
 def test_valid_logs_give_one_report(data: st.DataObject) -> None:
-    assert_same(data.draw, data.draw(logs()), "log")
+    assert_same_report(data.draw, data.draw(logs()), "log")
 
 
 @example_settings(8)
 @given(data=st.data())
 def test_valid_tables_with_data_give_one_report(data: st.DataObject) -> None:
-    assert_same(data.draw, data.draw(data_tables(max_commits=4)), data.draw(st.sampled_from(LEVELS)))
+    assert_same_report(data.draw, data.draw(data_tables(max_commits=4)), data.draw(st.sampled_from(LEVELS)))
 
 
 @example_settings(8)
 @given(data=st.data())
 def test_tables_with_broken_files_give_one_report(data: st.DataObject) -> None:
     fault = FAULTS[data.draw(st.sampled_from(sorted(FAULTS)))]
-    assert_same(data.draw, data.draw(broken_tables(fault)), fault.level)
+    assert_same_report(data.draw, data.draw(broken_tables(fault)), fault.level)
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
@@ -93,51 +93,51 @@ def test_tables_with_broken_files_give_one_report(data: st.DataObject) -> None:
 def test_mutations_of_every_chapter_give_one_report(chapter: str, data: st.DataObject) -> None:
     names = sorted(name for name, each in MUTATIONS.items() if each.requirement.startswith(f"{chapter}."))
     mutation = MUTATIONS[data.draw(st.sampled_from(names))]
-    assert_same(data.draw, data.draw(mutation.tables()), mutation.level)
+    assert_same_report(data.draw, data.draw(mutation.tables()), mutation.level)
 
 
-# the pieces
+# parts of the implementation
 
 
 @st.composite
-def spellings(draw: st.DrawFn) -> list[str]:
-    """Several spellings of one path below the table."""
+def equivalent_paths(draw: st.DrawFn) -> list[str]:
+    """Relative paths that all name one file in the table."""
     segments = draw(st.lists(st.sampled_from(["a", "b=1", "c d", "é"]), min_size=1, max_size=3))
-    found = ["/".join(segments)]
+    paths = ["/".join(segments)]
     for _ in range(draw(st.integers(1, 4))):
-        odd = [[each, *draw(st.sampled_from([[], ["."], [""], ["x", ".."]]))] for each in segments[:-1]]
+        padded = [[segment, *draw(st.sampled_from([[], ["."], [""], ["x", ".."]]))] for segment in segments[:-1]]
         start = draw(st.sampled_from(["", "./", "a/../"]))
-        found.append(start + "/".join([*(each for some in odd for each in some), segments[-1]]))
-    return found
+        paths.append(start + "/".join([*(part for parts in padded for part in parts), segments[-1]]))
+    return paths
 
 
 @settings(deadline=None)
-@given(paths=spellings(), count=st.integers(1, 64))
-def test_every_spelling_of_a_path_is_dealt_to_one_share(paths: list[str], count: int) -> None:
+@given(paths=equivalent_paths(), count=st.integers(1, 64))
+def test_equivalent_paths_are_in_one_bucket(paths: list[str], count: int) -> None:
     assert compute_buckets(normalize_path_keys(pl.Series(paths)), count).n_unique() == 1
 
 
 @settings(deadline=None)
 @given(numbers=st.lists(st.integers(0, 50)), count=st.integers(1, 9))
-def test_every_row_is_dealt_once_and_keeps_its_order(numbers: list[int], count: int) -> None:
+def test_every_row_is_in_one_bucket_and_keeps_its_order(numbers: list[int], count: int) -> None:
     frame = pl.DataFrame({"number": numbers, "row": range(len(numbers))}, schema={"number": pl.Int64, "row": pl.Int64})
     parts = split_by_bucket(frame, frame["number"], count)
     assert sorted(row for _, part in parts for row in part["row"]) == list(range(len(numbers)))
-    assert all(part["row"].is_sorted() and len(part) and 0 <= share < count for share, part in parts)
-    where = [(number, share) for share, part in parts for number in part["number"]]
-    assert len({number for number, _ in where}) == len(set(where)), "rows of one number are in one share"
+    assert all(part["row"].is_sorted() and len(part) and 0 <= bucket < count for bucket, part in parts)
+    buckets = [(number, bucket) for bucket, part in parts for number in part["number"]]
+    assert len({number for number, _ in buckets}) == len(set(buckets)), "rows of one number are in several buckets"
 
 
 @pytest.fixture
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where this test's temporary directories are."""
+def temporary_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Use `tmp_path` as the parent of temporary directories."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 
 
 @pytest.fixture
 def facts(tmp_path_factory: pytest.TempPathFactory) -> LogFacts:
-    """Facts about a small table."""
+    """Facts of the log of a small table."""
     root = tmp_path_factory.mktemp("table") / "table"
     write_table(build_table(), root)
     store = open_store(str(root))
@@ -149,11 +149,11 @@ def rows(*paths: str) -> pl.DataFrame:
     return pl.DataFrame({"path_key": paths, "number": range(len(paths))})
 
 
-class _Looks:
-    """A stage that notes the paths of every share, and hands its rows on."""
+class _RecordingStage:
+    """A stage that records the paths of every bucket, and passes its rows to a later stage."""
 
-    def __init__(self, onward: str | None = None) -> None:
-        self.onward = onward
+    def __init__(self, output_tag: str | None = None) -> None:
+        self.output_tag = output_tag
         self.seen: list[dict[str, list[str]]] = []
         self.bucket_counts: set[int] = set()
 
@@ -161,56 +161,58 @@ class _Looks:
         self.bucket_counts.add(facts.bucket_count)
         self.seen.append({tag: sorted(frame["path_key"]) for tag, frame in frames.items()})
         for frame in frames.values():
-            if self.onward is not None:
-                output.put(self.onward, frame)
+            if self.output_tag is not None:
+                output.put(self.output_tag, frame)
         return Aggregates(rearranging={len(frame) for frame in frames.values()})
 
 
-def test_shares_spill_beyond_their_bound_and_leave_nothing(temporary: Path, facts: LogFacts) -> None:
+def test_buckets_spill_above_the_limit_and_delete_their_files(temporary_root: Path, facts: LogFacts) -> None:
     buckets = LocalBuckets(rows_in_memory=4, count=3)
     buckets.put("a", rows("p", "q"))
     buckets.put("b", rows("q", "r"))
-    assert (buckets.count, list(temporary.iterdir())) == (1, [])
-    buckets.put("claim x", rows("p"))
+    assert (buckets.count, list(temporary_root.iterdir())) == (1, [])
+    buckets.put("derived_file x", rows("p"))
     assert buckets.count == 3
-    look = _Looks("onward")
-    buckets.run_stage(look, facts, Findings([], 1), ("a", "b", "claim "))
-    assert look.bucket_counts == {3}
-    found = {tag: sorted(path for share in look.seen for path in share.get(tag, ())) for tag in ("a", "b", "claim x")}
-    assert found == {"a": ["p", "q"], "b": ["q", "r"], "claim x": ["p"]}
-    by_path = [share for share in look.seen if any("q" in paths for paths in share.values())]
-    assert [{tag for tag, paths in share.items() if "q" in paths} for share in by_path] == [{"a", "b"}]
-    in_one_bucket = _Looks()
-    buckets.run_stage(in_one_bucket, facts, Findings([], 1), ("onward",), in_one_bucket=True)
-    assert in_one_bucket.seen == [{"onward": ["p", "p", "q", "q", "r"]}]
-    buckets.drop(("a", "b", "claim "))
+    stage = _RecordingStage("later")
+    buckets.run_stage(stage, facts, Findings([], 1), ("a", "b", "derived_file "))
+    assert stage.bucket_counts == {3}
+    found = {
+        tag: sorted(path for paths in stage.seen for path in paths.get(tag, ())) for tag in ("a", "b", "derived_file x")
+    }
+    assert found == {"a": ["p", "q"], "b": ["q", "r"], "derived_file x": ["p"]}
+    with_path = [tags for tags in stage.seen if any("q" in paths for paths in tags.values())]
+    assert [{tag for tag, paths in tags.items() if "q" in paths} for tags in with_path] == [{"a", "b"}]
+    in_one_bucket = _RecordingStage()
+    buckets.run_stage(in_one_bucket, facts, Findings([], 1), ("later",), in_one_bucket=True)
+    assert in_one_bucket.seen == [{"later": ["p", "p", "q", "q", "r"]}]
+    buckets.drop(("a", "b", "derived_file "))
     assert buckets.rows("a") is None
-    assert sorted(buckets.rows("onward")["path_key"]) == ["p", "p", "q", "q", "r"]  # type: ignore[index]
-    buckets.drop(("onward",))
-    assert [each for folder in temporary.iterdir() for each in folder.iterdir()] == []
+    assert sorted(buckets.rows("later")["path_key"]) == ["p", "p", "q", "q", "r"]  # type: ignore[index]
+    buckets.drop(("later",))
+    assert [each for folder in temporary_root.iterdir() for each in folder.iterdir()] == []
     buckets.close()
-    assert list(temporary.iterdir()) == []
+    assert list(temporary_root.iterdir()) == []
 
 
-def test_a_stage_runs_once_where_no_share_has_a_row(temporary: Path, facts: LogFacts) -> None:
+def test_stage_runs_once_without_rows(temporary_root: Path, facts: LogFacts) -> None:
     for limit in (None, 0):
-        buckets, look = LocalBuckets(limit, 4), _Looks()
+        buckets, stage = LocalBuckets(limit, 4), _RecordingStage()
         buckets.put("other", rows("p", "q"))
-        buckets.run_stage(look, facts, Findings([], 1), ("none of these",))
+        buckets.run_stage(stage, facts, Findings([], 1), ("absent",))
         buckets.close()
-        assert look.seen == [{}]
+        assert stage.seen == [{}]
 
 
-def test_nothing_is_left_where_a_run_ends_early(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_run_leaves_no_temporary_files(temporary_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> None:
         raise RuntimeError("in the middle")
 
     monkeypatch.setattr(log_run, "check_type_changes", fails)
     with table_in_temporary_directory(build_table()) as uri:
-        assert [each.name for each in temporary.iterdir()] == [Path(uri).parent.name]
+        assert [each.name for each in temporary_root.iterdir()] == [Path(uri).parent.name]
         with pytest.raises(RuntimeError, match="in the middle"):
             embedded_engine(0, 3)(uri, Options.create(level="files"))
-        assert [each.name for each in temporary.iterdir()] == [Path(uri).parent.name]
+        assert [each.name for each in temporary_root.iterdir()] == [Path(uri).parent.name]
 
 
 frames = st.lists(
@@ -218,27 +220,27 @@ frames = st.lists(
     min_size=1,
     max_size=9,
 ).map(
-    lambda found: pl.DataFrame(
-        found, schema={"path_key": pl.String, "number": pl.Int64, "flag": pl.Boolean}, orient="row"
+    lambda tuples: pl.DataFrame(
+        tuples, schema={"path_key": pl.String, "number": pl.Int64, "flag": pl.Boolean}, orient="row"
     ).with_columns(many=pl.struct(key="path_key", value=pl.lit(None, pl.String)).implode().over("number"))
 )
 
 
 @settings(deadline=None)
-@given(frame=frames, at_once=st.integers(1, 4))
-def test_payloads_are_the_frames_that_they_were_made_of(frame: pl.DataFrame, at_once: int) -> None:
+@given(frame=frames, frame_rows=st.integers(1, 4))
+def test_frames_survive_a_round_trip_through_payloads(frame: pl.DataFrame, frame_rows: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(payloads, "FRAME_ROWS", at_once)
+        patch.setattr(payloads, "FRAME_ROWS", frame_rows)
         patch.setattr(payloads, "_BATCH_BYTES", 1000)
-        made = list(frame_to_payloads("tag", 3, frame))
-        assert len(made) == -(-len(frame) // at_once)
-        back = list(batches_to_payloads(payloads_to_batches(made)))
-    assert back == made
-    assert_frame_equal(payloads_to_frame(each.payload for each in back), frame)
+        sent = list(frame_to_payloads("tag", 3, frame))
+        assert len(sent) == -(-len(frame) // frame_rows)
+        received = list(batches_to_payloads(payloads_to_batches(sent)))
+    assert received == sent
+    assert_frame_equal(payloads_to_frame(each.payload for each in received), frame)
 
 
-def test_batches_hold_no_more_bytes_than_they_may(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_respect_the_byte_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(payloads, "_BATCH_BYTES", 100)
-    made = [Payload("tag", number, bytes(60)) for number in range(5)]
-    assert [batch.num_rows for batch in payloads_to_batches(made)] == [2, 2, 1]
+    sent = [Payload("tag", number, bytes(60)) for number in range(5)]
+    assert [batch.num_rows for batch in payloads_to_batches(sent)] == [2, 2, 1]
     assert list(payloads_to_batches([])) == []

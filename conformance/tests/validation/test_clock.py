@@ -1,4 +1,4 @@
-"""A clock decides what a checkpoint still has to hold: tombstones by their retention, transactions by theirs."""
+"""`clock` decides what a checkpoint must contain: tombstones and transactions that have not expired."""
 
 import tempfile
 from pathlib import Path
@@ -17,7 +17,7 @@ from deltaspec_generators.logs.strategies import GeneratedLog, logs_with_states
 from deltaspec_generators.table_files import TableFiles, txn_action, write_table
 
 REMOVED_MS = 1_700_000_000_000
-"""When the removed file of `bases.plain` was removed."""
+"""`deletionTimestamp` of the file that the table removes."""
 DAY_MS = 86_400_000
 
 
@@ -26,8 +26,10 @@ def write_and_validate(files: TableFiles, directory: Path, clock: int | None) ->
     return deltaspec.validate(str(directory / "table"), level="log", clock=clock)
 
 
-def without_tombstone(retention: str | None = None, deletion_timestamp: int | None = REMOVED_MS) -> TableFiles:
-    """A checkpoint of a version that removes a file; the checkpoint does not hold the tombstone."""
+def build_checkpoint_without_tombstone(
+    retention: str | None = None, deletion_timestamp: int | None = REMOVED_MS
+) -> TableFiles:
+    """A checkpoint that is missing the tombstone of a file removed in its version."""
     settings = {} if retention is None else {"delta.deletedFileRetentionDuration": retention}
     files = log_only.build_table(configuration=settings)
     log_only.get_action(files, 2, "remove").pop("deletionTimestamp")
@@ -38,8 +40,8 @@ def without_tombstone(retention: str | None = None, deletion_timestamp: int | No
     return files
 
 
-def without_transaction(retention: str | None, last_updated: int | None) -> TableFiles:
-    """A checkpoint that lacks the transaction of an application."""
+def build_checkpoint_without_transaction(retention: str | None, last_updated: int | None) -> TableFiles:
+    """A checkpoint that is missing the transaction of an application."""
     settings = {} if retention is None else {"delta.setTransactionRetentionDuration": retention}
     files = log_only.build_checkpointed_table(configuration=settings)
     more = {} if last_updated is None else {"lastUpdated": last_updated}
@@ -60,26 +62,28 @@ def without_transaction(retention: str | None, last_updated: int | None) -> Tabl
         ("interval 1 month", 0, False),
     ],
 )
-def test_tombstone_is_missed_until_its_retention_is_over(
+def test_missing_tombstone_is_found_until_its_retention_expires(
     retention: str | None, days: float, found: bool, tmp_path: Path
 ) -> None:
-    report = write_and_validate(without_tombstone(retention), tmp_path, REMOVED_MS + int(days * DAY_MS))
+    report = write_and_validate(
+        build_checkpoint_without_tombstone(retention), tmp_path, REMOVED_MS + int(days * DAY_MS)
+    )
     assert report.totals.get("CKP050", 0) == found
 
 
-def test_tombstone_without_a_time_has_expired(tmp_path: Path) -> None:
-    report = write_and_validate(without_tombstone(deletion_timestamp=None), tmp_path, REMOVED_MS)
+def test_tombstone_without_deletion_timestamp_has_expired(tmp_path: Path) -> None:
+    report = write_and_validate(build_checkpoint_without_tombstone(deletion_timestamp=None), tmp_path, REMOVED_MS)
     assert (report.verdict, report.totals) == ("conforms", {})
 
 
-def test_without_a_clock_no_tombstone_is_missed(tmp_path: Path) -> None:
-    report = write_and_validate(without_tombstone(), tmp_path, None)
+def test_tombstones_are_not_checked_without_a_clock(tmp_path: Path) -> None:
+    report = write_and_validate(build_checkpoint_without_tombstone(), tmp_path, None)
     assert (report.verdict, report.clock) == ("conforms", None)
     assert "CKP050" in report.checked.not_applicable
     assert report.checked.reasons["CKP050"] == "needs --clock"
 
 
-def test_clock_stands_in_the_report(tmp_path: Path) -> None:
+def test_report_contains_the_clock(tmp_path: Path) -> None:
     report = write_and_validate(log_only.build_checkpointed_table(), tmp_path, REMOVED_MS)
     assert (report.verdict, report.clock) == ("conforms", REMOVED_MS)
     assert "CKP050" in report.checked.run
@@ -97,10 +101,10 @@ def test_clock_stands_in_the_report(tmp_path: Path) -> None:
         ("interval 1 year", REMOVED_MS, REMOVED_MS, False),
     ],
 )
-def test_transaction_is_missed_unless_it_may_have_expired(
+def test_missing_transaction_is_found_unless_it_may_have_expired(
     retention: str | None, last_updated: int | None, clock: int | None, found: bool, tmp_path: Path
 ) -> None:
-    report = write_and_validate(without_transaction(retention, last_updated), tmp_path, clock)
+    report = write_and_validate(build_checkpoint_without_transaction(retention, last_updated), tmp_path, clock)
     assert report.totals.get("CKP037", 0) == found
 
 
@@ -110,7 +114,7 @@ def test_transaction_is_missed_unless_it_may_have_expired(
         lambda revision: st.tuples(st.just(revision), logs_with_states(revision=revision))
     )
 )
-def test_checkpoints_that_drop_what_has_expired_are_sound(case: tuple[Revision, GeneratedLog]) -> None:
+def test_checkpoint_without_expired_actions_conforms(case: tuple[Revision, GeneratedLog]) -> None:
     revision, log = case
     with tempfile.TemporaryDirectory() as directory:
         write_table(log.files, Path(directory) / "table")

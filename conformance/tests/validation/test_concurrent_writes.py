@@ -1,7 +1,7 @@
-"""A table that is written to while it is judged: what the pinned version does not show is never found.
+"""A table that changes during validation: writes after the pinned version cause no findings.
 
-The same table is copied at the moment of the pin and judged in peace. Whatever the moving run finds the peaceful run
-finds as well, and what it does not find, or did not look at, stands in the ledger.
+The table is copied when its version is pinned, and the copy is validated undisturbed. Findings of the concurrent run
+must also be findings of the undisturbed run. Everything that the concurrent run misses or skips must be in its ledger.
 """
 
 import shutil
@@ -42,7 +42,7 @@ LEVELS = ("log", "files", "footers", "rows")
 
 @contextmanager
 def use_store(store: Store) -> Iterator[None]:
-    """Runs read from this store, whatever they are asked for."""
+    """Make every run read from this store, whatever its URI."""
     before = validate_run.open_store
     validate_run.open_store = lambda uri: store  # type: ignore[attr-defined]
     try:
@@ -51,43 +51,43 @@ def use_store(store: Store) -> Iterator[None]:
         validate_run.open_store = before  # type: ignore[attr-defined]
 
 
-_OF_ALL_CLAIMS = {code for code, rule in RULES.items() if rule.view.name == "replay_differences"}
-"""Rules over what checkpoints, compactions and checksums say: they are told to run where any of those is compared."""
-_OF_VACUUMED_FILES = {
+_DERIVED_FILE_RULES = {code for code, rule in RULES.items() if rule.view.name == "replay_differences"}
+"""Rules over checkpoints, compactions and checksums. They are reported as run if any such file is compared."""
+_REMOVED_FILE_RULES = {
     code for code, rule in RULES.items() if rule.view.name in ("change_files", "change_commits", "row_id_rewrites")
 }
-"""Rules over change data, and over rows that a commit removes: what was vacuumed says nothing against a commit."""
+"""Rules over change data and over rows that a commit removes. They do not apply to vacuumed files."""
 _CHANGE_FILE_MISSING = "DAT004"
 
 
-def assert_no_false_positive(moving: Report, frozen: Report, schedule: Schedule, root: Path) -> None:
-    """What a moving run says is true of the pinned version, and what it leaves out is in its ledger."""
-    assert moving.version == frozen.version
-    for finding in moving.findings:
-        # no commit need tell of a vacuum, and change data files it may take from every version
+def assert_no_false_positive(concurrent: Report, frozen: Report, schedule: Schedule, root: Path) -> None:
+    """Assert that findings hold for the pinned version, and that the ledger names every rule that was skipped."""
+    assert concurrent.version == frozen.version
+    for finding in concurrent.findings:
+        # VACUUM may delete change data files of every version without a commit
         is_true = finding.rule == _CHANGE_FILE_MISSING and not (root / paths.decode(finding.path or "")).exists()
         assert finding in frozen.findings or is_true
-    unsaid = {entry.rule for entry in moving.checked.not_checked}
-    assert {each.rule for each in frozen.findings if each not in moving.findings} <= unsaid
-    may_be_silent = _OF_ALL_CLAIMS | (_OF_VACUUMED_FILES if "vacuum" in schedule.started_operations else set())
-    assert set(frozen.checked.run) - set(moving.checked.run) <= unsaid | may_be_silent
+    unchecked = {entry.rule for entry in concurrent.checked.not_checked}
+    assert {each.rule for each in frozen.findings if each not in concurrent.findings} <= unchecked
+    may_be_silent = _DERIVED_FILE_RULES | (_REMOVED_FILE_RULES if "vacuum" in schedule.started_operations else set())
+    assert set(frozen.checked.run) - set(concurrent.checked.run) <= unchecked | may_be_silent
     if frozen.verdict == "conforms":
-        assert moving.verdict in ("conforms", "incomplete")
+        assert concurrent.verdict in ("conforms", "incomplete")
 
 
-_NO_FAULTS = {_CHANGE_FILE_MISSING, "CKP070"}
-"""What sound tables are told all the same: change data files that a vacuum took, checkpoints of several parts."""
+_RULES_OF_SOUND_TABLES = {_CHANGE_FILE_MISSING, "CKP070"}
+"""Rules with findings in these sound tables: vacuumed change data files, and multi-part checkpoints."""
 
 
 @st.composite
-def written(draw: st.DrawFn, root: Path, *, may_lie: bool = False) -> DrawnTableWriter:
-    """The writer of a table that has some of its versions by now; `may_lie`: a file may not be as long as is said."""
+def table_writers(draw: st.DrawFn, root: Path, *, may_have_wrong_size: bool = False) -> DrawnTableWriter:
+    """Writers of tables that have some versions by now; `may_have_wrong_size`: an add may record a wrong size."""
     features = ("deletionVectors", "rowTracking", "changeDataFeed")
     table = draw(data_tables_with_states(features=features, depth=0, max_commits=8))
     if draw(st.booleans()):
         add_v2_checkpoint_feature(table.files, table.states)
     adds = [line["add"] for lines in table.files.commits.values() for line in lines if "add" in line]  # type: ignore[index]
-    if may_lie and adds and draw(st.booleans()):
+    if may_have_wrong_size and adds and draw(st.booleans()):
         draw(st.sampled_from(adds))["size"] += 1
     writer = DrawnTableWriter(draw, table.files, table.states, root)
     for _ in range(draw(st.integers(0, max(len(table.states) - 2, 0))) + 1):
@@ -100,34 +100,34 @@ def written(draw: st.DrawFn, root: Path, *, may_lie: bool = False) -> DrawnTable
 @example_settings(5)
 @given(data=st.data())
 @pytest.mark.parametrize("level", LEVELS)
-def test_table_that_moves_gives_no_false_finding(level: str, data: st.DataObject) -> None:
+def test_concurrent_writes_cause_no_false_findings(level: str, data: st.DataObject) -> None:
     options: dict[str, Any] = {"level": level, "history": data.draw(st.sampled_from(("latest", "all")))}
     with tempfile.TemporaryDirectory() as directory:
         root, frozen = Path(directory) / "table", Path(directory) / "frozen"
-        writer = data.draw(written(root, may_lie=True))
+        writer = data.draw(table_writers(root, may_have_wrong_size=True))
         shutil.copytree(root, frozen)
         schedule = Schedule(writer, data.draw(scheduled_operations()))
         store = ConcurrentlyWrittenStore(str(root), schedule.advance, is_remote=data.draw(st.booleans()))
         with use_store(store):
-            moving = deltaspec.validate(str(root), **options)
-        assert_no_false_positive(moving, deltaspec.validate(str(frozen), **options), schedule, root)
+            concurrent = deltaspec.validate(str(root), **options)
+        assert_no_false_positive(concurrent, deltaspec.validate(str(frozen), **options), schedule, root)
 
 
 @example_settings(10)
 @given(data=st.data())
-def test_log_that_moves_while_it_is_listed_lacks_nothing(data: st.DataObject) -> None:
+def test_log_written_during_listing_has_no_missing_files(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory) / "table"
-        schedule = Schedule(data.draw(written(root)), data.draw(scheduled_operations(most=3)))
+        schedule = Schedule(data.draw(table_writers(root)), data.draw(scheduled_operations(most=3)))
         store = InconsistentListingStore(str(root), schedule.advance, data.draw(st.randoms(use_true_random=False)))
         with use_store(store):
             report = deltaspec.validate(str(root), level="files", history=data.draw(st.sampled_from(("latest", "all"))))
-    assert {each.rule for each in report.findings} <= _NO_FAULTS
+    assert {each.rule for each in report.findings} <= _RULES_OF_SOUND_TABLES
     assert report.verdict in ("conforms", "incomplete")
 
 
-def judged_while(root: Path, change: dict[str, bytes | None]) -> Report:
-    """The report on a sound table whose files are overwritten, or deleted, once its log is listed."""
+def validate_during_change(root: Path, change: dict[str, bytes | None]) -> Report:
+    """Validate a sound table whose files are overwritten, or deleted if None, after its log is listed."""
     write_table(build_table_with_data(), root)
 
     def advance() -> None:
@@ -142,23 +142,23 @@ def judged_while(root: Path, change: dict[str, bytes | None]) -> Report:
         return deltaspec.validate(str(root))
 
 
-_NEXT = f"_delta_log/{3:020}.json"
+_NEXT_COMMIT = f"_delta_log/{3:020}.json"
 
 
-def test_file_that_a_commit_after_the_pin_removes_may_be_gone(tmp_path: Path) -> None:
+def test_file_removed_by_a_later_commit_may_be_missing(tmp_path: Path) -> None:
     removal = encode_lines([commit_info_action(3), remove_action(add_action("b.parquet"))])
-    report = judged_while(tmp_path, {"b.parquet": None, _NEXT: removal})
+    report = validate_during_change(tmp_path, {"b.parquet": None, _NEXT_COMMIT: removal})
     assert (report.version, report.verdict, report.totals) == (2, "incomplete", {})
     assert {each.reason for each in report.checked.not_checked} == {"b.parquet: is missing; a later commit removed it"}
 
 
-def test_file_that_no_commit_removes_is_missed_though_the_table_moved(tmp_path: Path) -> None:
-    report = judged_while(tmp_path, {"b.parquet": None, _NEXT: encode_lines([commit_info_action(3)])})
+def test_missing_file_without_remove_is_found_despite_concurrent_commits(tmp_path: Path) -> None:
+    report = validate_during_change(tmp_path, {"b.parquet": None, _NEXT_COMMIT: encode_lines([commit_info_action(3)])})
     assert (report.version, report.verdict, report.totals) == (2, "violations", {"DAT001": 1})
 
 
-def test_file_is_not_missed_where_a_commit_after_the_pin_cannot_be_read(tmp_path: Path) -> None:
-    report = judged_while(tmp_path, {"b.parquet": None, _NEXT: b"no JSON\n"})
+def test_missing_file_is_undecided_if_a_later_commit_is_unreadable(tmp_path: Path) -> None:
+    report = validate_during_change(tmp_path, {"b.parquet": None, _NEXT_COMMIT: b"no JSON\n"})
     assert (report.verdict, report.totals) == ("incomplete", {})
     assert {each.reason for each in report.checked.not_checked} == {
         "b.parquet: is missing; a later commit may have removed it"

@@ -1,4 +1,4 @@
-"""What `show --files` says of tables: facts of their logs, by hand."""
+"""`show --files` on small tables, compared with values computed by hand."""
 
 import json
 from itertools import pairwise
@@ -28,8 +28,8 @@ from deltaspec_generators.table_files import (
 VECTOR = {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "offset": 1, "sizeInBytes": 36}
 
 
-def described(tmp_path: Path, *actions: Any, at: int | None = None, **metadata: Any) -> FilesDescription:
-    """The files of a table with one commit of these actions after its creation."""
+def describe_table(tmp_path: Path, *actions: Any, at: int | None = None, **metadata: Any) -> FilesDescription:
+    """Describe the files of a table with one commit of these actions after its creation."""
     files = TableFiles()
     fields = metadata.pop("fields", [("id", "long"), ("p", "string"), ("q", "integer")])
     protocol = protocol_action(3, 7, ["columnMapping", "deletionVectors"], ["columnMapping", "deletionVectors"])
@@ -39,8 +39,8 @@ def described(tmp_path: Path, *actions: Any, at: int | None = None, **metadata: 
     return describe_files(str(tmp_path / "table"), at=at)
 
 
-def test_sizes_rows_and_statistics(tmp_path: Path) -> None:
-    found = described(
+def test_sizes_rows_and_statistics_are_summarized(tmp_path: Path) -> None:
+    found = describe_table(
         tmp_path,
         add_action("a", rows=10, size=1),
         add_action("b", rows=30, size=3),
@@ -58,16 +58,16 @@ def test_sizes_rows_and_statistics(tmp_path: Path) -> None:
 
 
 def test_only_live_files_count(tmp_path: Path) -> None:
-    gone = add_action("a", rows=1, size=7)
+    removed = add_action("a", rows=1, size=7)
     files = TableFiles()
-    files.commits[0] = [protocol_action(1, 2), metadata_action([("id", "long")]), gone, add_action("b", size=9)]
-    files.commits[1] = [remove_action(gone)]
+    files.commits[0] = [protocol_action(1, 2), metadata_action([("id", "long")]), removed, add_action("b", size=9)]
+    files.commits[1] = [remove_action(removed)]
     write_table(files, tmp_path)
     assert describe_files(str(tmp_path)).bytes == 9
     assert describe_files(str(tmp_path), at=0).bytes == 16
 
 
-def test_a_checkpoint_says_the_same(tmp_path: Path) -> None:
+def test_checkpoint_gives_the_same_description(tmp_path: Path) -> None:
     files = TableFiles()
     head = [protocol_action(1, 2), metadata_action([("id", "long"), ("p", "string")], ["p"])]
     adds = [add_action(f"{number}", rows=number, partition={"p": "x"}, size=100 * number) for number in (1, 2, 3)]
@@ -86,8 +86,8 @@ def test_a_checkpoint_says_the_same(tmp_path: Path) -> None:
     assert (one["bytes"], one["rows"]["total"], one["files_without_statistics"]) == (650, 6, 1)
 
 
-def test_deletion_vectors(tmp_path: Path) -> None:
-    found = described(
+def test_deleted_rows_are_counted(tmp_path: Path) -> None:
+    found = describe_table(
         tmp_path,
         add_action("a", rows=10),
         add_action("b", rows=20, deletionVector={**VECTOR, "cardinality": 4}),
@@ -96,13 +96,13 @@ def test_deletion_vectors(tmp_path: Path) -> None:
     assert (found.files_with_deletion_vector, found.deleted_records, found.rows_under_vectors) == (2, 9, 50)
 
 
-def test_rows_under_vectors_are_unknown_where_a_file_does_not_say(tmp_path: Path) -> None:
-    found = described(tmp_path, add_action("b", deletionVector={**VECTOR, "cardinality": 4}))
+def test_rows_under_vectors_are_unknown_without_row_counts(tmp_path: Path) -> None:
+    found = describe_table(tmp_path, add_action("b", deletionVector={**VECTOR, "cardinality": 4}))
     assert (found.deleted_records, found.rows_under_vectors, found.rows) == (4, None, None)
 
 
-def test_partitions_by_bytes_and_by_files(tmp_path: Path) -> None:
-    found = described(
+def test_partitions_are_ranked_by_bytes_and_by_files(tmp_path: Path) -> None:
+    found = describe_table(
         tmp_path,
         add_action("a", partition={"p": "x", "q": "1"}, size=10),
         add_action("b", partition={"q": "1", "p": "x"}, size=10),
@@ -120,10 +120,10 @@ def test_partitions_by_bytes_and_by_files(tmp_path: Path) -> None:
     assert found.by_files == [empty, both, large]
 
 
-def test_partitions_go_by_logical_names(tmp_path: Path) -> None:
+def test_partitions_have_logical_names(tmp_path: Path) -> None:
     ids = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-1"}
     field = {"name": "day", "type": "string", "nullable": True, "metadata": ids}
-    found = described(
+    found = describe_table(
         tmp_path,
         add_action("a", partition={"col-1": "x"}),
         fields=[field],
@@ -135,31 +135,31 @@ def test_partitions_go_by_logical_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["\x1f", "\x1e", "a\x1fq\x1eb", "\x1fp\x1e", "\x1b[2J"])
-def test_a_partition_value_may_hold_any_character(tmp_path: Path, value: str) -> None:
-    found = described(tmp_path, add_action("a", partition={"p": value}), partition_columns=["p"]).partitions
+def test_partition_value_may_contain_any_character(tmp_path: Path, value: str) -> None:
+    found = describe_table(tmp_path, add_action("a", partition={"p": value}), partition_columns=["p"]).partitions
     assert found is not None
     assert found.by_bytes[0].values == {"p": value}
 
 
-def test_sizes_that_are_none_are_counted_apart_and_sums_do_not_wrap(tmp_path: Path) -> None:
+def test_invalid_sizes_are_counted_separately_and_totals_do_not_overflow(tmp_path: Path) -> None:
     most = 2**63 - 1
     actions = [add_action("a", size=most), add_action("b", size=most), add_action("c", size=-5)]
-    found = described(tmp_path, *actions)
+    found = describe_table(tmp_path, *actions)
     assert (found.files, found.files_without_size, found.bytes) == (3, 1, 2 * most)
     assert found.sizes == [SizeBin(at_least=1 << 62, below=1 << 63, files=2, bytes=2 * most)]
     assert [each.path for each in found.smallest] == ["a", "b"]
 
 
-def test_no_files(tmp_path: Path) -> None:
-    found = described(tmp_path, partition_columns=["p"])
+def test_table_without_files(tmp_path: Path) -> None:
+    found = describe_table(tmp_path, partition_columns=["p"])
     assert (found.files, found.bytes, found.median_bytes, found.sizes, found.rows) == (0, 0, None, [], None)
     assert found.partitions is not None
     assert found.partitions.count == 0
 
 
-def test_a_log_that_cannot_be_replayed_is_refused(tmp_path: Path) -> None:
+def test_log_that_cannot_be_replayed_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TableUnreadable, match="run `deltaspec validate` to see where"):
-        described(tmp_path, '{"add":7}')
+        describe_table(tmp_path, '{"add":7}')
 
 
 @pytest.mark.parametrize(
@@ -182,9 +182,7 @@ def test_a_log_that_cannot_be_replayed_is_refused(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_whatever_a_log_says_is_shown_or_refused(
-    action: Any, metadata: dict[str, Any], form: str, tmp_path: Path
-) -> None:
+def test_unusual_actions_are_shown_or_refused(action: Any, metadata: dict[str, Any], form: str, tmp_path: Path) -> None:
     files = TableFiles()
     files.commits[0] = [
         protocol_action(3, 7, ["deletionVectors"], ["deletionVectors"]),
@@ -198,8 +196,8 @@ def test_whatever_a_log_says_is_shown_or_refused(
     assert result.exit_code == 0 or result.stderr.startswith("deltaspec: ")
 
 
-def test_the_table_is_left_as_it_was(tmp_path: Path) -> None:
-    described(tmp_path, add_action("a"))
+def test_table_is_not_changed(tmp_path: Path) -> None:
+    describe_table(tmp_path, add_action("a"))
     before = {path: path.stat() for path in tmp_path.rglob("*")}
     describe_files(str(tmp_path / "table"))
     after = {path: path.stat() for path in tmp_path.rglob("*")}
@@ -216,14 +214,14 @@ class TestSizeBins:
             SizeBin(at_least=2048, below=4096, files=1, bytes=2048),
         ]
 
-    def test_an_empty_file_is_in_the_first(self) -> None:
+    def test_empty_file_is_in_the_first_bin(self) -> None:
         assert build_size_bins(pl.Series([0, 1], dtype=pl.Int64)) == [
             SizeBin(at_least=0, below=1, files=1, bytes=0),
             SizeBin(at_least=1, below=2, files=1, bytes=1),
         ]
 
     @given(st.lists(st.integers(0, 2**63 - 1) | st.integers(0, 70), min_size=1))
-    def test_every_size_is_in_the_range_that_holds_it(self, sizes: list[int]) -> None:
+    def test_every_size_is_in_the_matching_bin(self, sizes: list[int]) -> None:
         found = build_size_bins(pl.Series(sizes, dtype=pl.Int64))
         assert len(found) <= MAX_BINS
         for each in found:
@@ -238,10 +236,10 @@ class TestSizeBins:
 class TestCommand:
     @pytest.fixture
     def table(self, tmp_path: Path) -> str:
-        described(tmp_path, add_action("a", rows=3, partition={"p": "\x1b[2J"}), partition_columns=["p"])
+        describe_table(tmp_path, add_action("a", rows=3, partition={"p": "\x1b[2J"}), partition_columns=["p"])
         return str(tmp_path / "table")
 
-    def test_text_is_plain_where_it_is_piped(self, table: str) -> None:
+    def test_piped_text_has_no_escape_sequences(self, table: str) -> None:
         result = CliRunner().invoke(main, ["show", "--files", table])
         assert result.exit_code == 0
         assert "\x1b" not in result.stdout

@@ -1,4 +1,4 @@
-"""Which engine is taken, and what is said of the choice."""
+"""Which engine `--engine` chooses, and the reason that it reports."""
 
 from pathlib import Path
 
@@ -20,8 +20,8 @@ from deltaspec_generators.bases import log_only
 from deltaspec_generators.table_files import write_table
 
 
-def estimated(log: int = 0, footers: int = 0, rows: int | None = 0) -> Estimate:
-    """Bytes of log, requests for footers, bytes of rows; None for what is not known."""
+def build_estimate(log: int = 0, footers: int = 0, rows: int | None = 0) -> Estimate:
+    """Build an estimate from bytes of log, requests for footers, and bytes of rows (None if unknown)."""
     amounts = {
         "log": (exact_amount(1), exact_amount(log)),
         "files": (exact_amount(1), exact_amount(0)),
@@ -52,30 +52,35 @@ def estimated(log: int = 0, footers: int = 0, rows: int | None = 0) -> Estimate:
 @pytest.mark.parametrize(
     ("estimate", "level", "engine"),
     [
-        (estimated(), "rows", "embedded"),
-        (estimated(log=MAX_EMBEDDED_LOG_BYTES), "log", "embedded"),
-        (estimated(log=MAX_EMBEDDED_LOG_BYTES + 1), "log", "spark"),
-        (estimated(footers=MAX_EMBEDDED_REQUESTS + 1), "files", "embedded"),
-        (estimated(footers=MAX_EMBEDDED_REQUESTS + 1), "footers", "spark"),
-        (estimated(rows=MAX_EMBEDDED_ROW_BYTES + 1), "footers", "embedded"),
-        (estimated(rows=MAX_EMBEDDED_ROW_BYTES + 1), "rows", "spark"),
-        (estimated(rows=None), "rows", "embedded"),
+        (build_estimate(), "rows", "embedded"),
+        (build_estimate(log=MAX_EMBEDDED_LOG_BYTES), "log", "embedded"),
+        (build_estimate(log=MAX_EMBEDDED_LOG_BYTES + 1), "log", "spark"),
+        (build_estimate(footers=MAX_EMBEDDED_REQUESTS + 1), "files", "embedded"),
+        (build_estimate(footers=MAX_EMBEDDED_REQUESTS + 1), "footers", "spark"),
+        (build_estimate(rows=MAX_EMBEDDED_ROW_BYTES + 1), "footers", "embedded"),
+        (build_estimate(rows=MAX_EMBEDDED_ROW_BYTES + 1), "rows", "spark"),
+        (build_estimate(rows=None), "rows", "embedded"),
     ],
 )
-def test_what_the_level_reads_decides(estimate: Estimate, level: str, engine: str) -> None:
+def test_engine_depends_on_what_the_level_reads(estimate: Estimate, level: str, engine: str) -> None:
     assert choose_engine(estimate, level, None).engine == engine
 
 
-def test_reason_names_what_is_much() -> None:
-    assert choose_engine(estimated(log=3 << 30), "log", None).reason == "3.0 GiB of log to read, more than 512.0 MiB"
-    assert choose_engine(estimated(log=5), "log", None).reason == "5 B of log to read, about 7 live files"
-    choice = choose_engine(estimated(rows=1 << 40), "rows", "there is no Java")
+def test_reason_names_the_exceeded_limit() -> None:
+    assert (
+        choose_engine(build_estimate(log=3 << 30), "log", None).reason == "3.0 GiB of log to read, more than 512.0 MiB"
+    )
+    assert choose_engine(build_estimate(log=5), "log", None).reason == "5 B of log to read, about 7 live files"
+    choice = choose_engine(build_estimate(rows=1 << 40), "rows", "Java is not installed")
     assert choice.engine == "embedded"
-    assert choice.reason == "Spark would be faster (1.0 TiB of data to read, more than 20.0 GiB), but there is no Java"
+    assert (
+        choice.reason
+        == "Spark would be faster (1.0 TiB of data to read, more than 20.0 GiB), but Java is not installed"
+    )
 
 
 @pytest.mark.parametrize(
-    ("text", "asked"),
+    ("text", "requested"),
     [
         ("embedded", RequestedEngine("embedded")),
         ("auto", RequestedEngine("auto")),
@@ -94,12 +99,12 @@ def test_reason_names_what_is_much() -> None:
         ),
     ],
 )
-def test_engine_and_master(text: str, asked: RequestedEngine) -> None:
-    assert parse_engine(text) == asked
+def test_engine_option_is_parsed(text: str, requested: RequestedEngine) -> None:
+    assert parse_engine(text) == requested
 
 
 @pytest.mark.parametrize("text", ["", "Spark", "flink", "spark=", "spark=local[", "spark=host:7077", "auto=yarn"])
-def test_what_is_no_engine_is_refused(text: str) -> None:
+def test_invalid_engine_is_refused(text: str) -> None:
     with pytest.raises(InvalidUsage):
         parse_engine(text)
 
@@ -110,22 +115,22 @@ class TestCommand:
         write_table(log_only.build_table(), tmp_path)
         return tmp_path
 
-    def test_auto_says_what_it_takes(self, table: Path) -> None:
+    def test_auto_reports_the_chosen_engine(self, table: Path) -> None:
         chosen = run("validate", table, "--engine", "auto", "--level", "log")
-        build_table = run("validate", table, "--level", "log")
-        assert (chosen.exit_code, chosen.stdout) == (0, build_table.stdout)
+        default = run("validate", table, "--level", "log")
+        assert (chosen.exit_code, chosen.stdout) == (0, default.stdout)
         (line,) = chosen.stderr.splitlines()
         assert line.startswith("engine embedded: ")
         assert line.endswith(" of log to read, about 2 live files")
 
-    def test_auto_without_spark_says_so(self, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_auto_reports_that_spark_is_unavailable(self, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(engine_choice, "MAX_EMBEDDED_LOG_BYTES", 10)
         monkeypatch.setenv("JAVA_HOME", "/nowhere")
         result = run("validate", table, "--engine", "auto", "--level", "log")
         assert result.exit_code == 0
         assert "more than 10 B), but JAVA_HOME is /nowhere" in result.stderr
 
-    def test_an_engine_that_there_is_not_is_one_line(self, table: Path) -> None:
+    def test_unknown_engine_gives_one_error_line(self, table: Path) -> None:
         result = run("validate", table, "--engine", "flink")
         assert result.exit_code == 2
         assert (

@@ -1,4 +1,4 @@
-"""What an estimate says beside what a run asks of a store, request by request."""
+"""Estimates compared with the requests and bytes that a run needs."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -26,57 +26,57 @@ LEVELS = ("log", "files", "footers", "rows")
 
 
 @dataclass
-class Counted:
-    """What a store was asked for."""
+class RequestCounter:
+    """Requests to object stores, their paths, and the bytes received."""
 
     requests: int = 0
     bytes: int = 0
     paths: list[str] = field(default_factory=list)
 
-    def begin(self) -> None:
-        """Count from here on."""
+    def reset(self) -> None:
+        """Start counting again from zero."""
         self.requests, self.bytes, self.paths = 0, 0, []
 
 
 @pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
-    """Counts what runs ask of the client of object stores, by which local tables are then read as well."""
-    count = Counted()
+def counter(monkeypatch: pytest.MonkeyPatch) -> RequestCounter:
+    """Count requests of the object store client, and make runs read local tables through it."""
+    total = RequestCounter()
     get, list_all = obstore.get, obstore.list
 
-    class Answer:
-        def __init__(self, answer: Any) -> None:
-            self.answer, self.meta = answer, answer.meta
+    class CountingResult:
+        def __init__(self, result: Any) -> None:
+            self.result, self.meta = result, result.meta
 
         def bytes(self) -> Any:
-            data = self.answer.bytes()
-            count.bytes += len(data)
+            data = self.result.bytes()
+            total.bytes += len(data)
             return data
 
         def stream(self, min_chunk_size: int) -> Iterator[Any]:
-            for piece in self.answer.stream(min_chunk_size=min_chunk_size):
-                count.bytes += len(piece)
-                yield piece
+            for chunk in self.result.stream(min_chunk_size=min_chunk_size):
+                total.bytes += len(chunk)
+                yield chunk
 
-    def counting_get(store: Any, path: str, **options: Any) -> Answer:
-        count.requests += 1
-        count.paths.append(path)
-        return Answer(get(store, path, **options))
+    def counting_get(store: Any, path: str, **options: Any) -> CountingResult:
+        total.requests += 1
+        total.paths.append(path)
+        return CountingResult(get(store, path, **options))
 
     def counting_list(*args: Any, **options: Any) -> Iterator[Any]:
         for page in list_all(*args, **options):
-            count.requests += 1
+            total.requests += 1
             yield page
 
     monkeypatch.setattr(obstore, "get", counting_get)
     monkeypatch.setattr(obstore, "list", counting_list)
     for module in (run_module, estimate_module):
         monkeypatch.setattr(module, "open_store", lambda uri: ObjectStore(f"file://{uri}"))
-    return count
+    return total
 
 
-def large_checkpoint(parts: int) -> TableFiles:
-    """A checkpoint of 4,000 adds whose names do not compress."""
+def build_table_with_large_checkpoint(parts: int) -> TableFiles:
+    """Build a table with a checkpoint of 4,000 adds whose names do not compress."""
     files = TableFiles()
     files.commits[0] = [protocol_action(1, 2), metadata_action([("id", "long")])]
     random = Random(7)
@@ -101,59 +101,61 @@ TABLES: dict[str, Callable[[], TableFiles]] = {
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_log_of_small_files_costs_what_is_said(table: str, tmp_path: Path, counted: Counted) -> None:
+def test_log_estimate_is_correct_for_small_files(table: str, tmp_path: Path, counter: RequestCounter) -> None:
     write_table(TABLES[table](), tmp_path)
     log = estimate_table(str(tmp_path)).levels[0]
-    counted.begin()
+    counter.reset()
     deltaspec.validate(str(tmp_path), level="log")
-    assert (log.requests.about, log.bytes.about) == (counted.requests, counted.bytes)
+    assert (log.requests.about, log.bytes.about) == (counter.requests, counter.bytes)
     assert log.bytes.is_exact is ("sidecars" not in table)
-    assert within(log.requests, counted.requests)
-    assert within(log.bytes, counted.bytes)
+    assert is_within(log.requests, counter.requests)
+    assert is_within(log.bytes, counter.bytes)
 
 
-def within(amount: Amount, number: int) -> bool:
-    """Whether a number lies within the bounds of an estimate."""
+def is_within(amount: Amount, number: int) -> bool:
+    """Return whether a number is between the bounds of an estimate."""
     return amount.at_least <= number and (amount.at_most is None or number <= amount.at_most)
 
 
 @pytest.mark.parametrize("parts", [1, 3])
-def test_large_checkpoint_costs_about_what_is_said(parts: int, tmp_path: Path, counted: Counted) -> None:
-    write_table(large_checkpoint(parts), tmp_path)
+def test_estimate_of_large_checkpoint_is_within_a_factor_of_two(
+    parts: int, tmp_path: Path, counter: RequestCounter
+) -> None:
+    write_table(build_table_with_large_checkpoint(parts), tmp_path)
     log = estimate_table(str(tmp_path)).levels[0]
-    counted.begin()
+    counter.reset()
     deltaspec.validate(str(tmp_path), level="log")
-    for said_of, number in ((log.requests, counted.requests), (log.bytes, counted.bytes)):
-        assert within(said_of, number)
-        assert said_of.about is not None
-        assert number / 2 < said_of.about < number * 2
+    for amount, number in ((log.requests, counter.requests), (log.bytes, counter.bytes)):
+        assert is_within(amount, number)
+        assert amount.about is not None
+        assert number / 2 < amount.about < number * 2
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_data_files_cost_what_the_checksum_says(level: str, tmp_path: Path, counted: Counted) -> None:
-    write_table(checksummed_data(), tmp_path)
+def test_estimate_of_data_files_uses_the_checksum(level: str, tmp_path: Path, counter: RequestCounter) -> None:
+    write_table(build_checksummed_table(), tmp_path)
     estimate = estimate_table(str(tmp_path))
-    counted.begin()
+    counter.reset()
     deltaspec.validate(str(tmp_path), level=level)
     reads = estimate.up_to(level)
-    assert sum_amounts(each.requests for each in reads).about == counted.requests
-    assert sum_amounts(each.bytes for each in reads).about == counted.bytes
+    assert sum_amounts(each.requests for each in reads).about == counter.requests
+    assert sum_amounts(each.bytes for each in reads).about == counter.bytes
     assert estimate.live_source == "version checksum 2"
 
 
-def test_estimate_opens_two_small_files(tmp_path: Path, counted: Counted) -> None:
-    files = checksummed_data()
+def test_estimate_opens_two_small_files(tmp_path: Path, counter: RequestCounter) -> None:
+    files = build_checksummed_table()
     files.checkpoints.append(CheckpointFiles(1, rows=log_only.build_state_rows(files)))
     files.last_checkpoint = {"version": 1, "size": 4, "numOfAddFiles": 2}
     write_table(files, tmp_path)
     estimate_table(str(tmp_path))
-    names = [path.rpartition("/")[2] for path in counted.paths]
+    names = [path.rpartition("/")[2] for path in counter.paths]
     assert sorted(names) == ["00000000000000000002.crc", "_last_checkpoint"]
-    assert counted.requests == 3
+    assert counter.requests == 3
 
 
-def checksummed_data() -> TableFiles:
-    """Files b and c live, with a checksum that is true."""
+def build_checksummed_table() -> TableFiles:
+    """Build a table with the live files b and c, and a correct version checksum."""
     files = data_files.build_table_with_data()
     live = [len(data) for path, data in files.data.items() if path != "a.parquet" and isinstance(data, bytes)]
     files.checksums[2] = {
@@ -168,7 +170,7 @@ def checksummed_data() -> TableFiles:
 
 
 class TestSources:
-    def test_hint_of_an_older_version_is_no_bound(self, tmp_path: Path) -> None:
+    def test_hint_of_older_version_gives_no_bound(self, tmp_path: Path) -> None:
         files = log_only.build_checkpointed_table()
         files.last_checkpoint = {"version": 1, "size": 4, "numOfAddFiles": 2}
         write_table(files, tmp_path)
@@ -177,8 +179,8 @@ class TestSources:
         assert estimate.live_bytes == Amount(None, 0, None)
         assert estimate.live_source == "numOfAddFiles of _last_checkpoint, version 1, 1 before the validated version"
 
-    def test_newer_of_checksum_and_hint_is_taken(self, tmp_path: Path) -> None:
-        files = checksummed_data()
+    def test_newer_of_checksum_and_hint_is_used(self, tmp_path: Path) -> None:
+        files = build_checksummed_table()
         files.checksums[0] = files.checksums.pop(2)
         files.last_checkpoint = {"version": 1, "size": 4, "numOfAddFiles": 7}
         write_table(files, tmp_path)
@@ -186,7 +188,7 @@ class TestSources:
         assert estimate_table(str(tmp_path), at=0).live_files == Amount(2, 2, 2)
 
     @pytest.mark.parametrize("text", ["", "{", "[1]", '{"version":-3,"size":1,"numOfAddFiles":9}', "\xff"])
-    def test_what_cannot_be_read_leaves_a_guess(self, text: str, tmp_path: Path) -> None:
+    def test_unreadable_checksum_and_hint_give_a_guess(self, text: str, tmp_path: Path) -> None:
         files = log_only.build_table()
         files.last_checkpoint = text.encode("latin-1")
         files.checksums[2] = text.encode("latin-1")
@@ -195,14 +197,14 @@ class TestSources:
         assert estimate.live_source.startswith("a guess")
         assert estimate.live_files.at_most is None
 
-    def test_guess_is_of_the_right_size(self, tmp_path: Path) -> None:
-        write_table(large_checkpoint(1), tmp_path)
+    def test_guess_has_the_right_order_of_magnitude(self, tmp_path: Path) -> None:
+        write_table(build_table_with_large_checkpoint(1), tmp_path)
         guess = estimate_table(str(tmp_path)).live_files.about
         assert guess is not None
         assert 1000 < guess < 16_000
 
-    def test_checksum_of_a_table_with_vectors_that_does_not_count_them(self, tmp_path: Path) -> None:
-        files = checksummed_data()
+    def test_vector_count_is_unknown_if_the_checksum_omits_it(self, tmp_path: Path) -> None:
+        files = build_checksummed_table()
         body = files.checksums[2]
         assert isinstance(body, dict)
         names = ["deletionVectors"]
@@ -221,16 +223,16 @@ class TestSources:
 
 
 class TestCommand:
-    def test_it_judges_nothing_and_exits_0(self, tmp_path: Path) -> None:
+    def test_estimate_evaluates_no_rules_and_exits_0(self, tmp_path: Path) -> None:
         files = log_only.build_table()
         files.commits[1] = ["no json"]
         write_table(files, tmp_path)
         result = run("validate", tmp_path, "--estimate")
         assert (result.exit_code, result.stderr) == (0, "")
         assert [line.split()[1] for line in result.stdout.splitlines() if line.startswith("level ")] == list(LEVELS)
-        assert max(map(len, result.stdout.splitlines())) <= 100
+        assert max(map(len, result.stdout.splitlines()[1:])) <= 100  # the first line has the path
 
-    def test_json(self, tmp_path: Path) -> None:
+    def test_json_contains_amounts_and_sources(self, tmp_path: Path) -> None:
         write_table(log_only.build_table(), tmp_path)
         found = json.loads(run("validate", tmp_path, "--estimate", "--format", "json").stdout)
         (commits,) = [each for each in found["levels"][0]["reads"] if each["what"] == "commits"]
@@ -240,13 +242,13 @@ class TestCommand:
         assert commits["source"] == "listed"
         assert found["estimate_version"] == 1
 
-    def test_output(self, tmp_path: Path) -> None:
+    def test_output_option_writes_the_same_text(self, tmp_path: Path) -> None:
         write_table(log_only.build_table(), tmp_path / "t")
         printed = run("validate", tmp_path / "t", "--estimate").stdout
         assert run("validate", tmp_path / "t", "--estimate", "--output", tmp_path / "e.txt").stdout == ""
         assert (tmp_path / "e.txt").read_text() == printed
 
-    def test_what_cannot_be_asked_is_one_line(self, tmp_path: Path) -> None:
+    def test_invalid_options_give_one_error_line(self, tmp_path: Path) -> None:
         write_table(log_only.build_table(), tmp_path)
         for options in (["--format", "junit"], ["--history", "none"], ["--at", "9"]):
             result = run("validate", tmp_path, "--estimate", *options)

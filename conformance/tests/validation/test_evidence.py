@@ -1,4 +1,4 @@
-"""Findings say what a reader needs to find the place: beside what the rule looks at, what its view says to show."""
+"""Evidence of findings: the columns that the rule reads, and those that its view adds."""
 
 from pathlib import Path
 
@@ -14,14 +14,14 @@ from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.table_files import TableFiles, write_table
 
 
-def finding_of(files: TableFiles, path: Path, level: str) -> Finding:
+def find_first(files: TableFiles, path: Path, level: str) -> Finding:
     write_table(files, path / "table")
     return deltaspec.validate(str(path / "table"), level=level).findings[0]
 
 
-def test_rows_name_the_first_one_and_its_value(tmp_path: Path) -> None:
+def test_finding_over_rows_names_the_first_row_and_its_value(tmp_path: Path) -> None:
     table = pa.table({"id": [1, 2, 3], "s": build_string_array(b"a", b"b", b"\xff")})
-    finding = finding_of(build_single_file_table(table, [("id", "long"), ("s", "string")]), tmp_path, "rows")
+    finding = find_first(build_single_file_table(table, [("id", "long"), ("s", "string")]), tmp_path, "rows")
     assert finding.evidence == {"check": "UTF-8", "violating_rows": 1, "first_row": 2, "found": r"b'\xff'"}
 
 
@@ -33,7 +33,7 @@ def test_rows_name_the_first_one_and_its_value(tmp_path: Path) -> None:
         ("domain_of_reserved_name", {"domain"}),
     ],
 )
-def test_findings_show_what_differs(tmp_path_factory: pytest.TempPathFactory, mutation: str, names: set[str]) -> None:
+def test_evidence_shows_what_differs(tmp_path_factory: pytest.TempPathFactory, mutation: str, names: set[str]) -> None:
     @settings(
         max_examples=3,
         database=None,
@@ -44,7 +44,7 @@ def test_findings_show_what_differs(tmp_path_factory: pytest.TempPathFactory, mu
     )
     @given(MUTATIONS[mutation].tables())
     def run(files: TableFiles) -> None:
-        finding = finding_of(files, tmp_path_factory.mktemp("table"), MUTATIONS[mutation].level)
+        finding = find_first(files, tmp_path_factory.mktemp("table"), MUTATIONS[mutation].level)
         assert finding.rule == CAUGHT_BY[mutation]
         assert {name for name, value in finding.evidence.items() if value is not None} >= names
 

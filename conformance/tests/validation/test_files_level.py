@@ -1,4 +1,4 @@
-"""Level files: what is there, what may be gone, what lies outside, and what nobody names."""
+"""Level `files`: existing and missing files, paths outside the table, and unreferenced files."""
 
 import json
 import os
@@ -28,7 +28,7 @@ VECTORS = f"deletion_vector_{VECTOR_FILE_UUID}.bin"
 
 
 def write_and_validate(files: TableFiles, root: Path, **options: Any) -> Report:
-    """The report on a table, which is left as it is."""
+    """Validate a table, and assert that its files did not change."""
     write_table(files, root)
     before = compute_fingerprint(root)
     report = deltaspec.validate(str(root), **options)
@@ -36,7 +36,7 @@ def write_and_validate(files: TableFiles, root: Path, **options: Any) -> Report:
     return report
 
 
-def reasons(report: Report) -> set[str]:
+def collect_reasons(report: Report) -> set[str]:
     return {entry.reason for entry in report.checked.not_checked}
 
 
@@ -46,21 +46,21 @@ def test_sound_tables_conform(tmp_path: Path) -> None:
         assert (report.verdict, report.level, report.totals) == ("conforms", "files", {})
 
 
-def test_file_that_the_judged_version_removed_may_be_gone(tmp_path: Path) -> None:
+def test_removed_file_may_be_missing(tmp_path: Path) -> None:
     files = build_table_with_data()
     files.missing.add("a.parquet")
     assert write_and_validate(files, tmp_path, history="all").verdict == "conforms"
 
 
-def test_file_that_a_later_version_removed_is_not_checked(tmp_path: Path) -> None:
+def test_missing_file_removed_by_later_version_is_not_checked(tmp_path: Path) -> None:
     files = build_table_with_data()
     files.missing.add("a.parquet")
     report = write_and_validate(files, tmp_path, at=1)
     assert (report.verdict, report.totals) == ("incomplete", {})
-    assert reasons(report) == {"a.parquet: is missing; a later commit removed it"}
+    assert collect_reasons(report) == {"a.parquet: is missing; a later commit removed it"}
 
 
-def test_file_that_no_later_version_removed_is_missed_at_older_versions_too(tmp_path: Path) -> None:
+def test_missing_file_without_later_remove_is_found_at_older_version(tmp_path: Path) -> None:
     files = build_table_with_data()
     files.missing.add("b.parquet")
     report = write_and_validate(files, tmp_path, at=1)
@@ -68,7 +68,7 @@ def test_file_that_no_later_version_removed_is_missed_at_older_versions_too(tmp_
 
 
 @pytest.mark.parametrize("later", [b"no JSON\n", None], ids=["unreadable", "absent"])
-def test_missing_file_is_not_checked_where_later_commits_cannot_be_read(tmp_path: Path, later: bytes | None) -> None:
+def test_missing_file_is_not_checked_if_later_commits_are_unreadable(tmp_path: Path, later: bytes | None) -> None:
     files = build_table_with_data()
     files.missing.add("b.parquet")
     files.commits[3] = [commit_info_action(3)]
@@ -79,33 +79,33 @@ def test_missing_file_is_not_checked_where_later_commits_cannot_be_read(tmp_path
         files.extra[name] = later
     report = write_and_validate(files, tmp_path, at=1)
     assert (report.verdict, report.totals) == ("incomplete", {})
-    assert reasons(report) == {"b.parquet: is missing; a later commit may have removed it"}
+    assert collect_reasons(report) == {"b.parquet: is missing; a later commit may have removed it"}
 
 
-def test_vector_file_that_a_later_version_needs_no_more_is_not_checked(tmp_path: Path) -> None:
+def test_missing_vector_file_unused_by_later_version_is_not_checked(tmp_path: Path) -> None:
     files = build_table_with_stored_vectors()
-    files.commits[4] = [commit_info_action(4), *(remove_action(line) for line in _adds(files, 3))]
+    files.commits[4] = [commit_info_action(4), *(remove_action(line) for line in _get_adds(files, 3))]
     files.missing.add(VECTORS)
     assert write_and_validate(files, tmp_path / "now").verdict == "conforms"
     report = write_and_validate(files, tmp_path / "then", at=3)
     assert (report.verdict, report.totals) == ("incomplete", {})
 
 
-def _adds(files: TableFiles, version: int) -> list[dict[str, Any]]:
+def _get_adds(files: TableFiles, version: int) -> list[dict[str, Any]]:
     return [line for line in files.commits[version] if isinstance(line, dict) and "add" in line]
 
 
-@pytest.mark.parametrize("spelling", ["{root}/b.parquet", "file:{root}/b.parquet", "file://{root}/b.parquet"])
-def test_absolute_path_into_the_table_is_looked_at(tmp_path: Path, spelling: str) -> None:
+@pytest.mark.parametrize("path_format", ["{root}/b.parquet", "file:{root}/b.parquet", "file://{root}/b.parquet"])
+def test_absolute_path_into_the_table_is_checked(tmp_path: Path, path_format: str) -> None:
     files = build_table_with_data()
-    get_action(files, 1, "add", 1)["path"] = spelling.format(root=tmp_path)
+    get_action(files, 1, "add", 1)["path"] = path_format.format(root=tmp_path)
     assert write_and_validate(files, tmp_path).verdict == "conforms"
     (tmp_path / "b.parquet").unlink()
     assert deltaspec.validate(str(tmp_path)).totals == {"DAT001": 1}
 
 
-def _clone(root: Path) -> TableFiles:
-    """A table one of whose files is that of another one."""
+def _build_clone(root: Path) -> TableFiles:
+    """Build a table that refers to a file of another table."""
     source = build_table_with_data()
     write_table(source, root / "source")
     files = build_table_with_data()
@@ -114,46 +114,46 @@ def _clone(root: Path) -> TableFiles:
     return files
 
 
-def test_file_outside_of_the_table_is_not_checked(tmp_path: Path) -> None:
-    report = write_and_validate(_clone(tmp_path), tmp_path / "clone")
+def test_file_outside_the_table_is_not_checked(tmp_path: Path) -> None:
+    report = write_and_validate(_build_clone(tmp_path), tmp_path / "clone")
     assert (report.verdict, report.totals) == ("incomplete", {})
-    assert reasons(report) == {
+    assert collect_reasons(report) == {
         f"{tmp_path}/source/b.parquet: leads out of the table; --allow-outside allows reading it"
     }
 
 
-def test_file_outside_of_the_table_is_followed_with_leave(tmp_path: Path) -> None:
-    report = write_and_validate(_clone(tmp_path), tmp_path / "clone", allow_outside=True)
+def test_file_outside_the_table_is_checked_with_allow_outside(tmp_path: Path) -> None:
+    report = write_and_validate(_build_clone(tmp_path), tmp_path / "clone", allow_outside=True)
     assert (report.verdict, report.totals) == ("conforms", {})
     (tmp_path / "source" / "b.parquet").unlink()
     assert deltaspec.validate(str(tmp_path / "clone"), allow_outside=True).totals == {"DAT001": 1}
 
 
-def test_path_that_climbs_out_is_never_followed(tmp_path: Path) -> None:
+def test_relative_path_out_of_the_table_is_never_followed(tmp_path: Path) -> None:
     files = build_table_with_data()
     files.missing.add("b.parquet")
     get_action(files, 1, "add", 1)["path"] = "../b.parquet"
     report = write_and_validate(files, tmp_path / "table", allow_outside=True)
     assert report.totals == {"FIL003": 1}
-    assert any("climbs out" in reason for reason in reasons(report))
+    assert any("climbs out" in reason for reason in collect_reasons(report))
 
 
 @pytest.mark.parametrize("path", ["./b.parquet", "x/../b.parquet", ".//b.parquet", "%62.parquet"])
-def test_odd_spellings_of_a_path_find_the_file(tmp_path: Path, path: str) -> None:
+def test_equivalent_paths_find_the_file(tmp_path: Path, path: str) -> None:
     files = build_table_with_data()
     get_action(files, 1, "add", 1)["path"] = path
     assert "DAT001" not in write_and_validate(files, tmp_path).totals
 
 
 @pytest.mark.parametrize("level", ["files", "footers", "rows"])
-def test_change_file_that_is_gone_is_told_once(tmp_path: Path, level: str) -> None:
+def test_missing_change_file_is_reported_once(tmp_path: Path, level: str) -> None:
     files = build_table_with_change_data()
     files.missing.add(get_action(files, 3, "cdc")["path"])
     report = write_and_validate(files, tmp_path, level=level)
     assert (report.verdict, report.totals) == ("conforms", {"DAT004": 1})
 
 
-def test_rows_that_are_all_deleted_need_no_column(tmp_path: Path) -> None:
+def test_file_with_only_deleted_rows_needs_no_required_column(tmp_path: Path) -> None:
     required = {"name": "need", "type": "long", "nullable": False, "metadata": {}}
     files = build_table_with_stored_vectors((range(10), range(10)))
     metadata = get_action(files, 0, "metaData")
@@ -165,14 +165,14 @@ def test_rows_that_are_all_deleted_need_no_column(tmp_path: Path) -> None:
     assert write_and_validate(files, tmp_path / "other", level="rows").totals == {"PQT018": 1}
 
 
-def test_directory_in_the_place_of_a_file_is_no_file(tmp_path: Path) -> None:
+def test_directory_in_place_of_a_file_is_a_missing_file(tmp_path: Path) -> None:
     files = build_table_with_data()
     files.missing.add("b.parquet")
     files.extra["b.parquet/inner"] = b""
     assert write_and_validate(files, tmp_path).totals == {"DAT001": 1}
 
 
-def test_what_could_not_be_listed_is_not_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_in_unlisted_directory_is_not_reported_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken_listing(_: LocalStore) -> Iterator[Entry | StorageError]:
         yield Entry("b.parquet", os.stat(tmp_path / "b.parquet").st_size, 0)
         yield StorageError("x: cannot be listed: Permission denied")
@@ -185,7 +185,7 @@ def test_what_could_not_be_listed_is_not_missing(tmp_path: Path, monkeypatch: py
     assert not report.inventory.is_complete
 
 
-def test_inventory_counts_files_by_what_refers_to_them(tmp_path: Path) -> None:
+def test_inventory_counts_files_by_reference(tmp_path: Path) -> None:
     files = build_table_with_stored_vectors()
     files.extra |= {
         "orphan.parquet": b"12345",
@@ -205,7 +205,7 @@ def test_inventory_counts_files_by_what_refers_to_them(tmp_path: Path) -> None:
     assert (found.files, found.bytes) == (9, sum(sizes.values()) + 11)
 
 
-def test_unknown_live_files_leave_the_files_unchecked(tmp_path: Path) -> None:
+def test_files_are_not_checked_if_live_files_are_unknown(tmp_path: Path) -> None:
     files = build_table_with_data()
     files.commits[2].append("no JSON")
     report = write_and_validate(files, tmp_path)
@@ -213,22 +213,22 @@ def test_unknown_live_files_leave_the_files_unchecked(tmp_path: Path) -> None:
     assert "DAT001" in {entry.rule for entry in report.checked.not_checked}
 
 
-def test_deletion_vectors_of_one_file_are_each_judged(tmp_path: Path) -> None:
+def test_every_deletion_vector_of_a_file_is_checked(tmp_path: Path) -> None:
     files = build_table_with_stored_vectors()
-    for which, cardinality in ((0, 5), (1, 7)):
-        get_action(files, 3, "add", which)["deletionVector"]["cardinality"] = cardinality
+    for index, cardinality in ((0, 5), (1, 7)):
+        get_action(files, 3, "add", index)["deletionVector"]["cardinality"] = cardinality
     report = write_and_validate(files, tmp_path)
     assert report.totals == {"DVX006": 2}
     assert [finding.evidence["decoded_cardinality"] for finding in report.findings] == [2, 1]
 
 
-def test_ledger_names_some_places_and_counts_the_others(tmp_path: Path) -> None:
+def test_ledger_names_some_locations_and_counts_the_rest(tmp_path: Path) -> None:
     files = build_table_with_data()
     for number in range(50):
         add = add_data_file(files, f"{number:02}.parquet", build_rows())
         files.missing.add(f"{number:02}.parquet")
         files.commits[2].append(add)
-    files.commits[3] = [commit_info_action(3), *(remove_action(line) for line in _adds(files, 2)[1:])]
+    files.commits[3] = [commit_info_action(3), *(remove_action(line) for line in _get_adds(files, 2)[1:])]
     report = write_and_validate(files, tmp_path, at=2)
     entries = [entry.reason for entry in report.checked.not_checked if entry.rule == "DAT001"]
     assert len(entries) == 21

@@ -1,4 +1,4 @@
-"""Every finding in a file, where the report holds the first of each rule."""
+"""`findings_out` writes every finding to a file; the report contains only samples of each rule."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ VERSIONS = 6
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """Six commits, each of which adds a file of a size below zero."""
+    """Write six commits, each of which adds a file with a negative size."""
     log = tmp_path / "table" / "_delta_log"
     log.mkdir(parents=True)
     schema = '{"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":{}}]}'
@@ -47,9 +47,9 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_file_has_every_finding(table: Path, tmp_path: Path) -> None:
-    place = tmp_path / "found.parquet"
-    report = deltaspec.validate(str(table), level="log", samples=2, findings_out=str(place))
-    found = pl.DataFrame(pl.from_arrow(pq.read_table(place)))
+    path = tmp_path / "found.parquet"
+    report = deltaspec.validate(str(table), level="log", samples=2, findings_out=str(path))
+    found = pl.DataFrame(pl.from_arrow(pq.read_table(path)))
     assert dict(found.schema) == FINDING_SCHEMA
     assert dict(found.group_by("rule").len().iter_rows()) == report.totals
     negative = found.filter(pl.col("rule") == "FIL011").sort("version")
@@ -58,26 +58,26 @@ def test_file_has_every_finding(table: Path, tmp_path: Path) -> None:
     assert [each.version for each in report.findings if each.rule == "FIL011"] == [0, 1]
 
 
-def test_refused_table_has_findings_of_its_refusal_alone(table: Path, tmp_path: Path) -> None:
+def test_refused_table_has_only_findings_of_its_refusal(table: Path, tmp_path: Path) -> None:
     log = table / "_delta_log" / f"{VERSIONS:020}.json"
     names = ["variantType"]
     protocol = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": names, "writerFeatures": names}
     log.write_text(json.dumps({"protocol": protocol}) + "\n")
-    place = tmp_path / "found.parquet"
-    report = deltaspec.validate(str(table), level="log", revision="r1", findings_out=str(place))
+    path = tmp_path / "found.parquet"
+    report = deltaspec.validate(str(table), level="log", revision="r1", findings_out=str(path))
     assert report.verdict == "refused"
-    rules = set(pq.read_table(place).column("rule").to_pylist())
+    rules = set(pq.read_table(path).column("rule").to_pylist())
     assert rules == set(report.totals)
     assert "FIL011" not in rules
 
 
-def test_place_in_the_table_is_refused(table: Path) -> None:
+def test_path_in_the_table_is_refused(table: Path) -> None:
     with pytest.raises(InvalidUsage, match="is in a table"):
         deltaspec.validate(str(table), findings_out=str(table / "found.parquet"))
     assert not (table / "found.parquet").exists()
 
 
-def test_place_that_cannot_be_written_is_told(table: Path, tmp_path: Path) -> None:
+def test_unwritable_path_is_an_error(table: Path, tmp_path: Path) -> None:
     done = run("validate", str(table), "--findings-out", str(tmp_path / "absent" / "found.parquet"))
     assert done.exit_code == 2
     assert "cannot be written" in done.output

@@ -1,4 +1,4 @@
-"""Level `footers` over whole tables: what is found, what is not-checked, and what is none of either."""
+"""Level `footers` on complete tables: violations, files that are not checked, and sound tables."""
 
 import json
 import re
@@ -28,19 +28,19 @@ def write_and_validate(files: TableFiles, directory: Path, **options: Any) -> Re
     return deltaspec.validate(str(directory / "table"), level="footers", **options)
 
 
-def found(report: Report) -> Counter[str]:
+def count_footer_findings(report: Report) -> Counter[str]:
     return Counter({code: number for code, number in report.totals.items() if code in PQT})
 
 
-def unread(report: Report) -> set[str]:
-    """Why rules over footers are not checked."""
+def collect_footer_reasons(report: Report) -> set[str]:
+    """Return the reasons why footer rules are not checked."""
     return {each.reason for each in report.checked.not_checked if each.rule in PQT}
 
 
 def test_sound_table_conforms(tmp_path: Path) -> None:
     report = write_and_validate(build_table_with_data(), tmp_path)
     assert report.verdict == "conforms"
-    assert not unread(report)
+    assert not collect_footer_reasons(report)
     assert {"PQT001", "PQT002", "PQT010"} <= set(report.checked.run)
 
 
@@ -77,14 +77,14 @@ def test_finding_names_file_and_column(tmp_path: Path) -> None:
 def test_only_live_files_are_opened(tmp_path: Path) -> None:
     files = build_table_with_data()
     files.data["a.parquet"] = b"removed, and garbage since"
-    assert not found(write_and_validate(files, tmp_path))
+    assert not count_footer_findings(write_and_validate(files, tmp_path))
 
 
-# legal, though not as a writer of today would do it
+# legal, but unlike current writers
 
 
-def with_file(table: pa.Table, fields: Any = data_files.FIELDS, **options: Any) -> TableFiles:
-    """A table whose file c holds other columns."""
+def build_table_with_file(table: pa.Table, fields: Any = data_files.FIELDS, **options: Any) -> TableFiles:
+    """Build a table whose file c contains this data."""
     files = build_table_with_data(fields=fields, **options)
     add = add_data_file(files, "c.parquet", table)["add"]
     get_action(files, 2, "add").update(size=add["size"], stats=json.dumps({"numRecords": table.num_rows}))
@@ -103,41 +103,41 @@ def with_file(table: pa.Table, fields: Any = data_files.FIELDS, **options: Any) 
     ],
     ids=["missing column", "other order", "extra column", "change type", "no rows", "none of its columns"],
 )
-def test_legal_files(tmp_path: Path, table: pa.Table) -> None:
-    assert write_and_validate(with_file(table), tmp_path).verdict == "conforms"
+def test_legal_file_conforms(tmp_path: Path, table: pa.Table) -> None:
+    assert write_and_validate(build_table_with_file(table), tmp_path).verdict == "conforms"
 
 
-def test_partition_column_in_a_file_is_not_judged(tmp_path: Path) -> None:
+def test_partition_column_in_a_file_is_not_checked(tmp_path: Path) -> None:
     files = TableFiles()
     base = build_table_with_data(fields=[*data_files.FIELDS, ("p", "integer")])
     files.commits[0] = base.commits[0]
     get_action(files, 0, "metaData")["partitionColumns"] = ["p"]
     table = build_rows(0).append_column("p", pa.array(["1"] * 10))
     files.commits[1] = [base.commits[1][0], add_data_file(files, "a.parquet", table, partition={"p": "1"})]
-    assert not found(write_and_validate(files, tmp_path))
+    assert not count_footer_findings(write_and_validate(files, tmp_path))
 
 
 @pytest.mark.parametrize("feature", ["typeWidening", "typeWidening-preview"])
-def test_files_from_before_a_widening(tmp_path: Path, feature: str) -> None:
+def test_file_from_before_type_widening_conforms(tmp_path: Path, feature: str) -> None:
     protocol = protocol_action(3, 7, [feature], [feature])
     old = build_rows(20).set_column(0, "id", pa.array(range(20, 30), pa.int16()))
-    assert write_and_validate(with_file(old, protocol=protocol), tmp_path).verdict == "conforms"
+    assert write_and_validate(build_table_with_file(old, protocol=protocol), tmp_path).verdict == "conforms"
 
 
-def test_timestamps_of_96_bits(tmp_path: Path) -> None:
+def test_int96_timestamps_conform(tmp_path: Path) -> None:
     files = build_table_with_data(
         fields=[("t", "timestamp")], tables=[pa.table({"t": pa.nulls(3, pa.timestamp("us", "UTC"))})] * 3
     )
-    for version, which, name in ((1, 0, "a"), (1, 1, "b"), (2, 0, "c")):
+    for version, index, name in ((1, 0, "a"), (1, 1, "b"), (2, 0, "c")):
         data = encode_data_file(pa.table({"t": pa.nulls(3, pa.timestamp("us"))}), use_deprecated_int96_timestamps=True)
         files.data[f"{name}.parquet"] = data
-        get_action(files, version, "add", which)["size"] = len(data)
+        get_action(files, version, "add", index)["size"] = len(data)
     get_action(files, 2, "remove")["size"] = len(files.data["a.parquet"])
     assert write_and_validate(files, tmp_path).verdict == "conforms"
 
 
-def test_files_from_before_an_upgrade_to_column_mapping(tmp_path: Path) -> None:
-    """They have no field ids; physical names are the names of then, and a column may have another name since."""
+def test_files_from_before_column_mapping_conform(tmp_path: Path) -> None:
+    """Such files have no field ids. Physical names are the names before the upgrade; columns may be renamed since."""
     fields = []
     for number, (name, kind) in enumerate(data_files.FIELDS, 1):
         metadata = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": name}
@@ -155,10 +155,10 @@ def test_files_from_before_an_upgrade_to_column_mapping(tmp_path: Path) -> None:
         ("name", {"id": 1, "name": 2, "price": 9}, {"PQT031": 1, "PQT033": 1}),
     ],
 )
-def test_files_with_ids_from_before_the_mapping(
+def test_conflicting_field_ids_of_older_files_are_found(
     tmp_path: Path, mode: str, ids: dict[str, int], codes: dict[str, int]
 ) -> None:
-    """As those of Iceberg after a column of the name was dropped, or of writers that number all nodes."""
+    """Iceberg leaves such files after a column of that name was dropped; some writers number all nodes."""
     files = build_mapped_table_with_data(mode)
     fields = json.loads(get_action(files, 0, "metaData")["schemaString"])
     for each in fields["fields"]:
@@ -168,15 +168,15 @@ def test_files_with_ids_from_before_the_mapping(
     get_action(files, 0, "metaData")["schemaString"] = json.dumps(fields)
     get_action(files, 0, "metaData")["configuration"]["delta.columnMapping.maxColumnId"] = "9"
     names = {each: each for each in ids}
-    for path, first, version, which in (("b.parquet", 10, 1, 1), ("c.parquet", 20, 2, 0)):
+    for path, first, version, index in (("b.parquet", 10, 1, 1), ("c.parquet", 20, 2, 0)):
         table = build_mapped_rows(first, names, ids if path == "c.parquet" else {"id": 1, "name": 2, "price": 3})
         files.data[path] = encode_data_file(table)
-        get_action(files, version, "add", which).update(size=len(files.data[path]), stats="{}")
-    assert found(write_and_validate(files, tmp_path)) == codes
+        get_action(files, version, "add", index).update(size=len(files.data[path]), stats="{}")
+    assert count_footer_findings(write_and_validate(files, tmp_path)) == codes
 
 
-def test_column_dropped_and_added_again_under_mapping(tmp_path: Path) -> None:
-    """An old file has the dropped column under the logical name that another column has now."""
+def test_dropped_column_with_the_logical_name_of_another_column_conforms(tmp_path: Path) -> None:
+    """An old file contains a dropped column whose name is now the logical name of another column."""
     names = {"id": "id", "name": "name", "price": "price"}
     files = build_mapped_table_with_data("name")
     schema = json.loads(get_action(files, 0, "metaData")["schemaString"])
@@ -185,23 +185,25 @@ def test_column_dropped_and_added_again_under_mapping(tmp_path: Path) -> None:
     for name, first in (("b", 10), ("c", 20)):
         data = encode_data_file(build_mapped_rows(first, names, dict.fromkeys(names)))
         files.data[f"{name}.parquet"] = data
-        version, which = (1, 1) if name == "b" else (2, 0)
-        get_action(files, version, "add", which).update(size=len(data), stats=json.dumps({"numRecords": 10}))
+        version, index = (1, 1) if name == "b" else (2, 0)
+        get_action(files, version, "add", index).update(size=len(data), stats=json.dumps({"numRecords": 10}))
     assert write_and_validate(files, tmp_path).verdict == "conforms"
 
 
-def test_shredded_variant_with_the_feature(tmp_path: Path) -> None:
+def test_shredded_variant_conforms_with_the_feature(tmp_path: Path) -> None:
     features = ["variantType", "variantShredding"]
     kind = pa.struct([("metadata", pa.binary()), ("value", pa.binary()), ("typed_value", pa.int64())])
     table = build_rows(20).append_column("v", pa.nulls(10, kind))
-    files = with_file(table, [*data_files.FIELDS, ("v", "variant")], protocol=protocol_action(3, 7, features, features))
-    assert not found(write_and_validate(files, tmp_path))
+    files = build_table_with_file(
+        table, [*data_files.FIELDS, ("v", "variant")], protocol=protocol_action(3, 7, features, features)
+    )
+    assert not count_footer_findings(write_and_validate(files, tmp_path))
 
 
 # change data files
 
 
-def with_change_file(data: bytes) -> TableFiles:
+def build_table_with_change_file(data: bytes) -> TableFiles:
     files = build_table_with_data(
         protocol=protocol_action(1, 7, None, ["changeDataFeed"]), configuration={"delta.enableChangeDataFeed": "true"}
     )
@@ -212,13 +214,13 @@ def with_change_file(data: bytes) -> TableFiles:
 
 
 def test_change_data_files_are_opened(tmp_path: Path) -> None:
-    report = write_and_validate(with_change_file(b"no Parquet at all"), tmp_path)
-    assert found(report) == {"PQT001": 1}
+    report = write_and_validate(build_table_with_change_file(b"no Parquet at all"), tmp_path)
+    assert count_footer_findings(report) == {"PQT001": 1}
 
 
-def test_columns_of_change_data_files_are_judged(tmp_path: Path) -> None:
+def test_columns_of_change_data_files_are_checked(tmp_path: Path) -> None:
     table = build_rows(0).set_column(0, "id", pa.array(["x"] * 10)).append_column("_change_type", pa.array(range(10)))
-    report = write_and_validate(with_change_file(encode_data_file(table)), tmp_path)
+    report = write_and_validate(build_table_with_change_file(encode_data_file(table)), tmp_path)
     assert {each.column for each in report.findings if each.rule == "PQT010"} == {"_change_type", "id"}
 
 
@@ -232,7 +234,7 @@ def test_encrypted_footer_is_not_checked(tmp_path: Path) -> None:
     files.data["c.parquet"] = b"PARE" + data[4:-4] + b"PARE"
     report = write_and_validate(files, tmp_path)
     assert report.verdict == "incomplete"
-    assert unread(report) == {"its footer is encrypted"}
+    assert collect_footer_reasons(report) == {"its footer is encrypted"}
 
 
 def test_footer_above_the_limit_leaves_every_footer_rule_undecided(tmp_path: Path) -> None:
@@ -241,20 +243,20 @@ def test_footer_above_the_limit_leaves_every_footer_rule_undecided(tmp_path: Pat
     add = add_data_file(files, "c.parquet", table, parquet_options={"store_schema": True})["add"]
     get_action(files, 2, "add").update(size=add["size"], stats=json.dumps({"numRecords": table.num_rows + 1}))
     report = write_and_validate(files, tmp_path)
-    [reason] = unread(report)
+    [reason] = collect_footer_reasons(report)
     assert re.fullmatch(r"its footer has \d+ bytes, more than the limit of 33554432 bytes", reason)
     not_checked = {each.rule for each in report.checked.not_checked if each.reason == reason}
-    assert not found(report)
+    assert not count_footer_findings(report)
     assert {"PQT001", "PQT002", "PQT004", "PQT010"} <= not_checked
     assert report.verdict == "incomplete"
 
 
-def test_file_that_is_gone_is_not_checked(tmp_path: Path) -> None:
+def test_missing_file_is_not_checked(tmp_path: Path) -> None:
     files = build_table_with_data()
     del files.data["c.parquet"]
     report = write_and_validate(files, tmp_path)
-    assert not found(report)
-    assert any("c.parquet" in each for each in unread(report))
+    assert not count_footer_findings(report)
+    assert any("c.parquet" in each for each in collect_footer_reasons(report))
 
 
 def test_directory_in_place_of_a_file_is_not_checked(tmp_path: Path) -> None:
@@ -262,28 +264,28 @@ def test_directory_in_place_of_a_file_is_not_checked(tmp_path: Path) -> None:
     del files.data["c.parquet"]
     files.extra["c.parquet/x"] = b"x"
     report = write_and_validate(files, tmp_path)
-    assert not found(report)
-    assert unread(report)
+    assert not count_footer_findings(report)
+    assert collect_footer_reasons(report)
 
 
 def test_table_of_another_format_is_not_checked(tmp_path: Path) -> None:
     files = build_table_with_data()
     get_action(files, 0, "metaData")["format"] = {"provider": "orc", "options": {}}
     report = write_and_validate(files, tmp_path)
-    assert not found(report)
-    assert unread(report) == {"data files are of the format orc (S39)"}
+    assert not count_footer_findings(report)
+    assert collect_footer_reasons(report) == {"data files are of the format orc (S39)"}
 
 
-def test_row_counts_are_judged_where_the_schema_is_not_known(tmp_path: Path) -> None:
+def test_row_counts_are_checked_without_a_schema(tmp_path: Path) -> None:
     files = build_table_with_data()
     get_action(files, 0, "metaData")["schemaString"] = "{"
     get_action(files, 2, "add")["stats"] = '{"numRecords": 11}'
     report = write_and_validate(files, tmp_path)
-    assert found(report) == {"PQT002": 1}
-    assert unread(report)
+    assert count_footer_findings(report) == {"PQT002": 1}
+    assert collect_footer_reasons(report)
 
 
-def test_many_files_of_few_schemas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_checked_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deltaspec.validation.data.footer_checks.FILES_PER_BATCH", 7)
     monkeypatch.setattr("deltaspec.validation.data.footer_checks.COLUMNS_PER_BATCH", 3)
     files = build_table_with_data()
@@ -295,7 +297,7 @@ def test_many_files_of_few_schemas(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         )
         files.commits[2].append(add)
     report = write_and_validate(files, tmp_path)
-    assert found(report) == {"PQT002": 1}
+    assert count_footer_findings(report) == {"PQT002": 1}
     [finding] = [each for each in report.findings if each.rule == "PQT002"]
     assert finding.path == "33.parquet"
     assert finding.evidence == {"num_records": 34, "row_count": 33}

@@ -1,4 +1,4 @@
-"""Bad bytes never give a traceback, a hang, or memory without bounds: they give findings."""
+"""Malformed content causes findings, never a traceback, a hang or unbounded memory use."""
 
 import io
 import json
@@ -27,13 +27,13 @@ COMMIT_2 = "00000000000000000002.json"
 # lines
 
 
-def found_in(line: str | bytes, tmp_path: Path, **options: Any) -> dict[str, int]:
-    """What is found in `plain` with one more line in its last commit."""
+def count_findings_in(line: str | bytes, tmp_path: Path, **options: Any) -> dict[str, int]:
+    """Return the number of findings by rule in `plain` with one more line in its last commit."""
     log = RawLog("plain")
     log.files[COMMIT_2] += (line if isinstance(line, bytes) else line.encode()) + b"\n"
-    began = time.monotonic()
+    started = time.monotonic()
     report = validate_unchanged(log.write(tmp_path), **options)
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - started < 20
     return count_findings_by_rule(report)
 
 
@@ -62,33 +62,33 @@ DEEP = "[" * 100_000
     ],
     ids=lambda line: repr(line[:28]),
 )
-def test_line_that_is_no_object_of_json_is_one_finding(line: str | bytes, tmp_path: Path) -> None:
-    assert found_in(line, tmp_path) == {"LIN001": 1}
+def test_line_without_a_json_object_is_one_finding(line: str | bytes, tmp_path: Path) -> None:
+    assert count_findings_in(line, tmp_path) == {"LIN001": 1}
 
 
 @pytest.mark.parametrize(
     "number", ["9223372036854775808", "-9223372036854775809", "1" + "0" * 5000, "-" + "9" * 5000, "1.0", "1e3", "1e999"]
 )
-def test_number_that_is_no_long_is_a_finding(number: str, tmp_path: Path) -> None:
-    assert found_in(f'{{"txn":{{"appId":"a","version":{number}}}}}', tmp_path) == {"LIN015": 1}
+def test_invalid_long_is_a_finding(number: str, tmp_path: Path) -> None:
+    assert count_findings_in(f'{{"txn":{{"appId":"a","version":{number}}}}}', tmp_path) == {"LIN015": 1}
 
 
 @pytest.mark.parametrize("number", ["9223372036854775807", "-9223372036854775808"])
-def test_number_at_the_end_of_the_range_is_none(number: str, tmp_path: Path) -> None:
-    assert found_in(f'{{"txn":{{"appId":"a","version":{number}}}}}', tmp_path) == {}
+def test_smallest_and_largest_long_are_valid(number: str, tmp_path: Path) -> None:
+    assert count_findings_in(f'{{"txn":{{"appId":"a","version":{number}}}}}', tmp_path) == {}
 
 
-def test_number_of_5000_digits_in_a_field_that_nobody_knows_is_none(tmp_path: Path) -> None:
-    assert found_in(f'{{"txn":{{"appId":"a","version":1,"x":{"7" * 5000}}}}}', tmp_path) == {}
+def test_number_of_5000_digits_in_an_unknown_field_is_valid(tmp_path: Path) -> None:
+    assert count_findings_in(f'{{"txn":{{"appId":"a","version":1,"x":{"7" * 5000}}}}}', tmp_path) == {}
 
 
-def test_repeated_keys_are_found_in_every_depth(tmp_path: Path) -> None:
+def test_repeated_keys_of_every_depth_are_one_finding(tmp_path: Path) -> None:
     line = '{"txn":{"appId":"a","appId":"b","version":1,"x":{"y":[{"z":1,"z":2}]}}}'
-    assert found_in(line, tmp_path) == {"LIN004": 1}
+    assert count_findings_in(line, tmp_path) == {"LIN004": 1}
 
 
 def test_schema_nested_10000_deep_is_not_checked(tmp_path: Path) -> None:
-    """No text bounds the depth of a schema, so a limit of the kit is no fault of the table."""
+    """The protocol does not limit the depth of a schema, so a schema beyond our limit is not a violation."""
     text = '{"type":"struct","fields":['
     text += '{"name":"a","nullable":true,"metadata":{},"type":{"type":"struct","fields":[' * 10_000
     log = RawLog("plain")
@@ -102,7 +102,7 @@ def test_schema_nested_10000_deep_is_not_checked(tmp_path: Path) -> None:
     assert "MET002" in {each.rule for each in report.checked.not_checked}
 
 
-def test_statistics_nested_deeply_are_findings(tmp_path: Path) -> None:
+def test_deeply_nested_statistics_are_a_finding(tmp_path: Path) -> None:
     line = json.dumps(
         {
             "add": {
@@ -115,12 +115,12 @@ def test_statistics_nested_deeply_are_findings(tmp_path: Path) -> None:
             }
         }
     )
-    assert found_in(line, tmp_path) == {"FIL016": 1}
+    assert count_findings_in(line, tmp_path) == {"FIL016": 1}
 
 
 @pytest.mark.parametrize("name", ["_last_checkpoint", "00000000000000000002.crc"])
 @pytest.mark.parametrize("content", [b"", b"\xff" * 100, DEEP.encode(), b'{"version":' + b"9" * 5000 + b"}", b"null"])
-def test_claim_of_garbage_is_a_finding(name: str, content: bytes, tmp_path: Path) -> None:
+def test_garbage_in_hint_or_checksum_is_a_finding(name: str, content: bytes, tmp_path: Path) -> None:
     log = RawLog("plain")
     log.put(name, content)
     found = count_findings_by_rule(validate_unchanged(log.write(tmp_path)))
@@ -129,8 +129,8 @@ def test_claim_of_garbage_is_a_finding(name: str, content: bytes, tmp_path: Path
 
 
 @pytest.mark.parametrize("at", [1, 3])
-def test_half_of_a_surrogate_pair_reaches_no_report(at: int, tmp_path: Path) -> None:
-    """A domain's configuration is JSON within JSON: what its escapes stand for has not been text before."""
+def test_lone_surrogate_does_not_reach_the_report(at: int, tmp_path: Path) -> None:
+    """A domain's configuration is JSON inside JSON, so its escapes are first decoded when it is parsed."""
     log = RawLog("rich")
     rows = log.rows(*RICH_CHECKPOINT_ROWS)
     mark = {1: "delta.rowTracking", 3: "app.owner"}[at]
@@ -146,16 +146,16 @@ def test_half_of_a_surrogate_pair_reaches_no_report(at: int, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("cardinality", [2**60, 2**63 - 1])
-def test_vector_that_claims_a_quintillion_rows_is_a_finding(cardinality: int, tmp_path: Path) -> None:
+def test_vector_with_a_huge_cardinality_is_a_finding(cardinality: int, tmp_path: Path) -> None:
     log = RawLog("rich")
     log.edit(3, '"sizeInBytes":36,"cardinality":2', f'"sizeInBytes":2147483647,"cardinality":{cardinality}')
     assert count_findings_by_rule(validate_unchanged(log.write(tmp_path))) == {"DVX008": 1}
 
 
-def test_inline_vector_that_claims_a_quintillion_buckets_is_a_finding(tmp_path: Path) -> None:
+def test_inline_vector_with_a_huge_bucket_count_is_a_finding(tmp_path: Path) -> None:
     log = RawLog("rich")
     good = "^Bg9^0rr910000000000iXQKl0rr91000005c8Xg0rr91"
-    # the same bytes, but for the number of buckets: 2^60 in little-endian order
+    # the same bytes, except for the number of buckets: 2^60 in little-endian order
     for version in (2, 3):
         log.edit(version, good, "^Bg9^000005bp:bk000000rr9" + good[25:])
     found = count_findings_by_rule(validate_unchanged(log.write(tmp_path)))
@@ -176,28 +176,28 @@ def test_inline_vector_that_claims_a_quintillion_buckets_is_a_finding(tmp_path: 
     ],
     ids=lambda value: value if isinstance(value, str) else str(value.type),
 )
-@pytest.mark.parametrize("commits_are_gone", [False, True])
-def test_column_of_another_type_makes_a_checkpoint_unreadable(
-    name: str, values: Any, commits_are_gone: bool, tmp_path: Path
+@pytest.mark.parametrize("commits_are_missing", [False, True])
+def test_checkpoint_column_of_wrong_type_is_a_finding(
+    name: str, values: Any, commits_are_missing: bool, tmp_path: Path
 ) -> None:
-    """Engines read by the type that the text gives, so a value that Arrow would cast is none."""
+    """Engines read columns with the specified types, so values that Arrow would cast are invalid."""
     log = RawLog("plain")
     (file,) = log.checkpoint(2, log.rows(*PLAIN_CHECKPOINT_ROWS))
     table = pq.read_table(io.BytesIO(log.files[file]))
     adds = table.column("add").combine_chunks()
     kinds = [adds.type.field(index) for index in range(adds.type.num_fields)]
-    of_rows = [None if row is None else int("c.parquet" in row["path"]) for row in adds.to_pylist()]
-    fields = [values.take(pa.array(of_rows)) if kind.name == name else adds.field(kind.name) for kind in kinds]
+    value_indices = [None if row is None else int("c.parquet" in row["path"]) for row in adds.to_pylist()]
+    fields = [values.take(pa.array(value_indices)) if kind.name == name else adds.field(kind.name) for kind in kinds]
     broken = pa.StructArray.from_arrays(fields, names=[kind.name for kind in kinds], mask=adds.is_null())
     sink = io.BytesIO()
     pq.write_table(table.set_column(table.schema.names.index("add"), "add", broken), sink)
     log.put(file, sink.getvalue())
-    if commits_are_gone:
+    if commits_are_missing:
         log.drop(0, 1, 2)
     assert count_findings_by_rule(validate_unchanged(log.write(tmp_path))) == {"CKP001": 1}
 
 
-def test_checkpoint_that_is_no_parquet_is_one_finding(tmp_path: Path) -> None:
+def test_checkpoint_that_is_not_parquet_is_one_finding(tmp_path: Path) -> None:
     for index, content in enumerate(
         (b"", b"PAR1", b"PAR1" * 2, b"PAR1\xff\xff\xff\xffPAR1", b"{}\n" * 1000, b"\0" * 99)
     ):
@@ -209,7 +209,7 @@ def test_checkpoint_that_is_no_parquet_is_one_finding(tmp_path: Path) -> None:
 # lines that are too long
 
 
-def test_line_beyond_the_limit_leaves_the_run_incomplete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_line_above_the_limit_makes_the_run_incomplete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded, "MAX_LINE_BYTES", 2000)
     monkeypatch.setattr(embedded, "MAX_BUFFERED_BYTES", 100)
     log = RawLog("plain")
@@ -220,14 +220,14 @@ def test_line_beyond_the_limit_leaves_the_run_incomplete(tmp_path: Path, monkeyp
     assert reason == "line 4 is longer than the limit of 268435456 bytes"
 
 
-def test_sound_line_nested_too_deeply_leaves_the_run_incomplete(tmp_path: Path) -> None:
+def test_deeply_nested_valid_line_makes_the_run_incomplete(tmp_path: Path) -> None:
     log = RawLog("plain")
     log.append(2, '{"commitInfo":{"x":' + "[" * 5000 + "]" * 5000 + "}}")
     report = validate_unchanged(log.write(tmp_path))
     assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
 
 
-def test_commit_of_300_megabytes_in_one_line_takes_bounded_memory(tmp_path: Path) -> None:
+def test_commit_with_one_line_of_300_mib_needs_bounded_memory(tmp_path: Path) -> None:
     root = RawLog("plain").write(tmp_path)
     commit = root / "_delta_log" / "00000000000000000003.json"
     with commit.open("wb") as file:

@@ -1,4 +1,4 @@
-"""Odd things among a table's files, at every level that looks there: findings or not-checked, no hang, no traceback."""
+"""Irregular files in a table's directory cause findings or are not checked, without a hang or a traceback."""
 
 import os
 import signal
@@ -36,22 +36,22 @@ from deltaspec_generators.bases.log_only import commit_info_action
 
 
 @pytest.fixture(autouse=True)
-def _no_hang() -> Iterator[None]:
-    """Ends a test that waits for what never comes."""
+def _time_limit() -> Iterator[None]:
+    """Fail a test that hangs."""
 
-    def end(number: int, frame: FrameType | None) -> None:
-        raise TimeoutError(f"still under way after {TIME_LIMIT_SECONDS} seconds")
+    def raise_timeout(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"still running after {TIME_LIMIT_SECONDS} seconds")
 
-    before = signal.signal(signal.SIGALRM, end)
+    before = signal.signal(signal.SIGALRM, raise_timeout)
     signal.alarm(TIME_LIMIT_SECONDS)
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
 
 
-# what is no file where a file is named
+# something else in place of a referenced file
 
-PLANTED: dict[str, Callable[[Path], object]] = {
+IRREGULAR_FILES: dict[str, Callable[[Path], object]] = {
     "FIFO": os.mkfifo,
     "directory": Path.mkdir,
     "device": lambda path: path.symlink_to("/dev/zero"),
@@ -63,20 +63,20 @@ PLANTED: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("kind", PLANTED)
-def test_what_is_no_file_is_no_data_file(kind: str, level: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", IRREGULAR_FILES)
+def test_irregular_file_is_a_missing_data_file(kind: str, level: str, tmp_path: Path) -> None:
     root = write_table_below(build_table_with_stored_vectors(), tmp_path)
     (root / "b.parquet").unlink()
-    PLANTED[kind](root / "b.parquet")
+    IRREGULAR_FILES[kind](root / "b.parquet")
     assert count_findings_by_rule(validate_unchanged(root, level)) == {"DAT001": 1}
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("kind", PLANTED)
-def test_what_is_no_file_holds_no_deletion_vector(kind: str, level: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", IRREGULAR_FILES)
+def test_irregular_file_is_an_unreadable_vector_file(kind: str, level: str, tmp_path: Path) -> None:
     root = write_table_below(build_table_with_stored_vectors(), tmp_path)
     (root / VECTORS).unlink()
-    PLANTED[kind](root / VECTORS)
+    IRREGULAR_FILES[kind](root / VECTORS)
     report = validate_unchanged(root, level)
     if kind == "dangling link":
         assert count_findings_by_rule(report) == {"DVX010": 2}
@@ -86,7 +86,7 @@ def test_what_is_no_file_holds_no_deletion_vector(kind: str, level: str, tmp_pat
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_what_is_no_file_is_no_change_data(level: str, tmp_path: Path) -> None:
+def test_fifo_is_a_missing_change_file(level: str, tmp_path: Path) -> None:
     root = write_table_below(build_table_with_change_data(), tmp_path)
     (root / "_change_data/cdc-0.parquet").unlink()
     os.mkfifo(root / "_change_data/cdc-0.parquet")
@@ -94,10 +94,10 @@ def test_what_is_no_file_is_no_change_data(level: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_odd_things_that_nobody_names_are_none_of_our_business(level: str, tmp_path: Path) -> None:
+def test_unreferenced_irregular_files_are_ignored(level: str, tmp_path: Path) -> None:
     root = write_table_below(build_table_with_stored_vectors(), tmp_path)
-    for kind, plant in PLANTED.items():
-        plant(root / f"odd {kind}")
+    for kind, create in IRREGULAR_FILES.items():
+        create(root / f"unreferenced {kind}")
     (root / "above").symlink_to("..")
     with open(os.fsencode(str(root)) + b"/no\xffutf8", "wb"):
         pass
@@ -118,7 +118,7 @@ def test_odd_things_that_nobody_names_are_none_of_our_business(level: str, tmp_p
         ("p=%253A/d.parquet", "p=%3A/d.parquet"),
     ],
 )
-def test_odd_name_leads_to_its_file(path: str, name: str, tmp_path: Path) -> None:
+def test_file_with_unusual_name_is_found(path: str, name: str, tmp_path: Path) -> None:
     files = build_table_with_data()
     files.commits[3] = [commit_info_action(3), add_data_file(files, path, build_rows(30))]
     files.data[name] = files.data.pop(path)
@@ -129,7 +129,7 @@ def test_odd_name_leads_to_its_file(path: str, name: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("path", ["n" * 256, "n/" * 3000 + "n", "nul%00", "%FF%FE.parquet", "b.parquet/below"])
-def test_name_that_no_file_can_have_is_a_finding_or_not_checked(path: str, tmp_path: Path) -> None:
+def test_impossible_file_name_is_a_finding_or_not_checked(path: str, tmp_path: Path) -> None:
     files = build_table_with_data()
     files.commits[3] = [commit_info_action(3), add_data_file(files, path, build_rows(30))]
     files.data.pop(path)
@@ -138,7 +138,7 @@ def test_name_that_no_file_can_have_is_a_finding_or_not_checked(path: str, tmp_p
         assert validate_unchanged(root, level).verdict in ("violations", "incomplete")
 
 
-def test_file_whose_name_is_no_utf8_is_not_taken_for_one_that_is(tmp_path: Path) -> None:
+def test_file_with_non_utf8_name_matches_no_path(tmp_path: Path) -> None:
     files = build_table_with_data()
     files.commits[3] = [commit_info_action(3), add_data_file(files, "odd%FF.parquet", build_rows(30))]
     data = files.data.pop("odd%FF.parquet")
@@ -153,7 +153,7 @@ def test_file_whose_name_is_no_utf8_is_not_taken_for_one_that_is(tmp_path: Path)
 # directories
 
 
-def test_directory_that_may_not_be_listed_leaves_its_files_not_checked() -> None:
+def test_files_in_unlistable_directory_are_not_checked() -> None:
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         Path(folder).chmod(0o755)
         files = build_table_with_data()
@@ -170,7 +170,7 @@ def test_directory_that_may_not_be_listed_leaves_its_files_not_checked() -> None
             (root / "p").chmod(0o755)
 
 
-def test_file_that_may_not_be_read_is_not_checked() -> None:
+def test_unreadable_file_is_not_checked() -> None:
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         Path(folder).chmod(0o755)
         root = write_table_below(build_table_with_stored_vectors(), Path(folder))
@@ -179,25 +179,28 @@ def test_file_that_may_not_be_read_is_not_checked() -> None:
             for level in LEVELS:
                 with run_unprivileged():
                     report = deltaspec.validate(str(root), level=level)
-                there = level == "files" and name == "b.parquet"
-                assert (report.verdict, count_findings_by_rule(report)) == ("conforms" if there else "incomplete", {})
+                needs_no_read = level == "files" and name == "b.parquet"
+                assert (report.verdict, count_findings_by_rule(report)) == (
+                    "conforms" if needs_no_read else "incomplete",
+                    {},
+                )
             (root / name).chmod(0o644)
 
 
-def test_listing_that_breaks_off_is_no_proof_of_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def break_off(self: LocalStore) -> Iterator[Entry | StorageError]:
-        yield from list(whole(self))[:1]
+def test_incomplete_listing_reports_no_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def list_first_file(self: LocalStore) -> Iterator[Entry | StorageError]:
+        yield from list(list_files(self))[:1]
         yield StorageError("the disk is gone")
 
-    root, whole = write_table_below(build_table_with_stored_vectors(), tmp_path), LocalStore.list_files
-    monkeypatch.setattr(LocalStore, "list_files", break_off)
+    root, list_files = write_table_below(build_table_with_stored_vectors(), tmp_path), LocalStore.list_files
+    monkeypatch.setattr(LocalStore, "list_files", list_first_file)
     for level in LEVELS:
         report = validate_unchanged(root, level)
         assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
         assert "the disk is gone" in join_unchecked_reasons(report)
 
 
-def test_links_among_directories_end(tmp_path: Path) -> None:
+def test_directory_link_cycles_terminate(tmp_path: Path) -> None:
     root = write_table_below(build_table_with_data(), tmp_path)
     for number in range(12):
         (root / f"d{number}").mkdir()
@@ -207,7 +210,7 @@ def test_links_among_directories_end(tmp_path: Path) -> None:
         assert count_findings_by_rule(validate_unchanged(root, level)) == {}
 
 
-def test_directories_deeper_than_any_path_end(tmp_path: Path) -> None:
+def test_directories_deeper_than_any_path_terminate(tmp_path: Path) -> None:
     root = write_table_below(build_table_with_data(), tmp_path)
     here = os.open(root, os.O_RDONLY)
     for _ in range(2200):
@@ -229,29 +232,31 @@ def test_directory_of_20000_files_is_listed_once(tmp_path: Path, monkeypatch: py
     listed: list[str] = []
     scan = os.scandir
 
-    def note(place: Any) -> Any:
-        listed.append(os.fspath(place))
-        return scan(place)
+    def record(path: Any) -> Any:
+        listed.append(os.fspath(path))
+        return scan(path)
 
-    monkeypatch.setattr(local.os, "scandir", note)
+    monkeypatch.setattr(local.os, "scandir", record)
     report = deltaspec.validate(str(root), level="rows")
     assert (report.verdict, count_findings_by_rule(report)) == ("conforms", {})
     assert listed.count(str(root)) == 1
 
 
-# files that change meanwhile
+# files that change during the run
 
 
-def once_opened(monkeypatch: pytest.MonkeyPatch, name: str, what: Callable[[Path], object], opening: int = 1) -> None:
-    """Let something happen to a file just before it is opened for the n-th time."""
-    opened, times = LocalStore._open, [0]
+def run_before_open(
+    monkeypatch: pytest.MonkeyPatch, name: str, change: Callable[[Path], object], opening: int = 1
+) -> None:
+    """Call a function on a file just before it is opened for the n-th time."""
+    original_open, openings = LocalStore._open, [0]
 
     def open_late(self: LocalStore, path: str) -> int:
         if path == name:
-            times[0] += 1
-            if times[0] == opening:
-                what(Path(self.uri) / path)
-        return opened(self, path)
+            openings[0] += 1
+            if openings[0] == opening:
+                change(Path(self.uri) / path)
+        return original_open(self, path)
 
     monkeypatch.setattr(LocalStore, "_open", open_late)
 
@@ -279,25 +284,25 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("level", ["footers", "rows"])
 @pytest.mark.parametrize("opening", [1, 2, 3])
 @pytest.mark.parametrize("change", CHANGES)
-def test_data_file_that_changes_after_the_listing_is_no_fault_of_the_table(
+def test_data_file_changed_after_listing_causes_no_finding(
     change: str, opening: int, level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = write_table_below(build_table_with_data(), tmp_path)
-    once_opened(monkeypatch, "b.parquet", CHANGES[change], opening)
+    run_before_open(monkeypatch, "b.parquet", CHANGES[change], opening)
     report = deltaspec.validate(str(root), level=level)
     assert count_findings_by_rule(report) == {}
     if report.verdict == "conforms":
-        assert opening > 1  # it was opened less often
+        assert opening > 1  # the file was opened less often
     else:
         assert report.verdict == "incomplete"
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_vector_file_that_changes_after_the_listing_gives_findings_or_is_not_checked(
+def test_vector_file_changed_after_listing_is_a_finding_or_not_checked(
     change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = write_table_below(build_table_with_stored_vectors(), tmp_path)
-    once_opened(monkeypatch, VECTORS, CHANGES[change])
+    run_before_open(monkeypatch, VECTORS, CHANGES[change])
     report = deltaspec.validate(str(root), level="rows")
     assert set(count_findings_by_rule(report)) <= {"DVX010", "DVX011", "DVX012"}
     assert report.verdict == (

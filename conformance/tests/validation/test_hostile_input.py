@@ -1,4 +1,4 @@
-"""Bad input never gives a traceback, a hang, memory without bounds, or a write into the table."""
+"""Malformed input never causes a traceback, a hang, unbounded memory use or a write to the table."""
 
 import os
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def run(*arguments: str) -> Result:
 
 
 def assert_refused(result: Result, *words: str) -> None:
-    """One line on stderr that holds the words, nothing else, exit code 2."""
+    """Assert exit code 2 and no output except one line on stderr that contains the words."""
     assert result.exit_code == 2
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()
@@ -40,14 +40,14 @@ def assert_refused(result: Result, *words: str) -> None:
     assert all(word in line for word in words)
 
 
-# what is no table
+# not a table
 
 
-def test_no_such_directory_is_refused(tmp_path: Path) -> None:
+def test_missing_directory_is_refused(tmp_path: Path) -> None:
     assert_refused(run("validate", str(tmp_path / "sales")), "sales", "no such file or directory")
 
 
-def test_table_that_was_missed_by_a_letter_is_named(tmp_path: Path) -> None:
+def test_similar_table_name_is_suggested(tmp_path: Path) -> None:
     RawLog("plain").write(tmp_path / "sales")
     assert_refused(run("validate", str(tmp_path / "sale")), f"did you mean {tmp_path / 'sales'}?")
 
@@ -84,12 +84,12 @@ def test_unknown_scheme_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "\0", "a\0b", "a" * 5000])
-def test_name_that_no_system_takes_is_refused(name: str) -> None:
+def test_invalid_path_is_refused(name: str) -> None:
     with pytest.raises((InvalidUsage, TableUnreadable)):
         deltaspec.validate(name)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything; the next test stands in for it")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything; the next test covers this case")
 def test_log_without_permission_is_refused(tmp_path: Path) -> None:
     root = RawLog("plain").write(tmp_path / "table")
     (root / "_delta_log").chmod(0)
@@ -99,7 +99,7 @@ def test_log_without_permission_is_refused(tmp_path: Path) -> None:
         (root / "_delta_log").chmod(0o755)
 
 
-def test_log_that_may_not_be_listed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unlistable_log_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(folder: Any) -> Any:
         raise PermissionError(13, "Permission denied", str(folder))
 
@@ -108,7 +108,7 @@ def test_log_that_may_not_be_listed_is_refused(tmp_path: Path, monkeypatch: pyte
     assert_refused(run("validate", str(root)), "no permission to read", "ask its owner")
 
 
-def test_commit_that_may_not_be_read_leaves_the_run_incomplete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_commit_makes_the_run_incomplete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: str, *more: int) -> int:
         if path.endswith(COMMIT_2):
             raise PermissionError(13, "Permission denied", path)
@@ -122,22 +122,22 @@ def test_commit_that_may_not_be_read_leaves_the_run_incomplete(tmp_path: Path, m
 
 
 @pytest.mark.parametrize("version", [3, 2**31, 10**30])
-def test_version_that_is_not_there_is_refused(version: int, tmp_path: Path) -> None:
+def test_missing_version_is_refused(version: int, tmp_path: Path) -> None:
     root = RawLog("plain").write(tmp_path)
     assert_refused(run("validate", str(root), "--at", str(version)), str(version), "0 to 2")
 
 
-def test_unknown_rule_is_refused_and_the_nearest_named(tmp_path: Path) -> None:
+def test_unknown_rule_is_refused_with_a_suggestion(tmp_path: Path) -> None:
     root = RawLog("plain").write(tmp_path)
     for option in ("--select", "--ignore", "--accept-unchecked"):
         assert_refused(run("validate", str(root), option, "FIL0001"), "FIL0001", "did you mean FIL001?")
 
 
-# odd things in the log
+# irregular files in the log
 
 
 def assert_incomplete(root: Path, *words: str) -> None:
-    """Nothing is found, something is not-checked for a reason that has the words, exit code 3."""
+    """Assert no findings, a ledger reason that contains the words, and exit code 3."""
     report = validate_unchanged(root)
     assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
     assert any(all(word in each.reason for word in words) for each in report.checked.not_checked)
@@ -156,14 +156,14 @@ def test_device_named_like_a_commit_is_not_read(tmp_path: Path) -> None:
     assert_incomplete(root, "is not a regular file")
 
 
-def test_directory_named_like_a_commit_is_no_commit(tmp_path: Path) -> None:
+def test_directory_named_like_a_commit_is_ignored(tmp_path: Path) -> None:
     root = RawLog("plain").write(tmp_path)
     (root / "_delta_log" / "00000000000000000003.json").mkdir()
     report = validate_unchanged(root)
     assert (report.verdict, report.version, count_findings_by_rule(report)) == ("conforms", 2, {})
 
 
-def test_links_that_lead_in_circles_are_not_followed(tmp_path: Path) -> None:
+def test_link_cycles_are_not_followed(tmp_path: Path) -> None:
     root = RawLog("plain").write(tmp_path)
     log = root / "_delta_log"
     (log / "00000000000000000003.json").symlink_to(log / "00000000000000000003.json")
@@ -173,24 +173,24 @@ def test_links_that_lead_in_circles_are_not_followed(tmp_path: Path) -> None:
     assert (report.verdict, report.version, count_findings_by_rule(report)) == ("conforms", 2, {})
 
 
-def before_read(monkeypatch: pytest.MonkeyPatch, name: str, what: Callable[[Path], object]) -> None:
-    """Let something happen to a file of the log after it was listed and before it is opened."""
+def run_before_open(monkeypatch: pytest.MonkeyPatch, name: str, change: Callable[[Path], object]) -> None:
+    """Call a function on a file of the log after it was listed and before it is opened."""
     opened = LocalStore._open
 
     def open_late(self: LocalStore, path: str) -> int:
         if path.endswith(name):
-            what(Path(self.uri) / path)
+            change(Path(self.uri) / path)
         return opened(self, path)
 
     monkeypatch.setattr(LocalStore, "_open", open_late)
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_commit_removed_under_the_run_is_not_checked(
+def test_commit_removed_during_the_run_is_not_checked(
     version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = RawLog("plain").write(tmp_path)
-    before_read(monkeypatch, f"{version:020d}.json", lambda path: path.unlink(missing_ok=True))
+    run_before_open(monkeypatch, f"{version:020d}.json", lambda path: path.unlink(missing_ok=True))
     report = deltaspec.validate(str(root), level="log", history="all")
     assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
     assert {each.file for each in report.checked.not_checked if each.rule == "LIN010"} == {
@@ -198,23 +198,25 @@ def test_commit_removed_under_the_run_is_not_checked(
     }
 
 
-def test_command_exits_with_3_if_a_commit_is_removed_under_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_exits_with_3_if_a_commit_is_removed_during_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = RawLog("plain").write(tmp_path)
-    before_read(monkeypatch, COMMIT_2, lambda path: path.unlink(missing_ok=True))
+    run_before_open(monkeypatch, COMMIT_2, lambda path: path.unlink(missing_ok=True))
     result = run("validate", str(root))
     assert result.exit_code == 3
     assert "does not exist" in result.stdout
 
 
-def test_commit_that_shrank_is_judged_as_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commit_truncated_after_listing_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = RawLog("plain").write(tmp_path)
-    before_read(monkeypatch, COMMIT_2, lambda path: os.truncate(path, 50))
+    run_before_open(monkeypatch, COMMIT_2, lambda path: os.truncate(path, 50))
     assert count_findings_by_rule(deltaspec.validate(str(root), level="log")) == {"LIN001": 1}
 
 
 @pytest.mark.parametrize("name", ["checkpoint.parquet", "_last_checkpoint", ".crc", "compacted.json"])
 @pytest.mark.parametrize("opening", [1, 2])
-def test_claim_removed_under_the_run_is_not_checked(
+def test_derived_file_removed_during_the_run_is_not_checked(
     name: str, opening: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = RawLog("rich")
@@ -230,13 +232,13 @@ def test_claim_removed_under_the_run_is_not_checked(
         if len(openings) == opening:
             path.unlink()
 
-    before_read(monkeypatch, name, remove)
+    run_before_open(monkeypatch, name, remove)
     report = deltaspec.validate(str(root), level="log", history="all")
     if len(openings) >= opening:  # only a checkpoint is opened twice
         assert any("does not exist" in each.reason for each in report.checked.not_checked)
 
 
-def test_paths_that_leave_the_table_are_found_and_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_out_of_the_table_are_found_and_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     outside = tmp_path / "outside.parquet"
     log = RawLog("rich")
     write_sidecar_checkpoint(
@@ -253,16 +255,16 @@ def test_paths_that_leave_the_table_are_found_and_not_opened(tmp_path: Path, mon
     opened: list[str] = []
     system_open, arrow_open = os.open, pa.OSFile
 
-    def note(path: Any, *more: Any) -> int:
+    def record(path: Any, *more: Any) -> int:
         opened.append(os.path.realpath(path))
         return system_open(path, *more)
 
-    def note_arrow(path: str, *more: Any) -> Any:
+    def record_arrow(path: str, *more: Any) -> Any:
         opened.append(os.path.realpath(path))
         return arrow_open(path, *more)
 
-    monkeypatch.setattr(local.os, "open", note)
-    monkeypatch.setattr(pa, "OSFile", note_arrow)
+    monkeypatch.setattr(local.os, "open", record)
+    monkeypatch.setattr(pa, "OSFile", record_arrow)
     found = count_findings_by_rule(deltaspec.validate(str(root), level="log", history="all"))
     assert {"FIL003", "CKP020", "DVX002"} & found.keys() >= {"FIL003", "CKP020"}
     assert opened
@@ -270,7 +272,7 @@ def test_paths_that_leave_the_table_are_found_and_not_opened(tmp_path: Path, mon
 
 
 @pytest.mark.parametrize("command", [["validate"], ["validate", "--history", "all"], ["show"]])
-def test_commands_leave_the_table_as_it_was(command: list[str], tmp_path: Path) -> None:
+def test_commands_do_not_change_the_table(command: list[str], tmp_path: Path) -> None:
     log = RawLog("rich")
     write_sidecar_checkpoint(log)
     log.append(3, "{", DEEP_LINE)

@@ -1,4 +1,4 @@
-"""Rows that SQL of the metadata is evaluated on: whose rows, by whose names, and what is left to Spark."""
+"""Row constraints in table metadata: which rows are evaluated, how columns are resolved, and what needs Spark."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ from deltaspec_generators.bases.log_only import build_checkpointed_table, commit
 from deltaspec_generators.bases.single_file import build_single_file_table
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, write_table
 
-MINE = ("ROW04", "CON03")
+CONSTRAINT_RULES = ("ROW04", "CON03")
 
 
 def write_and_validate(files: TableFiles, path: Path, **options: Any) -> Report:
@@ -35,22 +35,24 @@ def write_and_validate(files: TableFiles, path: Path, **options: Any) -> Report:
     return deltaspec.validate(str(path / "table"), level="rows", **options)
 
 
-def ledger(report: Report) -> set[tuple[str, str, str | None]]:
+def collect_ledger(report: Report) -> set[tuple[str, str, str | None]]:
     return {(each.rule, each.reason, each.file) for each in report.checked.not_checked}
 
 
-def check(expression: str) -> dict[str, str]:
+def check_constraint(expression: str) -> dict[str, str]:
     return {"delta.constraints.c": expression}
 
 
 SOUND = [
     build_constrained_table(
-        CONSTRAINTS_PROTOCOL, build_fields(), check("id BETWEEN 1 AND 3 AND name NOT LIKE '_______%'")
+        CONSTRAINTS_PROTOCOL, build_fields(), check_constraint("id BETWEEN 1 AND 3 AND name NOT LIKE '_______%'")
     ),
     build_constrained_table(
-        CONSTRAINTS_PROTOCOL, build_fields(), check("price IS NULL OR price <= 0.5 OR price > 1e308")
+        CONSTRAINTS_PROTOCOL, build_fields(), check_constraint("price IS NULL OR price <= 0.5 OR price > 1e308")
     ),
-    build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), check("id > 0"), replace_last_row(id=7), later=True),
+    build_constrained_table(
+        CONSTRAINTS_PROTOCOL, build_fields(), check_constraint("id > 0"), replace_last_row(id=7), later=True
+    ),
     build_constrained_table(GENERATED_COLUMNS_PROTOCOL, build_fields(year={GENERATION_EXPRESSION: "YEAR(day)"})),
     build_constrained_table(
         GENERATED_COLUMNS_PROTOCOL,
@@ -69,17 +71,17 @@ SOUND = [
 
 
 @pytest.mark.parametrize("number", range(len(SOUND)))
-def test_sound_rows_are_silent_and_leave_nothing_open(tmp_path: Path, number: int) -> None:
+def test_sound_rows_conform_and_are_all_checked(tmp_path: Path, number: int) -> None:
     report = write_and_validate(SOUND[number], tmp_path)
     assert report.totals == {}
-    assert ledger(report) == set()
+    assert collect_ledger(report) == set()
     assert report.verdict == "conforms"
 
 
-def test_finding_tells_the_row(tmp_path: Path) -> None:
+def test_finding_describes_the_row(tmp_path: Path) -> None:
     report = write_and_validate(
         build_constrained_table(
-            CONSTRAINTS_PROTOCOL, build_fields(), check("`ID` <> 9 OR day IS NULL"), replace_last_row(id=9)
+            CONSTRAINTS_PROTOCOL, build_fields(), check_constraint("`ID` <> 9 OR day IS NULL"), replace_last_row(id=9)
         ),
         tmp_path,
     )
@@ -91,8 +93,8 @@ def test_finding_tells_the_row(tmp_path: Path) -> None:
     assert finding.evidence["row_values"] == "ID: 9, day: 1969-12-31"
 
 
-def _no_text(*texts: bytes) -> pa.Array:
-    """Text columns of bytes that need not be UTF-8."""
+def _build_unchecked_strings(*texts: bytes) -> pa.Array:
+    """Build an array of strings from bytes that need not be UTF-8."""
     return pa.array(texts, pa.binary()).view(pa.string())
 
 
@@ -103,56 +105,58 @@ def _no_text(*texts: bytes) -> pa.Array:
         ("timestamp_ntz", pa.array([5 * 10**17] * 3, pa.timestamp("us")), "17814-05-16 00:53:20.000000"),
         (
             {"type": "array", "elementType": "string", "containsNull": True},
-            pa.ListArray.from_arrays([0, 0, 0, 1], _no_text(b"\xff")),
+            pa.ListArray.from_arrays([0, 0, 0, 1], _build_unchecked_strings(b"\xff")),
             "(no text)",
         ),
     ],
 )
-def test_row_is_told_whatever_it_holds(tmp_path: Path, kind: Any, values: pa.Array, found: str) -> None:
-    described = [*build_fields(), {"name": "other", "type": kind, "nullable": True, "metadata": {}}]
+def test_finding_describes_rows_with_unusual_values(tmp_path: Path, kind: Any, values: pa.Array, found: str) -> None:
+    fields = [*build_fields(), {"name": "other", "type": kind, "nullable": True, "metadata": {}}]
     files = build_constrained_table(
-        CONSTRAINTS_PROTOCOL, described, check("id < 3 OR other IS NULL"), ROWS.append_column("other", values)
+        CONSTRAINTS_PROTOCOL, fields, check_constraint("id < 3 OR other IS NULL"), ROWS.append_column("other", values)
     )
     if kind == "timestamp_ntz":
         files.commits[0][1] = protocol_action(3, 7, ["timestampNtz"], ["timestampNtz", "checkConstraints"])
-    (finding,) = write_and_validate(files, tmp_path, select=MINE).findings
+    (finding,) = write_and_validate(files, tmp_path, select=CONSTRAINT_RULES).findings
     assert (finding.evidence["first_row"], finding.evidence["row_values"]) == (2, f"id: 3, other: {found}")
 
 
 @pytest.mark.parametrize("expression", ["id > 0", "id IS NOT NULL AND id > 0", "NULL"])
-def test_null_is_not_true(tmp_path: Path, expression: str) -> None:
-    files = build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), check(expression), replace_last_row(id=None))
-    assert write_and_validate(files, tmp_path, select=MINE).totals == {"ROW040": 1}
+def test_null_violates_a_check_constraint(tmp_path: Path, expression: str) -> None:
+    files = build_constrained_table(
+        CONSTRAINTS_PROTOCOL, build_fields(), check_constraint(expression), replace_last_row(id=None)
+    )
+    assert write_and_validate(files, tmp_path, select=CONSTRAINT_RULES).totals == {"ROW040": 1}
 
 
-def test_deleted_rows_are_held_to_nothing(tmp_path: Path) -> None:
-    files = build_table_with_stored_vectors(((1, 3), (2,)))  # of ids 10 to 19, and 20 to 29
+def test_deleted_rows_are_not_evaluated(tmp_path: Path) -> None:
+    files = build_table_with_stored_vectors(((1, 3), (2,)))  # files with ids 10 to 19 and 20 to 29
     kinds = ["deletionVectors", "checkConstraints"]
     files.commits[0][1] = protocol_action(3, 7, ["deletionVectors"], kinds)
     enabled = {"delta.enableDeletionVectors": "true"}
-    files.commits[0][2] = metadata_action(FIELDS, (), {**enabled, **check("id NOT IN (11, 13, 22)")})
-    assert write_and_validate(files, tmp_path / "sound", select=MINE).totals == {}
-    files.commits[0][2] = metadata_action(FIELDS, (), {**enabled, **check("id NOT IN (12, 13, 22)")})
-    report = write_and_validate(files, tmp_path / "broken", select=MINE)
+    files.commits[0][2] = metadata_action(FIELDS, (), {**enabled, **check_constraint("id NOT IN (11, 13, 22)")})
+    assert write_and_validate(files, tmp_path / "sound", select=CONSTRAINT_RULES).totals == {}
+    files.commits[0][2] = metadata_action(FIELDS, (), {**enabled, **check_constraint("id NOT IN (12, 13, 22)")})
+    report = write_and_validate(files, tmp_path / "broken", select=CONSTRAINT_RULES)
     assert [(each.path, each.evidence["first_row"]) for each in report.findings] == [("b.parquet", 2)]
 
 
 @pytest.mark.parametrize(
-    ("expression", "broken"),
+    ("expression", "expected"),
     [("p = '5'", {"ROW040": 1}), ("p IN ('x', 'y') AND n >= 7", {}), ("n = 8", {"ROW040": 1}), ("id < n", {})],
 )
-def test_partition_columns_have_the_value_of_the_log(tmp_path: Path, expression: str, broken: dict[str, int]) -> None:
+def test_partition_columns_have_the_value_in_the_log(tmp_path: Path, expression: str, expected: dict[str, int]) -> None:
     files = build_single_file_table(
         pa.table({"id": pa.array([1, 2], pa.int64())}),
         [("id", "long"), ("p", "string"), ("n", "integer")],
         partition={"p": "x", "n": "7"},
         protocol=CONSTRAINTS_PROTOCOL,
-        configuration=check(expression),
+        configuration=check_constraint(expression),
     )
-    assert write_and_validate(files, tmp_path, select=MINE).totals == broken
+    assert write_and_validate(files, tmp_path, select=CONSTRAINT_RULES).totals == expected
 
 
-def char(kind: str) -> dict[str, str]:
+def build_char_metadata(kind: str) -> dict[str, str]:
     return {"__CHAR_VARCHAR_TYPE_STRING": kind}
 
 
@@ -164,7 +168,7 @@ EMPTY = pa.table({"s": ["", " "]})
 
 
 @pytest.mark.parametrize(
-    ("expression", "kind", "broken"),
+    ("expression", "kind", "expected"),
     [
         ("''", "string", {}),
         ("p", "string", {}),
@@ -177,24 +181,24 @@ EMPTY = pa.table({"s": ["", " "]})
         ("1", "integer", {"ROW041": 2}),
     ],
 )
-def test_a_generated_partition_column_may_have_been_empty_where_the_log_has_null(
-    tmp_path: Path, expression: str, kind: str, broken: dict[str, int]
+def test_null_partition_value_may_be_a_generated_empty_string(
+    tmp_path: Path, expression: str, kind: str, expected: dict[str, int]
 ) -> None:
-    """Of each partition column the text has one spelling for null and for an empty string."""
+    """The protocol encodes null and the empty string as the same partition value."""
     files = build_single_file_table(
         EMPTY,
         [field("s"), field("g", kind, **{GENERATION_EXPRESSION: expression}), field("p")],
         partition={"g": None, "p": None},
         protocol=GENERATED_COLUMNS_PROTOCOL,
     )
-    report = write_and_validate(files, tmp_path, select=MINE)
-    assert {each.rule: each.evidence["violating_rows"] for each in report.findings} == broken
-    assert ledger(report) == set()
+    report = write_and_validate(files, tmp_path, select=CONSTRAINT_RULES)
+    assert {each.rule: each.evidence["violating_rows"] for each in report.findings} == expected
+    assert collect_ledger(report) == set()
 
 
-@pytest.mark.parametrize(("expression", "broken"), [("p = ''", {}), ("p = 'x'", {"ROW041": 1})])
-def test_values_generated_of_a_partition_column_that_may_have_been_empty(
-    tmp_path: Path, expression: str, broken: dict[str, int]
+@pytest.mark.parametrize(("expression", "expected"), [("p = ''", {}), ("p = 'x'", {"ROW041": 1})])
+def test_partition_column_in_a_generation_expression_may_be_null_or_empty(
+    tmp_path: Path, expression: str, expected: dict[str, int]
 ) -> None:
     files = build_single_file_table(
         pa.table({"g": pa.array([True, None])}),
@@ -202,11 +206,11 @@ def test_values_generated_of_a_partition_column_that_may_have_been_empty(
         partition={"p": ""},
         protocol=GENERATED_COLUMNS_PROTOCOL,
     )
-    report = write_and_validate(files, tmp_path, select=MINE)
-    assert {each.rule: each.evidence["violating_rows"] for each in report.findings} == broken
+    report = write_and_validate(files, tmp_path, select=CONSTRAINT_RULES)
+    assert {each.rule: each.evidence["violating_rows"] for each in report.findings} == expected
 
 
-def test_of_many_partition_columns_that_may_have_been_empty_nothing_is_told(tmp_path: Path) -> None:
+def test_many_null_or_empty_partition_columns_are_left_to_spark(tmp_path: Path) -> None:
     names = ["p", "q", "r", "t"]
     files = build_single_file_table(
         EMPTY,
@@ -215,19 +219,19 @@ def test_of_many_partition_columns_that_may_have_been_empty_nothing_is_told(tmp_
         protocol=GENERATED_COLUMNS_PROTOCOL,
     )
     reason = "the expression of s needs Spark: 4 partition columns may have been null or empty"
-    assert ledger(write_and_validate(files, tmp_path, select=MINE)) == {("ROW041", reason, None)}
+    assert collect_ledger(write_and_validate(files, tmp_path, select=CONSTRAINT_RULES)) == {("ROW041", reason, None)}
 
 
 @pytest.mark.parametrize(
-    ("protocol", "configuration", "metadata", "broken"),
+    ("protocol", "configuration", "metadata", "expected"),
     [
-        (CONSTRAINTS_PROTOCOL, check("p = ''"), {}, {"ROW040": 1}),
+        (CONSTRAINTS_PROTOCOL, check_constraint("p = ''"), {}, {"ROW040": 1}),
         (INVARIANTS_PROTOCOL, {}, build_invariant_metadata("p = ''"), {}),
         (INVARIANTS_PROTOCOL, {}, build_invariant_metadata("p = 'x'"), {"ROW043": 1}),
     ],
 )
-def test_a_constraint_is_of_what_the_table_holds_an_invariant_of_what_is_written(
-    tmp_path: Path, protocol: Any, configuration: dict[str, str], metadata: dict[str, str], broken: dict[str, int]
+def test_constraint_reads_stored_values_and_invariant_reads_written_values(
+    tmp_path: Path, protocol: Any, configuration: dict[str, str], metadata: dict[str, str], expected: dict[str, int]
 ) -> None:
     files = build_single_file_table(
         EMPTY,
@@ -236,11 +240,11 @@ def test_a_constraint_is_of_what_the_table_holds_an_invariant_of_what_is_written
         protocol=protocol,
         configuration=configuration,
     )
-    assert write_and_validate(files, tmp_path, select=MINE).totals == broken
+    assert write_and_validate(files, tmp_path, select=CONSTRAINT_RULES).totals == expected
 
 
 @pytest.mark.parametrize(
-    ("kind", "is_left"),
+    ("kind", "needs_spark"),
     [
         ("struct<a:char(5)>", True),
         ("struct<x:int,a:CHAR (5)>", True),
@@ -249,46 +253,48 @@ def test_a_constraint_is_of_what_the_table_holds_an_invariant_of_what_is_written
         ("struct<char:varchar(5)>", False),
     ],
 )
-def test_members_below_a_type_of_fixed_length_are_left_to_spark(tmp_path: Path, kind: str, is_left: bool) -> None:
-    """Their values may be padded with spaces, and are compared without them."""
+def test_nested_strings_of_fixed_length_are_left_to_spark(tmp_path: Path, kind: str, needs_spark: bool) -> None:
+    """Their values may be padded with spaces, which comparisons ignore."""
     files = build_single_file_table(
         pa.table({"st": [{"a": "ab   "}]}),
-        [field("st", {"type": "struct", "fields": [field("a")]}, **char(kind))],
+        [field("st", {"type": "struct", "fields": [field("a")]}, **build_char_metadata(kind))],
         protocol=CONSTRAINTS_PROTOCOL,
-        configuration=check("st.a = 'ab'"),
+        configuration=check_constraint("st.a = 'ab'"),
     )
-    report = write_and_validate(files, tmp_path, select=MINE)
+    report = write_and_validate(files, tmp_path, select=CONSTRAINT_RULES)
     reason = "CHECK constraint c needs Spark: st.a has a collation or a fixed length"
-    assert ledger(report) == ({("ROW040", reason, None)} if is_left else set())
-    assert report.totals == ({} if is_left else {"ROW040": 1})
+    assert collect_ledger(report) == ({("ROW040", reason, None)} if needs_spark else set())
+    assert report.totals == ({} if needs_spark else {"ROW040": 1})
 
 
-def test_times_of_partitions_without_zone_are_left_to_spark(tmp_path: Path) -> None:
+def test_partition_timestamps_without_zone_are_left_to_spark(tmp_path: Path) -> None:
     files = build_single_file_table(
         pa.table({"id": pa.array([1], pa.int64())}),
         [("id", "long"), ("p", "timestamp")],
         partition={"p": "2024-01-01 00:00:00"},
         protocol=CONSTRAINTS_PROTOCOL,
-        configuration=check("p > '2020-01-01 00:00:00Z'"),
+        configuration=check_constraint("p > '2020-01-01 00:00:00Z'"),
     )
     reason = "CHECK constraint c needs Spark: the value of the partition column p depends on its writer"
-    assert ledger(write_and_validate(files, tmp_path, select=MINE)) == {("ROW040", reason, None)}
+    assert collect_ledger(write_and_validate(files, tmp_path, select=CONSTRAINT_RULES)) == {("ROW040", reason, None)}
 
 
-@pytest.mark.parametrize(("expression", "broken"), [("new IS NULL", {}), ("new > 0", {"ROW040": 1})])
-def test_columns_that_a_file_lacks_are_null(tmp_path: Path, expression: str, broken: dict[str, int]) -> None:
+@pytest.mark.parametrize(("expression", "expected"), [("new IS NULL", {}), ("new > 0", {"ROW040": 1})])
+def test_columns_missing_from_a_file_are_null(tmp_path: Path, expression: str, expected: dict[str, int]) -> None:
     files = build_single_file_table(
         pa.table({"id": pa.array([1], pa.int64())}),
         [("id", "long"), ("new", "integer")],
         protocol=CONSTRAINTS_PROTOCOL,
-        configuration=check(expression),
+        configuration=check_constraint(expression),
     )
-    assert write_and_validate(files, tmp_path, select=MINE).totals == broken
+    assert write_and_validate(files, tmp_path, select=CONSTRAINT_RULES).totals == expected
 
 
 @pytest.mark.parametrize("mode", ["name", "id"])
-@pytest.mark.parametrize(("expression", "broken"), [("ID > 0", {}), ("`a.b`.c <> 'x'", {"ROW040": 1})])
-def test_columns_are_mapped(tmp_path: Path, mode: str, expression: str, broken: dict[str, int]) -> None:
+@pytest.mark.parametrize(("expression", "expected"), [("ID > 0", {}), ("`a.b`.c <> 'x'", {"ROW040": 1})])
+def test_columns_are_found_by_column_mapping(
+    tmp_path: Path, mode: str, expression: str, expected: dict[str, int]
+) -> None:
     def mapped(name: str, kind: Any, number: int) -> dict[str, Any]:
         metadata = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
         return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
@@ -304,9 +310,13 @@ def test_columns_are_mapped(tmp_path: Path, mode: str, expression: str, broken: 
         table,
         columns,
         protocol=protocol_action(2, 5),
-        configuration={"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": "3", **check(expression)},
+        configuration={
+            "delta.columnMapping.mode": mode,
+            "delta.columnMapping.maxColumnId": "3",
+            **check_constraint(expression),
+        },
     )
-    assert write_and_validate(files, tmp_path, select=MINE).totals == broken
+    assert write_and_validate(files, tmp_path, select=CONSTRAINT_RULES).totals == expected
 
 
 def test_file_of_a_narrower_type_is_widened(tmp_path: Path) -> None:
@@ -315,10 +325,10 @@ def test_file_of_a_narrower_type_is_widened(tmp_path: Path) -> None:
         pa.table({"id": pa.array([1, 2], pa.int16()), "d": pa.array([1, 2], pa.int32())}),
         [("id", "long"), ("d", "decimal(12,2)")],
         protocol=protocol_action(3, 7, features, [*features, "checkConstraints"]),
-        configuration=check("id < 3000000000 AND d <= 2.00"),
+        configuration=check_constraint("id < 3000000000 AND d <= 2.00"),
     )
-    report = write_and_validate(files, tmp_path, select=MINE)
-    assert (report.totals, ledger(report)) == ({}, set())
+    report = write_and_validate(files, tmp_path, select=CONSTRAINT_RULES)
+    assert (report.totals, collect_ledger(report)) == ({}, set())
 
 
 @pytest.mark.parametrize(
@@ -326,21 +336,21 @@ def test_file_of_a_narrower_type_is_widened(tmp_path: Path) -> None:
     [
         (
             CONSTRAINTS_PROTOCOL,
-            check("round(id) > 0"),
+            check_constraint("round(id) > 0"),
             {},
             "ROW040",
             "CHECK constraint c needs Spark: it calls round",
         ),
         (
             CONSTRAINTS_PROTOCOL,
-            check("id > (SELECT 1)"),
+            check_constraint("id > (SELECT 1)"),
             {},
             "ROW040",
             "CHECK constraint c needs Spark: SELECT is not supported",
         ),
         (
             CONSTRAINTS_PROTOCOL,
-            check(f"id + {2**63 - 1} > 0"),
+            check_constraint(f"id + {2**63 - 1} > 0"),
             {},
             "ROW040",
             "CHECK constraint c needs Spark: in some rows, a",
@@ -368,65 +378,67 @@ def test_file_of_a_narrower_type_is_widened(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_left_to_spark_stands_in_the_ledger(
+def test_ledger_gives_the_reason_why_spark_is_needed(
     tmp_path: Path, protocol: Any, configuration: dict[str, str], field: dict[str, str], rule: str, reason: str
 ) -> None:
     report = write_and_validate(
-        build_constrained_table(protocol, build_fields(id=field), configuration), tmp_path, select=MINE[:1]
+        build_constrained_table(protocol, build_fields(id=field), configuration), tmp_path, select=CONSTRAINT_RULES[:1]
     )
-    ((code, why, file),) = ledger(report)
-    assert (code, file) == (rule, "a.parquet" if "in some rows" in why else None)
-    assert why.startswith(reason)
+    ((code, found_reason, file),) = collect_ledger(report)
+    assert (code, file) == (rule, "a.parquet" if "in some rows" in found_reason else None)
+    assert found_reason.startswith(reason)
     assert (report.totals, report.verdict) == ({}, "incomplete")
 
 
-def test_files_that_cannot_be_read_are_told(tmp_path: Path) -> None:
-    files = build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), check("id > 0"))
+def test_missing_file_is_in_the_ledger(tmp_path: Path) -> None:
+    files = build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), check_constraint("id > 0"))
     files.missing.add("a.parquet")
     report = write_and_validate(files, tmp_path, select=["ROW040"])
-    assert ledger(report) == {("ROW040", "a.parquet: does not exist", "a.parquet")}
+    assert collect_ledger(report) == {("ROW040", "a.parquet: does not exist", "a.parquet")}
 
 
-def test_without_the_feature_nothing_is_asked(tmp_path: Path) -> None:
-    without = protocol_action(1, 7, None, ["appendOnly"])
-    described = build_fields(id=build_invariant_metadata("id > 5"), year={GENERATION_EXPRESSION: "1"})
+def test_nothing_is_evaluated_without_the_feature(tmp_path: Path) -> None:
+    protocol = protocol_action(1, 7, None, ["appendOnly"])
+    fields = build_fields(id=build_invariant_metadata("id > 5"), year={GENERATION_EXPRESSION: "1"})
     report = write_and_validate(
-        build_constrained_table(without, described, check("id > 5 AND gone = 1")), tmp_path, select=MINE
+        build_constrained_table(protocol, fields, check_constraint("id > 5 AND gone = 1")),
+        tmp_path,
+        select=CONSTRAINT_RULES,
     )
-    assert (report.totals, ledger(report)) == ({}, set())
+    assert (report.totals, collect_ledger(report)) == ({}, set())
 
 
-def test_rows_may_be_older_where_the_first_version_is_not_read(tmp_path: Path) -> None:
-    """A checkpoint tells what holds now, not since when."""
-    described, broken = build_fields(year={GENERATION_EXPRESSION: "year(day)"}), replace_last_row(year=5)
-    files = build_constrained_table(GENERATED_COLUMNS_PROTOCOL, described, table=broken)
-    assert write_and_validate(files, tmp_path / "whole", select=MINE).totals == {"ROW041": 1}
-    started = build_constrained_table(GENERATED_COLUMNS_PROTOCOL, described, table=broken)
-    started.commits[0][1] = INVARIANTS_PROTOCOL  # the feature comes with the next version
+def test_rows_may_be_older_than_the_feature(tmp_path: Path) -> None:
+    """A row that may be older than the feature is a divergence, not a violation."""
+    fields, table = build_fields(year={GENERATION_EXPRESSION: "year(day)"}), replace_last_row(year=5)
+    files = build_constrained_table(GENERATED_COLUMNS_PROTOCOL, fields, table=table)
+    assert write_and_validate(files, tmp_path / "complete", select=CONSTRAINT_RULES).totals == {"ROW041": 1}
+    started = build_constrained_table(GENERATED_COLUMNS_PROTOCOL, fields, table=table)
+    started.commits[0][1] = INVARIANTS_PROTOCOL  # a later version adds the feature
     started.commits[2] = [commit_info_action(2), GENERATED_COLUMNS_PROTOCOL]
-    assert write_and_validate(started, tmp_path / "later", select=MINE).totals == {"ROW042": 1}
+    assert write_and_validate(started, tmp_path / "later", select=CONSTRAINT_RULES).totals == {"ROW042": 1}
 
 
 @pytest.mark.parametrize("operation", ["CLONE", "CONVERT"])
-def test_files_of_another_table_may_be_older_than_this_one(tmp_path: Path, operation: str) -> None:
+def test_cloned_or_converted_files_may_be_older_than_the_invariant(tmp_path: Path, operation: str) -> None:
     files = build_constrained_table(
         INVARIANTS_PROTOCOL, build_fields(id=build_invariant_metadata("id > 0")), table=replace_last_row(id=0)
     )
     files.commits[0][0] = commit_info_action(0, operation=operation)
-    assert write_and_validate(files, tmp_path, select=MINE).totals == {"ROW044": 1}
+    assert write_and_validate(files, tmp_path, select=CONSTRAINT_RULES).totals == {"ROW044": 1}
 
 
-def test_changed_expression_is_a_new_one(tmp_path: Path) -> None:
+def test_rows_may_be_older_than_a_changed_expression(tmp_path: Path) -> None:
     files = build_constrained_table(GENERATED_COLUMNS_PROTOCOL, build_fields(year={GENERATION_EXPRESSION: "year(day)"}))
     files.commits[2] = [
         commit_info_action(2),
         metadata_action(build_fields(year={GENERATION_EXPRESSION: "month(day)"})),
     ]
-    assert write_and_validate(rewrite_data_file(files, ROWS), tmp_path, select=MINE).totals == {"ROW042": 1}
+    assert write_and_validate(rewrite_data_file(files, ROWS), tmp_path, select=CONSTRAINT_RULES).totals == {"ROW042": 1}
 
 
-def test_checkpoint_as_the_beginning(tmp_path: Path) -> None:
-    """Nothing before the checkpoint is left: a difference is a divergence, for the rows may have come first."""
+def test_rows_may_be_older_than_the_first_checkpoint(tmp_path: Path) -> None:
+    """Without the commits before the checkpoint, a row may be older than the expression."""
     files = build_checkpointed_table(
         protocol=GENERATED_COLUMNS_PROTOCOL,
         fields=build_fields(year={GENERATION_EXPRESSION: "year(day)"}),
@@ -438,21 +450,21 @@ def test_checkpoint_as_the_beginning(tmp_path: Path) -> None:
         add_data_file(files, path, ROWS)
     for version in (0, 1):
         del files.commits[version]
-    assert write_and_validate(files, tmp_path, select=MINE).totals == {"ROW042": 1}
+    assert write_and_validate(files, tmp_path, select=CONSTRAINT_RULES).totals == {"ROW042": 1}
 
 
-def test_columns_are_asked_for_again_when_the_schema_changes(tmp_path: Path) -> None:
-    files = build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), check("day > '1900-01-01'"))
-    left = [each for each in build_fields() if each["name"] != "day"]
-    files.commits[2] = [commit_info_action(2), metadata_action(left, (), check("day > '1900-01-01'"))]
+def test_constraint_columns_are_checked_again_when_the_schema_changes(tmp_path: Path) -> None:
+    files = build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), check_constraint("day > '1900-01-01'"))
+    remaining = [each for each in build_fields() if each["name"] != "day"]
+    files.commits[2] = [commit_info_action(2), metadata_action(remaining, (), check_constraint("day > '1900-01-01'"))]
     report = write_and_validate(files, tmp_path, select=["CON03"])
     (finding,) = report.findings
     assert (finding.rule, finding.version, finding.evidence["missing_columns"]) == ("CON030", 2, ["day"])
 
 
-def test_what_is_no_sql_that_is_read_leaves_its_columns_open(tmp_path: Path) -> None:
+def test_columns_of_unsupported_sql_are_not_checked(tmp_path: Path) -> None:
     report = write_and_validate(
-        build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), check("id > (SELECT 1)")),
+        build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), check_constraint("id > (SELECT 1)")),
         tmp_path,
         select=["CON03"],
     )
@@ -460,13 +472,13 @@ def test_what_is_no_sql_that_is_read_leaves_its_columns_open(tmp_path: Path) -> 
     assert {each.rule for each in report.checked.not_checked} == {"CON030"}
 
 
-def test_rows_of_many_batches(tmp_path: Path) -> None:
-    many = pa.concat_tables([plain_rows(first, 1000) for first in range(0, 40_000, 1000)])
+def test_row_numbers_count_across_batches(tmp_path: Path) -> None:
+    table = pa.concat_tables([plain_rows(first, 1000) for first in range(0, 40_000, 1000)])
     files = build_single_file_table(
-        many,
+        table,
         FIELDS,
         protocol=CONSTRAINTS_PROTOCOL,
-        configuration=check("id < 39998 AND id <> 17000"),
+        configuration=check_constraint("id < 39998 AND id <> 17000"),
     )
-    (finding,) = write_and_validate(files, tmp_path, select=MINE).findings
+    (finding,) = write_and_validate(files, tmp_path, select=CONSTRAINT_RULES).findings
     assert (finding.evidence["violating_rows"], finding.evidence["first_row"]) == (3, 17_000)

@@ -1,4 +1,4 @@
-"""Single commits of a history: their rows are found by places, and few of their files are remembered."""
+"""Access to single commits of a history: file actions by version, and a bounded cache of commit files."""
 
 import json
 
@@ -21,27 +21,27 @@ from deltaspec.views.files.file_replay import DATA_REPLAY_COLUMNS, build_empty_r
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, FileGone
 
 
-class Counting(MemoryStore):
-    """Keeps what was read of it."""
+class RecordingStore(MemoryStore):
+    """Records the paths that are read."""
 
     def __init__(self, files: dict[str, bytes]) -> None:
         super().__init__(files)
-        self.asked: list[str] = []
+        self.paths_read: list[str] = []
 
     def read(self, path: str, limit: int) -> bytes:
-        self.asked.append(path)
+        self.paths_read.append(path)
         return super().read(path, limit)
 
 
-def remove(path: str) -> bytes:
+def encode_remove(path: str) -> bytes:
     return json.dumps({"remove": {"path": path, "dataChange": False, "deletionTimestamp": 1}}).encode()
 
 
-def stored(*bodies: bytes) -> Counting:
-    return Counting({f"{LOG_DIRECTORY}/{commit_name(version)}": body for version, body in enumerate(bodies)})
+def build_store(*bodies: bytes) -> RecordingStore:
+    return RecordingStore({f"{LOG_DIRECTORY}/{commit_name(version)}": body for version, body in enumerate(bodies)})
 
 
-def history(*actions: tuple[int, str, str], source: str = "commit") -> pl.DataFrame:
+def build_history(*actions: tuple[int, str, str], source: str = "commit") -> pl.DataFrame:
     rows = [
         {"version": version, "kind": kind, "path_key": path, "line": line, "source": source, "stats": "{}"}
         for line, (version, kind, path) in enumerate(actions, 1)
@@ -54,20 +54,20 @@ def history(*actions: tuple[int, str, str], source: str = "commit") -> pl.DataFr
 HISTORY = build_intervals(
     pl.concat(
         [
-            history((0, "add", "kept"), (0, "remove", "gone"), source="checkpoint"),
-            history((1, "add", "b"), (1, "add", "a"), (3, "add", "a"), (3, "remove", "b"), (3, "add", "c")),
-            history((4, "remove", "c"), (4, "add", "c"), (6, "add", "d"), (6, "add", "kept")),
+            build_history((0, "add", "kept"), (0, "remove", "gone"), source="checkpoint"),
+            build_history((1, "add", "b"), (1, "add", "a"), (3, "add", "a"), (3, "remove", "b"), (3, "add", "c")),
+            build_history((4, "remove", "c"), (4, "add", "c"), (6, "add", "d"), (6, "add", "kept")),
         ]
     )
 )
 
 
-def commits_of(store: MemoryStore, intervals: pl.DataFrame) -> Commits:
-    """Every commit of a short history."""
+def build_commits(store: MemoryStore, intervals: pl.DataFrame) -> Commits:
+    """Return the commits of a short history."""
     return Commits(store, *split_written_and_ended(intervals, range(8)))
 
 
-def test_rows_are_grouped_in_their_order() -> None:
+def test_groups_keep_the_order_of_rows() -> None:
     rows = pl.DataFrame({"number": [3, 1, None, 3, 1, 2], "name": list("abcdef")})
     grouped = RowGroups(rows, "number", pl.col("name") != "e")
     assert list(grouped) == [1, 2, 3]
@@ -79,11 +79,11 @@ def test_rows_are_grouped_in_their_order() -> None:
     }
 
 
-def test_files_of_a_commit_are_its_own_without_statistics() -> None:
-    commits = commits_of(stored(), HISTORY)
+def test_files_of_a_commit_have_no_statistics() -> None:
+    commits = build_commits(build_store(), HISTORY)
     found = {version: [(each.kind, each.path) for each in commits.files(version)] for version in range(8)}
     assert found == {
-        0: [],  # of a checkpoint
+        0: [],  # files of a checkpoint
         1: [("add", "a"), ("add", "b")],
         2: [],
         3: [("add", "a"), ("remove", "b"), ("add", "c")],
@@ -96,44 +96,44 @@ def test_files_of_a_commit_are_its_own_without_statistics() -> None:
     assert commits.rewriting == [3, 4]
 
 
-def test_files_added_again_are_those_that_were_live_and_are_not_removed() -> None:
-    commits = commits_of(stored(), HISTORY)
-    again = {
+def test_readded_files_were_live_and_are_not_removed() -> None:
+    commits = build_commits(build_store(), HISTORY)
+    readded = {
         version: [(each.version, each.path) for each in commits.find_readded_files(version)] for version in range(8)
     }
-    assert {version: files for version, files in again.items() if files} == {3: [(1, "a")], 6: [(0, "kept")]}
+    assert {version: files for version, files in readded.items() if files} == {3: [(1, "a")], 6: [(0, "kept")]}
 
 
-def test_no_history_has_no_commits() -> None:
-    commits = commits_of(stored(), build_intervals(build_empty_replay_frame(DATA_REPLAY_COLUMNS)))
+def test_empty_history_has_no_commits() -> None:
+    commits = build_commits(build_store(), build_intervals(build_empty_replay_frame(DATA_REPLAY_COLUMNS)))
     assert (commits.rewriting, len(commits.files(1)), len(commits.find_readded_files(1))) == ([], 0, 0)
 
 
-def test_rows_of_a_commit_file_are_named() -> None:
-    (row,) = commits_of(stored(b"\n" + remove("a")), HISTORY).read(0).files.rows
+def test_constants_locate_the_columns_of_a_commit_file() -> None:
+    (row,) = build_commits(build_store(b"\n" + encode_remove("a")), HISTORY).read(0).files.rows
     assert (row[LINE], row[KIND], row[PATH], row[DATA_CHANGE]) == (2, "remove", "a", False)
 
 
-def test_commit_file_is_read_once_for_all_who_ask() -> None:
-    store = stored(remove("a"), remove("b"))
-    commits = commits_of(store, HISTORY)
+def test_commit_file_is_read_once() -> None:
+    store = build_store(encode_remove("a"), encode_remove("b"))
+    commits = build_commits(store, HISTORY)
     assert [commits.read(version) is commits.read(version) for version in (0, 1, 0)] == [True, True, True]
-    assert len(store.asked) == 2
+    assert len(store.paths_read) == 2
 
 
-def test_few_bytes_of_commit_files_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    bodies = [remove(f"{number}") for number in range(5)]
+def test_commit_file_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    bodies = [encode_remove(f"{number}") for number in range(5)]
     monkeypatch.setattr(commits_module, "CACHE_BYTES", 2 * len(bodies[0]))
-    store = stored(*bodies, remove("x" * 1000))
-    commits = commits_of(store, HISTORY)
-    for version in (0, 1, 0, 2, 0, 1):  # the third takes the place of the second, which was asked for longest ago
+    store = build_store(*bodies, encode_remove("x" * 1000))
+    commits = build_commits(store, HISTORY)
+    for version in (0, 1, 0, 2, 0, 1):  # reading 2 evicts 1, the least recently used
         commits.read(version)
-    assert store.asked == [f"{LOG_DIRECTORY}/{commit_name(version)}" for version in (0, 1, 2, 1)]
+    assert store.paths_read == [f"{LOG_DIRECTORY}/{commit_name(version)}" for version in (0, 1, 2, 1)]
     for _ in range(2):
-        commits.read(5)  # longer than what is kept
-    assert len(store.asked) == 6
+        commits.read(5)  # larger than the cache
+    assert len(store.paths_read) == 6
 
 
-def test_commit_file_that_is_gone_is_told() -> None:
+def test_missing_commit_file_raises() -> None:
     with pytest.raises(FileGone):
-        commits_of(stored(), HISTORY).read(0)
+        build_commits(build_store(), HISTORY).read(0)
