@@ -15,7 +15,7 @@ GLOSSARY = re.findall(r"^\| ([^|]+) \| [^|]+ \|$", TEXT.partition("## Glossary")
 def test_function_of_the_tour_exists(functions: str, modules: str) -> None:
     names, places = re.findall(r"`([^`]+)`", functions), re.findall(r"`([^`]+)`", modules)
     assert names
-    for name, place in zip(names, places * len(names) if len(places) == 1 else places, strict=False):
+    for name, place in zip(names, places, strict=True):
         value = import_module("deltaspec." + place.replace("/", "."))
         for part in name.split("."):
             value = getattr(value, part)

@@ -1,6 +1,6 @@
-"""Looks at the rows of live data files: what statistics claim of them, and what the schema holds them to.
+"""Check the rows of live data files against their statistics and the schema.
 
-Files are read in threads and looked at in batches, in their order, so that memory depends on neither.
+Threads read the files ahead. Rows are checked in batches and in file order, which bounds memory.
 """
 
 from __future__ import annotations

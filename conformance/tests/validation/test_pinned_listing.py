@@ -1,0 +1,38 @@
+"""The log is listed again if a listing has gaps that concurrent writes explain."""
+
+from typing import Any
+
+import pytest
+
+from deltaspec.validation.log.concurrent_writes import load_pinned_listing
+from deltaspec.wire.storage.interface import Entry
+
+COMMITS = [f"{version:020}.json" for version in range(3)]
+PART, OTHER_PART = (f"{2:020}.checkpoint.{part:010}.{2:010}.parquet" for part in (1, 2))
+
+
+class ListedStore:
+    """Returns one listing after the other, and repeats the last one."""
+
+    def __init__(self, *listings: list[str]) -> None:
+        self.remaining = list(listings)
+
+    def list_log(self) -> list[Entry]:
+        names = self.remaining.pop(0) if len(self.remaining) > 1 else self.remaining[0]
+        return [Entry(name, 1, 0) for name in names]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [[], ["_last_checkpoint"], [PART], [*COMMITS[:2], PART], [COMMITS[0], COMMITS[2]]],
+    ids=["nothing", "only a hint", "only a part", "part of a newer checkpoint", "commit missing"],
+)
+def test_listing_with_a_gap_is_replaced_by_a_complete_one(first: list[str]) -> None:
+    complete = [*COMMITS, PART, OTHER_PART]
+    store: Any = ListedStore(first, complete)
+    assert [entry.name for entry in load_pinned_listing(store)] == complete
+
+
+def test_lasting_gap_is_kept() -> None:
+    store: Any = ListedStore([*COMMITS[:2], PART])
+    assert [entry.name for entry in load_pinned_listing(store)] == [*COMMITS[:2], PART]
