@@ -3,6 +3,7 @@
 Source: Valid Feature Names in Table Features, and the chapters of features missing from that table (E28).
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -157,6 +158,11 @@ def get_required_features(name: str, revision: str = "current") -> tuple[str, ..
 def strip_preview_suffix(name: str) -> str:
     """Return the feature name without `-preview` or `-dev`."""
     return name.removesuffix("-preview").removesuffix("-dev")
+
+
+def supports_feature_or_preview(supported: Collection[str], feature: str) -> bool:
+    """Return whether a feature or a preview of it is supported: a preview permits the same types and properties."""
+    return any(strip_preview_suffix(name) == feature for name in supported)
 
 
 def is_proposed_or_preview(name: str) -> bool:

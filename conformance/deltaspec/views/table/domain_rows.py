@@ -5,12 +5,10 @@ from typing import Any
 
 from deltaspec.model.actions import DomainMetadata
 from deltaspec.model.features import clustering
-from deltaspec.model.json_values import JsonError, parse_lossless
+from deltaspec.model.features.system_domains import RESERVED, find_domain_fault, find_domain_feature
 from deltaspec.model.rows import row_tracking
 from deltaspec.views.log.replay_differences import is_same_json
 
-RESERVED = "delta."
-"""Prefix of system domains."""
 _KNOWN = frozenset({row_tracking.DOMAIN, clustering.DOMAIN, "delta.liquid", "delta.columnMappingUsageTracking"})
 
 
@@ -37,7 +35,7 @@ def build_domain_row(
         "removed": action.removed,
         "configuration": action.configuration,
         "known_system_domain": is_known_system_domain(action.domain),
-        "configuration_fault": None if action.removed else configuration_fault(action),
+        "configuration_fault": None if action.removed else find_domain_fault(action),
         "configuration_before": before,
         "confusable_with": None if action.removed else confusable_with(action.domain, others),
         "needed_feature": find_domain_feature(action.domain) if is_new else None,
@@ -47,11 +45,6 @@ def build_domain_row(
 def is_known_system_domain(domain: str) -> bool | None:
     """Return whether the protocol or a proposal defines a domain with the reserved prefix; None for user domains."""
     return domain in _KNOWN if domain.startswith(RESERVED) else None
-
-
-def find_domain_feature(domain: str) -> str | None:
-    """Return the table feature that a system domain belongs to; None if the protocol names none."""
-    return {row_tracking.DOMAIN: row_tracking.FEATURE, clustering.DOMAIN: clustering.FEATURE}.get(domain)
 
 
 def confusable_with(domain: str, live: Iterable[str]) -> str | None:
@@ -72,22 +65,3 @@ def confusable_with(domain: str, live: Iterable[str]) -> str | None:
     if folded.startswith(RESERVED):
         return RESERVED
     return next((other for other in sorted(live) if other != domain and other.lower() == folded), None)
-
-
-def configuration_fault(action: DomainMetadata) -> str | None:
-    """Return the fault in the configuration of a domain that the protocol defines; None for valid and other domains."""
-    if action.domain == clustering.DOMAIN:
-        return clustering.find_configuration_fault(action.configuration)
-    if action.domain != row_tracking.DOMAIN:
-        return None
-    try:
-        value = parse_lossless(action.configuration).value
-    except JsonError as fault:
-        return f"is no JSON: {fault}"
-    if not isinstance(value, dict):
-        return "is no JSON object"
-    return (
-        "holds no integer rowIdHighWaterMark"
-        if row_tracking.parse_high_water_mark(action.configuration) is None
-        else None
-    )

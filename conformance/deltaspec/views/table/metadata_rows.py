@@ -5,19 +5,14 @@ from collections import Counter
 from typing import Any
 
 from deltaspec.model.actions import MetaData
-from deltaspec.model.features import table_features, table_properties
+from deltaspec.model.features import table_properties
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import (
-    PRIMITIVES,
     Array,
-    DataType,
     Map,
-    Primitive,
     Struct,
-    UndefinedType,
     get_type_name,
     iter_fields,
-    iter_leaf_types,
 )
 from deltaspec.model.schema.schema_string import SchemaError, find_repeated_names
 from deltaspec.views.table.column_constraints import build_constraint_columns, constraint_fault
@@ -80,22 +75,11 @@ def build_field_rows(
             "type": get_type_name(member.type),
             "nullable": member.nullable,
             **names,
-            "unsupported_feature": _unsupported_feature(member.type, supported),
+            "unsupported_feature": table_properties.find_unsupported_type_feature(member.type, supported),
             **build_constraint_columns(member, schema, supported, revision),
         }
         for (path, member), names in zip(iter_fields(schema), mapped, strict=True)
     ]
-
-
-def _unsupported_feature(kind: DataType, supported: set[str] | None) -> str | None:
-    """Return the unsupported feature that a type requires; None for structs, because their fields have rows."""
-    if supported is None or isinstance(kind, Struct):
-        return None
-    for leaf in iter_leaf_types(kind):
-        needed = None if isinstance(leaf, UndefinedType) else PRIMITIVES.get(get_type_name(leaf))
-        if isinstance(leaf, Primitive) and needed and not supports_feature_or_preview(supported, needed):
-            return needed
-    return None
 
 
 def build_configuration_rows(
@@ -123,20 +107,12 @@ def build_configuration_rows(
             continue
         row: Row = {**location, "property": name, "value": value, "value_before": before.get(name)}
         if value is not None:
-            needed = table_properties.get_required_feature(name, value)
-            is_unsupported = needed in table_features.get_known_features(revision) and supported is not None
-            is_unsupported = is_unsupported and not supports_feature_or_preview(supported or set(), needed or "")
             row |= {
                 "value_fault": table_properties.find_property_fault(name, value, revision),
                 "value_warning": table_properties.find_property_warning(name, value),
-                "unsupported_feature": needed if is_unsupported else None,
+                "unsupported_feature": table_properties.find_unsupported_feature(name, value, supported, revision),
                 "intended_name": table_properties.MISPRINTED_PROPERTIES.get(name),
                 "constraint_fault": constraint_fault(name, value, schema),
             }
         rows.append(row)
     return rows
-
-
-def supports_feature_or_preview(supported: set[str], feature: str) -> bool:
-    """Return whether a feature or a preview of it is supported: a preview permits the same types and properties."""
-    return any(table_features.strip_preview_suffix(name) == feature for name in supported)

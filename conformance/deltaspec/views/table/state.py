@@ -34,7 +34,6 @@ from deltaspec.views.table.metadata_rows import (
     build_configuration_rows,
     build_field_rows,
     build_metadata_row,
-    supports_feature_or_preview,
 )
 from deltaspec.views.table.protocol_rows import build_feature_rows, build_protocol_row
 from deltaspec.views.table.row_constraints import RowConstraintHistory
@@ -73,7 +72,7 @@ class TableSchema:
 
     def supports(self, feature: str) -> bool:
         """Return whether the table supports a feature or a preview of it."""
-        return supports_feature_or_preview(set(self.features), feature)
+        return table_features.supports_feature_or_preview(set(self.features), feature)
 
     @property
     def iceberg(self) -> tuple[str, ...]:
@@ -347,7 +346,9 @@ class TableState:
         row = build_domain_row(location, action, self.domains.get(action.domain), others)
         needed = row.pop("needed_feature")
         is_unsupported = needed is not None and self.supported is not None
-        is_unsupported = is_unsupported and not supports_feature_or_preview(self.supported or set(), needed)
+        is_unsupported = is_unsupported and not table_features.supports_feature_or_preview(
+            self.supported or set(), needed
+        )
         row |= {"supported": self.supports("domainMetadata"), "unsupported_feature": needed if is_unsupported else None}
         self.rows["domains"].append(row)
         if action.removed:

@@ -1,42 +1,8 @@
-"""Configurations of system domains. Vector V21: the examples in the protocol."""
-
-import json
+"""Names of domains that are easily confused."""
 
 import pytest
 
-from deltaspec.model.actions import DomainMetadata
-from deltaspec.views.table.domain_rows import configuration_fault, confusable_with, find_domain_feature
-
-
-def _fault(domain: str, configuration: object) -> str | None:
-    text = configuration if isinstance(configuration, str) else json.dumps(configuration)
-    return configuration_fault(DomainMetadata(domain=domain, configuration=text, removed=False))
-
-
-@pytest.mark.parametrize("columns", [["col1", "col2"], [["col-x"], ["a", "b"]], []])
-def test_clustering_columns_are_names_or_paths(columns: object) -> None:
-    assert _fault("delta.clustering", {"clusteringColumns": columns}) is None
-
-
-@pytest.mark.parametrize("columns", [{}, [1], [[]], [[1]], None, "col1"])
-def test_clustering_columns_of_another_type_are_a_fault(columns: object) -> None:
-    assert _fault("delta.clustering", {"clusteringColumns": columns}) == "has no list clusteringColumns"
-
-
-@pytest.mark.parametrize("key", ["rowIdHighWaterMark", "highWaterMark"])
-def test_high_water_mark_may_have_either_key(key: str) -> None:
-    assert _fault("delta.rowTracking", {key: 1432, "domainName": "delta.rowTracking"}) is None
-    assert _fault("delta.rowTracking", {key: 1.5}) == "holds no integer rowIdHighWaterMark"
-
-
-@pytest.mark.parametrize("configuration", ["", "{", "[]", "7"])
-def test_system_domain_without_json_object_is_a_fault(configuration: str) -> None:
-    assert (_fault("delta.rowTracking", configuration) or "").startswith("is no JSON")
-
-
-def test_configuration_of_a_user_domain_is_not_checked() -> None:
-    assert _fault("mine", {"key1": "value1"}) is None
-    assert _fault("mine", "anything") is None
+from deltaspec.views.table.domain_rows import confusable_with
 
 
 @pytest.mark.parametrize(
@@ -55,10 +21,3 @@ def test_configuration_of_a_user_domain_is_not_checked() -> None:
 )
 def test_domain_that_differs_only_in_case_is_confusable(name: str, other: str | None) -> None:
     assert confusable_with(name, ["app.settings", "delta.clustering"]) == other
-
-
-def test_system_domains_belong_to_features() -> None:
-    assert find_domain_feature("delta.clustering") == "clustering"
-    assert find_domain_feature("delta.rowTracking") == "rowTracking"
-    assert find_domain_feature("delta.unheard") is None
-    assert find_domain_feature("app.settings") is None

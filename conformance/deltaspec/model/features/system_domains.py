@@ -1,0 +1,33 @@
+"""Domains that the protocol defines: their features and configuration. Source: Row Tracking, Clustered Table."""
+
+from deltaspec.model.actions import DomainMetadata
+from deltaspec.model.features import clustering
+from deltaspec.model.json_values import JsonError, parse_lossless
+from deltaspec.model.rows import row_tracking
+
+RESERVED = "delta."
+"""Prefix of system domains."""
+
+
+def find_domain_feature(domain: str) -> str | None:
+    """Return the table feature that a system domain belongs to; None if the protocol names none."""
+    return {row_tracking.DOMAIN: row_tracking.FEATURE, clustering.DOMAIN: clustering.FEATURE}.get(domain)
+
+
+def find_domain_fault(action: DomainMetadata) -> str | None:
+    """Return the fault in the configuration of a domain that the protocol defines; None for valid and other domains."""
+    if action.domain == clustering.DOMAIN:
+        return clustering.find_configuration_fault(action.configuration)
+    if action.domain != row_tracking.DOMAIN:
+        return None
+    try:
+        value = parse_lossless(action.configuration).value
+    except JsonError as fault:
+        return f"is no JSON: {fault}"
+    if not isinstance(value, dict):
+        return "is no JSON object"
+    return (
+        "holds no integer rowIdHighWaterMark"
+        if row_tracking.parse_high_water_mark(action.configuration) is None
+        else None
+    )
