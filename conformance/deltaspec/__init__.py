@@ -12,6 +12,7 @@ from deltaspec.version import __version__
 
 TYPE_CHECKING = False  # importing it from `typing` would take most of the time of `import deltaspec`
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Unpack
 
     from deltaspec.report.report_types import Report
@@ -24,6 +25,7 @@ __all__ = ["__version__", "validate"]
 def validate(
     table: str,
     *,
+    storage_options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
     state: str | None = None,
     resume: bool = False,
@@ -36,6 +38,8 @@ def validate(
 
     Args:
         table: path or URI of the table's root.
+        storage_options: settings of the storage clients by the names of their environment variables, such as
+            AWS_REGION or AWS_ACCESS_KEY_ID. They replace those of the environment, and are never printed.
         progress: called with the phase, the amount done, and the total amount or None.
         state: local directory for the resume state, created if it does not exist. The user must own it, and nobody else
             may write to it: it contains pickles, which are executed when they are loaded.
@@ -69,6 +73,7 @@ def validate(
     from deltaspec.validation.options import Options, RunSettings
     from deltaspec.validation.progress import ignore_progress
     from deltaspec.validation.run import run_embedded
+    from deltaspec.wire.storage.settings import StorageSettings
 
     settings = RunSettings(progress or ignore_progress, state, resume, findings_out)
-    return run_embedded(table, Options.create(**options), settings)
+    return run_embedded(table, Options.create(**options), settings, StorageSettings(storage_options))

@@ -42,8 +42,7 @@ def validate(
     Args:
         spark: its executors have the same release of deltaspec.
         table: path, URI, or `catalog.schema.table`.
-        storage_options: environment variables for the storage clients of executors, such as AWS_REGION or
-            AWS_ACCESS_KEY_ID; never printed. By default, executors use their own environment.
+        storage_options: as in `deltaspec.validate`. They are not put into the environment of executors.
         progress: as in `deltaspec.validate`.
         state: directory or URI for the resume state, which all executors can write to. It is trusted like the kit
             itself, and may be deleted when the run has finished.
@@ -59,9 +58,11 @@ def validate(
     from deltaspec.validation.options import Options, RunSettings
     from deltaspec.validation.progress import ignore_progress
     from deltaspec.validation.spark.run import run_on_spark
+    from deltaspec.wire.storage.settings import StorageSettings
 
     settings = RunSettings(progress or ignore_progress, state, resume, findings_out)
-    report = run_on_spark(spark, table, Options.create(**options), settings, environment=storage_options)
+    storage = StorageSettings(storage_options)
+    report = run_on_spark(spark, table, Options.create(**options), settings, storage=storage)
     return SparkReport(spark, report, findings_out)
 
 

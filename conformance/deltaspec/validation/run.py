@@ -14,11 +14,12 @@ from deltaspec.validation.progress import Progress
 from deltaspec.validation.report_builder import build_report
 from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.interface import Store
+from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 
-def run_embedded(uri: str, options: Options, settings: RunSettings) -> Report:
+def run_embedded(uri: str, options: Options, settings: RunSettings, storage: StorageSettings = ENVIRONMENT) -> Report:
     """Validate a table in this process. `deltaspec.validate` documents options, settings and errors."""
-    store = open_store(uri)
+    store = open_store(uri, storage)
     plan = build_plan(store.uri, load_pinned_listing(store), at=options.at, history=options.history)
     if settings.findings_out is not None:
         require_outside_table(settings.findings_out, store.root)

@@ -161,10 +161,10 @@ class TestRetryPolicy:
     def test_policy_is_read_from_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("RETRIES", "RETRY_SECONDS", "TIMEOUT_SECONDS"):
             monkeypatch.delenv(f"DELTASPEC_STORE_{name}", raising=False)
-        assert RetryPolicy.from_environment() == RetryPolicy(8, 60.0, 15.0)
+        assert RetryPolicy.from_settings() == RetryPolicy(8, 60.0, 15.0)
         monkeypatch.setenv("DELTASPEC_STORE_RETRIES", "2")
         monkeypatch.setenv("DELTASPEC_STORE_RETRY_SECONDS", "7.5")
-        assert RetryPolicy.from_environment() == RetryPolicy(2, 7.5, 15.0)
+        assert RetryPolicy.from_settings() == RetryPolicy(2, 7.5, 15.0)
 
     @pytest.mark.parametrize("text", ["-1", "1e9", "nan", "soon", "9999999", "１"])
     def test_invalid_number_is_invalid_usage(self, text: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ functions or views. Each expression is evaluated with and without ANSI mode, and
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,6 @@ from deltaspec.validation.spark.constraint_tasks import (
     build_evaluate_task,
     build_read_task,
     build_show_task,
-    serialize_task,
 )
 from deltaspec.validation.spark.expression_plans import ExpressionPlan, ExpressionPlanner
 from deltaspec.validation.spark.jobs import SparkFailed, compute_parallelism, translating_spark_errors
@@ -65,7 +64,6 @@ def check_constraints_on_spark(
     facts: LogFacts,
     findings: Findings,
     files: Iterable[pl.DataFrame],
-    environment: Mapping[str, str] | None = None,
 ) -> None:
     """Evaluate every supported expression on the rows of every live file. Evaluates the view `constraint_checks`.
 
@@ -77,7 +75,6 @@ def check_constraints_on_spark(
         facts: of the log.
         findings: receives what is found and what stays undecided.
         files: live data files, with the columns of `DataFiles.rows`.
-        environment: environment variables for tasks, such as those of object store clients.
     """
     table = facts.state.table_schema
     if table is None or not findings.has_rules_for(constraint_checks):
@@ -88,7 +85,7 @@ def check_constraints_on_spark(
     access = DataAccess(facts.store, allow_outside=facts.options.allow_outside)
     context = ConstraintContext(access, table, tuple(recorder.supported))
     with isolated_session(spark) as isolated:
-        evaluator = _ConstraintEvaluator(isolated, findings, recorder, context, dict(environment or {}))
+        evaluator = _ConstraintEvaluator(isolated, findings, recorder, context)
         for batch in _iter_batches(files):
             evaluator.check(batch)
 
@@ -130,10 +127,8 @@ class _ConstraintEvaluator:
         findings: Findings,
         recorder: ConstraintRecorder,
         context: ConstraintContext,
-        environment: dict[str, str],
     ) -> None:
         self.spark, self.findings, self.recorder, self.context = spark, findings, recorder, context
-        self._environment = environment
         self._tasks_at_once = compute_parallelism(spark)
         self.plans = ExpressionPlanner(spark, context)
 
@@ -218,11 +213,7 @@ class _ConstraintEvaluator:
                 places.setdefault(number, []).append(place)
         requests = [(number, files[number], places[number]) for number in sorted(places)]
         task = build_read_task(self.context, list(self.plans.names), self.plans.arrow_schema, uses)
-        rows = (
-            self._portions(requests)
-            .mapInArrow(serialize_task(task, self._environment), self.plans.spark_schema)
-            .persist()
-        )
+        rows = self._portions(requests).mapInArrow(task, self.plans.spark_schema).persist()
         try:
             with translating_spark_errors():
                 rows.groupBy().count().collect()
@@ -280,7 +271,7 @@ class _ConstraintEvaluator:
         return self.spark.createDataFrame(payloads, "payload binary").repartition(len(payloads))
 
     def _answers(self, task: Task, requests: Sequence[tuple[int, DataFile, Any]]) -> dict[int, Any]:
-        rows = self._portions(requests).mapInArrow(serialize_task(task, self._environment), "file int, answer binary")
+        rows = self._portions(requests).mapInArrow(task, "file int, answer binary")
         with translating_spark_errors():
             answers = rows.collect()
         return {row["file"]: pickle.loads(row["answer"]) for row in answers}

@@ -5,7 +5,6 @@ A task receives batches of files, pickled by the driver, and yields small Arrow 
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -144,16 +143,6 @@ def build_show_task(context: ConstraintContext, names: list[list[Name]]) -> Task
             yield _build_answer(number, [_format_row(reader, data_file, names[index], row) for index, row in rows])
 
     return task
-
-
-def serialize_task(task: Task, environment: Mapping[str, str]) -> Task:
-    """Wrap a task so that executors set some environment variables before it runs."""
-
-    def with_environment(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        os.environ.update(environment)
-        yield from task(batches)
-
-    return with_environment
 
 
 def _iter_files(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, DataFile, Any]]:

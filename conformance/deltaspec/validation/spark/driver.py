@@ -100,9 +100,7 @@ class SparkRun(LogRun):
 
     def _check_row_constraints(self) -> Findings:
         findings = self.findings.copy_without_findings()
-        check_constraints_on_spark(
-            self._jobs.session, self.facts, findings, self.buckets.iter_frames(LIVE_FILES), self._jobs.environment
-        )
+        check_constraints_on_spark(self._jobs.session, self.facts, findings, self.buckets.iter_frames(LIVE_FILES))
         return findings
 
     def _read_table_actions(self) -> None:

@@ -38,6 +38,7 @@ from deltaspec.wire.storage.interface import (
     redact_uri,
 )
 from deltaspec.wire.storage.local import LocalStore
+from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,18 +48,18 @@ _READ_POLICY = "fs.option.openfile.read.policy"
 _RANDOM, _SEQUENTIAL = "random", "whole-file, sequential"
 
 
-def driver_store(spark: "SparkSession", uri: str) -> Store:
+def driver_store(spark: "SparkSession", uri: str, settings: StorageSettings = ENVIRONMENT) -> Store:
     """Return the store through which the driver of a classic session reads a table.
 
     A local directory is read without Java, which skips names it cannot decode and reports files without permission as
-    missing.
+    missing. The settings are only for files outside of the table; for the table itself, Spark's are used.
 
     Raises:
         InvalidUsage: the session has no JVM in reach, as on Spark Connect.
         TableUnreadable: Spark has no file system for the URI, or its client rejects the URI.
     """
-    store = HadoopStore(spark, uri)
-    return LocalStore(store.local_path) if store.local_path is not None else store
+    store = HadoopStore(spark, uri, settings)
+    return LocalStore(store.local_path, settings) if store.local_path is not None else store
 
 
 class HadoopStore:
@@ -67,27 +68,28 @@ class HadoopStore:
     Thread-safe. It cannot be pickled: executors have no JVM to read through.
     """
 
-    def __init__(self, spark: "SparkSession", uri: str) -> None:
+    def __init__(self, spark: "SparkSession", uri: str, settings: StorageSettings = ENVIRONMENT) -> None:
         """Open a table's file system without checking that the table exists. Raises as `driver_store` does."""
+        self.settings = settings
         self.uri = redact_uri(uri)
         self.is_remote = True
         session: Any = spark
         try:
-            jvm, settings = session._jvm, session._jsparkSession.sessionState().newHadoopConf()
+            jvm, hadoop = session._jvm, session._jsparkSession.sessionState().newHadoopConf()
         except Exception:  # noqa: BLE001 - each version of Connect raises a different error
             raise InvalidUsage(
                 "Spark Connect cannot use Hadoop's file systems; use a classic session, or pass storage options"
             ) from None
         try:
             path = jvm.org.apache.hadoop.fs.Path(build_hadoop_uri(uri))
-            system = path.getFileSystem(settings)
+            system = path.getFileSystem(hadoop)
             qualified = system.makeQualified(path).toUri()
             self._scheme, self._authority = qualified.getScheme(), qualified.getAuthority()
             self._base = qualified.getPath().rstrip("/")
             if self._scheme == "file":
                 # the default one verifies hidden `.crc` files, which are not part of the table, and rejects colons
                 system = jvm.org.apache.hadoop.fs.RawLocalFileSystem()
-                system.initialize(qualified, settings)
+                system.initialize(qualified, hadoop)
             self._system = system
             self._facts, self._new_path, self._transfer = FileFacts(jvm), jvm.org.apache.hadoop.fs.Path, Transfer(jvm)
         except Exception as fault:  # noqa: BLE001 - any error of the storage client

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -56,18 +56,14 @@ class Jobs:
         self,
         session: SparkSession,
         parallelism: int | None = None,
-        *,
-        environment: Mapping[str, str] | None = None,
     ) -> None:
         """Change the settings of a session for jobs.
 
         Args:
             session: classic or Connect.
             parallelism: number of tasks that run at once; None takes it from the session.
-            environment: environment variables for tasks, such as those of object store clients; never printed.
         """
         self.session = session
-        self.environment = dict(environment or {})
         self._stack = ExitStack()
         self._stack.enter_context(watch_executors(session))
         self._stack.enter_context(limit_batch_bytes(session))
@@ -102,7 +98,7 @@ class Jobs:
         from pyspark.storagelevel import StorageLevel
 
         pickled = pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL)
-        found = rows.mapInArrow(_build_job_function(pickled, self.environment), SCHEMA)
+        found = rows.mapInArrow(_build_job_function(pickled), SCHEMA)
         if self.job_store is not None:
             return self.job_store.run_or_load(lambda: found)
         persisted = found.persist(StorageLevel.DISK_ONLY)
@@ -132,14 +128,11 @@ _COLLECTED = 64
 """Number of partitions up to which all rows are collected at once, which is faster than one job per partition."""
 
 
-def _build_job_function(
-    task: bytes, environment: dict[str, str]
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _build_job_function(task: bytes) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Build the function of a job. It is sent by value, because executors may have another release."""
     release = __version__
 
     def on_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import os
         import pickle
         import traceback
 
@@ -151,7 +144,6 @@ def _build_job_function(
             raise ImportError(f"executors have deltaspec {there}, the driver {release}:")
         from deltaspec.validation.spark.payloads import FAILED, Payload, batches_to_payloads, payloads_to_batches
 
-        os.environ.update(environment)
         try:
             loaded: Any = pickle.loads(task)
             yield from payloads_to_batches(loaded(batches_to_payloads(batches)))

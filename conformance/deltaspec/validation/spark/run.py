@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from deltaspec.validation.spark.saved_jobs import SavedJobs
 from deltaspec.validation.spark.table_access import TableAccess, find_table_access
 from deltaspec.views.log.checkpoints import last_checkpoint
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
+from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,7 +40,7 @@ def run_on_spark(
     settings: RunSettings,
     *,
     bucket_count: int | None = None,
-    environment: Mapping[str, str] | None = None,
+    storage: StorageSettings = ENVIRONMENT,
 ) -> Report:
     """Validate a table on a Spark session, classic or Connect. `deltaspec.spark.validate` documents the errors.
 
@@ -51,12 +51,12 @@ def run_on_spark(
         settings: how the run works. `findings_out` is the URI of a new directory. `state` is a directory or a URI that
             all executors can write to.
         bucket_count: number of buckets; None derives it from the size of the log.
-        environment: environment variables for the storage clients of executors, such as AWS_REGION; never printed.
+        storage: settings of the storage clients on driver and executors.
     """
-    with translating_spark_errors(), closing(Jobs(session, environment=environment)) as jobs:
+    with translating_spark_errors(), closing(Jobs(session)) as jobs:
         if is_catalog_name(uri) and not os.path.isdir(uri):
             uri = get_table_location(session, uri)
-        access = find_table_access(jobs, uri)
+        access = find_table_access(jobs, uri, storage)
         if settings.findings_out is not None:
             require_outside_table(settings.findings_out, access.store.root)
         plan = build_plan(access.store.uri, access.listing, at=options.at, history=options.history)

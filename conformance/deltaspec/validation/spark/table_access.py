@@ -21,6 +21,7 @@ from deltaspec.validation.spark.payloads import Payload, payload_to_value, value
 from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.in_memory import InMemoryStore
 from deltaspec.wire.storage.interface import LISTED_FOLDERS, LOG_DIRECTORY, Entry, Store
+from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,7 +56,7 @@ class TableAccess:
         return self.executors_blocked_reason is None
 
 
-def find_table_access(jobs: Jobs, uri: str) -> TableAccess:
+def find_table_access(jobs: Jobs, uri: str, settings: StorageSettings = ENVIRONMENT) -> TableAccess:
     """Find out how a table can be read.
 
     Raises:
@@ -64,21 +65,21 @@ def find_table_access(jobs: Jobs, uri: str) -> TableAccess:
         SparkFailed: a Spark job failed.
     """
     try:
-        store = open_store(uri)
+        store = open_store(uri, settings)
         listing = load_pinned_listing(store)
     except DeltaspecError as fault:
-        return _access_through_spark(jobs, uri, fault)
+        return _access_through_spark(jobs, uri, settings, fault)
     executors_blocked_reason = _probe_executors(jobs, store, listing)
     executor_store = store if executors_blocked_reason is None else _build_empty_store(store)
     return TableAccess(uri, store, listing, executor_store, executors_blocked_reason)
 
 
-def _access_through_spark(jobs: Jobs, uri: str, fault: DeltaspecError) -> TableAccess:
+def _access_through_spark(jobs: Jobs, uri: str, settings: StorageSettings, fault: DeltaspecError) -> TableAccess:
     """Access the table through Spark, if the storage clients of the kit cannot read it."""
     executors_blocked_reason = f"the storage clients of deltaspec cannot read it: {fault}"
     _probe_executors(jobs, None, [])
     try:
-        store = driver_store(jobs.session, uri)
+        store = driver_store(jobs.session, uri, settings)
     except (InvalidUsage, TableUnreadable):
         return _access_log_bytes(jobs.session, uri, fault, executors_blocked_reason)
     return TableAccess(uri, store, load_pinned_listing(store), _build_empty_store(store), executors_blocked_reason)

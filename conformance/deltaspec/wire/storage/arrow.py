@@ -17,14 +17,16 @@ from deltaspec.wire.storage.interface import (
     check_inside_table,
     redact_uri,
 )
+from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 
 class ArrowStore:
     """A directory in a file system of pyarrow. See `deltaspec.wire.storage.interface.Store`."""
 
-    def __init__(self, uri: str) -> None:
+    def __init__(self, uri: str, settings: StorageSettings = ENVIRONMENT) -> None:
         from pyarrow import fs
 
+        self.settings = settings
         self.uri = redact_uri(uri)
         self._unredacted_uri = uri
         self.root: str | None = unquote(self.uri).rstrip("/")
@@ -37,7 +39,7 @@ class ArrowStore:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Open the file system again after unpickling."""
-        return ArrowStore, (self._unredacted_uri,)
+        return ArrowStore, (self._unredacted_uri, self.settings)
 
     def list_log(self) -> list[Entry]:
         from pyarrow import fs

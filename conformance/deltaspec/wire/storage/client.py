@@ -4,17 +4,17 @@ Statuses 429 and 5xx, broken connections and timeouts are retried with growing d
 contain no URL, header or body of a response, because servers repeat keys, tokens and signatures there.
 """
 
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.wire.storage.interface import FileGone, FileTooLarge, NoPermission, StorageError
+from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 RETRIES = 8
 """`DELTASPEC_STORE_RETRIES`: retries of a request."""
@@ -43,7 +43,7 @@ _CLIENT_OPTIONS = (
     "timeout",
     "user_agent",
 )
-"""Options of the HTTP client that the environment may set, with the prefix of the store, such as `AWS_ALLOW_HTTP`."""
+"""Options of the HTTP client among the settings, with the prefix of the store, such as `AWS_ALLOW_HTTP`."""
 
 
 @dataclass(frozen=True)
@@ -55,21 +55,21 @@ class RetryPolicy:
     timeout_seconds: float = TIMEOUT_SECONDS
 
     @classmethod
-    def from_environment(cls) -> "RetryPolicy":
-        """Read the policy from the environment, with defaults for unset variables.
+    def from_settings(cls, settings: StorageSettings = ENVIRONMENT) -> "RetryPolicy":
+        """Read the policy from the settings, with defaults for unset ones.
 
         Raises:
-            InvalidUsage: a variable is not a number from 0 to 999999.
+            InvalidUsage: a setting is not a number from 0 to 999999.
         """
         return cls(
-            int(_number("DELTASPEC_STORE_RETRIES", RETRIES)),
-            _number("DELTASPEC_STORE_RETRY_SECONDS", RETRY_SECONDS),
-            max(_number("DELTASPEC_STORE_TIMEOUT_SECONDS", TIMEOUT_SECONDS), 0.001),
+            int(_number(settings, "DELTASPEC_STORE_RETRIES", RETRIES)),
+            _number(settings, "DELTASPEC_STORE_RETRY_SECONDS", RETRY_SECONDS),
+            max(_number(settings, "DELTASPEC_STORE_TIMEOUT_SECONDS", TIMEOUT_SECONDS), 0.001),
         )
 
 
-def _number(name: str, default: float) -> float:
-    text = os.environ.get(name)
+def _number(settings: StorageSettings, name: str, default: float) -> float:
+    text = settings.get(name)
     if not text:
         return default
     if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text):
@@ -77,26 +77,30 @@ def _number(name: str, default: float) -> float:
     return float(text)
 
 
-def build_client_options(scheme: str, policy: RetryPolicy) -> dict[str, Any]:
-    """Return the client options and retries of a store, as keyword arguments of `obstore.store.from_url`.
+def build_client_options(scheme: str, policy: RetryPolicy, settings: StorageSettings) -> dict[str, Any]:
+    """Return the configuration of a store, as keyword arguments of `obstore.store.from_url`.
 
-    Explicit options replace those of the environment, so `_CLIENT_OPTIONS` in the environment are added explicitly.
+    Explicit client options replace those of the environment, so `_CLIENT_OPTIONS` of the environment are repeated.
 
     Args:
         scheme: scheme of the table's URI.
         policy: retries and timeouts.
+        settings: settings of every provider; those of other providers are ignored.
 
     Raises:
-        InvalidUsage: an endpoint in the environment is not a URL, or a token cannot be sent in a header.
+        InvalidUsage: an endpoint among the settings is not a URL, or a token cannot be sent in a header.
     """
     prefix = _PREFIXES.get(scheme, "AZURE_")
-    _check_environment(prefix)
+    known = settings.collect(prefix)
+    _check_values(known)
     options: dict[str, Any] = {
         "connect_timeout": timedelta(seconds=policy.timeout_seconds),
         "read_timeout": timedelta(seconds=policy.timeout_seconds),
         "timeout": timedelta(seconds=REQUEST_SECONDS),
     }
-    options |= {name: os.environ[each] for name in _CLIENT_OPTIONS if (each := prefix + name.upper()) in os.environ}
+    names = {prefix + name.upper(): name for name in _CLIENT_OPTIONS}
+    options |= {name: known[each] for each, name in names.items() if each in known}
+    given = {name: known[name] for name in settings.given if name in known and name not in names}
     retries = {
         "max_retries": policy.retries,
         "retry_timeout": timedelta(seconds=policy.retry_seconds),
@@ -106,14 +110,12 @@ def build_client_options(scheme: str, policy: RetryPolicy) -> dict[str, Any]:
             "base": 2,
         },
     }
-    return {"client_options": options, "retry_config": retries}
+    return {"client_options": options, "retry_config": retries} | ({"config": given} if given else {})
 
 
-def _check_environment(prefix: str) -> None:
+def _check_values(settings: dict[str, str]) -> None:
     """Refuse values that make the client panic, with a trace on stderr: bad endpoints, tokens with a line break."""
-    for name, value in os.environ.items():
-        if not name.startswith(prefix):
-            continue
+    for name, value in settings.items():
         if name.endswith(("ENDPOINT", "ENDPOINT_URL", "ENDPOINT_URL_S3")) and not _is_endpoint(value):
             raise InvalidUsage(f"{name} is not the URL of an endpoint; write https://host or http://host:port")
         if name.endswith(("KEY_ID", "TOKEN", "REGION")) and not (value.isascii() and value.isprintable()):
@@ -152,8 +154,13 @@ _KINDS = {
 _METADATA_SERVICES = ("169.254.169.254", "169.254.170.2", "metadata.google.internal")
 
 
-def describe_error(fault: BaseException) -> str:
-    """Return the message of a client's error in one line, without secrets or parts that differ from run to run."""
+def describe_error(fault: BaseException, settings: StorageSettings = ENVIRONMENT) -> str:
+    """Return the message of a client's error in one line, without secrets or parts that differ from run to run.
+
+    Args:
+        fault: the error.
+        settings: settings of the client, which may contain secrets.
+    """
     text = str(fault)
     if any(host in text for host in _METADATA_SERVICES):
         return "no credentials: the environment has none, and the metadata service of the machine provides none"
@@ -168,7 +175,7 @@ def describe_error(fault: BaseException) -> str:
         return _KINDS.get(kind[1], "the request failed") + tries
     lines = text.strip().splitlines() or [type(fault).__name__]
     message = " ".join(word for word in lines[0].partition("<")[0].split() if "://" not in word and "@" not in word)
-    return redact_secrets(message)[:200]
+    return settings.redact(message)[:200]
 
 
 def is_unanswered(fault: BaseException) -> bool:
@@ -183,21 +190,6 @@ def is_interrupted_transfer(fault: BaseException) -> bool:
     text = str(fault)
     refusal = "Error performing" in text and "body error" in text
     return refusal or "list response body" in text or "invalid list response" in text
-
-
-_SECRET_NAMES = re.compile(r"KEY|SECRET|TOKEN|SAS|SIG|PASSWORD|CREDENTIAL", re.IGNORECASE)
-_OWNERS = ("AWS_", "AZURE_", "GOOGLE_", "GCP_")
-
-
-def redact_secrets(text: str) -> str:
-    """Replace the keys, tokens and passwords of the environment in a text by `***`."""
-    for name, value in os.environ.items():
-        if name.startswith(_OWNERS) and len(value) >= 6:
-            hidden = [value] if _SECRET_NAMES.search(name) else []
-            password = re.search(r"://[^/@]*:([^/@]+)@", value)
-            for each in (*hidden, *([password[1]] if password else [])):
-                text = text.replace(each, "***").replace(quote(each, safe=""), "***")
-    return text
 
 
 _DENIED = ("PermissionError", "PermissionDeniedError", "UnauthenticatedError")
@@ -215,7 +207,7 @@ def translating_errors(path: str) -> Iterator[None]:
         raise translate_error(path, fault) from None
 
 
-def translate_error(path: str, fault: Exception) -> StorageError:
+def translate_error(path: str, fault: Exception, settings: StorageSettings = ENVIRONMENT) -> StorageError:
     """Return the `StorageError` for an exception of a client."""
     if type(fault).__name__ in _DENIED:
         return NoPermission(f"{path}: no permission to read")
@@ -223,7 +215,7 @@ def translate_error(path: str, fault: Exception) -> StorageError:
         return StorageError(f"{path}: changed after it was opened")
     if isinstance(fault, FileNotFoundError) and "NoSuchBucket" not in str(fault):
         return FileGone(f"{path}: does not exist")
-    return StorageError(f"{path}: {describe_error(fault)}")
+    return StorageError(f"{path}: {describe_error(fault, settings)}")
 
 
 def check_size(path: str, size: int, limit: int) -> None:

@@ -73,7 +73,7 @@ class DataAccess:
             if len(self._outside_stores) >= MAX_STORES:
                 raise OutsideTable(f"{key}: the table refers to more than {MAX_STORES} locations outside of it")
             try:
-                self._outside_stores[root] = open_store(root)
+                self._outside_stores[root] = open_store(root, self.store.settings)
             except StorageError:
                 raise
             except DeltaspecError as fault:

@@ -7,6 +7,7 @@ from typing import Any
 from deltaspec.errors import TableUnreadable
 from deltaspec.wire.storage.client import check_size
 from deltaspec.wire.storage.interface import CHUNK_BYTES, Entry, StorageError, Store, check_inside_table
+from deltaspec.wire.storage.settings import ENVIRONMENT
 
 
 class InMemoryStore:
@@ -37,6 +38,7 @@ class InMemoryStore:
         self.uri = uri
         self.root = root if root is not None or fallback is None else fallback.root
         self.is_remote = fallback is not None and fallback.is_remote
+        self.settings = ENVIRONMENT if fallback is None else fallback.settings
         self._files = dict(files)
         self._log = None if log is None else sorted(log, key=lambda entry: entry.name)
         self._fallback = fallback

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from deltaspec.errors import DeltaspecError, InvalidUsage
+from deltaspec.wire.storage.settings import StorageSettings
 
 LOG_DIRECTORY = "_delta_log"
 LISTED_FOLDERS = ("_sidecars", "_staged_commits")
@@ -56,6 +57,8 @@ class Store(Protocol):
     """Whether reads wait for a network, so that several should run concurrently."""
     root: str | None
     """Decoded absolute path or URI of the table; absolute paths in the log may start with it."""
+    settings: StorageSettings
+    """Settings of the storage clients, also for files outside of the table."""
 
     def list_log(self) -> list[Entry]:
         """List the files of the log directory and of `LISTED_FOLDERS`, sorted by name.

@@ -22,6 +22,7 @@ from deltaspec.wire.storage.interface import (
     check_inside_table,
     escape_file_name,
 )
+from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 _MAX_SUGGESTION_ENTRIES = 2000
 """Directory entries to search for a table nearby."""
@@ -34,7 +35,8 @@ _Inode = tuple[int, int]
 class LocalStore:
     """A directory. See `deltaspec.wire.storage.interface.Store`."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, settings: StorageSettings = ENVIRONMENT) -> None:
+        self.settings = settings
         self.uri = escape_file_name(path)
         self.root: str | None = os.path.abspath(self.uri)
         self.is_remote = False

@@ -1,5 +1,6 @@
 """Tables in object stores, read with obstore, which is imported on first use."""
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -8,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
-from deltaspec.errors import TableUnreadable
+from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.wire.storage.block_reader import TAIL_BYTES, BlockReader
 from deltaspec.wire.storage.client import (
     MAX_UNANSWERED_REQUESTS,
@@ -30,11 +31,13 @@ from deltaspec.wire.storage.interface import (
     check_inside_table,
     redact_uri,
 )
+from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 _T = TypeVar("_T")
 
 _RETRY_DELAY_SECONDS = 0.2
 _RANGE_PAST_END = ("status: 416", "Range started after")
+_UNKNOWN_KEY = re.compile(r"Configuration key: '(\w+)' is not valid")
 
 
 def _is_log_file(name: str) -> bool:
@@ -48,28 +51,35 @@ class ObjectStore:
     Retries and timeouts: `deltaspec.wire.storage.client`.
     """
 
-    def __init__(self, uri: str) -> None:
+    def __init__(self, uri: str, settings: StorageSettings = ENVIRONMENT) -> None:
         from obstore.store import from_url
 
         self.uri = redact_uri(uri)
         self._unredacted_uri = uri
         self.root: str | None = unquote(self.uri).rstrip("/")
         self.is_remote = True
-        self._policy = RetryPolicy.from_environment()
+        self.settings = settings
+        self._policy = RetryPolicy.from_settings(settings)
         self._unanswered = 0
         self._lock = threading.Lock()
         scheme, _, rest = uri.partition("://")
         scheme = scheme.lower()
-        settings = {} if scheme == "file" else build_client_options(scheme, self._policy)
+        arguments = {} if scheme == "file" else build_client_options(scheme, self._policy, settings)
         try:
             with convert_panics():
-                self._store = from_url(f"gs://{rest}" if scheme == "gcs" else uri, **settings)
+                self._store = from_url(f"gs://{rest}" if scheme == "gcs" else uri, **arguments)
         except Exception as fault:  # noqa: BLE001 - clients raise any type
-            raise TableUnreadable(f"{self.uri}: {describe_error(fault)}") from None
+            unknown = _UNKNOWN_KEY.search(str(fault))
+            if unknown is not None:
+                raise InvalidUsage(f"unknown storage option for {scheme}: {unknown[1].upper()}") from None
+            raise TableUnreadable(f"{self.uri}: {self._describe_error(fault)}") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Open the store again after unpickling, with the environment of that process."""
-        return ObjectStore, (self._unredacted_uri,)
+        """Open the store again after unpickling, with the given settings and the environment of that process."""
+        return ObjectStore, (self._unredacted_uri, self.settings)
+
+    def _describe_error(self, fault: BaseException) -> str:
+        return describe_error(fault, self.settings)
 
     def list_log(self) -> list[Entry]:
         found = []
@@ -117,7 +127,7 @@ class ObjectStore:
             except Exception as fault:  # noqa: BLE001 - clients raise any type
                 retries += 1
                 if not (ordered and is_interrupted_transfer(fault) and retries <= self._policy.retries):
-                    yield StorageError(describe_error(fault))
+                    yield StorageError(self._describe_error(fault))
                     return
             time.sleep(_RETRY_DELAY_SECONDS)
 
@@ -226,7 +236,7 @@ class ObjectStore:
         except Exception as fault:  # noqa: BLE001 - clients raise any type
             with self._lock:
                 self._unanswered = self._unanswered + 1 if is_unanswered(fault) else 0
-            raise translate_error(path, fault) from None
+            raise translate_error(path, fault, self.settings) from None
         self._unanswered = 0
 
 

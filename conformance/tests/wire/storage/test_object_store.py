@@ -12,10 +12,10 @@ from wire.s3_tables import COMMIT, list_names, put_table
 from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.wire.storage.arrow import ArrowStore
 from deltaspec.wire.storage.block_reader import BLOCK_BYTES
-from deltaspec.wire.storage.client import redact_secrets
 from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.interface import Entry, FileGone, FileTooLarge, NoPermission, StorageError
 from deltaspec.wire.storage.object_store import ObjectStore
+from deltaspec.wire.storage.settings import ENVIRONMENT
 
 ODD_NAMES = (
     "a b",
@@ -256,7 +256,7 @@ class TestSecrets:
     def test_secrets_of_the_environment_are_redacted(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", "sig=a/b+c==")
         monkeypatch.setenv("AWS_ENDPOINT_URL", "https://me:hunter22@host")
-        said = redact_secrets("signed by sig=a/b+c== or sig%3Da%2Fb%2Bc%3D%3D of hunter22 at AWS")
+        said = ENVIRONMENT.redact("signed by sig=a/b+c== or sig%3Da%2Fb%2Bc%3D%3D of hunter22 at AWS")
         assert said == "signed by *** or *** of *** at AWS"
 
     @pytest.mark.parametrize("what", ["403", "503", "reset", "cut"])

@@ -1,0 +1,60 @@
+"""Settings of storage clients: those that the caller gives, and otherwise the environment variables of the process."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from deltaspec.errors import InvalidUsage
+
+_NAME = re.compile(r"(AWS|GOOGLE|AZURE|DELTASPEC_STORE)_[A-Z0-9_]+")
+_SECRET_NAMES = re.compile(r"KEY|SECRET|TOKEN|SAS|SIG|PASSWORD|CREDENTIAL")
+_OWNERS = ("AWS_", "AZURE_", "GOOGLE_", "GCP_")
+
+
+class StorageSettings:
+    """Settings by name, such as `AWS_REGION`. A pickle contains only what the caller gave."""
+
+    def __init__(self, given: Mapping[str, str] | None = None) -> None:
+        """Check the names of given settings.
+
+        Args:
+            given: settings that replace those of the environment. Names are those of environment variables, in any case.
+
+        Raises:
+            InvalidUsage: a name is not that of a setting, or a value is not a string. The message contains no value.
+        """
+        self.given: dict[str, str] = {}
+        for name, value in (given or {}).items():
+            if not isinstance(name, str) or not _NAME.fullmatch(name.upper()):
+                raise InvalidUsage(f"unknown storage option {name!r}; write names such as AWS_REGION")
+            if not isinstance(value, str):
+                raise InvalidUsage(f"storage option {name} is not a string")
+            self.given[name.upper()] = value
+
+    def __repr__(self) -> str:
+        return f"StorageSettings({', '.join(sorted(self.given))})"
+
+    def get(self, name: str) -> str | None:
+        """Return a setting; None if neither the caller nor the environment has it."""
+        return self.given.get(name, os.environ.get(name))
+
+    def collect(self, prefix: str) -> dict[str, str]:
+        """Return all settings whose names have a prefix."""
+        return {name: value for name, value in {**os.environ, **self.given}.items() if name.startswith(prefix)}
+
+    def redact(self, text: str) -> str:
+        """Replace the keys, tokens and passwords among the settings by `***`."""
+        for name, value in (*os.environ.items(), *self.given.items()):
+            if name.startswith(_OWNERS) and len(value) >= 6:
+                hidden = [value] if _SECRET_NAMES.search(name.upper()) else []
+                password = re.search(r"://[^/@]*:([^/@]+)@", value)
+                for each in (*hidden, *([password[1]] if password else [])):
+                    text = text.replace(each, "***").replace(quote(each, safe=""), "***")
+        return text
+
+
+ENVIRONMENT = StorageSettings()
+"""The environment variables alone."""
