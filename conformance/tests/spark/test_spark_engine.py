@@ -65,7 +65,7 @@ BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 def test_report_does_not_depend_on_how_the_table_is_read(
     spark: Any, table: str, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_storage(uri: str) -> Any:
+    def no_storage(uri: str, _: object) -> Any:
         raise TableUnreadable(f"{uri}: storage is disabled by the test")
 
     def no_java(*_: Any) -> Any:

@@ -20,7 +20,7 @@ from deltaspec.sql.tree import render
 from deltaspec.validation.data.row_constraint_checks import ConstraintRecorder
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
-from deltaspec.validation.spark.constraint_session import ANSI_MODES, ansi_mode, get_error_condition, isolated_session
+from deltaspec.validation.spark.constraint_session import ANSI_MODES, SETTINGS, get_error_condition, set_ansi_mode
 from deltaspec.validation.spark.constraint_tasks import (
     WHOLE_FILE,
     ColumnUse,
@@ -33,6 +33,7 @@ from deltaspec.validation.spark.constraint_tasks import (
 )
 from deltaspec.validation.spark.expression_plans import ExpressionPlan, ExpressionPlanner
 from deltaspec.validation.spark.jobs import SparkFailed, compute_parallelism, translating_spark_errors
+from deltaspec.validation.spark.session_copies import isolated_session
 from deltaspec.views.data.constraint_checks import constraint_checks
 from deltaspec.views.data.data_files import DataFile, DataFiles
 from deltaspec.wire.storage.data_access import DataAccess
@@ -84,8 +85,9 @@ def check_constraints_on_spark(
         return
     access = DataAccess(facts.store, allow_outside=facts.options.allow_outside)
     context = ConstraintContext(access, table, tuple(recorder.supported))
-    with isolated_session(spark) as isolated:
-        evaluator = _ConstraintEvaluator(isolated, findings, recorder, context)
+    with isolated_session(spark, SETTINGS) as isolated:
+        plans = ExpressionPlanner(isolated, context)
+        evaluator = _ConstraintEvaluator(isolated or spark, findings, recorder, context, plans)
         for batch in _iter_batches(files):
             evaluator.check(batch)
 
@@ -127,10 +129,11 @@ class _ConstraintEvaluator:
         findings: Findings,
         recorder: ConstraintRecorder,
         context: ConstraintContext,
+        plans: ExpressionPlanner,
     ) -> None:
         self.spark, self.findings, self.recorder, self.context = spark, findings, recorder, context
         self._tasks_at_once = compute_parallelism(spark)
-        self.plans = ExpressionPlanner(spark, context)
+        self.plans = plans
 
     def check(self, files: list[DataFile]) -> None:
         """Check one batch of files."""
@@ -307,8 +310,8 @@ class _ModeResults:
         """Counts by index of the expression and number of the file."""
         self.faults: dict[int, dict[int, str]] = {}
         """Why rows of a file cannot be evaluated, by number of the file, and by column or `WHOLE_FILE`."""
-        with ansi_mode(spark, ansi):
-            self._evaluate(places)
+        set_ansi_mode(spark, ansi)
+        self._evaluate(places)
 
     def find_fault(self, number: int, plan: ExpressionPlan) -> str | None:
         """Return why an expression cannot be evaluated on a file; None if it can."""

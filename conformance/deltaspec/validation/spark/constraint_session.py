@@ -1,10 +1,10 @@
-"""A session for untrusted expressions: no user functions or views, and fixed settings."""
+"""Settings of the isolated session in which untrusted expressions are evaluated, and what it knows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from deltaspec.validation.spark.session_copies import change_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,47 +27,9 @@ SETTINGS = {
 _BUILT_IN = "org.apache.spark.sql.catalyst.expressions."
 
 
-@contextmanager
-def isolated_session(spark: SparkSession) -> Iterator[SparkSession]:
-    """Yield a new session with `SETTINGS`. Without support for new sessions, reconfigure the given one temporarily."""
-    own = _create_session(spark)
-    with _with_settings(own, SETTINGS):
-        try:
-            yield own
-        finally:
-            if own is not spark:
-                spark.createDataFrame([], "nothing int")  # makes `spark` the active session of this thread again
-
-
-def _create_session(spark: SparkSession) -> SparkSession:
-    for name in ("newSession", "cloneSession"):  # classic Spark; Spark Connect since 4.1
-        create = getattr(spark, name, None)
-        if create is not None:
-            own: SparkSession = create()
-            return own
-    return spark
-
-
-@contextmanager
-def ansi_mode(own: SparkSession, ansi: str) -> Iterator[None]:
-    """Set one of `ANSI_MODES` for a block."""
-    with _with_settings(own, {ANSI: ansi}):
-        yield
-
-
-@contextmanager
-def _with_settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
-    before = {name: spark.conf.get(name, None) for name in values}
-    for name, value in values.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, old in before.items():
-            if old is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, old)
+def set_ansi_mode(own: SparkSession, ansi: str) -> None:
+    """Set one of `ANSI_MODES` in an isolated session."""
+    change_settings(own, {ANSI: ansi})
 
 
 def get_error_condition(fault: Exception) -> str:

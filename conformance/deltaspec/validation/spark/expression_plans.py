@@ -17,9 +17,9 @@ from deltaspec.sql.terms import Undecided
 from deltaspec.sql.tree import Call, Expression, render
 from deltaspec.validation.spark.constraint_session import (
     ANSI_MODES,
-    ansi_mode,
     get_error_condition,
     is_builtin_function,
+    set_ansi_mode,
 )
 from deltaspec.validation.spark.constraint_tasks import ConstraintContext, Name
 
@@ -49,13 +49,25 @@ class ExpressionPlan:
 class ExpressionPlanner:
     """Plans the expressions of a table on demand. Spark never sees expressions that the kit evaluates itself."""
 
-    def __init__(self, spark: SparkSession, context: ConstraintContext) -> None:
-        self._spark, self._context = spark, context
+    def __init__(self, isolated: SparkSession | None, context: ConstraintContext) -> None:
+        """Start without plans.
+
+        Args:
+            isolated: an isolated session, whose settings change; None if Spark cannot create one.
+            context: the expressions and the table.
+        """
+        self._isolated, self._context = isolated, context
         table = context.table
         self._columns = ColumnNumbering(table.schema, table.partition_columns)
         self._plans: dict[int, ExpressionPlan | str] = {}
         self._is_builtin: dict[str, bool] = {}
         self._types: dict[str, dict[Expression, str]] = {ansi: {} for ansi in ANSI_MODES}
+
+    @property
+    def _session(self) -> SparkSession:
+        if self._isolated is None:
+            raise Undecided("Spark Connect before 4.1 has no isolated sessions to evaluate it in")
+        return self._isolated
 
     @property
     def names(self) -> list[Name]:
@@ -134,8 +146,8 @@ class ExpressionPlanner:
         if len(columns) > _MAX_NODES or sum(map(len, columns)) > _MAX_SQL_CHARACTERS:
             raise Undecided("it is too large for Spark to analyze")
         try:
-            with ansi_mode(self._spark, ansi):
-                schema = self._spark.createDataFrame([], self.spark_schema).selectExpr(*columns).schema
+            set_ansi_mode(self._session, ansi)
+            schema = self._session.createDataFrame([], self.spark_schema).selectExpr(*columns).schema
         except Exception as fault:
             state = "on" if ansi == "true" else "off"
             raise Undecided(f"Spark rejects it: {get_error_condition(fault)} with ANSI mode {state}") from fault
@@ -145,7 +157,7 @@ class ExpressionPlanner:
         """Raise `Undecided` if the session redefines this function or one that the kit calls."""
         for each in (name, *_COUNTING_FUNCTIONS):
             if each not in self._is_builtin:
-                self._is_builtin[each] = is_builtin_function(self._spark, each)
+                self._is_builtin[each] = is_builtin_function(self._session, each)
             if not self._is_builtin[each]:
                 raise Undecided(f"this session redefines the built-in function {each}")
 

@@ -13,18 +13,15 @@ import pyarrow as pa
 from deltaspec import __version__
 from deltaspec.errors import DeltaspecError, InvalidUsage
 from deltaspec.validation.spark.executor_watch import find_cancellation_reason, watch_executors
-from deltaspec.validation.spark.log_fetch import limit_batch_bytes
+from deltaspec.validation.spark.log_fetch import list_batch_limits
 from deltaspec.validation.spark.payloads import FAILED, SCHEMA, Payload, payloads_to_arrow
+from deltaspec.validation.spark.session_copies import change_settings, copied_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Task = Callable[[Iterable[Payload]], Iterator[Payload]]
 """What runs on a partition. It is pickled with all its attributes."""
-_SETTINGS = {
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.sql.session.timeZone": "UTC",
-}
 
 
 class SparkFailed(DeltaspecError):
@@ -50,41 +47,38 @@ class JobStore(Protocol):
 
 
 class Jobs:
-    """Runs tasks in one session. `close` restores its settings."""
+    """Runs tasks in a copy of a session, so that its settings do not change. Call `close` at the end."""
 
     def __init__(
         self,
         session: SparkSession,
         parallelism: int | None = None,
     ) -> None:
-        """Change the settings of a session for jobs.
+        """Copy a session.
 
         Args:
             session: classic or Connect.
             parallelism: number of tasks that run at once; None takes it from the session.
         """
-        self.session = session
         self._stack = ExitStack()
         self._stack.enter_context(watch_executors(session))
-        self._stack.enter_context(limit_batch_bytes(session))
+        own = self._stack.enter_context(copied_session(session))
+        self.session = own or session
+        """The copy; the session itself if Spark cannot copy it."""
+        self.limits_batches = own is not None
+        """Batches for Python are small enough for large log files."""
+        if own is not None:
+            change_settings(own, list_batch_limits(own))
         self.parallelism = parallelism or compute_parallelism(session)
         self._accepts_arrow = int(session.version.partition(".")[0]) >= 4
-        self._before = {name: session.conf.get(name, None) for name in _SETTINGS}
-        for name, value in _SETTINGS.items():
-            session.conf.set(name, value)
         self._persisted: dict[int, DataFrame] = {}
         self.job_store: JobStore | None = None
         """Saves the results of jobs for a run that resumes; None saves nothing."""
 
     def close(self) -> None:
-        """Unpersist all frames, and restore the settings of the session."""
+        """Unpersist all frames, and leave the copy of the session."""
         for frame in list(self._persisted.values()):
             self.unpersist_frame(frame)
-        for name, value in self._before.items():
-            if value is None:
-                self.session.conf.unset(name)
-            else:
-                self.session.conf.set(name, value)
         self._stack.close()
 
     def frame(self, rows: list[Payload], partitions: int | None = None) -> DataFrame:

@@ -6,8 +6,7 @@ Works on Spark Connect as well. Files that Spark hides or that do not fit into a
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -55,7 +54,7 @@ class Fetch:
 
 
 def fetch(spark: "SparkSession", uri: str, wanted: Mapping[str, int], limit: int = LARGEST_BYTES) -> Fetch:
-    """Plan to read log files as bytes. Run the job within `limit_batch_bytes`.
+    """Plan to read log files as bytes. Run the job with the settings of `list_batch_limits`.
 
     No other file is read. A file that is missing or unreadable when the job runs has no row. If HDFS denies access or
     has lost a block, the whole job fails; `find_failed_file` returns the file.
@@ -164,30 +163,16 @@ def find_failed_file(fault: BaseException, names: Collection[str]) -> str | None
     return None
 
 
-@contextmanager
-def limit_batch_bytes(spark: "SparkSession") -> Iterator[None]:
-    """Limit batches for Python to little more than one large file, for the jobs started in the block.
+def list_batch_limits(spark: "SparkSession") -> dict[str, str]:
+    """Return the settings that limit batches for Python to little more than one large file.
 
-    Spark reads these settings when a job starts, not when its frame is created. If the version has no limit in bytes,
-    each batch has one file.
+    If the version has no limit in bytes, each batch has one file.
     """
-    before: dict[str, str | None] = {}
-    for key in (_BATCH_BYTES_SETTING, _BATCH_ROWS_SETTING):
-        with suppress(Exception):  # the error for an unknown setting depends on the version
-            spark.conf.get(key)
-            before[key] = spark.conf.get(key, None)  # None means the default
-    rows = BATCH_ROWS if _BATCH_BYTES_SETTING in before else 1
-    values = {_BATCH_BYTES_SETTING: str(BATCH_BYTES), _BATCH_ROWS_SETTING: str(rows)}
     try:
-        for key in before:
-            spark.conf.set(key, values[key])
-        yield
-    finally:
-        for key, value in before.items():
-            if value is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, value)
+        spark.conf.get(_BATCH_BYTES_SETTING)
+    except Exception:  # noqa: BLE001 - the error for an unknown setting depends on the version
+        return {_BATCH_ROWS_SETTING: "1"}
+    return {_BATCH_BYTES_SETTING: str(BATCH_BYTES), _BATCH_ROWS_SETTING: str(BATCH_ROWS)}
 
 
 def build_hadoop_uri(uri: str) -> str:

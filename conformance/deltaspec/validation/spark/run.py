@@ -45,7 +45,7 @@ def run_on_spark(
     """Validate a table on a Spark session, classic or Connect. `deltaspec.spark.validate` documents the errors.
 
     Args:
-        session: its executors have deltaspec. Its settings are restored at the end.
+        session: its executors have deltaspec. Its settings do not change.
         uri: path or URI of the table's root, or `catalog.schema.table`.
         options: what to check.
         settings: how the run works. `findings_out` is the URI of a new directory. `state` is a directory or a URI that

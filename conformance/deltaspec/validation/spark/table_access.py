@@ -81,6 +81,8 @@ def _access_through_spark(jobs: Jobs, uri: str, settings: StorageSettings, fault
     try:
         store = driver_store(jobs.session, uri, settings)
     except (InvalidUsage, TableUnreadable):
+        if not jobs.limits_batches:
+            raise fault from None
         return _access_log_bytes(jobs.session, uri, fault, executors_blocked_reason)
     return TableAccess(uri, store, load_pinned_listing(store), _build_empty_store(store), executors_blocked_reason)
 

@@ -21,7 +21,7 @@ class StorageSettings:
         """Check the names of given settings.
 
         Args:
-            given: settings that replace those of the environment. Names are those of environment variables, in any case.
+            given: settings that replace those of the environment, by the names of environment variables in any case.
 
         Raises:
             InvalidUsage: a name is not that of a setting, or a value is not a string. The message contains no value.
