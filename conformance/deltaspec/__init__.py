@@ -56,13 +56,14 @@ def validate(
             - history (str | int): `latest` (the default), `all`, or how many versions to go back.
             - revision (str): `r1`, `r2`, `r3` or `current` (the default). Rules that the revision does not define are
               skipped. A table that needs features unknown to the revision gets the verdict `refused`.
-            - clock (int): milliseconds since the epoch, not before the last write to the table. It decides which
-              tombstones, transactions, removed files and log files had to be retained. Without it, the rules on
-              retention are skipped.
-            - select (collection of str): codes of the rules to run, or prefixes of codes. Default: all.
-            - ignore (collection of str): codes, or prefixes of codes, to leave out.
+            - clock (int | str): time not before the last write to the table: `now`, an ISO 8601 time with a time zone,
+              or milliseconds since the epoch. It decides which tombstones, transactions, removed files and log files
+              had to be retained. Without it, the rules on retention are skipped.
+            - select (str | collection of str): codes of the rules to run, or prefixes of codes; one string may name
+              several, separated by commas. Default: all.
+            - ignore (str | collection of str): codes, or prefixes of codes, to leave out.
             - samples (int): how many findings of each rule the report has. Default: 1000.
-            - accept_unchecked (collection of str): rules whose unchecked places do not make the run incomplete.
+            - accept_unchecked (str | collection of str): rules whose unchecked places do not make the run incomplete.
             - allow_outside (bool): follow absolute paths that lead out of the table, as in shallow clones.
 
     Raises:

@@ -1,7 +1,5 @@
 """Options shared by several commands, and parsers of their values."""
 
-import time
-
 import click
 
 REVISIONS = click.Choice(["r1", "r2", "r3", "current"])
@@ -21,18 +19,12 @@ def parse_names(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -
     return found
 
 
-def parse_instant(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+def parse_clock(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
     """Parse `now` or an ISO 8601 time with a time zone into milliseconds since the epoch."""
-    if value is None:
-        return None
-    if value == "now":
-        return int(time.time() * 1000)
-    from datetime import UTC, datetime, timedelta
+    from deltaspec.errors import InvalidUsage
+    from deltaspec.validation.options import parse_instant
 
     try:
-        found = datetime.fromisoformat(value)
-    except ValueError as fault:
-        raise click.BadParameter(f"{value!r} is neither `now` nor a time such as 2026-11-21T12:00:00Z") from fault
-    if found.tzinfo is None:
-        raise click.BadParameter(f"{value!r} has no time zone; add one, such as Z for UTC")
-    return (found - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+        return parse_instant(value)
+    except InvalidUsage as fault:
+        raise click.BadParameter(str(fault)) from fault

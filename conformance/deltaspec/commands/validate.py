@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deltaspec.commands.options import COLOR, REVISIONS, parse_codes, parse_instant
+from deltaspec.commands.options import COLOR, REVISIONS, parse_clock, parse_codes
 from deltaspec.commands.printing import build_console, choose_allocator, encode_json, print_bytes, progress_bar
 from deltaspec.errors import InvalidUsage
 from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
@@ -39,7 +39,7 @@ _MACHINE_SAMPLES = 1000
 )
 @click.option(
     "--clock",
-    callback=parse_instant,
+    callback=parse_clock,
     metavar="INSTANT",
     help="Check retention as of this time: `now`, or ISO 8601 with a time zone. Without it, retention is not checked.",
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from functools import cached_property
 from typing import TypedDict, Unpack
@@ -25,11 +27,11 @@ class OptionArguments(TypedDict, total=False):
     at: int | None
     history: str | int
     revision: str
-    clock: int | None
-    select: Collection[str] | None
-    ignore: Collection[str]
+    clock: int | str | None
+    select: str | Collection[str] | None
+    ignore: str | Collection[str]
     samples: int
-    accept_unchecked: Collection[str]
+    accept_unchecked: str | Collection[str]
     allow_outside: bool
 
 
@@ -70,15 +72,15 @@ class Options:
         select = arguments.get("select")
         options = cls(
             level=LEVELS[LEVELS.index(level)],
-            at=arguments.get("at"),
+            at=_check_integer("at", arguments.get("at"), at_least=0),
             history=parse_history(arguments.get("history", "latest")),
             revision=Revision(revision),
-            clock_ms=arguments.get("clock"),
-            select=None if select is None else _check_codes(select),
-            ignore=_check_codes(arguments.get("ignore", ())),
-            samples=arguments.get("samples", 1000),
-            accept_unchecked=_check_codes(arguments.get("accept_unchecked", ())),
-            allow_outside=arguments.get("allow_outside", False),
+            clock_ms=parse_instant(arguments.get("clock")),
+            select=None if select is None else _check_codes("select", select),
+            ignore=_check_codes("ignore", arguments.get("ignore", ())),
+            samples=_check_integer("samples", arguments.get("samples", 1000), at_least=1) or 1000,
+            accept_unchecked=_check_codes("accept_unchecked", arguments.get("accept_unchecked", ())),
+            allow_outside=_check_boolean("allow_outside", arguments.get("allow_outside", False)),
         )
         _check_selection(options)
         return options
@@ -142,14 +144,54 @@ class RunSettings:
             raise InvalidUsage("--findings-out cannot be combined with --state")
 
 
-def _check_codes(codes: Collection[str]) -> tuple[str, ...]:
-    """Raise `InvalidUsage` for a string that is no prefix of a rule code."""
+def parse_instant(value: int | str | None) -> int | None:
+    """Parse milliseconds since the epoch, `now`, or an ISO 8601 time with a time zone, into milliseconds.
+
+    Raises:
+        InvalidUsage: it is none of these.
+    """
+    if value is None or type(value) is int:
+        return value
+    if value == "now":
+        return int(time.time() * 1000)
+    try:
+        found = datetime.fromisoformat(str(value))
+    except ValueError as fault:
+        raise InvalidUsage(f"{value!r} is neither `now` nor a time such as 2026-11-21T12:00:00Z") from fault
+    if found.tzinfo is None:
+        raise InvalidUsage(f"{value!r} has no time zone; add one, such as Z for UTC")
+    return (found - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+
+
+def _check_integer(name: str, value: int | None, at_least: int) -> int | None:
+    """Raise `InvalidUsage` for a value that is no integer, or too small."""
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < at_least):
+        raise InvalidUsage(f"invalid {name} {value!r}; expected an integer from {at_least}")
+    return value
+
+
+def _check_boolean(name: str, value: bool) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidUsage(f"invalid {name} {value!r}; choose True or False")
+    return value
+
+
+def _check_codes(option: str, codes: str | Collection[str]) -> tuple[str, ...]:
+    """Return codes in upper case; a single string may name several, separated by commas.
+
+    Raises:
+        InvalidUsage: a code is no string, or no prefix of a rule code.
+    """
+    given = codes.split(",") if isinstance(codes, str) else codes
+    if not isinstance(given, Collection) or not all(isinstance(each, str) for each in given):
+        raise InvalidUsage(f"invalid {option} {codes!r}; expected codes of rules")
+    codes = tuple(each.strip().upper() for each in given)
     for each in codes:
-        if not any(code.startswith(each) for code in RULES):
+        if not each or not any(code.startswith(each) for code in RULES):
             similar = get_close_matches(each, RULES, 1)
             help_text = f" (did you mean {similar[0]}?)" if similar else "; see `deltaspec rules`"
             raise InvalidUsage(f"unknown rule {each!r}{help_text}")
-    return tuple(codes)
+    return codes
 
 
 def _check_selection(options: Options) -> None:

@@ -11,6 +11,7 @@ from helpers.raw_logs import PLAIN_CHECKPOINT_ROWS, RawLog, count_findings_by_ru
 from deltaspec.cli import main
 from deltaspec.errors import InvalidUsage
 from deltaspec.rules import RULES
+from deltaspec.validation.options import Options
 
 
 @pytest.fixture
@@ -159,3 +160,38 @@ def test_every_rule_is_listed_once(checkpointed: Path) -> None:
     checked = report["checked"]
     listed = [*checked["run"], *checked["not_applicable"], *checked["skipped"]]
     assert sorted(listed) == sorted(RULES)
+
+
+def test_one_string_names_rules_like_a_list(checkpointed: Path) -> None:
+    listed = validate_unchanged(checkpointed, history="all", level="log", select=["LOG", "FIL001"], ignore=["LOG002"])
+    named = validate_unchanged(checkpointed, history="all", level="log", select="log, FIL001", ignore="LOG002")
+    assert named == listed
+    assert named.findings
+    assert validate_unchanged(checkpointed, history="all", level="log", ignore="RID").findings
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"select": "R"}, None),
+        ({"select": "XYZ"}, "unknown rule 'XYZ'"),
+        ({"ignore": ""}, "unknown rule"),
+        ({"ignore": ["RID", 7]}, "invalid ignore"),
+        ({"accept_unchecked": 7}, "invalid accept_unchecked"),
+        ({"clock": "now"}, None),
+        ({"clock": "2026-11-21T12:00:00Z"}, None),
+        ({"clock": "yesterday"}, "neither `now` nor a time"),
+        ({"clock": 1.5}, "neither `now` nor a time"),
+        ({"clock": True}, "neither `now` nor a time"),
+        ({"at": "3"}, "invalid at '3'; expected an integer from 0"),
+        ({"at": -1}, "invalid at -1"),
+        ({"samples": 0}, "invalid samples 0; expected an integer from 1"),
+        ({"allow_outside": "false"}, "invalid allow_outside 'false'"),
+    ],
+)
+def test_python_options_are_checked(options: dict[str, Any], message: str | None) -> None:
+    if message is None:
+        Options.create(**options)
+        return
+    with pytest.raises(InvalidUsage, match=message):
+        Options.create(**options)
