@@ -9,6 +9,7 @@ from operator import add
 import polars as pl
 
 from deltaspec.report.report_types import Inventory
+from deltaspec.views.files.outdated_files import OutdatedFiles
 from deltaspec.views.log.derived_file_rows import LiveFileTotals
 
 _MAX_LISTED = 20
@@ -29,6 +30,8 @@ class Aggregates:
     """Number of paths whose actions are in several parts of a checkpoint, by the same tag."""
     older_files: list[int] = field(default_factory=list)
     """For each type change, the number of live files written while the column had the earlier type."""
+    outdated_files: OutdatedFiles = field(default_factory=dict)
+    """Live files that a later state contradicts."""
     kinds: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     """Kinds of the file actions of each commit."""
     rearranging: set[int] = field(default_factory=set)
@@ -48,6 +51,9 @@ class Aggregates:
             self.older_files = list(map(add, self.older_files, other.older_files))
         else:
             self.older_files = self.older_files or other.older_files
+        for change, (number, path, subject) in other.outdated_files.items():
+            first = self.outdated_files.get(change, (0, path, subject))
+            self.outdated_files[change] = (first[0] + number, *min(first[1:], (path, subject)))
         for each, kinds in other.kinds.items():
             self.kinds[each] |= kinds
         self.rearranging |= other.rearranging

@@ -7,6 +7,15 @@ from deltaspec.rules import RULES
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 
 EXPLICIT: dict[str, str] = {
+    "partition_value_by_display_name": "CMP028",
+    "file_not_counted_under_first_compatibility": "ICE007",
+    "vector_outlives_its_feature": "FIL070",
+    "vector_without_feature": "FIL014",
+    "partition_column_without_values_in_older_files": "FIL071",
+    "partition_column_of_a_type_that_older_values_do_not_have": "FIL072",
+    "partition_column_mapped_to_a_name_that_older_files_lack": "CMP031",
+    "column_mapped_to_a_name_that_older_files_lack": "CMP032",
+    "first_compatibility_over_a_file_that_is_not_counted": "ICE008",
     "published_with_other_actions": "CAT003",
     "compaction_of_what_is_only_staged": "CAT004",
     "change_type_absent": "CDF001",

@@ -32,6 +32,7 @@ FAULT_ONLY_VIEWS = {
     "row_id_columns",
     "row_id_conflicts",
     "log_starts",
+    "outdated_files",
 }
 """Views that have rows only for actual or possible faults."""
 

@@ -28,6 +28,8 @@ class Mutation:
     files."""
     revisions: tuple[str, ...] | None = None
     """Revisions in which this table has the fault; None for all revisions of the requirement."""
+    drops_feature: bool = False
+    """Whether the table also removes a feature from its protocol, about which the protocol contradicts itself (E41)."""
 
     def tables(self) -> st.SearchStrategy[TableFiles]:
         """Return a strategy for tables broken this way."""
@@ -45,7 +47,11 @@ MUTATIONS: dict[str, Mutation] = {}
 
 
 def mutation(
-    requirement: str, level: Level = "log", revisions: tuple[str, ...] | None = None
+    requirement: str,
+    level: Level = "log",
+    revisions: tuple[str, ...] | None = None,
+    *,
+    drops_feature: bool = False,
 ) -> Callable[[_Breaker], _Breaker]:
     """Register a function that draws a table which breaks a requirement; the function name is the key.
 
@@ -57,7 +63,7 @@ def mutation(
         name = getattr(breaks, "__name__", "")
         if name in MUTATIONS:
             raise ValueError(f"mutation {name} is registered twice")
-        MUTATIONS[name] = Mutation(name, requirement, breaks, level, revisions)
+        MUTATIONS[name] = Mutation(name, requirement, breaks, level, revisions, drops_feature)
         return breaks
 
     return register

@@ -19,7 +19,7 @@ from deltaspec.report.description import (
 from deltaspec.validation.describe.table_description import replay_table
 from deltaspec.validation.embedded import EmbeddedRun
 from deltaspec.validation.log.replay_stage import REPLAY_ROWS
-from deltaspec.views.files.file_replay import ENTRY_END, VALUE_BEGIN
+from deltaspec.views.files.partition_facts import ENTRY_END, VALUE_BEGIN
 
 SMALL_FILE_LIMIT = 16 << 20
 """Files under 16 MiB count as small: opening one costs about as much as reading it."""

@@ -26,6 +26,7 @@ from deltaspec.validation.log.derived_files import DerivedFiles
 from deltaspec.validation.log.facts import LogFacts, LogFactsBuilder, ReadContext
 from deltaspec.validation.log.file_times import file_time_before
 from deltaspec.validation.log.log_listing_checks import check_log_listing
+from deltaspec.validation.log.outdated_file_checks import check_outdated_files
 from deltaspec.validation.log.replay_stage import REPLAY_ROWS, replay_and_check
 from deltaspec.validation.log.type_change_checks import check_type_changes
 from deltaspec.validation.options import Options
@@ -36,6 +37,7 @@ from deltaspec.views.files.added_vectors import added_vectors
 from deltaspec.views.files.adds_without_stats import adds_without_stats
 from deltaspec.views.files.file_action_facts import FileContext
 from deltaspec.views.files.file_actions import deletion_vectors, file_actions, file_history
+from deltaspec.views.files.outdated_files import outdated_files
 from deltaspec.views.files.row_id_history import StatedRowIds
 from deltaspec.views.files.snapshot import snapshot_files
 from deltaspec.views.log import log_files
@@ -55,6 +57,7 @@ REPLAY_VIEWS: tuple[View, ...] = (
     file_history,
     added_vectors,
     adds_without_stats,
+    outdated_files,
     replay_differences,
     checksums,
     snapshot_files,
@@ -124,6 +127,7 @@ class LogRun(ABC):
         if self.plan.base is not None:
             self._check_base(self.plan.base, aggregates)
         log.derived_files.check(facts, findings, self.parsed_checkpoints, aggregates)
+        check_outdated_files(facts, findings, aggregates)
         check_type_changes(facts, findings, aggregates)
         check_variant_uses(facts, findings)
         return aggregates
@@ -288,7 +292,9 @@ class LogRun(ABC):
             self.block_replay("a file action cannot be decoded", file)
         if undecoded & {"protocol", "metaData", None}:
             self.findings.mark_undecided(
-                (replay_differences, checksums), "a protocol or metaData action cannot be decoded", file
+                (replay_differences, checksums, outdated_files),
+                "a protocol or metaData action cannot be decoded",
+                file,
             )
         if undecoded & {"txn", "domainMetadata"}:
             self.findings.mark_undecided(

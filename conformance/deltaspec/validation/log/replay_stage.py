@@ -12,6 +12,7 @@ from deltaspec.validation.log.added_vector_checks import check_added_vectors
 from deltaspec.validation.log.adds_without_stats_checks import check_adds_without_stats
 from deltaspec.validation.log.derived_file_comparison import compare_derived_file
 from deltaspec.validation.log.facts import LogFacts
+from deltaspec.validation.log.outdated_file_checks import collect_outdated_files
 from deltaspec.validation.log.row_id_history_checks import build_suspension_history, find_table_replacements
 from deltaspec.validation.log.type_change_checks import count_files_before_type_changes
 from deltaspec.views.files.file_actions import file_history
@@ -77,6 +78,7 @@ def check_paths(facts: LogFacts, findings: Findings, rows: RowsByTag, output: St
     if findings.has_rules_for(snapshot_files):
         live = find_live_files(intervals, facts.plan.version)
         findings.evaluate(snapshot_files, build_snapshot_rows(live, facts.plan.version))
+    aggregates.outdated_files = collect_outdated_files(facts, findings, intervals)
     aggregates.older_files = count_files_before_type_changes(facts, findings, intervals)
     aggregates.add_commits(intervals)
     _put_for_later_stages(facts, findings, intervals, aggregates, output)

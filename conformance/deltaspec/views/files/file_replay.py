@@ -33,8 +33,8 @@ REPLAY_COLUMNS: dict[str, Any] = {
     "partition_text": pl.String,
     "stats": pl.String,
 }
-"""Columns of file actions that replay keeps. `path` is null where it equals `path_key`. `partition_text` is the
-partition values as sorted entries; null and the empty string are the same."""
+"""Columns of file actions that replay keeps. `path` is null where it equals `path_key`. `partition_text` is described
+in `partition_facts.columns`."""
 
 DATA_REPLAY_COLUMNS: dict[str, Any] = {
     **REPLAY_COLUMNS,
@@ -46,9 +46,7 @@ DATA_REPLAY_COLUMNS: dict[str, Any] = {
 }
 """Columns that replay keeps if the run also reads files outside the log."""
 
-ENTRY_END, VALUE_BEGIN = "\x1f", "\x1e"
-
-COMPARISON_ONLY_COLUMNS = ("partition_text", "stats", "modification_time", "deletion_timestamp")
+COMPARISON_ONLY_COLUMNS = ("stats", "modification_time", "deletion_timestamp")
 """Columns that only the comparison with a derived file needs."""
 
 
@@ -83,17 +81,10 @@ def select_replay_columns(
         if name == "path"
         else pl.lit(None, dtype).alias(name)
         if name in dropped
-        else _partition_text()
-        if name == "partition_text"
         else pl.col(name)
         for name, dtype in schema.items()
     ]
     return facts.filter((pl.col("kind") == "cdc") == cdc).select(columns)
-
-
-def _partition_text() -> pl.Expr:
-    entry = pl.element().struct.field("key") + VALUE_BEGIN + pl.element().struct.field("value").fill_null("")
-    return pl.col("partition_values").list.eval(entry).list.sort().list.join(ENTRY_END).alias("partition_text")
 
 
 def build_intervals(chain: pl.DataFrame, revision: Revision = Revision.CURRENT) -> pl.DataFrame:

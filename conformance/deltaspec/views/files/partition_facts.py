@@ -18,31 +18,36 @@ _COLUMNS = (
     "non_canonical_partition_values",
 )
 _FORMS = ("utc_partition_value", "zoneless_partition_value")
+ENTRY_END, VALUE_BEGIN = "\x1f", "\x1e"
 _TIMESTAMP = Primitive("timestamp")
 
 
 def columns(
     values: pa.ChunkedArray, partition_columns: dict[str, DataType] | None, logical: Mapping[str, str]
 ) -> list[pl.Series]:
-    """Return the seven partition columns of `file_actions`.
+    """Return the seven partition columns of `file_actions`, and `partition_text`.
+
+    `partition_text` is the map as one string: its entries, sorted by key. A null value and the empty string are the
+    same. The text is null without a map, and empty for an empty map.
 
     Args:
         values: `partitionValues`, a map array; null if the action has none.
-        partition_columns: physical name to type; None if the metadata is unknown, which makes all columns null.
+        partition_columns: physical name to type; None if the metadata is unknown, which makes the seven columns null.
         logical: logical to physical name of the partition columns whose names differ.
     """
     maps = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    aligned_values = _align_values(maps)
     known = maps.is_valid() if partition_columns is not None else pa.nulls(len(maps), pa.bool_()).fill_null(False)
     found: dict[str, dict[int, list[str]]] = {name: {} for name in _COLUMNS}
     forms = dict.fromkeys(_FORMS, pl.Series([None], dtype=pl.String).new_from_index(0, len(maps)))
     if partition_columns is not None and len(maps):
-        _compare(maps, partition_columns, found)
+        _compare(maps, aligned_values, partition_columns, found)
         _move_logical_keys(found, logical)
         for column, kind in partition_columns.items():
             if kind == _TIMESTAMP:
                 _find_timestamp_forms(pc.map_lookup(maps, pa.scalar(column), "first"), column, forms)
     lists = [sparse_lists(name, len(maps), rows, known) for name, rows in found.items()]
-    return [*lists, *(texts.alias(name) for name, texts in forms.items())]
+    return [*lists, *(texts.alias(name) for name, texts in forms.items()), _partition_text(maps, aligned_values)]
 
 
 def _find_timestamp_forms(texts: Any, column: str, forms: dict[str, pl.Series]) -> None:
@@ -71,9 +76,40 @@ def sparse_lists(name: str, length: int, rows: dict[int, list[str]], known: Any)
     return pl.Series(name, [[]], dtype=pl.List(pl.String)).new_from_index(0, length)
 
 
-def _compare(maps: Any, partition_columns: dict[str, DataType], found: dict[str, dict[int, list[str]]]) -> None:
-    aligned_values = _align_values(maps, partition_columns)
+def parse_partition_text(text: str) -> dict[str, str]:
+    """Parse `partition_text` into values by key. A value may itself contain a separator of entries."""
+    found: dict[str, str] = {}
+    current = None
+    for part in text.split(ENTRY_END) if text else ():
+        key, separator, value = part.partition(VALUE_BEGIN)
+        if separator or current is None:
+            current, found[key] = key, value
+        else:
+            found[current] += ENTRY_END + part
+    return found
+
+
+def _partition_text(maps: Any, aligned_values: Mapping[str, Any] | None) -> pl.Series:
     if aligned_values is not None:
+        values = pl.DataFrame({name: pl.from_arrow(texts) for name, texts in aligned_values.items()})
+        # the order in which complete entries are sorted
+        names = sorted(aligned_values, key=lambda name: name + VALUE_BEGIN)
+        parts = [pl.lit(name + VALUE_BEGIN) + pl.col(name).fill_null("") for name in names]
+        return values.select(partition_text=pl.concat_str(parts, separator=ENTRY_END)).to_series()
+    if not maps.null_count and not len(maps.keys):
+        return pl.Series("partition_text", [""]).new_from_index(0, len(maps))
+    listed = pl.DataFrame({"partition_text": pl.from_arrow(entries(maps))})
+    entry = pl.element().struct.field("key") + VALUE_BEGIN + pl.element().struct.field("value").fill_null("")
+    return listed.select(pl.col("partition_text").list.eval(entry).list.sort().list.join(ENTRY_END)).to_series()
+
+
+def _compare(
+    maps: Any,
+    aligned_values: Mapping[str, Any] | None,
+    partition_columns: dict[str, DataType],
+    found: dict[str, dict[int, list[str]]],
+) -> None:
+    if aligned_values is not None and aligned_values.keys() == partition_columns.keys():
         for column, kind in partition_columns.items():
             _check_values(aligned_values[column], column, kind, found)
         return
@@ -105,18 +141,20 @@ def _move_logical_keys(found: dict[str, dict[int, list[str]]], logical: Mapping[
             missing[row] = [column for column in missing.get(row, ()) if column not in physical_names]
 
 
-def _align_values(maps: Any, partition_columns: Mapping[str, DataType]) -> dict[str, Any] | None:
-    """Return the values by column if every map has exactly the partition columns in the same order, or None.
+def _align_values(maps: Any) -> dict[str, Any] | None:
+    """Return the values by key if every map has the same keys in the same order, and at least one; otherwise None.
 
     Engines write maps in this form. A lookup in each map takes twenty times as long.
     """
-    count, width = len(maps), len(partition_columns)
+    count = len(maps)
+    width = len(maps[0]) if count and maps[0].is_valid else 0
     if not width or maps.null_count or maps.offsets[0].as_py() != 0 or len(maps.keys) != count * width:
         return None
     if not pc.all(pc.equal(_sizes(maps), width)).as_py():
         return None
     if width == 1:
-        return {maps.keys[0].as_py(): maps.items} if maps.keys.unique().to_pylist() == [*partition_columns] else None
+        names = maps.keys.unique().to_pylist()
+        return {names[0]: maps.items} if len(names) == 1 else None
     found = {}
     first = pa.array(range(0, count * width, width), pa.int64())
     for position in range(width):
@@ -125,10 +163,10 @@ def _align_values(maps: Any, partition_columns: Mapping[str, DataType]) -> dict[
         if len(names) != 1:
             return None
         found[names[0]] = maps.items.take(entry_indices)
-    return found if found.keys() == partition_columns.keys() else None
+    return found if len(found) == width else None
 
 
-def entries(values: pa.ChunkedArray) -> pa.ChunkedArray:
+def entries(values: Any) -> Any:
     """Convert maps to lists of `{key, value}`: not every Polars version has a map type."""
     return values.cast(pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())])))
 

@@ -19,7 +19,8 @@ from deltaspec.model.schema.data_types import DataType
 from deltaspec.model.schema.partition_values import canonicalize_partition_value
 from deltaspec.model.schema.schema_string import SchemaError, parse_schema
 from deltaspec.model.schema.schema_string import to_json as schema_to_json
-from deltaspec.views.files.file_replay import ENTRY_END, VALUE_BEGIN, has_shared_path
+from deltaspec.views.files.file_replay import has_shared_path
+from deltaspec.views.files.partition_facts import ENTRY_END, VALUE_BEGIN
 
 Row = dict[str, Any]
 _KEYS = ("kind", "path_key", "_vector")

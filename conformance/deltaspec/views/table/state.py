@@ -28,6 +28,7 @@ from deltaspec.views.files.file_action_facts import FileContext
 from deltaspec.views.table.clustering_history import ClusteringHistory, build_clustering_row
 from deltaspec.views.table.column_constraints import ColumnHistory
 from deltaspec.views.table.domain_rows import build_domain_row
+from deltaspec.views.table.file_requirements import FileRequirements, RequirementHistory
 from deltaspec.views.table.iceberg_history import IcebergHistory
 from deltaspec.views.table.mapping_history import MappingHistory, entry_names, logical_partition_names
 from deltaspec.views.table.metadata_rows import (
@@ -120,6 +121,8 @@ class TableState:
     """Rows of the view `variant_uses`."""
     iceberg: IcebergHistory = field(default_factory=IcebergHistory)
     """History of enabled Iceberg compatibilities."""
+    file_requirements: RequirementHistory = field(default_factory=RequirementHistory)
+    """History of what the table requires of its live files."""
     conditions: RowConstraintHistory = field(init=False)
     """History of row constraints."""
     _context: FileContext | None = None
@@ -155,6 +158,7 @@ class TableState:
         self._apply_clustering(version, file, actions)
         self._apply_iceberg(version, file, actions)
         self._apply_variants(version, file, actions)
+        self._apply_file_requirements(version, file, actions)
         for row in self.rows["protocols"][written:]:
             row["type_widening_traces"] = find_widening_traces(
                 protocol_before, self.protocol, self.metadata, self.schema
@@ -179,6 +183,7 @@ class TableState:
             self.iceberg.forget()
             self.clustered.forget()
             self.widening.forget()
+            self.file_requirements.forget()
             self.columns.forget()
             self.conditions.forget()
         if kinds & {"domainMetadata", None}:
@@ -211,12 +216,9 @@ class TableState:
         return self._context
 
     def _file_context(self, table_root: str | None) -> FileContext:
-        columns, logical, statistics = None, {}, None
+        columns, logical = self._partition_columns
+        statistics = None
         if self.schema is not None and self.metadata is not None and self.supported is not None:
-            names, partitioned = {member.name for member in self.schema.fields}, self.metadata.partition_columns
-            if set(partitioned) <= names:
-                columns = column_mapping.get_partition_types(self.schema, partitioned, self.mapping)
-                logical = logical_partition_names(self.schema, partitioned, self.mapping)
             statistics = entry_names(self.schema, self.metadata.configuration, self.mapping, self.mapped)
         clustered = self.clustering_columns
         vectors = self.supports("deletionVectors")
@@ -235,6 +237,20 @@ class TableState:
             void,
             iceberg=enabled[-1] if enabled else None,
         )
+
+    @property
+    def _partition_columns(self) -> tuple[dict[str, DataType] | None, dict[str, str]]:
+        """Types of the partition columns by physical name, and logical to physical name of those that differ.
+
+        The types are None if the state is unknown, or a partition column is not in the schema.
+        """
+        if self.schema is None or self.metadata is None or self.supported is None:
+            return None, {}
+        names, partitioned = {member.name for member in self.schema.fields}, self.metadata.partition_columns
+        if not set(partitioned) <= names:
+            return None, {}
+        types = column_mapping.get_partition_types(self.schema, partitioned, self.mapping)
+        return types, logical_partition_names(self.schema, partitioned, self.mapping)
 
     @property
     def clustering_columns(self) -> tuple[clustering.Path, ...]:
@@ -387,6 +403,15 @@ class TableState:
             )
             self.rows["iceberg"] += facts[0]
             self.rows["nested_ids"] += facts[1]
+
+    def _apply_file_requirements(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> None:
+        lines = [line for line, each in actions if isinstance(each, Protocol | MetaData)]
+        if lines:
+            columns, logical = self._partition_columns
+            required = FileRequirements(
+                columns, logical, self.supports("deletionVectors"), "V1" in self.iceberg.enabled_now
+            )
+            self.file_requirements.apply((version, file, lines[-1]), required, self.schema, self.mapping)
 
     def _apply_variants(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> None:
         """Re-evaluate the variant columns if schema, partitioning or clustering may have changed."""

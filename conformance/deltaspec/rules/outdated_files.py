@@ -1,0 +1,106 @@
+"""Rules over live files that a change of protocol or metadata leaves in an illegal state.
+
+Rules over `file_actions` validate a file against the version that adds it, these rules against later versions.
+"""
+
+import polars as pl
+
+from deltaspec.rules.registry import rule
+from deltaspec.views.files.outdated_files import outdated_files
+
+
+@rule("FIL070", requires="deletion-vectors.needs-feature", view=outdated_files)
+def vectors_left_without_feature() -> pl.Expr:
+    """The protocol no longer supports deletionVectors, but live files have deletion vectors.
+
+    Readers need not know deletion vectors and return deleted rows.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.deletionVectors' = 'supported')`. To drop the feature
+    again, run `REORG TABLE t APPLY (PURGE)` first, or `ALTER TABLE t DROP FEATURE deletionVectors`, which includes it.
+
+    Conforms::
+        with_vector: 0
+    Violates::
+        with_vector: 2
+    """
+    return pl.col("with_vector") > 0
+
+
+@rule("FIL071", requires="add.partition-values", view=outdated_files)
+def partition_column_without_values() -> pl.Expr:
+    """The table has a new partition column, but live files have no value for it.
+
+    Readers fail or return null for the column.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last legal version. To partition the table by other columns,
+    overwrite all of its rows with the `overwriteSchema` option.
+
+    Conforms::
+        without_partition_value: 0
+    Violates::
+        without_partition_value: 2
+    """
+    return pl.col("without_partition_value") > 0
+
+
+@rule("FIL072", requires="partition-values.serialization", view=outdated_files)
+def partition_values_left_unreadable() -> pl.Expr:
+    """A partition column has a new type that cannot represent the values of live files.
+
+    Readers fail, or return null or a wrong value for all rows of these files.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last legal version. To change the type, overwrite all rows of
+    the table with the `overwriteSchema` option.
+
+    Conforms::
+        with_unreadable_partition_value: 0
+    Violates::
+        with_unreadable_partition_value: 2
+    """
+    return pl.col("with_unreadable_partition_value") > 0
+
+
+@rule("CMP031", requires="column-mapping.partition-keys-physical", view=outdated_files)
+def partition_values_left_under_logical_names() -> pl.Expr:
+    """A partition column has a new physical name, but live files have its values under the logical name.
+
+    Readers look for the physical name. They find no value and return null or fail.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last legal version. A writer that enables column mapping must
+    keep the names of existing columns as physical names.
+
+    Conforms::
+        with_logical_partition_key: 0
+    Violates::
+        with_logical_partition_key: 2
+    """
+    return pl.col("with_logical_partition_key") > 0
+
+
+@rule("CMP032", requires="column-mapping.physical-names-in-files", view=outdated_files)
+def columns_left_under_other_names() -> pl.Expr:
+    """Column mapping is turned on or off, and live files store a column under another name than readers look for.
+
+    Readers return null for the column in all rows of these files, and ignore its statistics.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last legal version. A writer that enables column mapping must
+    keep the names of existing columns as physical names; one that disables it must rewrite the files.
+
+    Conforms::
+        with_other_column_names: 0
+    Violates::
+        with_other_column_names: 2
+    """
+    return pl.col("with_other_column_names") > 0
+
+
+@rule("ICE008", requires="iceberg-v1.numbers-of-records", view=outdated_files)
+def files_left_without_num_records() -> pl.Expr:
+    """Iceberg compatibility V1 is enabled, but the statistics of live files have no numRecords.
+
+    Iceberg manifests require the number of records of every file. (V1 requires it for all files, V2 only for new
+    files.)
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the rows of
+    the files with a conforming writer.
+
+    Conforms::
+        without_num_records: 0
+    Violates::
+        without_num_records: 2
+    """
+    return pl.col("without_num_records") > 0

@@ -1,0 +1,122 @@
+"""What the state of a table requires of its live files, along the history.
+
+A file action is validated against the state of its own version. The history tells which later versions require more, so
+that the files that stay live can be compared with them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from deltaspec.model.schema import column_mapping
+from deltaspec.model.schema.data_types import DataType, Primitive, Struct, iter_fields
+
+_Columns = dict[tuple[str, ...], tuple[tuple[str, ...], int]]
+_VOID = Primitive("void")
+
+
+@dataclass(frozen=True)
+class FileRequirements:
+    """What a state requires of every live file."""
+
+    partition_columns: Mapping[str, DataType] | None = None
+    """Physical name to type; None if unknown."""
+    logical_partition_names: Mapping[str, str] = field(default_factory=dict)
+    """Logical to physical name of the partition columns whose names differ."""
+    vectors_supported: bool | None = None
+    """None if unknown."""
+    num_records: bool = False
+    """Whether Iceberg compatibility V1 is enabled, which requires numRecords in every file."""
+
+
+@dataclass(frozen=True)
+class RequirementChange:
+    """Version whose protocol or metadata requires something of files that the preceding version does not require."""
+
+    version: int
+    file: str
+    line: int
+    last_legal_version: int | None
+    """The preceding version; None if its state is unknown."""
+    new_partition_columns: Mapping[str, DataType] = field(default_factory=dict)
+    """Physical names of the columns that were no partition columns, or that had another type, with their types."""
+    logical_partition_names: Mapping[str, str] = field(default_factory=dict)
+    forbids_vectors: bool = False
+    requires_num_records: bool = False
+    renamed_column: str | None = None
+    """Column that files store under another name than this version defines, because the mapping mode changed."""
+    renamed_since: int = 0
+    """First version whose schema has the column."""
+
+
+class RequirementHistory:
+    """Changes of the requirements along the history, updated version by version."""
+
+    def __init__(self) -> None:
+        self.changes: list[RequirementChange] = []
+        """In ascending order of versions."""
+        self._before: FileRequirements | None = None
+        self._columns: _Columns = {}
+        self._is_mapped = False
+
+    def forget(self) -> None:
+        """Record that protocol or metadata are unknown."""
+        self._before = None
+        self._columns = {}
+
+    def apply(
+        self, location: tuple[int, str, int], after: FileRequirements, schema: Struct | None, mapping: str | None
+    ) -> None:
+        """Apply the next version with a protocol or metaData action.
+
+        Args:
+            location: version, file and line of the last of these actions.
+            after: requirements from this version on.
+            schema: table schema; None if unknown.
+            mapping: column mapping mode; None if off.
+        """
+        version, file, line = location
+        before = self._before or FileRequirements()
+        known = before.partition_columns or {}
+        new_columns = {name: kind for name, kind in (after.partition_columns or {}).items() if known.get(name) != kind}
+        renamed, since = self._apply_columns(version, after, schema, mapping)
+        change = RequirementChange(
+            version,
+            file,
+            line,
+            version - 1 if self._before is not None else None,
+            new_columns,
+            after.logical_partition_names if new_columns else {},
+            forbids_vectors=after.vectors_supported is False and before.vectors_supported is not False,
+            requires_num_records=after.num_records and not before.num_records,
+            renamed_column=renamed,
+            renamed_since=since,
+        )
+        self._before = after
+        if new_columns or change.forbids_vectors or change.requires_num_records or renamed is not None:
+            self.changes.append(change)
+
+    def _apply_columns(
+        self, version: int, after: FileRequirements, schema: Struct | None, mapping: str | None
+    ) -> tuple[str | None, int]:
+        """Return the oldest column that a change of the mapping mode renames, and since when the schema has it.
+
+        Only turning the mapping on or off is compared: while it is on, a column is identified by its id. Partition
+        columns are not stored in files, and void columns have no values.
+        """
+        before, was_mapped = self._columns, self._is_mapped
+        self._columns, self._is_mapped = {}, mapping is not None
+        if schema is None:
+            return None, 0
+        fields = zip(iter_fields(schema), column_mapping.list_physical_paths(schema, mapping), strict=True)
+        for (path, each), (physical, _) in fields:
+            if each.type != _VOID and physical[0] not in (after.partition_columns or {}):
+                self._columns[path] = physical, before.get(path, ((), version))[1]
+        if was_mapped == self._is_mapped:
+            return None, 0
+        renamed = [
+            (since, ".".join(path))
+            for path, (physical, since) in before.items()
+            if path in self._columns and self._columns[path][0] != physical
+        ]
+        since, name = min(renamed, default=(0, None))
+        return name, since
