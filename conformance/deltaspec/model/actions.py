@@ -9,6 +9,7 @@ import json
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from deltaspec.model.revisions import Revision
 
@@ -145,12 +146,16 @@ class DomainMetadataMap(WireStruct, frozen=True):
 class CommitInfo(WireStruct, frozen=True):
     """Provenance of a commit: any JSON. Only fields that the protocol gives a meaning are listed.
 
+    `normalize_action` replaces fields of another type than that of the protocol by None: only the features that need
+    them restrict them.
+
     Source: Commit Provenance Information; In-Commit Timestamps; Catalog-managed tables.
     """
 
-    in_commit_timestamp: Int64 | None = None
-    """Milliseconds since the epoch."""
-    txn_id: str | None = None
+    in_commit_timestamp: Any = None
+    """Milliseconds since the epoch, a 64-bit integer."""
+    txn_id: Any = None
+    """A string."""
     operation: Any = None
     engine_info: Any = None
     tags: Any = None
@@ -239,7 +244,10 @@ def get_action_types(revision: Revision = Revision.CURRENT) -> dict[str, type[Wi
 
 
 def normalize_action(action: WireStruct) -> WireStruct:
-    """Convert an action class of an older revision to the current one; return any other action unchanged."""
+    """Convert an action class of an older revision to the current one, and drop free-form values of commitInfo.
+
+    Any other action is returned unchanged.
+    """
     match action:
         case DomainMetadataMap(domain=domain, configuration=configuration, removed=removed):
             if isinstance(configuration, dict):
@@ -249,6 +257,14 @@ def normalize_action(action: WireStruct) -> WireStruct:
             return RowIdHighWaterMark(high_water_mark=mark, preserved_row_ids=preserved)
         case RowIdHighWaterMarkR2(high_water_mark=mark):
             return RowIdHighWaterMark(high_water_mark=mark)
+        case CommitInfo(in_commit_timestamp=timestamp, txn_id=txn_id):
+            is_long = type(timestamp) is int and -(2**63) <= timestamp < 2**63
+            if (timestamp is not None and not is_long) or not isinstance(txn_id, str | None):
+                return replace(
+                    action,
+                    in_commit_timestamp=timestamp if is_long else None,
+                    txn_id=txn_id if isinstance(txn_id, str) else None,
+                )
     return action
 
 

@@ -46,6 +46,8 @@ _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 def parse_lossless(text: str | bytes) -> Document:
     """Parse JSON (RFC 8259) strictly: no NaN, no byte order mark.
 
+    Lone surrogates, escaped or as octets, are kept: the grammar of JSON allows them, see `has_lone_surrogate`.
+
     Raises:
         JsonTooDeep: The input is nested more deeply than `MAX_DEPTH`.
         JsonError: The input is not JSON; the message says why and where.
@@ -54,7 +56,7 @@ def parse_lossless(text: str | bytes) -> Document:
         try:
             text = text.decode()
         except UnicodeDecodeError as fault:
-            raise JsonError(f"byte {fault.start} is not UTF-8") from fault
+            text = _decode_with_surrogates(fault)
     if text.startswith("\ufeff"):
         raise JsonError("begins with a byte order mark")
     _bound_depth(text)
@@ -64,6 +66,14 @@ def parse_lossless(text: str | bytes) -> Document:
         raise JsonError(f"{fault.msg[0].lower()}{fault.msg[1:]} at character {fault.pos}") from fault
     repeated: list[str] = []
     return Document(_plain(raw, "", repeated), tuple(repeated))
+
+
+def _decode_with_surrogates(fault: UnicodeDecodeError) -> str:
+    """Decode bytes that are not UTF-8, if only because they contain surrogates; else raise `JsonError`."""
+    try:
+        return fault.object.decode(errors="surrogatepass")
+    except UnicodeDecodeError:
+        raise JsonError(f"byte {fault.start} is not UTF-8") from fault
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -108,3 +118,14 @@ def has_lone_surrogate(document: Any) -> bool:
     except UnicodeEncodeError:
         return True
     return False
+
+
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+
+
+def replace_lone_surrogates(text: str) -> str:
+    """Replace every escape of a lone surrogate in JSON text by that of the replacement character."""
+    return _ESCAPE.sub(lambda match: r"\ufffd" if match["lone"] else match[0], text)

@@ -77,9 +77,9 @@ def first_version_without_protocol() -> pl.Expr:
     return (pl.col("version") == 0) & (pl.col("protocols") == 0)
 
 
-@rule("COM005", requires="in-commit-timestamp.present", view=commits)
+@rule("COM005", requires=("in-commit-timestamp.present", "commit-info.known-fields"), view=commits)
 def in_commit_timestamp_missing() -> pl.Expr:
-    """In-commit timestamps are enabled, but a commit has none.
+    """In-commit timestamps are enabled, but a commit has no `inCommitTimestamp` that is a long.
 
     Time travel and the change data feed depend on the timestamp. Clients fail or fall back to file times.
     Fix: Stop the writer of this commit; it does not support inCommitTimestamp. Run `RESTORE TABLE t TO VERSION AS OF n`
@@ -179,9 +179,9 @@ def append_only_table_loses_data() -> pl.Expr:
     return pl.col("append_only") & (pl.col("removes_with_data_change") > 0)
 
 
-@rule("COM011", requires="commit-info.transaction-id", view=commits)
+@rule("COM011", requires=("commit-info.transaction-id", "commit-info.known-fields"), view=commits)
 def transaction_id_missing() -> pl.Expr:
-    """A commit of a catalog-managed table has no commitInfo.txnId.
+    """A commit of a catalog-managed table has no commitInfo.txnId that is a string.
 
     The catalog and its clients cannot tell different attempts at the version apart.
     Fix: Stop the writer of this commit; it does not support catalogManaged. The committed version itself does not need
@@ -194,6 +194,23 @@ def transaction_id_missing() -> pl.Expr:
         catalog_managed: true, txn_id: null
     """
     return pl.col("catalog_managed") & pl.col("txn_id").is_null()
+
+
+@rule("COM016", requires="commit-info.transaction-id-unique", view=commits)
+def transaction_id_repeated() -> pl.Expr:
+    """A commit of a catalog-managed table has the commitInfo.txnId of an earlier version.
+
+    The catalog and its clients take one commit for another attempt at the earlier one, and lose its changes.
+    Fix: Fix the writer: each transaction needs an identifier of its own, such as a random UUID. The committed versions
+    themselves do not need a repair.
+
+    Conforms::
+        catalog_managed: true, version_with_same_txn_id: null
+        catalog_managed: false, version_with_same_txn_id: 3
+    Violates::
+        catalog_managed: true, version_with_same_txn_id: 3
+    """
+    return pl.col("catalog_managed") & pl.col("version_with_same_txn_id").is_not_null()
 
 
 @rule(

@@ -8,13 +8,7 @@ from deltaspec.views.table.table_actions import configuration
 
 @rule(
     "CFG001",
-    requires=(
-        "configuration.values",
-        "column-mapping.modes",
-        "configuration.shredding-values",
-        "in-commit-timestamp.enabled",
-        "row-ids.enabled",
-    ),
+    requires=("configuration.values", "column-mapping.modes", "configuration.shredding-values"),
     view=configuration,
 )
 def invalid_property_value() -> pl.Expr:
@@ -30,6 +24,28 @@ def invalid_property_value() -> pl.Expr:
         value_fault: "is neither true nor false"
     """
     return pl.col("value_fault").is_not_null()
+
+
+@rule(
+    "CFG005",
+    requires=("configuration.values", "in-commit-timestamp.enabled", "row-ids.enabled"),
+    view=configuration,
+    divergence="S42",
+)
+def undefined_property_value() -> pl.Expr:
+    """A table property has a value whose meaning the protocol does not define.
+
+    The protocol says that `true` enables a feature, not what other words mean, and does not name retention properties
+    (S25). Some clients fail; others take the value for false or for the default.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES` with `true`, `false`, or an interval of weeks, days or hours, or `ALTER
+    TABLE t UNSET TBLPROPERTIES` for the default.
+
+    Conforms::
+        undefined_value: null
+    Violates::
+        undefined_value: "is neither true nor false"
+    """
+    return pl.col("undefined_value").is_not_null()
 
 
 @rule(
@@ -127,7 +143,7 @@ def unknown_page_version() -> pl.Expr:
 
     Conforms::
         property: "delta.parquet.format.version", value_warning: null
-        property: "delta.logRetentionDuration", value_warning: "is not an interval"
+        property: "delta.logRetentionDuration", value_warning: null
     Violates::
         property: "delta.parquet.format.version", value_warning: "is neither 1.0.0 nor 2.x.x"
     """

@@ -188,6 +188,23 @@ def malformed_statistics() -> pl.Expr:
     return pl.col("stats_fault").is_not_null()
 
 
+@rule("FIL024", requires="statistics.form", view=file_actions, divergence="S21")
+def lone_surrogate_in_statistics() -> pl.Expr:
+    """The statistics of a file have an escaped lone surrogate.
+
+    The grammar of JSON permits it, but no UTF-8 text can contain it. Parsers keep, replace or refuse it, so engines
+    skip different files or fail.
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
+    rows with a conforming writer. The writer must not cut strings within a character.
+
+    Conforms::
+        stats_have_lone_surrogate: false
+    Violates::
+        stats_have_lone_surrogate: true
+    """
+    return pl.col("stats_have_lone_surrogate")
+
+
 @rule("FIL017", requires="statistics.num-records", view=file_actions)
 def negative_num_records() -> pl.Expr:
     """The number of records in the statistics of a file is negative.

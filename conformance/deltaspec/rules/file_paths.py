@@ -23,13 +23,14 @@ def malformed_path() -> pl.Expr:
     return pl.col("path_fault").is_not_null()
 
 
-@rule("FIL002", requires="add.path-encoding", view=file_actions)
+@rule("FIL002", requires="add.path-encoding", view=file_actions, divergence="S09")
 def path_not_ascii() -> pl.Expr:
     """The path of a file contains non-ASCII characters that are not percent-encoded.
 
-    A URI has only ASCII characters (RFC 2396). Strict readers fail, and others guess the encoding.
-    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
-    Delta Spark). The writer must percent-encode the UTF-8 bytes of the name. Do not rename the file.
+    A URI has only ASCII characters (RFC 2396), but Delta Spark writes others and the known engines read them. Strict
+    URI parsers fail.
+    Fix: No repair is needed if your readers find the file; do not rename it. The writer should percent-encode the UTF-8
+    bytes of the name.
 
     Conforms::
         path_has_non_ascii: false
@@ -120,11 +121,12 @@ def change_file_outside_partition_directories() -> pl.Expr:
     return (pl.col("kind") == "cdc") & pl.col("table_is_partitioned") & flat
 
 
-@rule("FIL006", requires="add.path-encoding", view=file_actions, divergence="S09")
+@rule("FIL006", requires="add.path-encoding", view=file_actions)
 def colon_in_first_segment() -> pl.Expr:
     """A relative path has an unencoded colon in its first segment.
 
-    URI parsers treat the part before the colon as a scheme. Some engines fail, others find the file.
+    URI parsers treat the part before the colon as a scheme (RFC 2396 excludes it from relative paths). Delta Spark
+    cannot read the table.
     Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
     Delta Spark). The writer must encode the colon as %3A. Do not rename the file.
 

@@ -93,9 +93,9 @@ def unexpected_whitespace() -> pl.Expr:
 
 @rule("LIN006", requires="log.commit-lines", view=lines, divergence="S21")
 def lone_surrogate_in_line() -> pl.Expr:
-    """A line of the log has an escaped lone surrogate.
+    """A line of the log has a lone surrogate.
 
-    JSON permits the escape, but no UTF-8 text can contain the character. Parsers keep, replace or refuse it, so engines
+    The grammar of JSON permits it, but no UTF-8 text can contain it. Parsers keep, replace or refuse it, so engines
     read different values or fail. Known actions in such a line are not checked.
     Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
     the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
@@ -228,22 +228,6 @@ def malformed_domain_metadata() -> pl.Expr:
         kind: domainMetadata, schema_error: "configuration is an object {}, should be string"
     """
     return _malformed("domainMetadata")
-
-
-@rule("LIN017", requires="commit-info.known-fields", view=lines)
-def malformed_commit_info() -> pl.Expr:
-    """A known field of commitInfo has a value of the wrong type.
-
-    commitInfo may contain any JSON, but clients rely on inCommitTimestamp and txnId.
-    Fix: Fix the writer: inCommitTimestamp must be a long and txnId a string. For this commit, travel by version instead
-    of timestamp.
-
-    Conforms::
-        kind: commitInfo, schema_error: null
-    Violates::
-        kind: commitInfo, schema_error: "inCommitTimestamp is the number 1.5, should be of another type"
-    """
-    return _malformed("commitInfo")
 
 
 @rule("LIN020", requires=("row-id-mark.fields", "row-id-mark.preserved"), view=lines)

@@ -6,7 +6,7 @@ from deltaspec.rules.registry import rule
 from deltaspec.views.table.table_actions import metadata
 
 
-@rule("MET001", requires="metadata.id-is-guid", view=metadata)
+@rule("MET001", requires="metadata.id-is-guid", view=metadata, warning=True)
 def table_id_is_not_guid() -> pl.Expr:
     """The id of a table is not a GUID.
 
@@ -166,3 +166,21 @@ def format_is_not_parquet() -> pl.Expr:
         provider: orc
     """
     return pl.col("provider") != "parquet"
+
+
+@rule("MET010", requires="metadata.schema-string", view=metadata, divergence="S21")
+def lone_surrogate_in_schema() -> pl.Expr:
+    """The schema string has an escaped lone surrogate.
+
+    The grammar of JSON permits it, but no UTF-8 text can contain it. Parsers keep, replace or refuse it, so engines
+    read different schemas or fail. The schema is not checked.
+    Fix: If an engine can load the table, rename the column or change its comment with it. Otherwise run `RESTORE TABLE
+    t TO VERSION AS OF n` with the last version before the defect. The writer must not cut strings within a character.
+
+    Conforms::
+        schema_fault: null
+        schema_fault: "not JSON"
+    Violates::
+        schema_fault: "lone surrogate"
+    """
+    return pl.col("schema_fault") == "lone surrogate"

@@ -123,3 +123,22 @@ def protocol_version_decreased() -> pl.Expr:
     """
     lower_reader = pl.col("min_reader_version") < pl.col("previous_min_reader_version")
     return lower_reader | (pl.col("min_writer_version") < pl.col("previous_min_writer_version"))
+
+
+@rule("PRO009", requires="protocol.fields", view=protocols, divergence="S43")
+def version_below_one() -> pl.Expr:
+    """A protocol has a reader or writer version of 0 or less.
+
+    The protocol describes versions from 1 on and does not say what lower ones mean. Some engines read such a table as
+    version 1, others refuse it.
+    Fix: If an engine can load the table, run `ALTER TABLE t SET TBLPROPERTIES ('delta.minReaderVersion' = '1',
+    'delta.minWriterVersion' = '2')` with it. Otherwise restore the log from backup.
+
+    Conforms::
+        min_reader_version: 1, min_writer_version: 1
+        min_reader_version: 3, min_writer_version: 7
+    Violates::
+        min_reader_version: 0, min_writer_version: 2
+        min_reader_version: 1, min_writer_version: -1
+    """
+    return (pl.col("min_reader_version") < 1) | (pl.col("min_writer_version") < 1)

@@ -39,6 +39,8 @@ class Rule:
     """First revision in which the rule applies, even if its requirements apply earlier."""
     until: str = REVISIONS[-1]
     """Last revision in which the rule applies."""
+    warning: bool = False
+    """Whether findings are warnings although the requirement is a must; its reading gives the reason."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a rule as its code, because functions of the package need not be sent."""
@@ -68,6 +70,8 @@ class Rule:
         """Return the severity of findings in a revision, by the level of the requirement; `divergence` if undecided."""
         if self.divergence is not None:
             return "divergence"
+        if self.warning:
+            return "warning"
         return _SEVERITY_OF_LEVEL[self.requirement_in(revision).level]
 
     @cached_property
@@ -147,6 +151,7 @@ def rule(
     divergence: str | None = None,
     since: str = REVISIONS[0],
     until: str = REVISIONS[-1],
+    warning: bool = False,
 ) -> Callable[[Callable[[], pl.Expr]], Callable[[], pl.Expr]]:
     """Register a function that returns the expression of a rule; its name becomes the name of the rule.
 
@@ -158,6 +163,7 @@ def rule(
         divergence: number of the erratum or silent point that the protocol leaves undecided.
         since: first revision in which it applies, if later than its requirements.
         until: last revision in which it applies, if earlier than its requirements.
+        warning: findings are warnings although the requirement is a must; its reading gives the reason.
     """
 
     def register(expression: Callable[[], pl.Expr]) -> Callable[[], pl.Expr]:
@@ -174,6 +180,7 @@ def rule(
             doc=inspect.getdoc(expression) or "",
             since=since,
             until=until,
+            warning=warning,
         )
         return expression
 

@@ -46,10 +46,10 @@ def type_changes_not_a_list() -> pl.Expr:
 
 @rule("WID003", requires="type-widening.changes-are-list", view=recorded_type_changes, divergence="E30")
 def type_changes_as_string() -> pl.Expr:
-    """`delta.typeChanges` of a column is a string.
+    """`delta.typeChanges` of a column is a string that contains the list of changes.
 
     One chapter calls the value a list, the table of column metadata calls it a JSON string. Engines write and read a
-    list.
+    list. Other rules read the list in the string.
     Fix: No repair is needed if your readers accept the string. Use a writer that stores a list.
 
     Conforms::

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec.model.json_values import MAX_DEPTH, Document, JsonError, Number, parse_lossless
+from deltaspec.model.json_values import MAX_DEPTH, Document, JsonError, Number, parse_lossless, replace_lone_surrogates
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_escaped_key_counts_as_repeated() -> None:
         ("\ufeff{}", "begins with a byte order mark"),
         (b"\xef\xbb\xbf{}", "begins with a byte order mark"),
         (b'{"a": "\xff"}', "byte 7 is not UTF-8"),
-        (b'"\xed\xa0\x80"', "byte 1 is not UTF-8"),
+        (b'"\xed\xa0"', "byte 1 is not UTF-8"),
         ("{}".encode("utf-16-le"), None),
         ("\u00a0{}", "expecting value at character 0"),
     ],
@@ -97,8 +97,26 @@ def test_siblings_do_not_nest() -> None:
     assert len(parse_lossless("[" + ",".join(["[]"] * 1000) + "]").value) == 1000
 
 
-def test_lone_surrogate_is_kept() -> None:
-    assert parse_lossless('"\\ud800"').value == "\ud800"
+@pytest.mark.parametrize("text", ['"\\ud800"', b'"\xed\xa0\x80"'])
+def test_lone_surrogate_is_kept(text: str | bytes) -> None:
+    assert parse_lossless(text).value == "\ud800"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (r"\ud800", r"\ufffd"),
+        (r"\\ud800", r"\\ud800"),
+        (r"\\\ud800\n", r"\\\ufffd\n"),
+        (r"\ud83d\ude00", r"\ud83d\ude00"),
+        (r"\ud83d\ud83d\uDE00", r"\ufffd\ud83d\uDE00"),
+        (r"\udc00\ud800", r"\ufffd\ufffd"),
+        (r"a\uDFFF", r"a\ufffd"),
+        (r"\u00e9\ue000", r"\u00e9\ue000"),
+    ],
+)
+def test_escapes_of_lone_surrogates_are_replaced(text: str, expected: str) -> None:
+    assert replace_lone_surrogates(text) == expected
 
 
 VALUES = st.recursive(

@@ -219,7 +219,7 @@ def max_column_id_is_too_low(log: RawLog) -> None:
     log.edit(0, '"delta.columnMapping.maxColumnId":"3"', '"delta.columnMapping.maxColumnId":"2"')
 
 
-@broken("rich", "CFG001")
+@broken("rich", divergences=("CFG005",))
 def boolean_property_is_invalid(log: RawLog) -> None:
     log.edit(0, '"delta.enableDeletionVectors":"true"', '"delta.enableDeletionVectors":"yes"')
 
@@ -257,6 +257,13 @@ def commit_info_is_last(log: RawLog) -> None:
     lines = log.files["00000000000000000003.json"].decode().splitlines()
     log.drop(3)
     log.append(3, *lines[1:], lines[0])
+
+
+@broken("rich", "COM006")
+def commit_info_follows_unknown_action(log: RawLog) -> None:
+    lines = log.files["00000000000000000003.json"].decode().splitlines()
+    log.drop(3)
+    log.append(3, '{"someFutureAction":{}}', *lines)
 
 
 @broken("rich", "DOM003")  # rt-001

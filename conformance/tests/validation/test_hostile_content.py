@@ -49,7 +49,6 @@ DEEP = "[" * 100_000
         '{"commitInfo":{"operation":"x"},"add":' + DEEP,
         '{"txn":{"appId":"' + '\\"' * 200_000,
         b'{"txn":{"appId":"\xff\xfe","version":1}}',
-        b'{"txn":{"appId":"\xed\xa0\x80","version":1}}',
         b"\x00" * 4096,
         b"\x1f\x8b\x08\x00" + b"\x01" * 100,
         "NaN",
@@ -126,6 +125,10 @@ def test_garbage_in_hint_or_checksum_is_a_finding(name: str, content: bytes, tmp
     found = count_findings_by_rule(validate_unchanged(log.write(tmp_path)))
     empty_hint = content == b"" and name == "_last_checkpoint"
     assert found == ({} if empty_hint else {"LCP001" if name == "_last_checkpoint" else "CRC001": 1})
+
+
+def test_lone_surrogate_as_octets_is_a_divergence(tmp_path: Path) -> None:
+    assert count_findings_in(b'{"txn":{"appId":"\xed\xa0\x80","version":1}}', tmp_path) == {"LIN006": 1}
 
 
 @pytest.mark.parametrize("at", [1, 3])

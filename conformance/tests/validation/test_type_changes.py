@@ -1,5 +1,6 @@
 """Which files make a type change illegal, and when it cannot be decided."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,13 @@ def remove_history(files: TableFiles, version: int) -> TableFiles:
 def test_finding_names_the_column(tmp_path: Path) -> None:
     (finding,) = write_and_validate(build_table_with_column_versions(INTEGER, build_column("long")), tmp_path).findings
     assert (finding.rule, finding.version, finding.column) == ("WID013", 3, "c")
+
+
+def test_record_in_a_string_is_one_finding(tmp_path: Path) -> None:
+    """E30: the change counts as recorded."""
+    recorded = build_column("long", json.dumps([build_type_change("integer", "long")]))
+    report = write_and_validate(build_table_with_column_versions(INTEGER, recorded), tmp_path)
+    assert (report.verdict, report.totals) == ("conforms", {"WID003": 1})
 
 
 def test_table_without_files_has_no_finding(tmp_path: Path) -> None:

@@ -61,6 +61,28 @@ def published_under_another_name(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+@mutation("commit-info.known-fields")
+def timestamp_of_another_type(draw: st.DrawFn) -> TableFiles:
+    files = build_managed_table()
+    get_action(files, 2, "commitInfo")["inCommitTimestamp"] = draw_one(draw, "1700000000002", 1.5, True, 2**63, [1])
+    return files
+
+
+@mutation("commit-info.known-fields")
+def transaction_id_of_another_type(draw: st.DrawFn) -> TableFiles:
+    files = build_managed_table()
+    get_action(files, 2, "commitInfo")["txnId"] = draw_one(draw, 7, {"id": "a"}, ["a"], False)
+    return files
+
+
+@mutation("commit-info.transaction-id-unique")
+def transaction_id_repeated(draw: st.DrawFn) -> TableFiles:
+    files = build_managed_table()
+    later = draw_one(draw, 1, 2)
+    get_action(files, later, "commitInfo")["txnId"] = get_action(files, later - 1, "commitInfo")["txnId"]
+    return files
+
+
 @mutation("catalog-managed.published-copies-ratified")
 def published_with_other_actions(draw: st.DrawFn) -> TableFiles:
     files = build_managed_table()

@@ -4,6 +4,8 @@ import json
 
 from hypothesis import strategies as st
 
+from deltaspec.model.log.file_names import commit_name
+from deltaspec_generators.action_lines import encode_lines
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
@@ -251,6 +253,33 @@ def half_a_pair_escaped(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table()
     half = draw_one(draw, r"\ud800", r"\udc00", r"a\udbff-")
     files.commits[2].append(f'{{"{draw_one(draw, "txn", "future")}":{{"appId":"{half}","version":1}}}}')
+    return files
+
+
+@mutation("log.commit-lines")
+def half_a_pair_as_octets(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table()
+    half = draw_one(draw, "\ud800", "a\udfff-", "\ud83d\ude00").encode(errors="surrogatepass")
+    lines = encode_lines(files.commits[2]) + b'{"future":{"text":"' + half + b'"}}\n'
+    files.extra[LOG + commit_name(2)] = lines
+    return files
+
+
+@mutation("metadata.schema-string")
+def half_a_pair_in_schema(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table()
+    metadata = get_action(files, 0, "metaData")
+    schema = json.loads(metadata["schemaString"])
+    schema["fields"][0]["metadata"]["comment"] = draw_one(draw, "\ud800", "a\udfff-")
+    metadata["schemaString"] = json.dumps(schema)
+    return files
+
+
+@mutation("statistics.form")
+def half_a_pair_in_statistics(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table()
+    statistics = {"numRecords": 5, "minValues": {"name": draw_one(draw, "\ud800", "a\udfff-")}}
+    get_action(files, 2, "add")["stats"] = json.dumps(statistics)
     return files
 
 

@@ -216,8 +216,25 @@ def max_column_id_behind(draw: st.DrawFn) -> TableFiles:
 
 @mutation("configuration.values")
 def property_value_impossible(draw: st.DrawFn) -> TableFiles:
-    name, value = draw_one(draw, ("delta.appendOnly", "yes"), ("delta.checkpoint.writeStatsAsJson", "1"))
+    return log_only.build_table(configuration={"delta.columnMapping.maxColumnId": draw_one(draw, "many", "1.5", "-1")})
+
+
+@mutation("configuration.values")
+def property_value_undefined(draw: st.DrawFn) -> TableFiles:
+    name, value = draw_one(
+        draw,
+        ("delta.appendOnly", "yes"),
+        ("delta.enableChangeDataFeed", ""),
+        ("delta.checkpoint.writeStatsAsJson", "1"),
+        ("delta.deletedFileRetentionDuration", "interval 1 month"),
+        ("delta.logRetentionDuration", "for ever"),
+    )
     return log_only.build_table(configuration={name: value})
+
+
+@mutation("protocol.fields")
+def version_below_one(draw: st.DrawFn) -> TableFiles:
+    return log_only.build_table(protocol=protocol_action(*draw_one(draw, (0, 2), (-1, 2), (0, 0), (1, 0))))
 
 
 @mutation("table-features.active")
@@ -389,13 +406,4 @@ def malformed_protocol(draw: st.DrawFn) -> TableFiles:
         {"minReaderVersion": 1, "minWriterVersion": 2**31},
     )
     files.commits[2].append({"protocol": body})
-    return files
-
-
-@mutation("commit-info.known-fields")
-def malformed_commit_info(draw: st.DrawFn) -> TableFiles:
-    files = log_only.build_table()
-    get_action(files, 2, "commitInfo").update(
-        draw_one(draw, {"inCommitTimestamp": "1"}, {"inCommitTimestamp": 1.5}, {"txnId": 7})
-    )
     return files

@@ -33,16 +33,15 @@ def type_changes_without_the_feature(draw: st.DrawFn) -> TableFiles:
 
 @mutation("type-widening.changes-are-list")
 def type_changes_of_another_form(draw: st.DrawFn) -> TableFiles:
-    record = draw_one(
-        draw, build_type_change("integer", "long"), 1, True, [build_type_change("integer", "long"), "long"], [[]]
-    )
+    change = build_type_change("integer", "long")
+    record = draw_one(draw, change, 1, True, "long", json.dumps(change), [change, "long"], [[]])
     return build_table_with_column_versions(build_column("long", record))
 
 
 @mutation("type-widening.changes-are-list")
 def type_changes_in_a_text(draw: st.DrawFn) -> TableFiles:
     return build_table_with_column_versions(
-        build_column("long", draw_one(draw, json.dumps([build_type_change("integer", "long")]), "[]", "long"))
+        build_column("long", draw_one(draw, json.dumps([build_type_change("integer", "long")]), "[]"))
     )
 
 

@@ -291,7 +291,15 @@ def provenance_of_any_form() -> TableFiles:
     files = log_only.build_table()
     info = {"operation": {"name": ["WRITE", None]}, "timestamp": "yesterday", "tags": [1, 2.5], "ä b": [[[{}]]]}
     files.commits[1][0] = {"commitInfo": info}
-    files.commits[2][0] = {"commitInfo": {}}
+    files.commits[2][0] = {"commitInfo": {"inCommitTimestamp": "5", "txnId": 7}}
+    return files
+
+
+@permission("commit-info.free-form")
+def provenance_that_is_no_object() -> TableFiles:
+    files = log_only.build_table()
+    files.commits[1][0] = {"commitInfo": "loaded by hand"}
+    files.commits[2][0] = {"commitInfo": [1, {}]}
     return files
 
 

@@ -12,7 +12,6 @@ from deltaspec.model.actions import MetaData
 from deltaspec.model.features.protocol import Refused, get_supported_features, has_known_features
 from deltaspec.model.features.table_features import strip_preview_suffix
 from deltaspec.model.features.table_properties import is_property_true
-from deltaspec.model.json_values import Number
 from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.revisions import Revision
@@ -30,7 +29,13 @@ from deltaspec.model.schema.data_types import (
     is_widening,
     iter_fields,
 )
-from deltaspec.model.schema.schema_string import TYPE_CHANGES, SchemaError, TypeChange, read_type_change
+from deltaspec.model.schema.schema_string import (
+    TYPE_CHANGES,
+    SchemaError,
+    TypeChange,
+    get_type_change_record,
+    read_type_change,
+)
 
 FEATURE = "typeWidening"
 ENABLED = "delta.enableTypeWidening"
@@ -70,8 +75,8 @@ class RecordFault:
     """A malformed part of `delta.typeChanges`."""
 
     kind: FaultKind
-    """`text`: a string in place of a list (E30); `no list`: another value; `no object`: an entry that is not an object;
-    `types` or `place`: an invalid type or field path in an entry.
+    """`text`: a string that contains the list (E30); `no list`: another value; `no object`: an entry that is not an
+    object; `types` or `place`: an invalid type or field path in an entry.
     """
     what: str
 
@@ -81,15 +86,13 @@ def read_type_change_record(field: Field) -> tuple[tuple[TypeChange, ...], tuple
 
     Unknown keys of an entry are ignored: previews stored the table version there.
     """
-    recorded = field.metadata.get(TYPE_CHANGES)
+    recorded, is_text = get_type_change_record(field)
     if recorded is None:
         return (), ()
-    if isinstance(recorded, str) and not isinstance(recorded, Number):
-        return (), (RecordFault("text", "a string"),)
     if not isinstance(recorded, list):
         return (), (RecordFault("no list", "an object" if isinstance(recorded, dict) else "a single value"),)
     changes: list[TypeChange] = []
-    faults: list[RecordFault] = []
+    faults = [RecordFault("text", "a string")] if is_text else []
     for index, entry in enumerate(recorded):
         try:
             change = read_type_change(entry, f"/{index}")
@@ -129,7 +132,7 @@ def find_field_path_fault(kind: DataType, path: tuple[str, ...]) -> str | None:
 
 def has_type_change_record(field: Field) -> bool:
     """Return whether a column records changes: neither null nor an empty list is a record."""
-    return field.metadata.get(TYPE_CHANGES) not in (None, [])
+    return get_type_change_record(field)[0] not in (None, [])
 
 
 @dataclass(frozen=True)

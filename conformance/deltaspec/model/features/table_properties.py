@@ -32,10 +32,25 @@ BOOLEANS = {
     "delta.enableVariantShredding": "variantShredding",
     "delta.checkpoint.writeStatsAsJson": None,
     "delta.checkpoint.writeStatsAsStruct": None,
+    "delta.enableRowIds": "rowIds",
 }
 """Boolean properties and the feature that the value `true` requires."""
-_BOOLEANS_OF_R1 = {"delta.enableRowIds": "rowIds"}
-"""Additional entries that only r1 defines."""
+_LISTED_BOOLEANS = ("delta.enableVariantShredding",)
+"""Properties whose valid values the text lists."""
+_NAMED_ONLY_BY_R1 = ("delta.enableRowIds",)
+_NAMED_SINCE = {
+    "delta.enableRowTracking": Revision.R2,
+    "delta.enableDeletionVectors": Revision.R3,
+    "delta.enableIcebergCompatV1": Revision.R3,
+    "delta.enableIcebergCompatV2": Revision.R3,
+    "delta.rowTrackingSuspended": Revision.CURRENT,
+    "delta.enableInCommitTimestamps": Revision.CURRENT,
+    "delta.inCommitTimestampEnablementVersion": Revision.CURRENT,
+    "delta.inCommitTimestampEnablementTimestamp": Revision.CURRENT,
+    "delta.enableTypeWidening": Revision.CURRENT,
+    "delta.enableVariantShredding": Revision.CURRENT,
+}
+"""First revision whose text names the property; r1 names the others."""
 
 CONSTRAINT_PREFIX = "delta.constraints."
 PARQUET_CODEC = "delta.parquet.compression.codec"
@@ -76,18 +91,35 @@ _INTERVAL_PART = re.compile(
 
 
 def find_property_fault(name: str, value: str, revision: Revision = Revision.CURRENT) -> str | None:
-    """Return what is wrong with the value of a property that the protocol defines, or None."""
-    # [Changed in r2] row ids are enabled by another property
-    boolean = name in BOOLEANS or (revision is Revision.R1 and name in _BOOLEANS_OF_R1)
-    if boolean and value.lower() not in ("true", "false"):
+    """Return why a revision forbids the value of a property, or None."""
+    if not _names_property(name, revision):
+        return None
+    if name in _LISTED_BOOLEANS and value.lower() not in ("true", "false"):
         return "is neither true nor false"
     if name in INTEGERS and not re.fullmatch(r"\d{1,19}", value, re.ASCII):
         return "is not an integer"
     if name == MODE and value not in ("none", "id", "name"):
         return "is not one of none, id and name"
-    if name == FILE_RETENTION and parse_interval_ms(value) is None:
-        return "is not an interval"
     return None
+
+
+def find_undefined_value(name: str, value: str, revision: Revision = Revision.CURRENT) -> str | None:
+    """Return why a revision does not define what the value of a property means, although it may be set, or None.
+
+    The text says when a boolean property enables something, not which other values it may have (S42). It does not name
+    the retention properties (S25).
+    """
+    if name in BOOLEANS and name not in _LISTED_BOOLEANS and _names_property(name, revision):
+        return None if value.lower() in ("true", "false") else "is neither true nor false"
+    if name in (FILE_RETENTION, LOG_RETENTION, TRANSACTION_RETENTION) and parse_interval_ms(value) is None:
+        return "is not an interval of fixed length"
+    return None
+
+
+def _names_property(name: str, revision: Revision) -> bool:
+    """Return whether the text of a revision names a property."""
+    since = _NAMED_SINCE.get(name, Revision.R1)
+    return revision.since(since) and not (name in _NAMED_ONLY_BY_R1 and revision is not Revision.R1)
 
 
 def find_property_warning(name: str, value: str) -> str | None:
@@ -97,8 +129,6 @@ def find_property_warning(name: str, value: str) -> str | None:
     """
     if name == PARQUET_FORMAT_VERSION and not _FORMAT_VERSION.fullmatch(value):
         return "is neither 1.0.0 nor 2.x.x"
-    if name == LOG_RETENTION and parse_interval_ms(value) is None:
-        return "is not an interval"
     return None
 
 
@@ -124,7 +154,7 @@ def get_required_feature(name: str, value: str) -> str | None:
         return "columnMapping"
     if name.startswith(CONSTRAINT_PREFIX):
         return "checkConstraints"
-    return {**BOOLEANS, **_BOOLEANS_OF_R1}.get(name) if value.lower() == "true" else None
+    return BOOLEANS.get(name) if value.lower() == "true" else None
 
 
 def find_unsupported_feature(
@@ -238,11 +268,7 @@ _FIELD_KEYS = {
     "CURRENT_DEFAULT": "allowColumnDefaults",
 }
 _ACTIVE_WHEN_SUPPORTED = ("domainMetadata", "v2Checkpoint", "clustering", "vacuumProtocolCheck", "catalogManaged")
-_BY_PROPERTY = {
-    name: feature
-    for name, feature in {**BOOLEANS, **_BOOLEANS_OF_R1}.items()
-    if feature and name != "delta.rowTrackingSuspended"
-}
+_BY_PROPERTY = {name: feature for name, feature in BOOLEANS.items() if feature and name != "delta.rowTrackingSuspended"}
 
 
 def find_active_features(protocol: Protocol, metadata: MetaData, schema: Struct) -> set[str]:

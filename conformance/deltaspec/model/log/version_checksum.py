@@ -108,7 +108,8 @@ def _in_commit_timestamp(snapshot: Snapshot) -> int | None:
     """Return the in-commit timestamp; None if the table does not enable it, or the commit is unknown."""
     if not _has_timestamps(snapshot) or snapshot.commit_info is None:
         return None
-    return snapshot.commit_info.in_commit_timestamp
+    timestamp: int | None = snapshot.commit_info.in_commit_timestamp
+    return timestamp
 
 
 def _has_timestamps(snapshot: Snapshot) -> bool:

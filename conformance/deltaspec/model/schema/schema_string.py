@@ -37,7 +37,7 @@ _USER_DEFINED = "udt"
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
 TYPE_CHANGES = "delta.typeChanges"
 _VOID = Primitive("void")
-KINDS = ("not JSON", "too deep", "not a struct", "malformed", "unknown type", "decimal out of range")
+KINDS = ("not JSON", "too deep", "lone surrogate", "not a struct", "malformed", "unknown type", "decimal out of range")
 
 
 class SchemaError(ValueError):
@@ -82,7 +82,7 @@ def _read(schema_string: str) -> tuple[Struct, list[SchemaError]]:
             return Struct(()), [SchemaTooDeep("too deep", "", f"nested more than {MAX_DEPTH} levels deep")]
         return Struct(()), [SchemaError("not JSON", "", str(fault))]
     if has_lone_surrogate(document):
-        return Struct(()), [SchemaError("not JSON", "", "an escape is a lone surrogate")]
+        return Struct(()), [SchemaError("lone surrogate", "", "a string has a lone surrogate")]
     if not isinstance(document, dict) or document.get("type") != "struct":
         return Struct(()), [SchemaError("not a struct", "", "a schema is an object of type struct")]
     found: list[SchemaError] = []
@@ -182,13 +182,31 @@ class TypeChange:
     """Steps `element`, `key` and `value` below the column; empty for the column itself."""
 
 
+def get_type_change_record(field: Field) -> tuple[Any, bool]:
+    """Return the value of `delta.typeChanges`, None if absent, and whether it is a string that contains the list (E30).
+
+    Such a string is returned as the list that it contains; any other string as it is.
+    """
+    value = field.metadata.get(TYPE_CHANGES)
+    if isinstance(value, str) and not isinstance(value, Number):
+        try:
+            decoded = parse_lossless(value).value
+        except JsonError:
+            return value, False
+        if isinstance(decoded, list):
+            return decoded, True
+    return value, False
+
+
 def read_type_changes(field: Field) -> list[TypeChange]:
     """Return the type changes recorded in a field's metadata, oldest first; unknown keys are ignored.
 
     Raises:
-        SchemaError: The changes are malformed; a string that contains the list is malformed too (E30).
+        SchemaError: The changes are malformed.
     """
-    changes = field.metadata.get(TYPE_CHANGES, [])
+    changes, _ = get_type_change_record(field)
+    if changes is None:
+        return []
     if not isinstance(changes, list):
         raise SchemaError("malformed", f"/{TYPE_CHANGES}", "type changes are a list")
     return [read_type_change(change, f"/{TYPE_CHANGES}/{index}") for index, change in enumerate(changes)]

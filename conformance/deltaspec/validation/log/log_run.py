@@ -43,7 +43,7 @@ from deltaspec.views.files.snapshot import snapshot_files
 from deltaspec.views.log import log_files
 from deltaspec.views.log.checkpoints import checkpoints, checksums, replay_differences, sidecars
 from deltaspec.views.log.derived_file_rows import CommitFacts
-from deltaspec.views.log.log_file_rows import PreviousCommit, build_commit_row
+from deltaspec.views.log.log_file_rows import PreviousCommit, build_commit_row, mark_repeated_transaction_ids
 from deltaspec.views.log.replay_differences import TableActions, row_id_high_water_marks
 from deltaspec.views.table import table_actions as table_state
 from deltaspec.views.table.state import VIEW_NAMES, Row, TableState
@@ -279,6 +279,7 @@ class LogRun(ABC):
             rows.append(row)
             history.commit_facts[version] = CommitFacts.from_row(row)
             self._remember(version)
+        mark_repeated_transaction_ids(rows)
         self.findings.evaluate_rows(log_files.commits, rows)
         self._end_commits()
         self.progress("commits", len(self.plan.commits), len(self.plan.commits))

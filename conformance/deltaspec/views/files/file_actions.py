@@ -74,6 +74,9 @@ file_actions = View(
             pl.Boolean, "whether clusteringProvider is an empty string; null if it is absent, and in checkpoints"
         ),
         "stats_fault": Column(pl.String, "why stats is not a valid JSON object of statistics; null if it is"),
+        "stats_have_lone_surrogate": Column(
+            pl.Boolean, "whether stats is valid except for escaped lone surrogates; null without statistics"
+        ),
         "num_records": Column(pl.Int64, "stats.numRecords"),
         "has_null_counts_key": Column(
             pl.Boolean,

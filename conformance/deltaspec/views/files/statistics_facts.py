@@ -6,7 +6,7 @@ import msgspec
 import polars as pl
 
 from deltaspec.model.actions import Int64
-from deltaspec.model.json_values import parse_lossless
+from deltaspec.model.json_values import parse_lossless, replace_lone_surrogates
 from deltaspec.model.rows.statistics import Statistics, StatisticsError, find_null_count_faults
 
 _ABSENT = msgspec.Raw()
@@ -27,7 +27,7 @@ _decode_plain_nulls = msgspec.json.Decoder(dict[str, Annotated[int, msgspec.Meta
 
 
 def columns(stats: Any) -> list[pl.Series]:
-    """Return the columns `stats_fault`, `num_records`, `has_null_counts_key` and `null_count_fault` of `file_actions`.
+    """Return the columns of `file_actions` that depend on the statistics.
 
     Null counts repeat between files, so the largest count of each distinct string is cached.
 
@@ -39,6 +39,7 @@ def columns(stats: Any) -> list[pl.Series]:
     faults: dict[int, str] = {}
     null_faults: dict[int, str] = {}
     misspelled_rows: list[int] = []
+    surrogate_rows: list[int] = []
     max_counts: dict[bytes, int] = {}
     for row, text in enumerate(stats.to_pylist()):
         if text is None:
@@ -54,8 +55,13 @@ def columns(stats: Any) -> list[pl.Series]:
             if max_count and max_count > (counts.num_records or 0):
                 null_faults.update((row, fault) for fault in _null_count_faults(counts, nulls)[:1])
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
-            faults[row] = _reason(error)
-            continue
+            found = _read_with_lone_surrogates(text)
+            if found is None:
+                faults[row] = _reason(error)
+                continue
+            counts, null_fault = found
+            surrogate_rows.append(row)
+            null_faults.update({} if null_fault is None else {row: null_fault})
         records[row] = counts.num_records
         if counts.null_counts != _ABSENT:
             misspelled_rows.append(row)
@@ -64,7 +70,21 @@ def columns(stats: Any) -> list[pl.Series]:
         pl.Series("num_records", records, dtype=pl.Int64),
         sparse_flags("has_null_counts_key", pl.Series(stats.is_valid()), misspelled_rows),
         sparse("null_count_fault", length, null_faults),
+        sparse_flags("stats_have_lone_surrogate", pl.Series(stats.is_valid()), surrogate_rows),
     ]
+
+
+def _read_with_lone_surrogates(text: str) -> tuple[_Counts, str | None] | None:
+    """Return the counts of statistics whose only fault are escaped lone surrogates, and the first null count fault."""
+    plain = replace_lone_surrogates(text)
+    if plain == text:
+        return None
+    try:
+        counts = _decode(plain)
+        nulls = bytes(counts.null_count)
+        return counts, next(iter(_null_count_faults(counts, nulls)), None) if nulls else None
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        return None
 
 
 def _find_max_count(nulls: bytes) -> int:

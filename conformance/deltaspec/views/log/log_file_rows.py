@@ -255,6 +255,14 @@ def build_commit_row(version: int, file: str, log: LogSummary, before: "Previous
     }
 
 
+def mark_repeated_transaction_ids(rows: list[Row]) -> None:
+    """Fill the column `version_with_same_txn_id` of the rows of `commits`, which are in ascending order."""
+    first: dict[str, int] = {}
+    for row in rows:
+        version = first.setdefault(row["txn_id"], row["version"]) if row["txn_id"] is not None else row["version"]
+        row["version_with_same_txn_id"] = None if version == row["version"] else version
+
+
 class PreviousCommit:
     """Facts of the preceding commit that the next commit is compared with."""
 

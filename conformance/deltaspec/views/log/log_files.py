@@ -81,7 +81,7 @@ commits = View(
         "removes": Column(pl.Int64, "number of remove actions"),
         "cdcs": Column(pl.Int64, "number of cdc actions"),
         "checkpoint_only_actions": Column(pl.Int64, "number of checkpointMetadata and sidecar actions"),
-        "first_action": Column(pl.String, "JSON name of the first action"),
+        "first_action": Column(pl.String, "JSON name of the first action, or `unknown action`"),
         "in_commit_timestamp": Column(pl.Int64, "commitInfo.inCommitTimestamp, milliseconds since the epoch"),
         "previous_in_commit_timestamp": Column(
             pl.Int64,
@@ -115,7 +115,10 @@ commits = View(
             "in a copied table",
         ),
         "catalog_managed": Column(pl.Boolean, "whether catalogManaged is supported after this commit"),
-        "txn_id": Column(pl.String, "commitInfo.txnId"),
+        "txn_id": Column(pl.String, "commitInfo.txnId", shown=True),
+        "version_with_same_txn_id": Column(
+            pl.Int64, "first version of the validated history with the same commitInfo.txnId; null if it is this one"
+        ),
         "append_only": Column(pl.Boolean, "whether the table is append-only after this commit"),
         "removes_with_data_change": Column(pl.Int64, "number of remove actions whose dataChange is true"),
         "repeated_domains": Column(pl.List(pl.String), "domains with more than one action in this commit"),
@@ -157,7 +160,7 @@ lines = View(
             pl.String, "unexpected whitespace in the line: blank line, byte order mark or carriage return"
         ),
         "has_lone_surrogate": Column(
-            pl.Boolean, "whether a string escapes a lone surrogate, which UTF-8 cannot encode"
+            pl.Boolean, "whether a string has a lone surrogate, escaped or as octets, which UTF-8 cannot encode"
         ),
     },
 )

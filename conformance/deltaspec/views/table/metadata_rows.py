@@ -109,6 +109,7 @@ def build_configuration_rows(
         if value is not None:
             row |= {
                 "value_fault": table_properties.find_property_fault(name, value, revision),
+                "undefined_value": table_properties.find_undefined_value(name, value, revision),
                 "value_warning": table_properties.find_property_warning(name, value),
                 "unsupported_feature": table_properties.find_unsupported_feature(name, value, supported, revision),
                 "intended_name": table_properties.MISPRINTED_PROPERTIES.get(name),

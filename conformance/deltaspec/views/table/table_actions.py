@@ -152,6 +152,9 @@ configuration = View(
         "value_fault": Column(
             pl.String, "why the value of a property defined by the protocol is invalid; null if it is valid"
         ),
+        "undefined_value": Column(
+            pl.String, "why the revision does not define what the value means; null if it does, or for other properties"
+        ),
         "value_warning": Column(
             pl.String, "why writers should not use the value, although it is not invalid; null if they may"
         ),

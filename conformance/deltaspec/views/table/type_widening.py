@@ -215,7 +215,7 @@ def _build_record_rows(location: Row, schema: Struct, *, supported: bool | None)
                 "types_fault": messages.get("types"),
                 "field_path_fault": messages.get("place"),
                 "unlisted_change": _describe_change(unlisted[0].before, unlisted[0].after) if unlisted else None,
-                "chain_fault": chain_faults.get(path) if not faults else None,
+                "chain_fault": chain_faults.get(path) if messages.keys() <= {"text"} else None,
             }
         )
     return rows

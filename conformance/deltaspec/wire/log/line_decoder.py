@@ -17,7 +17,7 @@ from deltaspec.model.json_values import JsonTooDeep, Number, parse_lossless
 from deltaspec.model.revisions import Revision
 from deltaspec.wire.log.file_action_rows import FileActionBuilder
 from deltaspec.wire.log.line_outcomes import UNREAD, LineOutcomes
-from deltaspec.wire.log.line_validation import LineError, explain_line
+from deltaspec.wire.log.line_validation import FREE_FORM, LineError, explain_line
 
 MAX_LINE_BYTES = 256 << 20
 """A longer line is not decoded; the rules that need it are reported as not checked."""
@@ -69,7 +69,7 @@ class LogFile:
         return LogSummary(
             actions=self.actions,
             kinds=kinds,
-            first_kind=next((kind for kind, _ in self.lines if kind), None),
+            first_kind=self.lines.first_kind,
             blank_lines=sum(number for (_, fault), number in counts if fault is not None and fault.is_blank),
             undecoded_kinds=self.undecoded_kinds,
             unread=list(self.unread.values())[:1],
@@ -88,7 +88,7 @@ class LogSummary:
     kinds: Counter[str | None]
     """Number of lines by the wire name of their single known action; None for none or several."""
     first_kind: str | None
-    """Kind of the first line that has one."""
+    """As in `LineOutcomes`."""
     blank_lines: int
     undecoded_kinds: set[str | None]
     """As in `LogFile`."""
@@ -218,6 +218,8 @@ def _explain_and_decode(line: bytes, revision: Revision) -> tuple[str | None, Wi
     fault, action = explain_line(line, revision), None
     if not fault.is_undecodable and fault.kind is not None:
         body = parse_lossless(line.removeprefix(b"\xef\xbb\xbf")).value[fault.kind]
+        if fault.kind == FREE_FORM and not isinstance(body, dict):
+            body = {}
         try:
             action = msgspec.convert(_to_python(body), get_action_types(revision)[fault.kind])
         except msgspec.ValidationError as error:  # the schema accepts it, so one of the two is wrong

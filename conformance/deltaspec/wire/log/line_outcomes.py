@@ -20,6 +20,7 @@ class Outcome(NamedTuple):
     """Defect of the line; None if it has none."""
 
 
+UNKNOWN_ACTION = "unknown action"
 UNREAD = 0
 """Code of lines that were not decoded but may be valid."""
 
@@ -52,6 +53,17 @@ class LineOutcomes:
     def counts(self) -> list[tuple[Outcome, int]]:
         """Return every outcome and its number of lines."""
         return [(self.distinct[code], number) for code, number in sorted(Counter(self.codes).items())]
+
+    @property
+    def first_kind(self) -> str | None:
+        """Wire name of the first action; `UNKNOWN_ACTION` if its name is unknown, None if there is none."""
+        for code in self.codes:
+            kind, fault = self.distinct[code]
+            if kind is not None:
+                return kind
+            if code != UNREAD and (fault is None or fault.actions):
+                return UNKNOWN_ACTION
+        return None
 
     @property
     def undecoded_kinds(self) -> set[str | None]:

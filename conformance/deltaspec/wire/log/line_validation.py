@@ -27,6 +27,9 @@ _OLDER_FORMS: dict[tuple[str, Revision], str] = {
 }
 """(Action, revision) -> name of its schema, if it differs from the current revision."""
 
+FREE_FORM = "commitInfo"
+"""The action that may be any JSON value."""
+
 SCHEMA_TYPES: dict[str, type[WireStruct]] = {
     **ACTION_TYPES,
     **{name: get_action_types(revision)[kind] for (kind, revision), name in _OLDER_FORMS.items()},
@@ -51,7 +54,7 @@ class LineError:
     repeated_key: str | None = None
     unexpected_whitespace: str | None = None
     has_lone_surrogate: bool = False
-    """A string escapes a lone surrogate, which JSON allows but UTF-8 cannot encode."""
+    """A string has a lone surrogate, escaped or as octets, which JSON allows but UTF-8 cannot encode."""
 
     @property
     def is_blank(self) -> bool:
@@ -97,22 +100,29 @@ def explain_line(line: bytes, revision: Revision = Revision.CURRENT) -> LineErro
         return LineError(json_error=str(error), unexpected_whitespace=space)
     if not isinstance(document.value, dict):
         return LineError(json_error=f"is {_name_type(document.value)}, not an object", unexpected_whitespace=space)
-    has_lone_surrogate = b"\\u" in text and _contains_lone_surrogate(document.value)
+    has_lone_surrogate = _may_contain_surrogate(text) and _contains_lone_surrogate(document.value)
     repeated = document.repeated_keys[0] if document.repeated_keys else None
     present = [key for key, value in document.value.items() if value is not None]
     kind = present[0] if len(present) == 1 and present[0] in get_action_types(revision) else None
     if has_lone_surrogate:
         return LineError(kind, len(present), unexpected_whitespace=space, has_lone_surrogate=True)
-    fault, pointer = _find_defect(_get_schema_name(kind, revision), document.value[kind]) if kind else (None, None)
+    fault, pointer = None, None
+    if kind and kind != FREE_FORM:
+        fault, pointer = _find_defect(_get_schema_name(kind, revision), document.value[kind])
     return LineError(kind, len(present), None, fault, f"/{kind}{pointer}" if fault else None, repeated, space)
 
 
 def contains_lone_surrogate(data: bytes) -> bool:
-    """Return whether a string of a JSON document escapes a lone surrogate, and the JSON is valid otherwise."""
+    """Return whether a string of a JSON document has a lone surrogate, and the JSON is valid otherwise."""
     try:
-        return b"\\u" in data and _contains_lone_surrogate(parse_lossless(data).value)
+        return _may_contain_surrogate(data) and _contains_lone_surrogate(parse_lossless(data).value)
     except JsonError:
         return False
+
+
+def _may_contain_surrogate(data: bytes) -> bool:
+    """Return whether a document has an escape, or the first octet of a surrogate."""
+    return b"\\u" in data or b"\xed" in data
 
 
 def _contains_lone_surrogate(value: Any) -> bool:

@@ -1,6 +1,7 @@
 """Type widening: the record of changes, and checks of commits. Source: Type Widening (current)."""
 
 import itertools
+import json
 from typing import Any
 
 import pytest
@@ -60,7 +61,8 @@ def test_versions_recorded_by_previews_are_ignored() -> None:
 @pytest.mark.parametrize(
     ("record", "kinds"),
     [
-        ('[{"fromType":"byte","toType":"short"}]', ["text"]),
+        ("long", ["no list"]),
+        ('{"fromType":"byte","toType":"short"}', ["no list"]),
         ({"fromType": "byte", "toType": "short"}, ["no list"]),
         (None, []),
         ([1, "byte"], ["no object", "no object"]),
@@ -75,6 +77,12 @@ def test_versions_recorded_by_previews_are_ignored() -> None:
 )
 def test_malformed_records_are_reported(record: Any, kinds: list[str]) -> None:
     assert recorded(SHORT, record) == ([], kinds)
+
+
+def test_list_in_a_string_is_read_and_reported() -> None:
+    """E30: one chapter calls the value a list, another a string."""
+    change = {"fromType": "byte", "toType": "short"}
+    assert recorded(SHORT, json.dumps([change])) == (recorded(SHORT, [change])[0], ["text"])
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from deltaspec.model.features.table_properties import (
     find_active_features,
     find_property_fault,
     find_property_warning,
+    find_undefined_value,
     get_file_retention_ms,
     get_log_retention_ms,
     get_requested_codecs,
@@ -23,6 +24,7 @@ from deltaspec.model.features.table_properties import (
     parse_interval_ms,
     parse_page_version,
 )
+from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import Array, Field, Primitive, Struct
 
 DAY = 86_400_000
@@ -71,18 +73,50 @@ def test_valid_values_have_no_fault(name: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "fault"),
     [
-        ("delta.appendOnly", "yes", "is neither true nor false"),
-        ("delta.enableRowTracking", "", "is neither true nor false"),
-        ("delta.checkpoint.writeStatsAsJson", "1", "is neither true nor false"),
+        ("delta.enableVariantShredding", "yes", "is neither true nor false"),
         ("delta.columnMapping.mode", "position", "is not one of none, id and name"),
         ("delta.columnMapping.maxColumnId", "-1", "is not an integer"),
         ("delta.columnMapping.maxColumnId", "٣", "is not an integer"),
         ("delta.inCommitTimestampEnablementVersion", "1.0", "is not an integer"),
-        ("delta.deletedFileRetentionDuration", "a week", "is not an interval"),
     ],
 )
 def test_invalid_values_are_a_fault(name: str, value: str, fault: str) -> None:
     assert find_property_fault(name, value) == fault
+    assert find_undefined_value(name, value) is None
+
+
+NEITHER = "is neither true nor false"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "first", "reason"),
+    [
+        ("delta.appendOnly", "yes", Revision.R1, NEITHER),
+        ("delta.checkpoint.writeStatsAsJson", "1", Revision.R1, NEITHER),
+        ("delta.enableRowTracking", "", Revision.R2, NEITHER),
+        ("delta.enableDeletionVectors", "on", Revision.R3, NEITHER),
+        ("delta.enableInCommitTimestamps", "0", Revision.CURRENT, NEITHER),
+        ("delta.deletedFileRetentionDuration", "a week", Revision.R1, "is not an interval of fixed length"),
+        ("delta.logRetentionDuration", "interval 1 month", Revision.R1, "is not an interval of fixed length"),
+    ],
+)
+def test_values_without_a_meaning_are_undefined_once_the_text_names_the_property(
+    name: str, value: str, first: Revision, reason: str
+) -> None:
+    for revision in Revision:
+        assert find_property_fault(name, value, revision) is None
+        assert find_undefined_value(name, value, revision) == (reason if revision.since(first) else None)
+
+
+def test_row_ids_are_enabled_by_a_property_of_the_first_revision() -> None:
+    name = "delta.enableRowIds"
+    assert [find_undefined_value(name, "yes", each) for each in Revision] == [NEITHER, None, None, None]
+
+
+@pytest.mark.parametrize("name", ["delta.columnMapping.mode", "delta.inCommitTimestampEnablementVersion"])
+def test_properties_that_a_revision_does_not_name_may_have_any_value(name: str) -> None:
+    faults = [find_property_fault(name, "x", each) for each in Revision]
+    assert [fault is not None for fault in faults] == [name.endswith("mode")] * 3 + [True]
 
 
 @pytest.mark.parametrize(
@@ -92,8 +126,6 @@ def test_invalid_values_are_a_fault(name: str, value: str, fault: str) -> None:
         ("delta.parquet.format.version", "2.12.0", None),
         ("delta.parquet.format.version", "1.0.1", "is neither 1.0.0 nor 2.x.x"),
         ("delta.parquet.format.version", "2.12", "is neither 1.0.0 nor 2.x.x"),
-        ("delta.logRetentionDuration", "interval 30 days", None),
-        ("delta.logRetentionDuration", "interval 1 month", "is not an interval"),
         ("delta.unheardOf", "x", None),
     ],
 )
