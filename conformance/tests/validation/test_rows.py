@@ -178,3 +178,12 @@ def test_required_column_in_a_null_struct_may_be_null(tmp_path: Path) -> None:
     kind = struct_type(build_required_field("x", "long"))
     values = pa.array([{"x": 1}, None], pa.struct([("x", pa.int64())]))
     assert write_and_validate(build_single_file_table(pa.table({"s": values}), [("s", kind)]), tmp_path).totals == {}
+
+
+def test_arrow_schema_of_a_file_hides_nothing(tmp_path: Path) -> None:
+    """Arrow would read the numbers as durations, which have no bounds."""
+    table = pa.table({"n": pa.array([5, 7], pa.duration("us"))})
+    (finding,) = write_and_validate(
+        build_single_file_table(table, [("n", "long")], stats='{"numRecords":2,"minValues":{"n":6}}'), tmp_path
+    ).findings
+    assert (finding.rule, finding.column) == ("STA001", "n")

@@ -19,6 +19,7 @@ from deltaspec.model.revisions import Revision
 from deltaspec.wire.log.checkpoint_summary import CheckpointFileSummary, select_summary_columns
 from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA
 from deltaspec.wire.log.line_validation import LineError, explain_action
+from deltaspec.wire.parquet.arrow_schema import open_by_parquet_schema
 from deltaspec.wire.storage.interface import StorageError, format_error
 
 BATCH_ROWS = 1 << 16
@@ -79,7 +80,7 @@ def open_parquet(source: Any) -> pq.ParquetFile:
         StorageError: the file cannot be read, which is not a defect of the table.
     """
     try:
-        return pq.ParquetFile(
+        return open_by_parquet_schema(
             source, thrift_string_size_limit=64 << 20, thrift_container_size_limit=1 << 22, pre_buffer=False
         )
     except StorageError:

@@ -11,12 +11,12 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from deltaspec.model.rows import ordering
 from deltaspec.model.rows.statistics import LeafColumn
 from deltaspec.model.schema.data_types import DataType, Primitive
 from deltaspec.wire.log.parquet_actions import UnreadableParquet
+from deltaspec.wire.parquet.arrow_schema import open_by_parquet_schema
 from deltaspec.wire.storage.interface import StorageError
 
 BATCH_ROWS = 1 << 14
@@ -44,7 +44,7 @@ def iter_parsed_statistics(
         StorageError: the file cannot be read.
     """
     try:
-        parquet = pq.ParquetFile(
+        parquet = open_by_parquet_schema(
             source,
             thrift_string_size_limit=64 << 20,
             thrift_container_size_limit=1 << 22,

@@ -5,6 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from deltaspec.wire.parquet.arrow_schema import open_by_parquet_schema
 from deltaspec.wire.parquet.page_sizes import PagesTooLarge, estimate_value_bytes
 from deltaspec.wire.storage.interface import StorageError, format_error
 
@@ -22,7 +23,11 @@ class UnreadableRows(ValueError):
 
 
 def open_data_file(source: Any, size: int) -> tuple[pq.ParquetFile, int]:
-    """Open a file of `size` bytes; also return `estimate_value_bytes` of it, which is 0 for a large file.
+    """Open a file by its Parquet schema; also return `estimate_value_bytes` of it, which is 0 for a large file.
+
+    Args:
+        source: input of `pyarrow.parquet.ParquetFile`.
+        size: length of the file in bytes.
 
     Raises:
         UnreadableRows: the file is not Parquet, needs too much memory, or states more rows than it can have.
@@ -34,7 +39,7 @@ def open_data_file(source: Any, size: int) -> tuple[pq.ParquetFile, int]:
             data = _read_all(source)
             value_bytes = estimate_value_bytes(data)
             source = pa.BufferReader(data)
-        parquet = pq.ParquetFile(
+        parquet = open_by_parquet_schema(
             source,
             thrift_string_size_limit=64 << 20,
             thrift_container_size_limit=1 << 22,

@@ -22,10 +22,14 @@ TAIL_BYTES = 16 << 10
 """Length of the first read from the end of a file; most footers are shorter."""
 MAGIC = b"PAR1"
 ENCRYPTED = b"PARE"
+_ARROW_SCHEMA = b"ARROW:schema"
+"""Key of Arrow's own schema, which may be broken. Only row counts are read through Arrow, so the bytes may be replaced
+anywhere in a footer.
+"""
 _SMALLEST = 12
 _BROKEN = ("Couldn't deserialize thrift", "Malformed")
 """Arrow's messages for footers that no reader can decode. Arrow also rejects footers that other readers may accept, for
-example because of a broken Arrow schema in the key-value metadata."""
+example because of a logical type that does not fit the physical type."""
 _MAX_CACHED = 64
 
 
@@ -151,7 +155,7 @@ def _decode_with_arrow(data: bytes) -> pq.FileMetaData:
     """Return the footer as Arrow decodes it. Do not access its column chunks: broken ones abort the process."""
     try:
         return pq.ParquetFile(
-            pa.BufferReader(data),
+            pa.BufferReader(data.replace(_ARROW_SCHEMA, b"arrow schema")),
             thrift_string_size_limit=len(data),
             thrift_container_size_limit=max(1000, len(data) // 2),
             pre_buffer=False,
