@@ -143,9 +143,9 @@ def nested_column_structure_differs() -> pl.Expr:
     return pl.col("type_fault").is_not_null() & pl.col("type").is_in(_NESTED)
 
 
-@rule("PQT013", requires="variant.unshredded-form", view=file_columns)
+@rule("PQT013", requires=("variant.unshredded-form", "variant-shredding.typed-column-form"), view=file_columns)
 def variant_structure_differs() -> pl.Expr:
-    """A variant is not stored as a group of binary metadata and value.
+    """A variant is not stored as a group of binary metadata and value, or a typed column has an unlisted type.
 
     Readers fail, or decode the wrong part.
     Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not

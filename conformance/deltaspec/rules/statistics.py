@@ -376,3 +376,40 @@ def variant_bound_of_mixed_types() -> pl.Expr:
         types: ["exact number", "string"]
     """
     return pl.col("types").list.len() > 1
+
+
+@rule("STA031", requires="statistics.variant-paths-on-their-own", view=variant_paths)
+def variant_bound_excludes_value() -> pl.Expr:
+    """A bound for a path of a variant column excludes a value that the file contains at this path.
+
+    Readers skip files by it: filtered queries silently lose rows. Either the statistics are wrong, or the file is not
+    the one that was committed.
+    Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
+    commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
+    TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data
+    skipping would lose rows.
+
+    Conforms::
+        contradiction: null
+    Violates::
+        contradiction: "minimum 5, smallest value 3"
+    """
+    return pl.col("contradiction").is_not_null()
+
+
+@rule("STA032", requires="statistics.variant-paths-on-their-own", view=variant_paths)
+def tight_variant_bound_not_in_data() -> pl.Expr:
+    """A bound for a path of a variant is marked as tight, but is not the smallest or largest valid value of the file.
+
+    Readers that answer MIN and MAX from the log return a value that the table does not contain.
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
+    rows with a conforming writer.
+
+    Conforms::
+        tight_bounds: true, loose_bound: null, contradiction: null
+        tight_bounds: false, loose_bound: "minimum 0, smallest value 1", contradiction: null
+        tight_bounds: true, loose_bound: "minimum 5, smallest value 3", contradiction: "minimum 5, smallest value 3"
+    Violates::
+        tight_bounds: true, loose_bound: "minimum 0, smallest value 1", contradiction: null
+    """
+    return pl.col("tight_bounds") & pl.col("loose_bound").is_not_null() & pl.col("contradiction").is_null()

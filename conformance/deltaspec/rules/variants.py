@@ -105,6 +105,30 @@ def variant_stored_twice() -> pl.Expr:
 
 
 @rule(
+    "VAR008",
+    requires=(
+        "variant-shredding.objects-typed",
+        "variant-shredding.arrays-typed",
+        "variant-shredding.present",
+        "variant-shredding.names-in-metadata",
+    ),
+    view=variant_columns,
+)
+def variant_shredded_otherwise() -> pl.Expr:
+    """The columns of a shredded variant do not follow the shredding specification of Parquet.
+
+    Readers that use only the typed columns, as the specification allows, lose values or fail.
+    Fix: Write the rows again from their source. Do not rewrite them through an engine, which may lose values.
+
+    Conforms::
+        shredding_fault: null
+    Violates::
+        shredding_fault: "the value is an object, and typed_value is null"
+    """
+    return pl.col("shredding_fault").is_not_null()
+
+
+@rule(
     "VAR007",
     requires=("variant-shredding.only-when-enabled", "variant-shredding.enabled"),
     view=file_columns,

@@ -10,7 +10,15 @@ from deltaspec.model.features.table_properties import find_active_features, is_p
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows.variant_encoding import check_value, read_metadata
-from deltaspec.model.rows.variant_shredding import ENABLED, Pair, find_shredded_type, find_values_stored_twice
+from deltaspec.model.rows.variant_shredding import (
+    ENABLED,
+    STORED_ONCE,
+    Pair,
+    Shape,
+    find_shredding_faults,
+    read_shredded_value,
+)
+from deltaspec.model.rows.variant_values import Scalar
 from deltaspec.model.schema.data_types import Primitive
 from deltaspec.model.schema.parquet_types import Node, get_stored_type, is_shredded
 from deltaspec.model.schema.schema_string import parse_schema
@@ -130,11 +138,11 @@ def test_event_is_equal_shredded_or_not() -> None:
     names = read_metadata(METADATA)
     assert names.names == ("kind", "price")
     check_value(SALE, names)
-    whole, parts = Pair(SALE, None), Pair(PRICE, {"kind": Pair(None, "exact number")})
-    for path in ((), ("kind",), ("price",), ("other",)):
-        assert find_shredded_type(METADATA, whole, path) == find_shredded_type(METADATA, parts, path)
-    assert list(find_values_stored_twice(parts, names)) == []
-    assert list(find_values_stored_twice(Pair(SALE, {"kind": Pair(None, "exact number")}), names)) == ["field kind"]
+    shape, kind = Shape("object", frozenset({"kind"})), {"kind": Pair(None, Scalar("exact number", 1))}
+    whole, parts = Pair(SALE, None), Pair(PRICE, kind, shape)
+    assert read_shredded_value(whole, names) == read_shredded_value(parts, names)
+    assert list(find_shredding_faults(parts, names)) == []
+    assert list(find_shredding_faults(Pair(SALE, kind, shape), names)) == [(STORED_ONCE, "field kind")]
 
 
 def test_feature_is_removable_after_rewriting_shredded_files(events: Scenario) -> None:

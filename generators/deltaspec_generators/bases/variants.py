@@ -20,6 +20,9 @@ NUMBER, TEXT = b"\x0c\x05", b"\x0dabc"
 OBJECT = bytes([2, 2, 0, 1, 0, 2, 6]) + NUMBER + TEXT
 """{"a": 5, "b": "abc"}"""
 METADATA, VALUE = pa.field("metadata", pa.binary(), False), pa.field("value", pa.binary())
+OBJECT_OF_B = bytes([2, 1, 1, 0, 4]) + TEXT
+"""{"b": "abc"}"""
+EMPTY_OBJECT = bytes([2, 0, 0])
 _PAIR = pa.struct([VALUE, ("typed_value", pa.int64())])
 SHREDDED = pa.struct([METADATA, VALUE, ("typed_value", pa.struct([pa.field("a", _PAIR, False)]))])
 """Arrow type of a variant whose field `a` is shredded."""
@@ -67,6 +70,22 @@ def build_shredded_column(*rows: tuple[bytes | None, dict[str, Any] | None]) -> 
             for value, fields in rows
         ],
         SHREDDED,
+    )
+
+
+def build_shredded_arrays(*rows: tuple[bytes | None, Sequence[Mapping[str, Any]] | None]) -> pa.Array:
+    """Build a column of variants shredded as arrays: the value, and `value` and `typed_value` of each element."""
+    kind = pa.struct([METADATA, VALUE, ("typed_value", pa.list_(pa.field("element", _PAIR, False)))])
+    return pa.array(
+        [
+            {
+                "metadata": NO_NAMES,
+                "value": value,
+                "typed_value": None if elements is None else [{**EMPTY, **each} for each in elements],
+            }
+            for value, elements in rows
+        ],
+        kind,
     )
 
 

@@ -256,3 +256,19 @@ def variant_bound_with_value_first(draw: st.DrawFn) -> TableFiles:
 def variant_bounds_differ_in_type(draw: st.DrawFn) -> TableFiles:
     first, second = draw_one(draw, (_NUMBER, _TEXT), (_TEXT, _NUMBER))
     return _replace_statistics(_build_variant_table(), _encode_bound("$", first), _encode_bound("$", second))
+
+
+@mutation("statistics.variant-paths-on-their-own", "rows")
+def variant_bound_that_excludes_a_value(draw: st.DrawFn) -> TableFiles:
+    """The minimum is above the value, the maximum below it, or a bound has another type."""
+    low, high = draw_one(
+        draw, (b"\x0c\x06", None), (None, b"\x0c\x04"), (b"\x10\x06\x00", b"\x0c\x09"), (_TEXT, None), (None, _TEXT)
+    )
+    bounds = [None if each is None else _encode_bound("$", each) for each in (low, high)]
+    return _replace_statistics(_build_variant_table(), *bounds)
+
+
+@mutation("statistics.variant-paths-on-their-own", "rows")
+def tight_variant_bound_that_is_loose(draw: st.DrawFn) -> TableFiles:
+    name, value = draw_one(draw, ("low", b"\x0c\x04"), ("high", b"\x10\x06\x00"), ("high", b"\x20\x01\x33\x00\x00\x00"))
+    return _replace_statistics(_build_variant_table(), **{name: _encode_bound("$", value)}, tightBounds=True)

@@ -9,13 +9,19 @@ from hypothesis import strategies as st
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.bases.variants import (
+    EMPTY,
+    EMPTY_OBJECT,
     ENABLED,
     METADATA,
     NAMES,
+    NO_NAMES,
     NUMBER,
     OBJECT,
+    OBJECT_OF_B,
+    SHREDDED,
     TEXT,
     VALUE,
+    build_shredded_arrays,
     build_shredded_column,
     build_table_with_variants,
     build_unshredded_column,
@@ -89,11 +95,20 @@ def variant_bounded_without_shredding(draw: st.DrawFn) -> TableFiles:
 @mutation("variant.encoding", "rows")
 def variant_of_other_bytes(draw: st.DrawFn) -> TableFiles:
     valid = (NAMES, OBJECT)
-    metadata = (b"", b"\x01\x02\x00\x01", NAMES + b"c", b"\x01\x01\x00\x01\xff", b"\x11\x02\x00\x01\x02ba", None)
+    metadata = (
+        b"",
+        b"\x02\x00\x00",
+        b"\x01\x02\x00\x01",
+        NAMES + b"c",
+        b"\x01\x01\x00\x01\xff",
+        b"\x11\x02\x00\x01\x02ba",
+        None,
+    )
     value = (
         *(b"", b"{}", TEXT[:2], NUMBER + b"\x00", b"\x40\x05\x00\x00\x00abc", b"\x05\xff", b"\x20\x27\x00\x00\x00\x00"),
         *(OBJECT[:5], bytes([2, 1, 2, 0, 2]) + NUMBER, bytes([2, 2, 1, 0, 0, 2, 6]) + NUMBER + TEXT, None),
-        *(bytes([3, 1, 4, 2]) + NUMBER, bytes([3, 1, 0, 9]) + NUMBER),
+        *(bytes([3, 1, 4, 2]) + NUMBER, bytes([3, 1, 0, 9]) + NUMBER, bytes([3, 2, 0, 0, 2]) + NUMBER),
+        b"\x20\x00" + (10**9).to_bytes(4, "little"),
     )
     broken = draw_one(draw, *((each, OBJECT) for each in metadata), *((NAMES, each) for each in value))
     return build_table_with_variants(build_unshredded_column(valid, broken))
@@ -112,9 +127,62 @@ def variant_part_in_both_places(draw: st.DrawFn) -> TableFiles:
         (OBJECT, {"typed_value": 5}),
         (None, {"typed_value": 5, "value": NUMBER}),
         (OBJECT, {"value": NUMBER}),
+        (OBJECT, {}),
         (NUMBER, {"typed_value": 5}),
     )
     return build_table_with_variants(build_shredded_column((None, {"typed_value": 3}), twice), configuration=ENABLED)
+
+
+@mutation("variant-shredding.objects-typed", "rows")
+def object_beside_its_typed_column(draw: st.DrawFn) -> TableFiles:
+    """The object has the field with a column, another one, or none."""
+    odd = draw_one(draw, OBJECT, OBJECT_OF_B, EMPTY_OBJECT)
+    return build_table_with_variants(build_shredded_column((NUMBER, None), (odd, None)), configuration=ENABLED)
+
+
+@mutation("variant-shredding.arrays-typed", "rows")
+def array_beside_its_typed_column(draw: st.DrawFn) -> TableFiles:
+    odd = draw_one(draw, bytes([3, 0, 0]), bytes([3, 1, 0, 2]) + NUMBER)
+    return build_table_with_variants(build_shredded_arrays((None, []), (odd, None)), configuration=ENABLED)
+
+
+@mutation("variant-shredding.present", "rows")
+def shredded_variant_is_missing(draw: st.DrawFn) -> TableFiles:
+    """A value of the column, or an element of an array."""
+    values = draw_one(
+        draw,
+        build_shredded_column((None, {"typed_value": 3}), (None, None)),
+        build_shredded_arrays((None, [{"typed_value": 3}, {}])),
+    )
+    return build_table_with_variants(values, configuration=ENABLED)
+
+
+@mutation("variant-shredding.names-in-metadata", "rows")
+def shredded_field_without_a_name(draw: st.DrawFn) -> TableFiles:
+    field = draw_one(draw, {"typed_value": 3}, {"value": NUMBER}, {"value": b"\x00"})
+    names = draw_one(draw, NO_NAMES, b"\x11\x01\x00\x01b")
+    row = {"metadata": names, "value": None, "typed_value": {"a": {**EMPTY, **field}}}
+    return build_table_with_variants(pa.array([row], SHREDDED), configuration=ENABLED)
+
+
+@mutation("variant-shredding.typed-column-form", "footers")
+def shredded_into_an_unlisted_type(draw: st.DrawFn) -> TableFiles:
+    """At the top, in an object or in an array."""
+    scalar = draw_one(
+        draw,
+        pa.uint8(),
+        pa.uint32(),
+        pa.uint64(),
+        pa.float16(),
+        pa.timestamp("ms", "UTC"),
+        pa.time32("ms"),
+        pa.binary(5),
+    )
+    pair = pa.struct([VALUE, ("typed_value", scalar)])
+    typed = draw_one(draw, scalar, pa.struct([pa.field("a", pair, False)]), pa.list_(pa.field("element", pair, False)))
+    kind = pa.struct([METADATA, VALUE, ("typed_value", typed)])
+    values = pa.array([{"metadata": NAMES, "value": NUMBER, "typed_value": None}], kind)
+    return build_table_with_variants(values, configuration=ENABLED)
 
 
 @mutation("variant.unshredded-form", "footers")

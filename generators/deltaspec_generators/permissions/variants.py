@@ -12,6 +12,7 @@ from deltaspec_generators.bases.variants import (
     METADATA,
     NAMES,
     NUMBER,
+    OBJECT_OF_B,
     SHREDDING,
     TEXT,
     VALUE,
@@ -24,9 +25,6 @@ from deltaspec_generators.bases.variants import (
 from deltaspec_generators.permissions.registry import permission
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
 
-_B = bytes([2, 1, 1, 0, 4]) + TEXT
-"""{"b": "abc"}, by the names of `NAMES`."""
-
 
 @permission("variant-shredding.stored-once", "rows")
 def parts_of_variants_in_one_place_each() -> TableFiles:
@@ -34,7 +32,7 @@ def parts_of_variants_in_one_place_each() -> TableFiles:
     in_columns: list[dict[str, Any]] = [{"value": TEXT}, {}, {"value": b"\x00"}]
     rows = [(None, each) for each in in_columns]
     return build_table_with_variants(
-        build_shredded_column((_B, {"typed_value": 5}), (NUMBER, None), *rows), configuration=ENABLED
+        build_shredded_column((OBJECT_OF_B, {"typed_value": 5}), (NUMBER, None), *rows), configuration=ENABLED
     )
 
 
@@ -55,7 +53,7 @@ def variants_shredded_as_arrays() -> TableFiles:
     rows = [
         {"metadata": NAMES, "value": None, "typed_value": items},
         {"metadata": NAMES, "value": None, "typed_value": []},
-        {"metadata": NAMES, "value": _B, "typed_value": None},
+        {"metadata": NAMES, "value": OBJECT_OF_B, "typed_value": None},
     ]
     return build_table_with_variants(pa.array([*rows, None], kind), configuration=ENABLED)
 
@@ -75,7 +73,12 @@ def variants_shredded_as_any_scalar() -> TableFiles:
 
 @permission("variant-shredding.mixed", "rows")
 def both_layouts_in_one_file() -> TableFiles:
-    rows = pa.table({"v": build_unshredded_column((NAMES, _B)), "w": build_shredded_column((_B, {"typed_value": 5}))})
+    rows = pa.table(
+        {
+            "v": build_unshredded_column((NAMES, OBJECT_OF_B)),
+            "w": build_shredded_column((OBJECT_OF_B, {"typed_value": 5})),
+        }
+    )
     empty = rows.slice(0, 0)
     files = data_files.build_table_with_data(
         fields=[build_variant_field(), {**build_variant_field(), "name": "w"}],

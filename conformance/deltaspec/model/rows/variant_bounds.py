@@ -5,11 +5,22 @@ order, and its length is not valid Z85 (E18). Input that matches the example is 
 """
 
 import re
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, field
 from typing import Any
 
 from deltaspec.model.rows import z85
+from deltaspec.model.rows.bounds import is_incremented_truncation, is_truncated
+from deltaspec.model.rows.variant_encoding import (
+    VariantError,
+    VariantUndecided,
+    check_value,
+    find_end,
+    is_array,
+    is_object,
+    read_value,
+    split_metadata,
+)
+from deltaspec.model.rows.variant_values import FRACTIONS, MOMENTS, STRING, Scalar, Value, get_kind
 
 _PLAIN = r"[^\x00-\x1f'\\\ud800-\udfff]"
 _ESCAPE = r"\\(?:[bfnrt'\\]|u00[01][0-9a-f])"
@@ -17,31 +28,7 @@ _NORMALIZED_PATH = re.compile(rf"\$(?:\['(?:{_PLAIN}|{_ESCAPE})*'\]|\[(?:0|[1-9]
 """RFC 9535, 2.7: names in single quotes, indexes in brackets. Control characters other than \\b \\t \\n \\f \\r are
 escaped by number.
 """
-
-_SIZES = {
-    0: ("null", 0),
-    1: ("boolean", 0),
-    2: ("boolean", 0),
-    3: ("exact number", 1),
-    4: ("exact number", 2),
-    5: ("exact number", 4),
-    6: ("exact number", 8),
-    7: ("double", 8),
-    8: ("exact number", 5),
-    9: ("exact number", 9),
-    10: ("exact number", 17),
-    11: ("date", 4),
-    12: ("timestamp", 8),
-    13: ("timestamp_ntz", 8),
-    14: ("float", 4),
-    17: ("time", 8),
-    18: ("timestamp in nanoseconds", 8),
-    19: ("timestamp_ntz in nanoseconds", 8),
-    20: ("uuid", 16),
-}
-"""Primitive types of the variant encoding to comparison type and bytes after the header."""
-_OF_ANY_LENGTH = {15: "binary", 16: "string"}
-_OBJECT, _ARRAY = "object", "array"
+_MILLISECOND = 10**6
 
 
 class VariantBoundError(ValueError):
@@ -52,17 +39,8 @@ class AmbiguousVariantBound(VariantBoundError):
     """Text that does not follow the protocol's description, but may follow its example (E18)."""
 
 
-@dataclass(frozen=True)
-class _Read:
-    """A decoded value: its type, its length, and the members of an object."""
-
-    type: str
-    length: int
-    members: dict[str, str]
-
-
-def read_variant_bound(text: Any) -> dict[str, str]:
-    """Return the type of the bound of each path; exact numbers of all widths have one type.
+def read_variant_bound(text: Any) -> dict[str, Scalar]:
+    """Return the bound of each path.
 
     Raises:
         AmbiguousVariantBound: The text is not Z85, or the value precedes its metadata.
@@ -76,125 +54,142 @@ def read_variant_bound(text: Any) -> dict[str, str]:
     except z85.Z85Error as fault:
         raise AmbiguousVariantBound(str(fault)) from fault
     try:
-        names, length = _metadata(data)
-        return _paths(_value(data, length, names))
-    except VariantBoundError:
+        return check_paths(_read(data))
+    except (VariantError, VariantUndecided) as fault:
         if _has_value_first(data):
             raise AmbiguousVariantBound("has the value before the metadata") from None
-        raise
+        raise VariantBoundError(str(fault)) from fault
 
 
-def find_type_mismatches(minimum: dict[str, str], maximum: dict[str, str]) -> list[str]:
+def _read(data: bytes) -> Value:
+    """Decode metadata, a value, and the padding that Z85 needs."""
+    names, start = split_metadata(data)
+    value = data[start : find_end(data, start)]
+    check_value(value, names)
+    return read_value(value, names)
+
+
+def check_paths(found: Value) -> dict[str, Scalar]:
+    """Return the bounds in a variant. Raise `VariantBoundError` if they are not an object of scalars by path."""
+    if not isinstance(found, dict):
+        raise VariantBoundError(f"is not an object but {get_kind(found)}")
+    bounds: dict[str, Scalar] = {}
+    for path, bound in found.items():
+        if not _NORMALIZED_PATH.fullmatch(path):
+            raise VariantBoundError(f"{path[:80]!r} is not a normalized path")
+        if not isinstance(bound, Scalar):
+            raise VariantBoundError(f"{path[:80]} has {get_kind(bound)} as a bound")
+        bounds[path] = bound
+    return bounds
+
+
+def find_type_mismatches(minimum: dict[str, Scalar], maximum: dict[str, Scalar]) -> list[str]:
     """Describe the paths whose bounds have two types. A path may occur in only one of the bounds."""
     both = sorted(minimum.keys() & maximum.keys())
     return [
-        f"{path}: minimum is {minimum[path]}, maximum is {maximum[path]}"
+        f"{path}: minimum is {minimum[path].kind}, maximum is {maximum[path].kind}"
         for path in both
-        if minimum[path] != maximum[path]
+        if minimum[path].kind != maximum[path].kind
     ]
 
 
-def _paths(found: _Read) -> dict[str, str]:
-    if found.type != _OBJECT:
-        raise VariantBoundError(f"is not an object but {found.type}")
-    for path, kind in found.members.items():
-        if not _NORMALIZED_PATH.fullmatch(path):
-            raise VariantBoundError(f"{path[:80]!r} is not a normalized path")
-        if kind in (_OBJECT, _ARRAY):
-            raise VariantBoundError(f"{path[:80]} has {kind} as a bound")
-    return found.members
-
-
 def _has_value_first(data: bytes) -> bool:
-    """Return whether a value, with numeric member names, is followed by metadata."""
+    """Return whether a value is followed by metadata."""
     try:
-        length = _value(data, 0, None).length
-        _metadata(data[length:])
-    except VariantBoundError:
+        length = find_end(data, 0)
+        split_metadata(data[length:])
+    except (VariantError, VariantUndecided):
         return False
-    return True
+    return is_object(data) or is_array(data)
 
 
-def _number(data: bytes, start: int, width: int) -> int:
-    if start + width > len(data):
-        raise VariantBoundError("is truncated")
-    return int.from_bytes(data[start : start + width], "little")
+# bounds and data
 
 
-def _metadata(data: bytes) -> tuple[list[str], int]:
-    """Return the field names and the length of the metadata."""
-    header = _number(data, 0, 1)
-    if header & 15 != 1:
-        raise VariantBoundError(f"metadata of version {header & 15}")
-    width = (header >> 6) + 1
-    count = _number(data, 1, width)
-    if (count + 2) * width >= len(data):
-        raise VariantBoundError("is truncated")
-    offsets = [_number(data, 1 + width * (index + 1), width) for index in range(count + 1)]
-    first = 1 + width * (count + 2)
-    if offsets[0] != 0 or offsets != sorted(offsets) or first + offsets[-1] > len(data):
-        raise VariantBoundError("field names are outside the metadata")
-    try:
-        names = [data[first + start : first + end].decode() for start, end in pairwise(offsets)]
-    except UnicodeDecodeError as fault:
-        raise VariantBoundError("a field name is not UTF-8") from fault
-    return names, first + offsets[-1]
+@dataclass
+class PathValues:
+    """The values at one path in the rows of a file. Missing and null values do not count."""
+
+    kinds: set[str] = field(default_factory=set)
+    """Of all rows, including deleted ones."""
+    minimum: Scalar | None = None
+    """Smallest scalar of a valid row, except NaN."""
+    maximum: Scalar | None = None
+    has_nan: bool = False
+
+    def add(self, value: Value | None, *, valid: bool) -> None:
+        """Add the value of a row; `valid`: the row is not deleted."""
+        if value is None:
+            return
+        self.kinds.add(get_kind(value))
+        if not valid or not isinstance(value, Scalar) or len(self.kinds) > 1:
+            return
+        if value.kind in FRACTIONS and value.value != value.value:
+            self.has_nan = True
+            return
+        if self.minimum is None or value.value < self.minimum.value:
+            self.minimum = value
+        if self.maximum is None or value.value > self.maximum.value:
+            self.maximum = value
 
 
-def _value(data: bytes, start: int, names: list[str] | None) -> _Read:
-    """Decode the value at a position; members of an object only by type."""
-    header = _number(data, start, 1)
-    kind, detail = header & 3, header >> 2
-    if kind == 1:
-        return _sized("string", data, start, 1 + detail)
-    if kind == 2:
-        return _object(data, start, detail, names)
-    if kind == 3:
-        return _Read(_ARRAY, 1, {})
-    if detail in _OF_ANY_LENGTH:
-        return _sized(_OF_ANY_LENGTH[detail], data, start, 5 + _number(data, start + 1, 4))
-    if detail not in _SIZES:
-        raise VariantBoundError(f"type {detail} is not defined by the variant encoding")
-    return _sized(_SIZES[detail][0], data, start, 1 + _SIZES[detail][1])
+def find_contradiction(minimum: Scalar | None, maximum: Scalar | None, values: PathValues) -> str | None:
+    """Describe how the bounds of a path exclude a value at the path; None if they do not.
+
+    A path whose values or bounds have several types has no order, so its bounds are not compared.
+    """
+    if len(values.kinds) != 1 or (minimum is not None and maximum is not None and minimum.kind != maximum.kind):
+        return None
+    (kind,) = values.kinds
+    for name, bound in (("minimum", minimum), ("maximum", maximum)):
+        if bound is not None and bound.kind not in (kind, "null"):
+            return f"{name} is {bound.kind}, the values are {kind}"
+    low, high = _pair(minimum, values.minimum), _pair(maximum, values.maximum)
+    if low is not None and low[0].value > low[1].value:
+        return f"minimum {low[0]}, smallest value {low[1]}"
+    if high is not None and not _covers(*high):
+        return f"maximum {high[0]}, largest value {high[1]}"
+    return None
 
 
-def _sized(kind: str, data: bytes, start: int, length: int) -> _Read:
-    if start + length > len(data):
-        raise VariantBoundError("is truncated")
-    return _Read(kind, length, {})
+def find_loose_bound(minimum: Scalar | None, maximum: Scalar | None, values: PathValues) -> str | None:
+    """Describe a bound that is not tight; None if all are, apart from truncated strings and timestamps (E50).
+
+    NaN may be the largest value (S12), so data with NaN has no loose maximum.
+    """
+    if len(values.kinds) != 1:
+        return None
+    low, high = _pair(minimum, values.minimum), _pair(maximum, values.maximum)
+    if low is not None and not _is_near(*low):
+        return f"minimum {low[0]}, smallest value {low[1]}"
+    if high is None or values.has_nan or _is_near(*high) or _is_incremented(*high):
+        return None
+    return f"maximum {high[0]}, largest value {high[1]}"
 
 
-def _object(data: bytes, start: int, detail: int, names: list[str] | None) -> _Read:
-    offset_width, id_width = (detail & 3) + 1, (detail >> 2 & 3) + 1
-    count_width = 4 if detail >> 4 & 1 else 1
-    count = _number(data, start + 1, count_width)
-    ids = start + 1 + count_width
-    offsets = ids + count * id_width
-    first = offsets + (count + 1) * offset_width
-    if first > len(data):
-        raise VariantBoundError("is truncated")
-    members: dict[str, str] = {}
-    for index in range(count):
-        at = first + _number(data, offsets + index * offset_width, offset_width)
-        members[_name(names, _number(data, ids + index * id_width, id_width))] = _type_at(data, at)
-    length = first + _number(data, offsets + count * offset_width, offset_width) - start
-    return _sized_object(data, start, length, members)
+def _pair(bound: Scalar | None, value: Scalar | None) -> tuple[Scalar, Scalar] | None:
+    """Return bound and value if they can be compared."""
+    is_ordered = bound is not None and value is not None and bound.kind == value.kind and bound.value == bound.value
+    return (bound, value) if bound is not None and value is not None and is_ordered else None
 
 
-def _type_at(data: bytes, at: int) -> str:
-    """Return the type of a member; nested objects are not decoded."""
-    return _OBJECT if _number(data, at, 1) & 3 == 2 else _value(data, at, None).type
+def _is_incremented(bound: Scalar, value: Scalar) -> bool:
+    return bound.kind == STRING and is_incremented_truncation(bound.value.decode(), value.value.decode())
 
 
-def _sized_object(data: bytes, start: int, length: int, members: dict[str, str]) -> _Read:
-    if start + length > len(data):
-        raise VariantBoundError("is truncated")
-    return _Read(_OBJECT, length, members)
+def _covers(bound: Scalar, value: Scalar) -> bool:
+    """Return whether a maximum covers a value, if it may have been truncated (E50)."""
+    if bound.kind == STRING and is_truncated(bound.value.decode(), value.value.decode()):
+        return True
+    if bound.kind in MOMENTS and bound.value % _MILLISECOND == 0:
+        return bool(value.value < bound.value + _MILLISECOND)
+    return bool(value.value <= bound.value)
 
 
-def _name(names: list[str] | None, number: int) -> str:
-    if names is None:
-        return str(number)
-    if number >= len(names):
-        raise VariantBoundError("a field id is beyond the field names")
-    return names[number]
+def _is_near(bound: Scalar, value: Scalar) -> bool:
+    """Return whether a bound is the value or its truncation."""
+    if bound.kind == STRING:
+        return bool(bound.value == value.value) or is_truncated(bound.value.decode(), value.value.decode())
+    if bound.kind in MOMENTS:
+        return bool(abs(bound.value - value.value) < _MILLISECOND)
+    return bool(bound.value == value.value)

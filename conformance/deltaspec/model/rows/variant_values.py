@@ -1,15 +1,59 @@
-"""Types of the values at paths of a variant, as named in bounds. Source: Statistics for Variant Columns (current), and
-the variant encoding of Parquet that it refers to.
+"""Values of variants, independent of how they are encoded. Source: the variant encoding of Parquet, which Variant data
+in Parquet (current) refers to.
+
+Values are equal if their equivalence class and their value are: an integer equals a decimal, however wide they are.
 """
 
+import math
 import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, TypeAlias
 
-from deltaspec.model.rows.variant_bounds import VariantBoundError, _metadata, _number, _value
+NUMBER, NULL, STRING, OBJECT, ARRAY = "exact number", "null", "string", "object", "array"
+FRACTIONS = ("float", "double")
+MOMENTS = ("timestamp", "timestamp_ntz")
 
 _STEP = re.compile(r"\['((?:[^'\\]|\\.)*)'\]|\[(\d+)\]", re.DOTALL)
 _ESCAPED = re.compile(r"\\(u[0-9a-f]{4}|.)", re.DOTALL)
 _LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 Step = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A value that is neither object nor array."""
+
+    kind: str
+    """Equivalence class: null, boolean, exact number, float, double, date, timestamp, timestamp_ntz, time, binary,
+    string or uuid.
+    """
+    value: Any
+    """int or `Decimal` for exact numbers, bytes for strings, binaries and UUIDs, days for dates, nanoseconds since the
+    epoch for timestamps, microseconds for times; None for null.
+    """
+
+    def __str__(self) -> str:
+        if isinstance(self.value, bytes):
+            return self.value.hex() if self.kind != STRING else repr(self.value.decode(errors="backslashreplace"))
+        return str(self.value).lower() if isinstance(self.value, bool) else f"{self.value}"
+
+
+Value: TypeAlias = Scalar | dict[str, "Value"] | list["Value"]
+MISSING = Scalar(NULL, None)
+"""A variant null, which is also what readers return for a missing value where one is required."""
+
+
+def get_kind(value: Value) -> str:
+    """Return the equivalence class of a scalar, `object` or `array`."""
+    match value:
+        case dict():
+            return OBJECT
+        case list():
+            return ARRAY
+    return value.kind
 
 
 def parse_steps(path: str) -> tuple[Step, ...]:
@@ -22,49 +66,57 @@ def _plain(match: re.Match[str]) -> str:
     return chr(int(text[1:], 16)) if len(text) == 5 else _LETTERS.get(text, text)
 
 
-def find_type_at(metadata: bytes, value: bytes, wanted: tuple[Step, ...]) -> str | None:
-    """Return the type at a path, as `variant_bounds` names types; None if missing or null.
-
-    Raises:
-        VariantBoundError: Metadata or value is invalid.
-    """
-    names, _ = _metadata(metadata)
-    at = 0
+def find_at(value: Value, wanted: tuple[Step, ...]) -> Value | None:
+    """Return the value at a path; None if it is missing or null."""
     for step in wanted:
-        found = _member(value, at, step, names)
-        if found is None:
-            return None
-        at = found
-    kind = _value(value, at, names).type
-    return None if kind == "null" else kind
+        match value, step:
+            case dict(), str() if step in value:
+                value = value[step]
+            case list(), int() if step < len(value):
+                value = value[step]
+            case _:
+                return None
+    return None if value == MISSING else value
 
 
-def _member(data: bytes, start: int, step: Step, names: list[str]) -> int | None:
-    """Return the position of an object member or array element; None if it does not exist."""
-    header = _number(data, start, 1)
-    kind, detail = header & 3, header >> 2
-    offset_width = (detail & 3) + 1
-    if kind == 2 and isinstance(step, str):
-        id_width, count_width = (detail >> 2 & 3) + 1, 4 if detail >> 4 & 1 else 1
-    elif kind == 3 and isinstance(step, int):
-        id_width, count_width = 0, 4 if detail >> 2 & 1 else 1
-    else:
-        return None
-    count = _number(data, start + 1, count_width)
-    ids = start + 1 + count_width
-    offsets = ids + count * id_width
-    first = offsets + (count + 1) * offset_width
-    if first > len(data):
-        raise VariantBoundError("is truncated")
-    index = _find_index(data, ids, id_width, count, step, names)
-    return None if index is None else first + _number(data, offsets + index * offset_width, offset_width)
+def serialize_value(value: Value) -> bytes:
+    """Return bytes that are equal for equal values, and different for others. NaNs are equal, and so are zeros."""
+    return b"".join(_serialize(value))
 
 
-def _find_index(data: bytes, ids: int, id_width: int, count: int, step: Step, names: list[str]) -> int | None:
-    if isinstance(step, int):
-        return step if step < count else None
-    for index in range(count):
-        number = _number(data, ids + index * id_width, id_width)
-        if number < len(names) and names[number] == step:
-            return index
-    return None
+def _serialize(value: Value) -> Iterator[bytes]:
+    match value:
+        case dict():
+            yield _tagged(OBJECT, len(value))
+            for name in sorted(value):
+                encoded = name.encode(errors="surrogatepass")
+                yield _tagged("name", len(encoded))
+                yield encoded
+                yield from _serialize(value[name])
+        case list():
+            yield _tagged(ARRAY, len(value))
+            for each in value:
+                yield from _serialize(each)
+        case Scalar(kind, content):
+            encoded = _serialize_scalar(kind, content)
+            yield _tagged(kind, len(encoded))
+            yield encoded
+
+
+def _tagged(tag: str, length: int) -> bytes:
+    return f"{tag}:{length};".encode()
+
+
+def _serialize_scalar(kind: str, value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    if kind in FRACTIONS:
+        return b"NaN" if math.isnan(value) else struct.pack("<d", value + 0.0)
+    if isinstance(value, Decimal):
+        _, digits, exponent = value.as_tuple()
+        significant = "".join(map(str, digits)).rstrip("0")
+        if not significant:
+            return b"0"
+        exponent = int(exponent) + len(digits) - len(significant)
+        return f"{'-' * value.is_signed()}{significant}e{exponent}".encode()
+    return _serialize_scalar(kind, Decimal(value)) if kind == NUMBER else repr(value).encode()

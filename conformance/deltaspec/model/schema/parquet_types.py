@@ -244,7 +244,7 @@ def _variant(node: Node) -> str | None:
         return "the variant has no metadata"
     for name in ("metadata", "value"):
         part = parts.get(name)
-        if part and (part.physical != "BYTE_ARRAY" or part.annotation or part.repetition == "repeated"):
+        if part and not _is_plain_binary(part):
             return f"{name} of a variant is {part}, not binary"
     typed = parts.get("typed_value")
     return None if typed is None else _typed_value(typed)
@@ -253,27 +253,81 @@ def _variant(node: Node) -> str | None:
 def _typed_value(node: Node) -> str | None:
     """Return why a `typed_value` is not a valid shredded form, or None.
 
-    Objects and arrays are shredded recursively into pairs of `value` and `typed_value`. Repetition is not checked,
-    because readers find the nodes by name. Source: Shredded Variant data in Parquet (current).
+    Objects and arrays are shredded recursively into pairs of `value` and `typed_value`. Optional fields and elements
+    are accepted, because a null one has neither of the two. Source: Shredded Variant data in Parquet (current).
     """
     waiting = [node]
     while waiting:
         each = waiting.pop()
         name = each.annotation.name if each.annotation else None
+        if each.repetition == "repeated" or (each.physical is not None and not _is_shredded_scalar(each)):
+            return f"{each} is not a type of shredded values"
         if each.physical is not None:
-            if find_type(each) is None and name not in ("UUID", "TIME"):
-                return f"{each} is not a type of shredded values"
             continue
         if name not in (None, "LIST"):
             return f"{each} is not a type of shredded values"
-        if name == "LIST" and (len(each.children) != 1 or each.children[0].repetition != "repeated"):
-            return "a list must be a group with one repeated node"
-        for part in get_element_nodes(each)[:1] if name == "LIST" else each.children:
-            names = {child.name for child in part.children}
-            if not names or not names <= {"value", "typed_value"}:
-                return f"{part.name} of a shredded value must be a group of value and typed_value"
-            waiting += [child for child in part.children if child.name == "typed_value"]
+        pairs = each.children
+        if name == "LIST":
+            inner = each.children[0] if len(each.children) == 1 else None
+            if (
+                inner is None
+                or inner.physical is not None
+                or inner.repetition != "repeated"
+                or len(inner.children) != 1
+            ):
+                return "a shredded array must be a list of three levels"
+            pairs = inner.children
+        if len({pair.name for pair in pairs}) < len(pairs):
+            return "a shredded object has two fields of one name"
+        for pair in pairs:
+            fault = _pair(pair)
+            if fault is not None:
+                return fault
+            waiting += [child for child in pair.children if child.name == "typed_value"]
     return None
+
+
+def _pair(node: Node) -> str | None:
+    """Return why a field of a shredded object, or an element of a shredded array, is not valid, or None."""
+    parts = {child.name: child for child in node.children}
+    is_group = node.physical is None and node.annotation is None and node.repetition != "repeated"
+    if not is_group or not parts or len(parts) < len(node.children) or not parts.keys() <= {"value", "typed_value"}:
+        return f"{node.name} of a shredded value must be a group of value and typed_value"
+    value = parts.get("value")
+    return f"value of {node.name} is {value}, not binary" if value and not _is_plain_binary(value) else None
+
+
+def _is_plain_binary(node: Node) -> bool:
+    return node.physical == "BYTE_ARRAY" and node.annotation is None and node.repetition != "repeated"
+
+
+_DIGITS = {"INT32": 9, "INT64": 18, "BYTE_ARRAY": 38, "FIXED_LEN_BYTE_ARRAY": 38}
+"""Largest precision of a shredded decimal by physical type."""
+_INTEGER_BITS = {"INT32": (8, 16, 32), "INT64": (64,)}
+
+
+def _is_shredded_scalar(node: Node) -> bool:
+    """Return whether Parquet's shredding lists the type of a column of values."""
+    physical, annotation = node.physical, node.annotation
+    match annotation.name if annotation else None:
+        case None:
+            return physical in ("BOOLEAN", "INT32", "INT64", "FLOAT", "DOUBLE", "BYTE_ARRAY")
+        case "INTEGER" if annotation:
+            return bool(annotation.signed) and annotation.bits in _INTEGER_BITS.get(physical or "", ())
+        case "DECIMAL" if annotation:
+            digits, scale = annotation.precision or 0, annotation.scale or 0
+            return 0 <= scale <= digits and 1 <= digits <= _DIGITS.get(physical or "", 0)
+        case "DATE":
+            return physical == "INT32"
+        case "TIME" if annotation:
+            return physical == "INT64" and annotation.unit in (None, "MICROS")  # Arrow marks every time as UTC
+        case "TIMESTAMP" if annotation:
+            return physical == "INT64" and annotation.unit in ("MICROS", "NANOS")
+        case "STRING":
+            return physical == "BYTE_ARRAY"
+        case "UUID":
+            return physical == "FIXED_LEN_BYTE_ARRAY" and node.length in (None, 16)
+    return False
 
 
 def is_shredded(node: Node) -> bool:

@@ -1,16 +1,32 @@
-"""Check variants in the rows of files whose statistics have bounds for them."""
+"""Compare the bounds that statistics have for paths of variants with the rows."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from deltaspec.model.rows.statistics import LeafColumn, StatisticsError, get_entry, list_leaf_columns, parse_statistics
-from deltaspec.model.rows.variant_bounds import VariantBoundError, read_variant_bound
-from deltaspec.model.rows.variant_shredding import find_shredded_type
-from deltaspec.model.rows.variant_values import parse_steps
+from deltaspec.model.rows.deletion_vectors import DeletionVectorError
+from deltaspec.model.rows.statistics import (
+    LeafColumn,
+    Statistics,
+    StatisticsError,
+    get_entry,
+    list_leaf_columns,
+    parse_statistics,
+)
+from deltaspec.model.rows.variant_bounds import (
+    PathValues,
+    VariantBoundError,
+    find_contradiction,
+    find_loose_bound,
+    read_variant_bound,
+)
+from deltaspec.model.rows.variant_encoding import VariantError, VariantUndecided
+from deltaspec.model.rows.variant_values import Scalar, find_at, parse_steps
 from deltaspec.model.schema.data_types import Primitive
+from deltaspec.validation.data.data_bucket import describe_read_error
 from deltaspec.views.data.variant_paths import variant_paths
-from deltaspec.wire.data.variant_reader import iter_variants
+from deltaspec.wire.data.variant_reader import VariantDecoder, iter_variants
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.storage.interface import StorageError
 
@@ -22,6 +38,19 @@ if TYPE_CHECKING:
 _VARIANT = Primitive("variant")
 
 
+@dataclass(frozen=True)
+class _Bounds:
+    """Bounds of one variant column of a file, by path."""
+
+    minima: dict[str, Scalar]
+    maxima: dict[str, Scalar]
+    are_tight: bool | None
+
+    @property
+    def paths(self) -> list[str]:
+        return sorted(self.minima.keys() | self.maxima.keys())
+
+
 def check_variant_paths(data: DataBucket) -> None:
     """Check the variant paths that have bounds. Files without such bounds are not read."""
     table = data.table
@@ -31,51 +60,58 @@ def check_variant_paths(data: DataBucket) -> None:
     columns = [column for column in every if column.type == _VARIANT]
     for data_file in data.files if columns else ():
         for column in columns:
-            bounded = _bounded_paths(data_file.stats, column)
-            if bounded:
-                data.findings.evaluate_rows(variant_paths, _rows(data, table, data_file, column, bounded))
+            bounds = _read_bounds(data_file.stats, column)
+            if bounds is not None and bounds.paths:
+                data.findings.evaluate_rows(variant_paths, _rows(data, table, data_file, column, bounds))
 
 
-def _bounded_paths(stats: str | None, column: LeafColumn) -> list[str]:
-    """Return the variant paths with bounds in the statistics; none if they cannot be parsed."""
+def _read_bounds(stats: str | None, column: LeafColumn) -> _Bounds | None:
+    """Return the bounds in the statistics; None if they cannot be parsed."""
     if not stats or '"' not in stats:
-        return []
+        return None
     try:
-        statistics = parse_statistics(stats)
-        bounds = [get_entry(values, column) for values in (statistics.min_values, statistics.max_values)]
+        statistics: Statistics = parse_statistics(stats)
+        minimum, maximum = (get_entry(values, column) for values in (statistics.min_values, statistics.max_values))
     except StatisticsError:
-        return []
-    found: set[str] = set()
-    for bound in bounds:
-        try:
-            found |= set(read_variant_bound(bound)) if bound is not None else set()
-        except VariantBoundError:  # a finding of another rule
-            continue
-    return sorted(found)
+        return None
+    return _Bounds(_read_bound(minimum), _read_bound(maximum), statistics.tight_bounds)
+
+
+def _read_bound(bound: Any) -> dict[str, Scalar]:
+    try:
+        return {} if bound is None else read_variant_bound(bound)
+    except VariantBoundError:  # a finding of another rule
+        return {}
 
 
 def _rows(
-    data: DataBucket, table: TableSchema, data_file: DataFile, column: LeafColumn, paths: list[str]
+    data: DataBucket, table: TableSchema, data_file: DataFile, column: LeafColumn, bounds: _Bounds
 ) -> list[dict[str, Any]]:
-    wanted = {path: parse_steps(path) for path in paths}
-    types: dict[str, set[str]] = {path: set() for path in paths}
+    wanted = {path: parse_steps(path) for path in bounds.paths}
+    found = {path: PathValues() for path in wanted}
     size = data_file.actual_size
     try:
         if size is None:
             raise data.get_missing_file_error(data_file.path_key)
+        deleted = data.vector(data_file) or ()
+        decoder = VariantDecoder()
         with data.access.open_seekable(data_file.path_key) as source:
-            seen: set[tuple[bytes, bytes | None]] = set()
             for row in iter_variants(source, size, table.schema, table.mapping, column.path):
-                same = (row.metadata or b"", row.pair.value)
-                if row.metadata is None or (row.pair.typed is None and same in seen):
-                    continue
-                if len(seen) < 10_000 and row.pair.typed is None:
-                    seen.add(same)
-                for path, each in wanted.items():
-                    kind = find_shredded_type(row.metadata, row.pair, each)
-                    types[path] |= {kind} if kind is not None else set()
-    except (StorageError, UnreadableRows, VariantBoundError) as fault:
-        data.findings.mark_undecided((variant_paths,), f"{'.'.join(column.name)}: {fault}", data_file.path)
+                value = decoder.read(row.metadata, row.pair)
+                for path, steps in wanted.items():
+                    found[path].add(find_at(value, steps), valid=row.position not in deleted)
+    except (StorageError, UnreadableRows, VariantError, VariantUndecided, DeletionVectorError) as fault:
+        reason = f"{'.'.join(column.name)}: {describe_read_error(fault)}"
+        data.findings.mark_undecided((variant_paths,), reason, data_file.path)
         return []
-    place = {**data_file.place, "column": ".".join(column.name)}
-    return [{**place, "variant_path": path, "types": sorted(found)} for path, found in types.items()]
+    place = {**data_file.place, "column": ".".join(column.name), "tight_bounds": bounds.are_tight}
+    return [
+        {
+            **place,
+            "variant_path": path,
+            "types": sorted(values.kinds),
+            "contradiction": find_contradiction(bounds.minima.get(path), bounds.maxima.get(path), values),
+            "loose_bound": find_loose_bound(bounds.minima.get(path), bounds.maxima.get(path), values),
+        }
+        for path, values in found.items()
+    ]

@@ -1,7 +1,8 @@
-"""Check the values of variant columns in live data files."""
+"""Check the values of variant columns in live data files and change data files."""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from deltaspec.model.schema.data_types import Primitive, iter_leaf_types
@@ -11,11 +12,14 @@ from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.data.variants import build_variant_column_rows, variant_columns, variant_uses
 from deltaspec.wire.data.variant_reader import iter_variants
 from deltaspec.wire.parquet.file_opener import UnreadableRows
-from deltaspec.wire.storage.interface import StorageError
+from deltaspec.wire.storage.interface import FileGone, StorageError
 
 if TYPE_CHECKING:
     from deltaspec.validation.data.data_bucket import DataBucket
+    from deltaspec.views.data.data_files import DataFile
+    from deltaspec.views.table.state import TableSchema
 
+_VARIANT = Primitive("variant")
 _DEFAULT = "VAR004"
 """The rule over defaults of variant columns; some of them need Spark."""
 
@@ -33,25 +37,32 @@ def check_variant_uses(facts: LogFacts, findings: Findings) -> None:
 
 
 def check_variants(data: DataBucket) -> None:
-    """Check every variant value of the live files. A table without variant columns is not read."""
-    table = data.table
-    if table is None or not data.findings.has_rules_for(variant_columns):
-        return  # an unknown schema is reported by `check_row_values`
-    if Primitive("variant") not in iter_leaf_types(table.schema):
+    """Check every variant value of the live files and change data files. Without variant columns no file is read."""
+    if not data.findings.has_rules_for(variant_columns):
         return
-    for number, data_file in enumerate(data.files):
+    total = len(data.files) + len(data.changes)
+    for number, data_file in enumerate(chain(data.files, data.changes)):
         if number % 100 == 0:
-            data.progress("variants", number, len(data.files))
-        size = data_file.actual_size
-        try:
-            if size is None:
-                raise data.get_missing_file_error(data_file.path_key)
-            with data.access.open_seekable(data_file.path_key) as source:
-                variants = iter_variants(source, size, table.schema, table.mapping)
-                rows, unclear = build_variant_column_rows(data_file.place, variants)
-        except (StorageError, UnreadableRows) as fault:
+            data.progress("variants", number, total)
+        is_change = data_file.kind == "cdc"
+        table = data.get_table_schema(data_file.version) if is_change else data.table
+        # an unknown schema is reported by `check_row_values` or `check_change_data`
+        if table is not None and _VARIANT in iter_leaf_types(table.schema):
+            _check_file(data, data_file, table)
+
+
+def _check_file(data: DataBucket, data_file: DataFile, table: TableSchema) -> None:
+    size = data_file.actual_size
+    try:
+        if size is None:
+            raise data.get_missing_file_error(data_file.path_key)
+        with data.access.open_seekable(data_file.path_key) as source:
+            variants = iter_variants(source, size, table.schema, table.mapping)
+            rows, unclear = build_variant_column_rows(data_file.place, variants)
+    except (StorageError, UnreadableRows) as fault:
+        if not (data_file.kind == "cdc" and isinstance(fault, FileGone)):  # VACUUM may have deleted it (S25)
             data.findings.mark_undecided((variant_columns,), describe_read_error(fault), data_file.path)
-            continue
-        for reason in sorted(unclear):
-            data.findings.mark_undecided((variant_columns,), reason, data_file.path)
-        data.findings.evaluate_rows(variant_columns, rows)
+        return
+    for reason in sorted(unclear):
+        data.findings.mark_undecided((variant_columns,), reason, data_file.path)
+    data.findings.evaluate_rows(variant_columns, rows)

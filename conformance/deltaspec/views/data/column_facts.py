@@ -16,6 +16,7 @@ from deltaspec.model.rows.statistics import (
     parse_integer,
     parse_statistics,
 )
+from deltaspec.model.rows.variant_values import Scalar
 from deltaspec.model.schema.data_types import DataType, Decimal, Primitive, Struct, get_type_name
 from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, Column, View
 from deltaspec.wire.data.leaf_values import LeafValues
@@ -289,7 +290,7 @@ def _variant_facts(entries: Mapping[str, Any], shredding: bool | None) -> Row:
     ends = [end for end in ("min", "max") if end in entries]
     row: Row = {f"stats_{end}": _valid_utf8(str(entries[end])) for end in ends}
     row["shredding_supported"] = shredding if ends else None
-    read: dict[str, dict[str, str]] = {}
+    read: dict[str, dict[str, Scalar]] = {}
     for end in ends:
         try:
             read[end] = variant_bounds.read_variant_bound(entries[end])

@@ -1,4 +1,4 @@
-"""View over the variant paths that have bounds, with the types of the stored values."""
+"""View over the variant paths that have bounds, compared with the stored values."""
 
 import polars as pl
 
@@ -18,6 +18,17 @@ variant_paths = View(
             "sorted types of the values at the path, including deleted rows; null and absent values have no "
             "type, exact "
             "numbers of all widths are one type",
+        ),
+        "tight_bounds": Column(pl.Boolean, "stats.tightBounds; null if absent"),
+        "contradiction": Column(
+            pl.String,
+            "how the bounds of the path exclude the value of a valid row, by type or by order; null if they do not, "
+            "or if the values have several types",
+        ),
+        "loose_bound": Column(
+            pl.String,
+            "bound that is not the smallest or largest value of a valid row, although no truncation of strings or "
+            "timestamps explains it; null if there is none, or if the values have several types",
         ),
     },
 )

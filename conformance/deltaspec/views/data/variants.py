@@ -12,7 +12,12 @@ from deltaspec.model.commit.variant_columns import is_null_default
 from deltaspec.model.features import clustering
 from deltaspec.model.features.table_properties import is_property_true
 from deltaspec.model.rows.variant_encoding import FieldNames, VariantError, VariantUndecided, read_metadata
-from deltaspec.model.rows.variant_shredding import ENABLED, find_encoding_faults, find_values_stored_twice
+from deltaspec.model.rows.variant_shredding import (
+    ENABLED,
+    STORED_ONCE,
+    find_encoding_faults,
+    find_shredding_faults,
+)
 from deltaspec.model.schema.data_types import Struct
 from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, LOCATION_COLUMNS, Column, View
 from deltaspec.views.files.file_replay import find_first_added_paths
@@ -39,7 +44,7 @@ variant_uses = View(
 
 variant_columns = View(
     name="variant_columns",
-    grain="variant column of a live data file, including columns nested in structs, arrays and maps",
+    grain="variant column of a live data file or change data file, also within structs, arrays and maps",
     key=(),
     level="rows",
     columns={
@@ -53,6 +58,11 @@ variant_columns = View(
             pl.String,
             "field that the first such row stores both in a shredded column and in the encoded value; null if "
             "none does",
+        ),
+        "shredding_fault": Column(
+            pl.String,
+            "how the first such row differs from Parquet's shredding of variants, apart from values stored twice; null "
+            "if none does",
         ),
     },
 )
@@ -140,9 +150,9 @@ def _validate(each: VariantRow, row: dict[str, Any], undecided: set[str], names:
     if fault is not None:
         row.setdefault("encoding_fault", fault)
         return
-    duplicate = next(find_values_stored_twice(each.pair, names[each.metadata]), None)
-    if duplicate is not None:
-        row.setdefault("stored_twice", duplicate)
+    if each.is_shredded:
+        for requirement, fault in find_shredding_faults(each.pair, names[each.metadata]):
+            row.setdefault("stored_twice" if requirement == STORED_ONCE else "shredding_fault", fault)
 
 
 def written_without_shredding(

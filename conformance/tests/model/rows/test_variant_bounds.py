@@ -1,5 +1,7 @@
 """Bounds of variant columns. Source: Statistics for Variant Columns (current)."""
 
+import math
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -9,10 +11,14 @@ from hypothesis import strategies as st
 from deltaspec.model.rows import z85
 from deltaspec.model.rows.variant_bounds import (
     AmbiguousVariantBound,
+    PathValues,
     VariantBoundError,
+    find_contradiction,
+    find_loose_bound,
     find_type_mismatches,
     read_variant_bound,
 )
+from deltaspec.model.rows.variant_values import Scalar, Value
 
 
 def metadata(*names: str) -> bytes:
@@ -49,7 +55,7 @@ STRING, INT8, INT64 = b"\x0dabc", b"\x0c\x05", b"\x18" + (2**40).to_bytes(8, "li
     ],
 )
 def test_types_of_the_bounds_by_path(text: str, expected: dict[str, str]) -> None:
-    assert read_variant_bound(text) == expected
+    assert {path: bound.kind for path, bound in read_variant_bound(text).items()} == expected
 
 
 @pytest.mark.parametrize(
@@ -97,7 +103,7 @@ def test_number_widths_are_one_type() -> None:
     low = read_variant_bound(text_of(metadata(A) + an_object(INT8)))
     high = read_variant_bound(text_of(metadata(A, B) + an_object(INT64, STRING)))
     assert find_type_mismatches(low, high) == []
-    assert find_type_mismatches(low, {A: "string", B: "double"}) == [
+    assert find_type_mismatches(low, {A: Scalar("string", b""), B: Scalar("double", 1.0)}) == [
         "$['a']: minimum is exact number, maximum is string"
     ]
 
@@ -110,3 +116,84 @@ def test_any_bytes_are_a_bound_or_refused(data: bytes) -> None:
         except VariantBoundError:
             continue
         assert all(path.startswith("$") for path in found)
+
+
+# bounds and values
+
+
+def collect(*values: Value | None) -> PathValues:
+    found = PathValues()
+    for value in values:
+        found.add(value, valid=True)
+    return found
+
+
+def number(value: Any) -> Scalar:
+    return Scalar("exact number", value)
+
+
+def text(value: str) -> Scalar:
+    return Scalar("string", value.encode())
+
+
+SECOND = 10**9
+NAN = Scalar("double", math.nan)
+
+
+@pytest.mark.parametrize(
+    ("minimum", "maximum", "values", "contradiction"),
+    [
+        (number(1), number(3), [number(3), None, number(1)], None),
+        (number(2), None, [number(3), number(1)], "minimum 2, smallest value 1"),
+        (None, number(2), [number(3), number(1)], "maximum 2, largest value 3"),
+        (number(Decimal("1.1")), None, [number(1)], "minimum 1.1, smallest value 1"),
+        (number(Decimal("1.0")), number(Decimal("1.00")), [number(1)], None),
+        (text("a"), text("b"), [text("a"), text("b")], None),
+        (text("b"), None, [text("a")], "minimum 'b', smallest value 'a'"),
+        (None, text("ab"), [text("abc")], None),
+        (None, text("ab"), [text("ac")], "maximum 'ab', largest value 'ac'"),
+        (None, Scalar("timestamp", SECOND), [Scalar("timestamp", SECOND + 999_999)], None),
+        (None, Scalar("timestamp", SECOND), [Scalar("timestamp", SECOND + 10**6)], "maximum 1000000000, largest value"),
+        (None, Scalar("date", 1), [Scalar("date", 2)], "maximum 1, largest value 2"),
+        (None, Scalar("boolean", False), [Scalar("boolean", True)], "maximum false, largest value true"),
+        (Scalar("double", 1.0), Scalar("double", 1.0), [NAN, Scalar("double", 1.0)], None),
+        (NAN, NAN, [Scalar("double", 1.0)], None),
+        (number(1), number(1), [text("a")], "minimum is exact number, the values are string"),
+        (None, number(1), [{}], "maximum is exact number, the values are object"),
+        (number(1), text("a"), [number(0)], None),
+        (number(1), None, [number(0), text("a")], None),
+        (number(1), number(0), [], None),
+    ],
+)
+def test_bounds_that_exclude_values(
+    minimum: Scalar | None, maximum: Scalar | None, values: list[Value | None], contradiction: str | None
+) -> None:
+    found = find_contradiction(minimum, maximum, collect(*values))
+    assert found == contradiction or (contradiction is not None and str(found).startswith(contradiction))
+
+
+@pytest.mark.parametrize(
+    ("minimum", "maximum", "values", "is_loose"),
+    [
+        (number(1), number(3), [number(3), number(1)], False),
+        (number(0), None, [number(1)], True),
+        (None, number(4), [number(3)], True),
+        (text("a"), text("abd"), [text("abc")], False),
+        (text(""), None, [text("abc")], True),
+        (None, Scalar("double", 9.0), [NAN, Scalar("double", 1.0)], False),
+        (Scalar("timestamp", SECOND), Scalar("timestamp", SECOND), [Scalar("timestamp", SECOND + 7)], False),
+        (number(0), number(9), [number(1), text("a")], False),
+    ],
+)
+def test_loose_bounds(
+    minimum: Scalar | None, maximum: Scalar | None, values: list[Value | None], is_loose: bool
+) -> None:
+    assert (find_loose_bound(minimum, maximum, collect(*values)) is not None) == is_loose
+
+
+def test_deleted_values_have_a_type_but_no_bounds() -> None:
+    found = collect(number(5))
+    found.add(number(1), valid=False)
+    assert find_contradiction(number(5), number(5), found) is None
+    found.add(text("a"), valid=False)
+    assert found.kinds == {"exact number", "string"}

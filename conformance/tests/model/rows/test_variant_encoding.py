@@ -2,7 +2,8 @@
 
 import struct
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -10,12 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deltaspec.model.rows.variant_encoding import (
+    FieldNames,
     VariantError,
     VariantUndecided,
     check_value,
     read_members,
     read_metadata,
+    read_value,
 )
+from deltaspec.model.rows.variant_values import Scalar, Value
 from deltaspec_generators.bases.variant_encoder import encode_variant
 
 METADATA = b"\x11\x02\x00\x01\x02ab"
@@ -66,16 +70,14 @@ def test_names_are_sorted_by_code_points_or_utf_16_units() -> None:
         b"\x11\x02\x00\x01\x02ba",
         b"\x11\x02\x00\x01\x02aa",
         b"\xc1\xff\xff\xff\xff\x00\x00\x00\x00",
+        b"\x00\x00\x00",
+        b"\x02\x00\x00",
+        b"\x21\x00\x00",
     ],
 )
 def test_invalid_metadata_is_refused(data: bytes) -> None:
     with pytest.raises(VariantError):
         read_metadata(data)
-
-
-def test_metadata_of_another_version_is_undecided() -> None:
-    with pytest.raises(VariantUndecided):
-        read_metadata(b"\x02\x00\x00")
 
 
 PRIMITIVES = {0: 0, 1: 0, 2: 0, 3: 1, 4: 2, 5: 4, 6: 8, 7: 8, 8: 5, 9: 9, 10: 17, 11: 4, 12: 8, 13: 8, 14: 4}
@@ -133,6 +135,15 @@ def test_values(data: bytes) -> None:
         bytes([3, 2, 0, 2, 4]) + NUMBER + TEXT[:2],
         b"\x43\xff\xff\xff\xff",
         b"\x42\xff\xff\xff\xff",
+        b"\x20\x00" + (10**9).to_bytes(4, "little"),
+        b"\x24\x00" + (10**18).to_bytes(8, "little"),
+        b"\x28\x00" + (10**38).to_bytes(16, "little"),
+        bytes([3, 2, 0, 0, 2]) + NUMBER,
+        bytes([3, 1, 0, 4]) + NUMBER + NUMBER,
+        bytes([3, 1, 2, 4]) + NUMBER + NUMBER,
+        bytes([3, 2, 0, 1, 4]) + TEXT,
+        bytes([3 | 1 << 5, 0, 0]),
+        bytes([2 | 1 << 7, 0, 0]),
     ],
 )
 def test_invalid_values_are_refused(data: bytes) -> None:
@@ -153,12 +164,55 @@ def test_fields_of_an_object() -> None:
     assert read_members(ARRAY, NAMES) is None
 
 
-def test_lists_with_shared_elements_are_cheap() -> None:
-    """Every array element refers to the next array: without deduplication there would be 200^30 of them."""
+def test_lists_with_shared_elements_are_refused() -> None:
+    """Every array element refers to the next array: following all of them would be 200^30 steps."""
     data = NUMBER
     for _ in range(30):
         data = bytes([3 | 1 << 2, 200]) + struct.pack("<200H", *[0] * 200) + struct.pack("<H", len(data)) + data
+    with pytest.raises(VariantError, match="belongs to no part"):
+        check_value(data, NAMES)
+
+
+def test_objects_are_sorted_by_bytes() -> None:
+    """U+FF5E sorts before U+10000 by bytes, and after it by UTF-16 units."""
+    for names, is_valid in ((("\uff5e", "\U00010000"), True), (("\U00010000", "\uff5e"), False)):
+        value = bytes([2, 2, 0, 1, 0, 2, 4]) + NUMBER + NUMBER
+        with nullcontext() if is_valid else pytest.raises(VariantError, match="order of their names"):
+            check_value(value, FieldNames(names))
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (NULL, Scalar("null", None)),
+        (b"\x04", Scalar("boolean", True)),
+        (b"\x08", Scalar("boolean", False)),
+        (b"\x0c\xff", Scalar("exact number", -1)),
+        (b"\x10\x00\x80", Scalar("exact number", -(2**15))),
+        (b"\x14" + bytes([1, 0, 0, 0]), Scalar("exact number", 1)),
+        (b"\x18" + bytes(7) + b"\x80", Scalar("exact number", -(2**63))),
+        (b"\x1c" + struct.pack("<d", 1.5), Scalar("double", 1.5)),
+        (b"\x20\x02" + (-123).to_bytes(4, "little", signed=True), Scalar("exact number", Decimal("-1.23"))),
+        (b"\x24\x12" + (1).to_bytes(8, "little"), Scalar("exact number", Decimal("1e-18"))),
+        (b"\x28\x00" + (10**38 - 1).to_bytes(16, "little"), Scalar("exact number", 10**38 - 1)),
+        (b"\x2c" + (-1).to_bytes(4, "little", signed=True), Scalar("date", -1)),
+        (b"\x30" + (7).to_bytes(8, "little"), Scalar("timestamp", 7000)),
+        (b"\x34" + (7).to_bytes(8, "little"), Scalar("timestamp_ntz", 7000)),
+        (b"\x38" + struct.pack("<f", 0.5), Scalar("float", 0.5)),
+        (b"\x3c\x01\x00\x00\x00\xff", Scalar("binary", b"\xff")),
+        (b"\x40\x03\x00\x00\x00abc", Scalar("string", b"abc")),
+        (TEXT, Scalar("string", b"abc")),
+        (b"\x44" + (7).to_bytes(8, "little"), Scalar("time", 7)),
+        (b"\x48" + (7).to_bytes(8, "little"), Scalar("timestamp", 7)),
+        (b"\x4c" + (7).to_bytes(8, "little"), Scalar("timestamp_ntz", 7)),
+        (b"\x50" + bytes(range(16)), Scalar("uuid", bytes(range(16)))),
+        (OBJECT, {"a": Scalar("exact number", 5), "b": Scalar("string", b"abc")}),
+        (ARRAY, [Scalar("null", None), Scalar("exact number", 5)]),
+    ],
+)
+def test_decoded_values(data: bytes, expected: Value) -> None:
     check_value(data, NAMES)
+    assert read_value(data, NAMES) == expected
 
 
 def test_deep_values_are_checked() -> None:
@@ -166,6 +220,8 @@ def test_deep_values_are_checked() -> None:
     for _ in range(3000):
         data = bytes([3 | 2 << 2, 1, 0, 0, 0]) + len(data).to_bytes(3, "little") + data
     check_value(data, NAMES)
+    with pytest.raises(VariantUndecided, match="levels deep"):
+        read_value(data, NAMES)
 
 
 scalars = st.one_of(st.none(), st.booleans(), st.integers(-128, 127), st.text("ab é", max_size=5))

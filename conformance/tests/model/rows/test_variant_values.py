@@ -1,19 +1,25 @@
-"""Types at paths of variants, on bytes laid out by hand from the variant encoding."""
+"""Values of variants: paths in them, and when two values are equal."""
+
+import math
+from decimal import Decimal
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from deltaspec.model.rows.variant_bounds import VariantBoundError
-from deltaspec.model.rows.variant_values import find_type_at, parse_steps
+from deltaspec.model.rows.variant_values import (
+    Scalar,
+    Value,
+    find_at,
+    get_kind,
+    parse_steps,
+    serialize_value,
+)
 
-NAMES = b"\x11\x02\x00\x01\x02ab"
-"""Metadata with the names a and b."""
-NUMBER, TEXT, NULL, TRUE = b"\x0c\x05", b"\x0dabc", b"\x00", b"\x04"
-OBJECT = bytes([2, 2, 0, 1, 0, 2, 6]) + NUMBER + TEXT
-"""{"a": 5, "b": "abc"}"""
-ARRAY = bytes([3, 2, 0, 1, 3]) + NULL + NUMBER
-"""[null, 5]"""
-NESTED = bytes([2, 1, 1, 0, len(ARRAY)]) + ARRAY
-"""{"b": [null, 5]}"""
+NUMBER, TEXT, NULL = Scalar("exact number", 5), Scalar("string", b"abc"), Scalar("null", None)
+ARRAY: Value = [NULL, NUMBER]
+NESTED: Value = {"a": NUMBER, "b": ARRAY, "n": NULL}
 
 
 @pytest.mark.parametrize(
@@ -34,29 +40,67 @@ def test_steps_of_a_path(path: str, expected: tuple[str | int, ...]) -> None:
 @pytest.mark.parametrize(
     ("value", "path", "expected"),
     [
-        (NUMBER, (), "exact number"),
-        (TEXT, (), "string"),
+        (NUMBER, (), NUMBER),
         (NULL, (), None),
-        (TRUE, (), "boolean"),
-        (OBJECT, (), "object"),
-        (OBJECT, ("a",), "exact number"),
-        (OBJECT, ("b",), "string"),
-        (OBJECT, ("c",), None),
-        (OBJECT, (0,), None),
-        (ARRAY, (0,), None),
-        (ARRAY, (1,), "exact number"),
-        (ARRAY, (2,), None),
-        (ARRAY, ("a",), None),
-        (NESTED, ("b",), "array"),
-        (NESTED, ("b", 1), "exact number"),
+        (NESTED, (), NESTED),
+        (NESTED, ("a",), NUMBER),
+        (NESTED, ("b",), ARRAY),
+        (NESTED, ("b", 1), NUMBER),
+        (NESTED, ("b", 0), None),
+        (NESTED, ("b", 2), None),
+        (NESTED, ("b", "a"), None),
+        (NESTED, ("c",), None),
+        (NESTED, (0,), None),
         (NUMBER, ("a",), None),
     ],
 )
-def test_type_at_a_path(value: bytes, path: tuple[str | int, ...], expected: str | None) -> None:
-    assert find_type_at(NAMES, value, path) == expected
+def test_value_at_a_path(value: Value, path: tuple[str | int, ...], expected: Value | None) -> None:
+    assert find_at(value, path) == expected
 
 
-@pytest.mark.parametrize("value", [b"", OBJECT[:5], b"\x02\x02", TEXT[:2], b"\xfc"])
-def test_invalid_variants_are_refused(value: bytes) -> None:
-    with pytest.raises(VariantBoundError):
-        find_type_at(NAMES, value, ("a",) if value[:1] == b"\x02" else ())
+def test_kinds() -> None:
+    assert [get_kind(each) for each in (NUMBER, TEXT, NULL, ARRAY, NESTED)] == [
+        "exact number",
+        "string",
+        "null",
+        "array",
+        "object",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (Scalar("exact number", 1), Scalar("exact number", Decimal("1.00"))),
+        (Scalar("exact number", 100), Scalar("exact number", Decimal("1E+2"))),
+        (Scalar("exact number", 0), Scalar("exact number", Decimal("-0.0"))),
+        (Scalar("double", 0.0), Scalar("double", -0.0)),
+        (Scalar("double", math.nan), Scalar("double", -math.nan)),
+        ({"a": NUMBER, "b": TEXT}, {"b": TEXT, "a": NUMBER}),
+    ],
+)
+def test_equal_values(first: Value, second: Value) -> None:
+    assert serialize_value(first) == serialize_value(second)
+
+
+scalars = st.one_of(
+    st.just(NULL),
+    st.booleans().map(lambda value: Scalar("boolean", value)),
+    st.integers(-12, 12).map(lambda value: Scalar("exact number", value)),
+    st.sampled_from(["0.5", "-1.25", "12"]).map(lambda value: Scalar("exact number", Decimal(value))),
+    st.sampled_from([1.0, 1.5]).flatmap(
+        lambda value: st.sampled_from([Scalar("double", value), Scalar("float", value)])
+    ),
+    st.binary(max_size=2).flatmap(lambda value: st.sampled_from([Scalar("string", value), Scalar("binary", value)])),
+    st.integers(0, 2).flatmap(
+        lambda value: st.sampled_from([Scalar(kind, value) for kind in ("date", "timestamp", "time")])
+    ),
+)
+values: st.SearchStrategy[Any] = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab:;", max_size=3), inner, max_size=3)
+)
+
+
+@given(values, values)
+def test_serialized_values_are_equal_only_if_values_are(first: Value, second: Value) -> None:
+    assert (serialize_value(first) == serialize_value(second)) == (first == second)
