@@ -7,7 +7,7 @@ engines, with any number of buckets, give the same report.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
 from typing import Any
 
@@ -121,6 +121,19 @@ class Findings:
             for rule in self._rules.get(view.name, ()):
                 if read_columns is None or not read_columns.isdisjoint(rule.reads):
                     self._ledger.add_reason(rule.code, reason, file)
+
+    def mark_files_undecided(
+        self, reasons: Mapping[str, str], *, views: Collection[View] = (), levels: Collection[str] = ()
+    ) -> None:
+        """Record in the ledger that all rules over some views, or of some levels, could not be decided for files.
+
+        Args:
+            reasons: file to the reason, for the report.
+            views: views of the rules.
+            levels: levels of the rules.
+        """
+        codes = [rule.code for rule in self.rules if rule.view in views or rule.level in levels]
+        self._ledger.add_files(codes, reasons)
 
     def mark_rule_undecided(self, code: str, reason: str, file: str | None = None) -> None:
         """Record that one rule could not be decided, if the run has it."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
+from heapq import nsmallest
 
 from deltaspec.report.report_types import NotChecked
 
@@ -52,6 +54,15 @@ class Ledger:
         locations[location] = locations.get(location, 0) + times
         if len(locations) > _MAX_LOCATIONS:
             self._omitted[code] += locations.pop(max(locations, key=_sort_key))
+
+    def add_files(self, codes: Collection[str], reasons: Mapping[str, str]) -> None:
+        """Add many files with their reasons for each of several rules."""
+        first = nsmallest(_MAX_LOCATIONS, reasons)
+        for code in codes:
+            for file in first:
+                self.add_reason(code, reasons[file], file)
+            if len(reasons) > len(first):
+                self._omitted[code] += len(reasons) - len(first)
 
     def add_undecided_rows(self, code: str, view: str, rows: int) -> None:
         """Add rows of a view in which the input of a rule is null."""

@@ -112,15 +112,19 @@ class _FooterChecker:
         for part in rows.iter_slices(FILES_PER_BATCH):
             batch = _Batch()
             listed = part["actual_size"].is_not_null()
+            unread: dict[str, str] = {}
             for path, version, kind, was_listed, read in zip(
                 _paths(part), part["version"], part["kind"], listed, self._read(part), strict=True
             ):
                 # a missing change data file is reported at level files (S25)
-                if not (kind == "cdc" and not was_listed and isinstance(read, FileGone)):
-                    self._doubt(path, read)
+                if isinstance(read, StorageError) and not (
+                    kind == "cdc" and not was_listed and isinstance(read, FileGone)
+                ):
+                    unread[path] = str(read)
                 batch.add(*self._row(version, kind, read))
                 if batch.columns > COLUMNS_PER_BATCH:
                     done = self._flush(part, batch, done)
+            self.data.findings.mark_files_undecided(unread, levels=_LEVEL)
             done = self._flush(part, batch, done)
         self.data.progress("footers", len(files), len(files))
 
@@ -198,10 +202,6 @@ class _FooterChecker:
         except StorageError as fault:
             return fault
         return None if size in (None, now) else StorageError(f"{key}: changed while it was read")
-
-    def _doubt(self, path: str, read: Read) -> None:
-        if isinstance(read, StorageError):
-            self.data.findings.mark_levels_undecided(str(read), path, levels=_LEVEL)
 
     def _row(self, version: int, kind: str, read: Read) -> tuple[_Row, SchemaFacts | None]:
         """Return the columns for one file, and the comparison of its schema."""

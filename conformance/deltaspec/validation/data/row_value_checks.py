@@ -38,13 +38,18 @@ def check_row_values(data: DataBucket) -> None:
         return
     pending = _Pending(data)
     statistics = ParsedStatisticsCache(data, table)
+    unread: dict[str, str] = {}
     for number, (data_file, held) in enumerate(read_ahead(data, data.files, partial(_read, data, table))):
         if number % 100 == 0:
             data.progress("rows", number, len(data.files))
         if isinstance(held, DataFileRows):
             pending.add(table, statistics.completed(data_file), held)
         else:
-            data.findings.mark_undecided(_VIEWS, held, data_file.path)
+            unread[data_file.path] = held
+        if len(unread) >= _ROWS_AT_ONCE:
+            data.findings.mark_files_undecided(unread, views=_VIEWS)
+            unread = {}
+    data.findings.mark_files_undecided(unread, views=_VIEWS)
     pending.flush()
     data.progress("rows", len(data.files), len(data.files))
 
