@@ -12,8 +12,10 @@ def data_file_missing() -> pl.Expr:
 
     Every query that reads the file fails, and its rows are lost unless the file is restored. (If a later commit removed
     the file, it may be gone; the run is then reported as incomplete.)
-    Fix: Restore the file from backup. `RESTORE TABLE t` helps only if an older version has the rows. `FSCK REPAIR TABLE
-    t` (Databricks) and `DeltaTable.repair()` (delta-rs) only remove the entry: the rows are lost for good.
+    Fix: First look for the file under another encoding of its name, such as the path as written or decoded twice, and
+    copy it to the path decoded once. Otherwise restore it from backup. `RESTORE TABLE t` helps only if an
+    older version has the rows. `FSCK REPAIR TABLE t` (Databricks) and `DeltaTable.repair()` (delta-rs) only remove the
+    entry: the rows are lost for good.
 
     Conforms::
         kind: add, exists: true, removed_since: null

@@ -24,7 +24,7 @@ from deltaspec.views.table.state import TableSchema
 from deltaspec.wire.data.deletion_vector_reader import DeletionVectorReader
 from deltaspec.wire.log.line_decoder import LogFile
 from deltaspec.wire.storage.data_access import NON_CANONICAL_KEY, DataAccess, is_outside_table, normalize_key
-from deltaspec.wire.storage.interface import FileGone, StorageError
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, FileGone, StorageError
 
 _ROWS_AT_ONCE = 10_000
 _KEY_SCHEMA = {"path_key": pl.String, "_normal": pl.String}
@@ -114,14 +114,12 @@ class DataBucket:
     # presence and size
 
     def _with_sizes(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Add `actual_size` from the listing, or from storage for files outside the table; null if it is missing."""
+        """Add `actual_size` from the listing, or from storage for files that it leaves out; null if missing."""
         if "actual_size" in rows.columns:
             return rows
-        odd = rows.filter(pl.col("path_key").str.contains(NON_CANONICAL_KEY))
+        odd = rows.filter(pl.col("path_key").str.contains(NON_CANONICAL_KEY) | _is_in_log())
         renamed = {
-            key: normalize_key(key)
-            for key in odd["path_key"]
-            if not is_outside_table(key) and normalize_key(key) != key
+            key: normalize_key(key) for key in odd["path_key"] if not _is_unlisted(key) and normalize_key(key) != key
         }
         listed = self.listed
         if renamed:
@@ -130,14 +128,14 @@ class DataBucket:
             )
             found = others.join(self.listed.rename({"path_key": "_normal"}), on="_normal")
             listed = pl.concat([listed, found.select(list(LISTING_SCHEMA))])
-        outside = {key: self.size_outside(key) for key in odd["path_key"].unique() if is_outside_table(key)}
+        outside = {key: self.size_outside(key) for key in odd["path_key"].unique() if _is_unlisted(key)}
         known = [(key, size) for key, size in outside.items() if size is not None]
         if known:
             listed = pl.concat([listed, pl.DataFrame(known, schema=LISTING_SCHEMA, orient="row")])
         return rows.join(listed.unique("path_key"), on="path_key", how="left", maintain_order="left")
 
     def size_outside(self, key: str) -> int | None:
-        """Return the size of a file outside the table; None if it does not exist or must not be read."""
+        """Return the size of a file that is not listed; None if it does not exist or must not be read."""
         try:
             return self.access.size(key)
         except StorageError:
@@ -155,9 +153,9 @@ class DataBucket:
 
     def get_missing_file_error(self, key: str) -> StorageError:
         """Return why a file was not found: `FileGone`, unless storage or the listing failed."""
-        if self.listing_error and not is_outside_table(key):
+        if self.listing_error and not _is_unlisted(key):
             return StorageError(f"the table cannot be listed completely: {self.listing_error}")
-        if not is_outside_table(key):
+        if not _is_unlisted(key):
             return FileGone(f"{key}: does not exist")
         try:
             self.access.size(key)
@@ -200,6 +198,15 @@ class DataBucket:
                 (data_files,), f"{key}: {describe_missing_file(removed[key])}", str(row["path"]), read_columns=_PRESENCE
             )
         return {**row, "removed_since": removed[key]}
+
+
+def _is_in_log() -> pl.Expr:
+    return pl.col("path_key").str.starts_with(f"{LOG_DIRECTORY}/")
+
+
+def _is_unlisted(key: str) -> bool:
+    """Return whether a file is outside the directories that are listed: elsewhere, or in the log."""
+    return is_outside_table(key) or key.startswith(f"{LOG_DIRECTORY}/")
 
 
 def describe_read_error(fault: Exception) -> str:
