@@ -27,13 +27,14 @@ def partition_column_missing() -> pl.Expr:
     return (pl.col("kind") != "remove") & (pl.col("missing_partition_columns").list.len() > 0)
 
 
-@rule("FIL008", requires="add.partition-values", view=file_actions)
+@rule("FIL008", requires="add.partition-values", view=file_actions, divergence="S13")
 def unknown_partition_column_in_file() -> pl.Expr:
     """A file has a partition value for a column that is not a partition column.
 
-    The file was written for another schema, so its rows may lack that column.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. If the file has all columns of the table, rewriting its rows is enough.
+    The protocol does not forbid it, and readers ignore the value. The file may have been written for another schema, so
+    its rows may lack that column.
+    Fix: No repair is needed if the file has all columns of the table. Otherwise run `RESTORE TABLE t TO VERSION AS OF
+    n` with the last version before the defect, then repeat later changes with a corrected writer.
 
     Conforms::
         kind: add, extra_partition_columns: []
@@ -226,7 +227,8 @@ def negative_num_records() -> pl.Expr:
 def invalid_null_count() -> pl.Expr:
     """A null count is negative, not an integer, or above the file's number of records.
 
-    Readers skip files by null counts: queries with `IS NULL` and `IS NOT NULL` lose rows.
+    Readers skip files by null counts: queries with `IS NULL` and `IS NOT NULL` lose rows. (With `tightBounds` false,
+    such a count carries no information.)
     Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
     commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
     TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data

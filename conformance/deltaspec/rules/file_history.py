@@ -117,11 +117,31 @@ def live_vector_not_removed() -> pl.Expr:
     with a corrected writer.
 
     Conforms::
-        unremoved_live_vector: null
+        kind: add, unremoved_live_vector: null
+        kind: remove, unremoved_live_vector: none
     Violates::
-        unremoved_live_vector: none
+        kind: add, unremoved_live_vector: none
     """
-    return pl.col("unremoved_live_vector").is_not_null()
+    return (pl.col("kind") == "add") & pl.col("unremoved_live_vector").is_not_null()
+
+
+@rule("FIL037", requires="add.logical-file-key", view=file_history, divergence="E36")
+def live_file_removed_with_another_vector() -> pl.Expr:
+    """A remove has another deletion vector than the live file with the same path.
+
+    By the key of logical files, the file stays live. Readers that compare only paths remove it, so row counts differ
+    between engines.
+    Fix: If the file must be removed, delete its rows again, for example with `DELETE FROM t` and a condition that
+    matches them, in an engine that supports deletion vectors. If it must stay, run `RESTORE TABLE t TO VERSION AS OF n`
+    with the version before.
+
+    Conforms::
+        kind: remove, unremoved_live_vector: null
+        kind: add, unremoved_live_vector: "uab@1"
+    Violates::
+        kind: remove, unremoved_live_vector: "uab@1"
+    """
+    return (pl.col("kind") == "remove") & pl.col("unremoved_live_vector").is_not_null()
 
 
 @rule("FIL034", requires="cdc.fields", view=file_history, divergence="E37")

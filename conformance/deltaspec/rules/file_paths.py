@@ -67,16 +67,12 @@ def data_file_in_hidden_directory() -> pl.Expr:
 
     Conforms::
         kind: add, hidden_directory: null
-        kind: cdc, hidden_directory: "_change_data"
+        kind: cdc, hidden_directory: "_tmp"
         kind: remove, hidden_directory: "_tmp"
-        kind: add, hidden_directory: "_change_data"
-        kind: add, hidden_directory: "_day=1"
     Violates::
         kind: add, hidden_directory: "_tmp"
     """
-    directory = pl.col("hidden_directory")
-    belongs = (directory == "_change_data") | directory.str.contains("=", literal=True)
-    return (pl.col("kind") == "add") & directory.is_not_null() & ~belongs
+    return (pl.col("kind") == "add") & pl.col("hidden_directory").is_not_null()
 
 
 @rule("FIL005", requires="cdc.location", view=file_actions)

@@ -7,6 +7,8 @@ from deltaspec.rules import RULES
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 
 EXPLICIT: dict[str, str] = {
+    "logical_file_added_and_removed": "FIL032",
+    "live_vector_missed_by_the_remove": "FIL037",
     "partition_value_by_display_name": "CMP028",
     "file_not_counted_under_first_compatibility": "ICE007",
     "vector_outlives_its_feature": "FIL070",

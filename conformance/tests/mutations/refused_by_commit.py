@@ -88,7 +88,6 @@ REFUSED_BY: dict[str, str] = {
     "partition_column_unknown": "metadata.partition-columns",
     "partition_value_absent": "add.partition-values",
     "partition_value_by_display_name": "add.partition-values",
-    "partition_value_too_many": "add.partition-values",
     "partitions_by_a_variant": "variant.not-partitioning",
     "path_added_twice": "reconciliation.no-repeated-actions",
     "path_removed_twice": "reconciliation.no-repeated-actions",

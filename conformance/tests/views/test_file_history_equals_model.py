@@ -38,6 +38,7 @@ def history_of_model(run: RecordingRun, decoded: DecodedLog) -> list[tuple[Any, 
         before = snapshots[version - 1].files if source == "commit" and version - 1 in snapshots else {}
         live = [get_vector_id(add) for (path, _), add in before.items() if path == key]
         kept = [each for each in live if each != vector and ("remove", each) not in together]
+        is_compared = kind == "add" or (kind == "remove" and "add" not in [other for other, _ in together])
         found.append(
             (
                 version,
@@ -49,7 +50,7 @@ def history_of_model(run: RecordingRun, decoded: DecodedLog) -> list[tuple[Any, 
                 sum(other == kind for other, _ in together),
                 sum((other, each) == (kind, vector) for other, each in together),
                 sum((other, each) == (opposite, vector) for other, each in together),
-                (kept[0] or "none") if kind == "add" and kept else None,
+                (kept[0] or "none") if is_compared and kept else None,
                 low if body["path"] != low else high if body["path"] != high else None,
             )
         )

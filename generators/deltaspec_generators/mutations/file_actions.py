@@ -67,9 +67,9 @@ def path_spelled_anew(draw: st.DrawFn) -> TableFiles:
 
 @mutation("data-files.location")
 def file_in_hidden_directory(draw: st.DrawFn) -> TableFiles:
-    return _edit_last_add(
-        log_only.build_table(), path=draw_one(draw, "_tmp/c.parquet", "x/_y/c.parquet", "_delta_log/c.parquet")
-    )
+    paths = ("_tmp/c.parquet", "x/_y/c.parquet", "_delta_log/c.parquet", "%5Ftmp/c.parquet")
+    later_paths = ("_day=1/_tmp/c.parquet", "_change_data/_tmp/c.parquet", "x/_change_data/c.parquet")
+    return _edit_last_add(log_only.build_table(), path=draw_one(draw, *paths, *later_paths))
 
 
 @mutation("cdc.location")
@@ -205,6 +205,18 @@ def live_file_kept_under_another_vector(draw: st.DrawFn) -> TableFiles:
     files.commits[2].append(
         add_action("b.parquet", rows=10, deletionVector=log_only.inline_vector_descriptor([draw(st.integers(0, 9))]))
     )
+    return files
+
+
+@mutation("add.logical-file-key")
+def live_vector_missed_by_the_remove(draw: st.DrawFn) -> TableFiles:
+    """The remove has another vector than the live file, or none."""
+    files = log_only.build_table_with_vector()
+    removed = remove_action(files.commits[2][1])
+    removed["remove"].pop("deletionVector")
+    if draw(st.booleans()):
+        removed["remove"]["deletionVector"] = log_only.inline_vector_descriptor([draw(st.integers(4, 9))])
+    files.commits[3] = [log_only.commit_info_action(3), removed]
     return files
 
 

@@ -162,6 +162,8 @@ def bound_of_no_such_type(draw: st.DrawFn) -> TableFiles:
         _replace_statistics(_build_long_table(), 3, 9.5),
         _replace_statistics(_build_long_table(), 3, True),
         _replace_statistics(text, 1, "b"),
+        _replace_statistics(_build_table("decimal(3,1)", pa.decimal128(3, 1), Exact("1.5")), 1.5, 100.0),
+        _replace_statistics(_build_table("decimal(3,1)", pa.decimal128(3, 1), Exact("1.5")), "-1e2", "1.5"),
     )
     return chosen
 

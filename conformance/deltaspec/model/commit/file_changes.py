@@ -98,7 +98,7 @@ def check_partition_values(proposal: ProposedCommit) -> Iterator[Refused]:
     columns = set(column_mapping.list_physical_partition_columns(schema, metadata.partition_columns, proposal.mapping))
     files: list[Add | Cdc] = [*proposal.actions_of_type(Add), *proposal.actions_of_type(Cdc)]
     for action in files:
-        if set(action.partition_values) != columns:
+        if not columns <= set(action.partition_values):
             yield Refused("add.partition-values", action.path)
     for add in proposal.after.files.values() if proposal.actions_of_type(MetaData) else ():
         if add not in files and is_illegal_partitioning(columns, add):

@@ -81,7 +81,10 @@ def _number(value: Any, text: str, kind: DataType) -> Bound:
     if isinstance(value, bool):
         return Bound(text, fault=f"{text} is not of type {get_type_name(kind)}")
     may_be_text = isinstance(kind, Decimal) or text in ("NaN", "Infinity", "-Infinity")
-    return _decoded(text, kind, None if isinstance(value, Number) or may_be_text else "a number as a string")
+    found = _decoded(text, kind, None if isinstance(value, Number) or may_be_text else "a number as a string")
+    if isinstance(kind, Decimal) and found.value and found.value.adjusted() >= kind.precision - kind.scale:
+        return Bound(text, fault=f"{text[:80]} has too many digits for {get_type_name(kind)}")
+    return found
 
 
 def _timestamp(text: str, kind: DataType, *, zoned: bool) -> Bound:

@@ -102,9 +102,11 @@ def iter_entries(values: dict[str, Any] | None, path: tuple[str, ...] = ()) -> I
 def find_null_count_faults(statistics: Statistics) -> list[str]:
     """Describe impossible null counts: values that are not counts, or counts above the number of records.
 
-    Applies to tight and wide bounds alike: nulls are counted among all rows of the data file.
+    With wide bounds, a count that is neither 0 nor the number of records carries no information.
     """
-    found = []
+    found: list[str] = []
+    if not statistics.has_tight_bounds:
+        return found
     for path, value in iter_entries(statistics.null_count):
         column = ".".join(path)
         count = parse_integer(value)

@@ -75,7 +75,8 @@ def check_file_actions(
         else:  # evaluated once it is known which of them are live
             keys = facts.filter(pl.col("has_deletion_vector"))["path_key"]
             put(VECTORS, vectors, normalize_path_keys(keys))
-    put(CDC_ROWS, select_replay_columns(facts, compared=False, cdc=True, schema=schema, values=values))
+    if provenance.source == "commit":  # a compaction does not show which commit has a cdc action
+        put(CDC_ROWS, select_replay_columns(facts, compared=False, cdc=True, schema=schema, values=values))
     timed = options.clock_ms is not None and options.level != "log"
     return select_replay_columns(facts, compared=reading.compares_files, schema=schema, values=values, timed=timed)
 

@@ -184,7 +184,7 @@ def _path_facts(path: pl.Series, table_root: str | None) -> list[pl.Series]:
     absolute = _evaluate_unusual(path, unusual, paths.is_absolute, pl.Boolean, plain=False)
     decoded = _decode_escapes(path, escaped)
     key = _evaluate_unusual(path, unusual, lambda text: paths.path_key(text, table_root), pl.String, plain=decoded)
-    hidden = path.str.extract(r"(?:^|/)(_[^/]*)/")
+    hidden = key.str.strip_prefix("_change_data/").str.extract(r"(?:^|/)(_[^/=]*)/")
     return [
         key.alias("path_key"),
         _evaluate_unusual(path, unusual, paths.find_path_fault, pl.String, plain=None).alias("path_fault"),

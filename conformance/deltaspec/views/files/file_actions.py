@@ -26,7 +26,9 @@ file_actions = View(
         "path_escapes_table": Column(pl.Boolean, "whether `..` segments of a relative path lead outside the table"),
         "path_is_absolute": Column(pl.Boolean, "whether the path has a scheme or begins with a slash"),
         "hidden_directory": Column(
-            pl.String, "first directory of a relative path whose name begins with an underscore; null if there is none"
+            pl.String,
+            "first directory of a relative path, decoded, whose name begins with an underscore; null if there is none. "
+            "`_change_data` at the root and directories of partition values (`_day=1`) are left out",
         ),
         "colon_in_first_segment": Column(
             pl.Boolean, "whether the first segment of a relative path has an unencoded colon"
@@ -84,7 +86,8 @@ file_actions = View(
             "statistics",
         ),
         "null_count_fault": Column(
-            pl.String, "first entry of nullCount that is negative or above numRecords; null if there is none"
+            pl.String,
+            "first entry of nullCount that is negative or above numRecords; null if there is none, or bounds are wide",
         ),
         "column_mapping_mode": Column(pl.String, "column mapping mode at that version: id or name; null if off"),
         "misnamed_statistics": Column(
@@ -126,8 +129,8 @@ file_history = View(
         ),
         "unremoved_live_vector": Column(
             pl.String,
-            "for an add in a commit: id (or `none`) of another vector with which the path is live before the commit, "
-            "and which the commit does not remove",
+            "for an add in a commit, or a remove in one that does not add the path: id (or `none`) of another vector "
+            "with which the path is live before the commit, and which the commit does not remove",
         ),
         "other_path_encoding": Column(
             pl.String, "different encoding of the path in another of its actions; null if there is none"

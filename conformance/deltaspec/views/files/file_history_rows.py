@@ -128,9 +128,19 @@ def _with_tags_before(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_live_vector(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add the other vector under which the path is live before the commit and which the commit does not remove."""
+    """Add the other vector under which the path is live before the commit and which the commit does not remove.
+
+    A remove has it only if the commit does not add the path; otherwise the add has it.
+    """
     files = rows.filter(pl.col("kind") != "cdc")
-    adds = files.filter(pl.col("kind") == "add")
+    is_compared = pl.col("kind") == "add"
+    with_vector = rows.filter(pl.col("_vector") != "")["path_key"].unique()
+    if len(with_vector):
+        may_miss = (pl.col("kind") == "remove") & pl.col("path_key").is_in(with_vector.implode())
+        is_added = (pl.col("kind") == "add").any().over("version", "path_key")
+        is_compared |= may_miss & (pl.col("source") == "commit") & ~is_added
+    rows = rows.with_columns(_is_compared=is_compared)
+    compared = rows.filter("_is_compared")
     before = (
         _without_helpers(build_intervals(files.drop("_vector")))
         .filter(pl.col("kind") == "add")
@@ -144,7 +154,7 @@ def _with_live_vector(rows: pl.DataFrame) -> pl.DataFrame:
     earlier_removed = files.filter(pl.col("kind") == "remove").select(
         "path_key", _live_vector=pl.col("deletion_vector_id").fill_null("none"), _removed_at=pl.col("version")
     )
-    last_adds = adds.sort("version").join_asof(
+    compared = compared.sort("version").join_asof(
         before,
         left_on="version",
         right_on="_from",
@@ -153,8 +163,8 @@ def _with_live_vector(rows: pl.DataFrame) -> pl.DataFrame:
         allow_exact_matches=False,
         check_sortedness=False,
     )
-    last_adds = last_adds.join(removed.unique(), on=["path_key", "version", "_live_vector"], how="left")
-    last_adds = last_adds.sort("version").join_asof(
+    compared = compared.join(removed.unique(), on=["path_key", "version", "_live_vector"], how="left")
+    compared = compared.sort("version").join_asof(
         earlier_removed.sort("_removed_at"),
         left_on="version",
         right_on="_removed_at",
@@ -166,9 +176,10 @@ def _with_live_vector(rows: pl.DataFrame) -> pl.DataFrame:
     still_live = pl.col("_removed_at").is_null() | (pl.col("_removed_at") <= pl.col("_from"))
     own = pl.when(pl.col("_vector") == "").then(pl.lit("none")).otherwise(pl.col("_vector"))
     unremoved = still_live & pl.col("_removed").is_null() & (pl.col("_live_vector") != own)
-    last_adds = last_adds.with_columns(unremoved_live_vector=pl.when(unremoved).then(pl.col("_live_vector")))
-    others = rows.filter(pl.col("kind") != "add").with_columns(unremoved_live_vector=pl.lit(None, pl.String))
-    return _select_view_columns(pl.concat([last_adds.select(others.columns), others]))
+    compared = compared.with_columns(unremoved_live_vector=pl.when(unremoved).then(pl.col("_live_vector")))
+    others = rows.filter(~pl.col("_is_compared"))
+    others = others.with_columns(unremoved_live_vector=pl.lit(None, pl.String))
+    return _select_view_columns(pl.concat([compared.select(others.columns), others]))
 
 
 def _without_helpers(frame: pl.DataFrame) -> pl.DataFrame:

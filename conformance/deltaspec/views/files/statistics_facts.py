@@ -103,7 +103,8 @@ def _null_count_faults(counts: _Counts, nulls: bytes) -> list[str]:
     found = parse_lossless(nulls).value
     if found is not None and not isinstance(found, dict):
         raise StatisticsError("nullCount has the wrong type")
-    return find_null_count_faults(Statistics(num_records=counts.num_records, null_count=found))
+    statistics = Statistics(num_records=counts.num_records, tight_bounds=counts.tight_bounds, null_count=found)
+    return find_null_count_faults(statistics)
 
 
 def sparse(name: str, length: int, rows: dict[int, str]) -> pl.Series:
