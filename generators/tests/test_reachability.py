@@ -243,7 +243,7 @@ SINCE_R3 = USES_SINCE_R3 | {
 }
 BEFORE_R3 = {
     *("action rowIdHighWaterMark", "checkpoint row rowIdHighWaterMark", "checkpoint row commitInfo", "domain of map"),
-    "feature timestampNTZ",
+    *("feature timestampNTZ", "feature columnInvariants"),
 }
 ONLY_IN_R1 = {"row ids preserved: True", "row ids preserved: False"}
 ONLY_IN_CURRENT = USES_IN_CURRENT - {

@@ -6,10 +6,11 @@ requires. Integers have the bounds of the protocol's `int` (32 bits) and `long` 
 """
 
 import json
-from typing import Annotated, Any, TypeAlias
+from collections.abc import Collection
+from typing import Annotated, Any, TypeAlias, TypeVar, cast
 
-from msgspec import Meta, Struct
-from msgspec.structs import replace
+from msgspec import Meta, Struct, defstruct
+from msgspec.structs import fields, replace
 
 from deltaspec.model.revisions import Revision
 
@@ -227,19 +228,73 @@ ACTION_TYPES: dict[str, type[WireStruct]] = {
 }
 """Wire name of every action of the current revision."""
 
-_TYPES_OF_OLDER_REVISIONS: dict[Revision, dict[str, type[WireStruct]]] = {
-    Revision.R1: {"domainMetadata": DomainMetadataMap, "rowIdHighWaterMark": RowIdHighWaterMarkR1},
-    Revision.R2: {"domainMetadata": DomainMetadataMap, "rowIdHighWaterMark": RowIdHighWaterMarkR2},
+_DEFINED_SINCE: dict[tuple[str, str], Revision] = {
+    ("add", "defaultRowCommitVersion"): Revision.R2,
+    ("add", "clusteringProvider"): Revision.R3,
+    ("remove", "defaultRowCommitVersion"): Revision.R2,
+    ("remove", "stats"): Revision.R3,
 }
-_TYPES = {revision: {**ACTION_TYPES, **_TYPES_OF_OLDER_REVISIONS.get(revision, {})} for revision in Revision}
+"""First revision that defines a field, by wire names of action and field; r1 defines the others.
+
+The fields of commitInfo are free-form in every revision.
+"""
+_ACTIONS_SINCE_R3 = ("checkpointMetadata", "sidecar")
+
+
+_Kind = TypeVar("_Kind", bound=WireStruct)
+
+
+def is_field_defined(action: str, field: str, revision: Revision) -> bool:
+    """Return whether a revision defines a field, by wire names; readers ignore fields that it does not define."""
+    return revision.since(_DEFINED_SINCE.get((action, field), Revision.R1))
+
+
+def omit_fields(kind: type[_Kind], names: Collection[str]) -> type[_Kind]:
+    """Return a class without the fields of these wire names: decoding ignores them, and they are None in any object."""
+    omitted = {each.name for each in fields(kind) if each.encode_name in names}
+    if not omitted:
+        return kind
+    remaining: list[Any] = [
+        (each.name, each.type) if each.required else (each.name, each.type, each.default)
+        for each in fields(kind)
+        if each.name not in omitted
+    ]
+    smaller: Any = defstruct(
+        kind.__name__,
+        remaining,
+        bases=(WireStruct,),
+        module=__name__,
+        namespace={"__doc__": kind.__doc__, **dict.fromkeys(omitted)},
+        frozen=True,
+        kw_only=True,
+        rename="camel",
+        omit_defaults=True,
+    )
+    return cast(type[_Kind], smaller)  # it has the same attributes
+
+
+def _build_types(revision: Revision) -> dict[str, type[WireStruct]]:
+    types = {
+        name: omit_fields(
+            kind, [each.encode_name for each in fields(kind) if not is_field_defined(name, each.encode_name, revision)]
+        )
+        for name, kind in ACTION_TYPES.items()
+        if revision.since(Revision.R3) or name not in _ACTIONS_SINCE_R3
+    }
+    # [Changed in r3] no rowIdHighWaterMark; the configuration of a domain is a string
+    match revision:
+        case Revision.R1:
+            types |= {"domainMetadata": DomainMetadataMap, "rowIdHighWaterMark": RowIdHighWaterMarkR1}
+        case Revision.R2:
+            types |= {"domainMetadata": DomainMetadataMap, "rowIdHighWaterMark": RowIdHighWaterMarkR2}
+    return types
+
+
+_TYPES = {revision: _build_types(revision) for revision in Revision}
 
 
 def get_action_types(revision: Revision = Revision.CURRENT) -> dict[str, type[WireStruct]]:
-    """Return the actions that readers of a revision know, as wire name to the class of that revision.
-
-    Actions that only later revisions define are included: their content has the same meaning for every reader.
-    """
-    # [Changed in r3] no rowIdHighWaterMark; the configuration of a domain is a string
+    """Return the actions that a revision defines, as wire name to the class with the fields that it defines."""
     return _TYPES[revision]
 
 

@@ -91,7 +91,8 @@ def test_action_types_differ_by_revision() -> None:
     assert get_action_types() == get_action_types(Revision.R3) == ACTION_TYPES
     for revision in OLD:
         changed = {kind for kind, form in get_action_types(revision).items() if ACTION_TYPES.get(kind) is not form}
-        assert changed == {"domainMetadata", "rowIdHighWaterMark"}
+        assert changed == {"add", "domainMetadata", "remove", "rowIdHighWaterMark"}
+        assert ACTION_TYPES.keys() - get_action_types(revision).keys() == {"checkpointMetadata", "sidecar"}
 
 
 def checkpoint(column: str, kind: pa.StructType, value: Any) -> pa.BufferReader:

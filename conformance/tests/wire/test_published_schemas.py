@@ -13,9 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deltaspec.wire
-from deltaspec.model.actions import ACTION_TYPES, DomainMetadataMap, RowIdHighWaterMarkR1, RowIdHighWaterMarkR2
-from deltaspec.model.log.last_checkpoint import LastCheckpoint
+from deltaspec.model.actions import (
+    ACTION_TYPES,
+    DomainMetadataMap,
+    RowIdHighWaterMarkR1,
+    RowIdHighWaterMarkR2,
+    get_action_types,
+)
+from deltaspec.model.log.last_checkpoint import LastCheckpoint, get_hint_type
 from deltaspec.model.log.version_checksum import VersionChecksum
+from deltaspec.model.revisions import Revision
 from deltaspec.wire import publish_schemas
 
 DIRECTORY = Path(str(deltaspec.wire.__file__)).parent / "schemas"
@@ -23,8 +30,13 @@ OLDER_FORMS: dict[str, Any] = {
     "domainMetadata.r1": DomainMetadataMap,
     "rowIdHighWaterMark.r1": RowIdHighWaterMarkR1,
     "rowIdHighWaterMark.r2": RowIdHighWaterMarkR2,
+    **{f"{name}.{each}": get_action_types(each)[name] for name in ("add", "remove") for each in list(Revision)[:2]},
 }
-FILES: dict[str, Any] = {"versionChecksum": VersionChecksum, "lastCheckpoint": LastCheckpoint}
+FILES: dict[str, Any] = {
+    "versionChecksum": VersionChecksum,
+    "lastCheckpoint": LastCheckpoint,
+    "lastCheckpoint.r1": get_hint_type(Revision.R1),
+}
 TYPES: dict[str, Any] = {**ACTION_TYPES, **OLDER_FORMS, **FILES}
 
 _VECTOR = {"storageType": "u", "pathOrInlineDv": "ab", "offset": 1, "sizeInBytes": 40, "cardinality": 2}
@@ -47,9 +59,15 @@ _FILE = {
     "tags": {"a": None},
 }
 _ADD = {**_FILE, "modificationTime": -1, "stats": "{}", "deletionVector": _VECTOR, "baseRowId": 0}
+_REMOVE = {**_FILE, "deletionTimestamp": 1, "extendedFileMetadata": True, "deletionVector": _VECTOR}
+_HINT = {"version": 1, "size": 2, "parts": 3, "sizeInBytes": 4, "numOfAddFiles": 5, "checksum": "c"}
 SOUND: dict[str, dict[str, Any]] = {
     "add": {**_ADD, "defaultRowCommitVersion": 0, "clusteringProvider": "liquid"},
-    "remove": {**_FILE, "deletionTimestamp": 1, "extendedFileMetadata": True, "deletionVector": _VECTOR},
+    "add.r1": {**_ADD, "defaultRowCommitVersion": "0", "clusteringProvider": 5},
+    "add.r2": {**_ADD, "defaultRowCommitVersion": 0, "clusteringProvider": 5},
+    "remove": {**_REMOVE, "stats": "{}"},
+    "remove.r1": {**_REMOVE, "stats": {}, "defaultRowCommitVersion": "0"},
+    "remove.r2": {**_REMOVE, "stats": {}, "defaultRowCommitVersion": 0},
     "cdc": _FILE,
     "txn": {"appId": "a", "version": 1, "lastUpdated": 2},
     "domainMetadata": {"domain": "d", "configuration": "{}", "removed": False},
@@ -73,7 +91,8 @@ SOUND: dict[str, dict[str, Any]] = {
         "setTransactions": [{"appId": "a", "version": 1}],
         "allFiles": [_ADD],
     },
-    "lastCheckpoint": {"version": 1, "size": 2, "parts": 3, "sizeInBytes": 4, "numOfAddFiles": 5, "checksum": "c"},
+    "lastCheckpoint": {**_HINT, "tags": {"a": "b"}},
+    "lastCheckpoint.r1": {**_HINT, "tags": 5},
 }
 
 

@@ -8,7 +8,7 @@ from deltaspec.model.features import table_features
 from deltaspec.model.revisions import Revision
 from deltaspec_generators.logs.state import Body
 
-EARLIER_FEATURES = ("rowIds", "timestampNTZ")
+EARLIER_FEATURES = ("rowIds", "timestampNTZ", "columnInvariants")
 """Feature names that only revisions before r3 define."""
 
 PREVIEWED = ("variantType", "variantShredding", "typeWidening")

@@ -103,7 +103,12 @@ READERS = (
     *(name for name in revision_features.PROPOSED if name.endswith("-preview")),
 )
 """All reader-writer features."""
-_WRITERS = (*WRITER_FEATURES, "rowIds", *(name for name in revision_features.PROPOSED if name not in READERS))
+_WRITERS = (
+    *WRITER_FEATURES,
+    "rowIds",
+    "columnInvariants",
+    *(name for name in revision_features.PROPOSED if name not in READERS),
+)
 
 
 @dataclass(frozen=True)

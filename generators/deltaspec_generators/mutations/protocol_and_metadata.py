@@ -92,7 +92,7 @@ def feature_twice(draw: st.DrawFn) -> TableFiles:
 
 @mutation("table-features.names")
 def feature_misspelt(draw: st.DrawFn) -> TableFiles:
-    name = draw_one(draw, "deletionvectors", "columnInvariants", "AppendOnly")
+    name = draw_one(draw, "deletionvectors", "Invariants", "AppendOnly")
     return _build_table_with_protocol(3, 7, [name] if name == "deletionvectors" else [], [name])
 
 

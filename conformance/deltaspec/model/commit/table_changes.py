@@ -49,7 +49,7 @@ def check_protocol_change(proposal: ProposedCommit) -> Iterator[Refused]:
     for action in proposal.actions_of_type(Protocol):
         for feature in protocol_evolution.find_illegal_removals(before, action, proposal.revision):
             yield Refused("protocol.features-stay", feature)
-        for feature in protocol_evolution.find_omitted_features(before, action, _used(proposal)):
+        for feature in protocol_evolution.find_omitted_features(before, action, _used(proposal), proposal.revision):
             yield Refused("protocol.upgrade-assumes-use", feature)
 
 

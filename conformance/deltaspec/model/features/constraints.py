@@ -89,8 +89,6 @@ def find_unsupported_keys(
     if not any(needed_by_key.values()):
         return []
     names = {get_current_name(strip_preview_suffix(name), revision) for name in supported}
-    if not revision.since(Revision.R3) and "columnInvariants" in supported:
-        names.add("invariants")  # [Changed in r3] the chapter and the appendix use different names (E21)
     known = get_known_features(revision)
     return sorted(key for key, needed in needed_by_key.items() if needed in known and needed not in names)
 

@@ -39,16 +39,20 @@ def is_illegal_downgrade(before: Protocol | None, after: Protocol) -> bool:
     return lower_reader or after.min_writer_version < before.min_writer_version
 
 
-def find_omitted_features(before: Protocol | None, after: Protocol, used: Collection[str]) -> list[str]:
+def find_omitted_features(
+    before: Protocol | None, after: Protocol, used: Collection[str], revision: Revision = Revision.CURRENT
+) -> list[str]:
     """Return the features of legacy versions that the table has used and the new lists omit, sorted.
 
     Args:
         before: Protocol that is replaced.
         after: Protocol that replaces it.
         used: Features that any version of the table has used so far.
+        revision: Protocol revision.
     """
     if before is None or before.min_writer_version >= MAX_WRITER_VERSION:
         return []
     if after.min_writer_version < MAX_WRITER_VERSION or after.writer_features is None:
         return []
-    return sorted((get_supported_features(before) & {*used}) - get_listed_features(after))
+    listed = {get_current_name(name, revision) for name in get_listed_features(after)}
+    return sorted((get_supported_features(before) & {*used}) - listed)

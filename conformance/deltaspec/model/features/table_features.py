@@ -52,6 +52,7 @@ FEATURES: dict[str, Feature] = {
     for feature in (
         Feature("appendOnly", "writer", _ALL, legacy_writer=2),
         Feature("invariants", "writer", _ALL, legacy_writer=2),
+        Feature("columnInvariants", "writer", ("r1", "r2")),
         Feature("checkConstraints", "writer", _ALL, legacy_writer=3),
         Feature("changeDataFeed", "writer", _ALL, legacy_writer=4),
         Feature("generatedColumns", "writer", _ALL, legacy_writer=4),
@@ -106,6 +107,9 @@ MISPRINTED_FEATURES = {
 intended names.
 """
 
+_NEWER_NAMES = {"timestampNTZ": "timestampNtz", "columnInvariants": "invariants"}
+"""Names that only earlier revisions define, and the names that all revisions or engines know (E21, E22)."""
+
 MAX_READER_VERSION = 3
 MAX_WRITER_VERSION = 7
 
@@ -126,8 +130,8 @@ def get_known_features(revision: str) -> frozenset[str]:
 
 
 def get_current_name(name: str, revision: str) -> str:
-    """Return the newest spelling of a feature name; before r3 `timestampNtz` had another one (E22)."""
-    return "timestampNtz" if name == "timestampNTZ" and name in get_known_features(revision) else name
+    """Return the newest name of a feature; before r3 two features had another one (E21, E22)."""
+    return _NEWER_NAMES.get(name, name) if get_feature(name, revision) else name
 
 
 def resolve_feature(name: str, revision: str = "current") -> Feature | None:

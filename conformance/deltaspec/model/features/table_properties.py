@@ -289,6 +289,8 @@ def find_active_features(protocol: Protocol, metadata: MetaData, schema: Struct)
         requested.add("columnMapping")
     for _, field in iter_fields(schema):
         requested |= {feature for key, feature in _FIELD_KEYS.items() if key in field.metadata}
+        # [Changed in r3] called columnInvariants before (E21)
+        requested |= {"columnInvariants"} if "invariants" in requested else set()
         requested |= {"identityColumns" for key in field.metadata if key.startswith("delta.identity.")}
     for leaf in iter_leaf_types(schema):
         feature = PRIMITIVES.get(leaf.name) if isinstance(leaf, Primitive) else None

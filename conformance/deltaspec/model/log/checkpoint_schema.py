@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from deltaspec.model.actions import is_field_defined
+from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.column_mapping import get_partition_types, physical_name
 from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Primitive, Struct, get_type_name
 from deltaspec.model.schema.parquet_types import Node, get_stored_type
@@ -44,7 +46,7 @@ ACTION_COLUMNS: dict[str, Struct] = {
         dataChange=_BOOLEAN,
         stats=_STRING,
         tags=_STRING_MAP,
-        # [Changed in r2] missing from the sample schema of r1, where the action also has baseRowId
+        # missing from the sample schema of r1, where the action also has baseRowId
         baseRowId=_LONG,
         defaultRowCommitVersion=_LONG,
     ),
@@ -72,7 +74,13 @@ class ColumnFault:
 
 
 def find_column_faults(
-    root: Node, schema: Struct | None, partition_columns: list[str], mapping: str | None, *, widening: bool = False
+    root: Node,
+    schema: Struct | None,
+    partition_columns: list[str],
+    mapping: str | None,
+    *,
+    widening: bool = False,
+    revision: Revision = Revision.CURRENT,
 ) -> list[ColumnFault]:
     """Return the faults in the columns of a Parquet checkpoint file or sidecar.
 
@@ -82,12 +90,14 @@ def find_column_faults(
         partition_columns: Logical names.
         mapping: Column mapping mode: `id`, `name` or None.
         widening: Whether the table supports type widening, so that the file may have the types before a change.
+        revision: Protocol revision; columns that it does not define are not checked.
     """
     found: list[ColumnFault] = []
-    for name, expected in ACTION_COLUMNS.items():
+    for name, columns in ACTION_COLUMNS.items():
         node = _child(root, name)
         if node is not None:
-            found += _of_another_type(expected, node, (name,), "action")
+            defined = tuple(each for each in columns.fields if is_field_defined(name, each.name, revision))
+            found += _of_another_type(Struct(defined), node, (name,), "action")
     add = _child(root, "add")
     if add is None or schema is None:
         return found

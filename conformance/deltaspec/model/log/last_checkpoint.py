@@ -2,8 +2,9 @@
 
 from typing import Any, Literal
 
-from deltaspec.model.actions import Int32, Int64, WireStruct
+from deltaspec.model.actions import Int32, Int64, WireStruct, omit_fields
 from deltaspec.model.log.canonical_json import compute_checksum
+from deltaspec.model.revisions import Revision
 
 
 class LastCheckpoint(WireStruct, frozen=True):
@@ -18,6 +19,14 @@ class LastCheckpoint(WireStruct, frozen=True):
     checkpoint_schema: Any = None
     checksum: str | None = None
     tags: dict[str, str | None] | None = None
+
+
+_HINT_BEFORE_R3 = omit_fields(LastCheckpoint, ["tags"])
+
+
+def get_hint_type(revision: Revision) -> type[LastCheckpoint]:
+    """Return the class with the fields that a revision defines."""
+    return LastCheckpoint if revision.since(Revision.R3) else _HINT_BEFORE_R3
 
 
 ChecksumResult = Literal["matches", "matches pair order", "differs"]

@@ -275,7 +275,7 @@ def _check_hint(facts: LogFacts, findings: Findings, parsed_checkpoints: Mapping
         return
     if not data.strip():  # an empty file counts as absent
         return
-    row = build_hint_row(data, facts.plan.all_checkpoints, parsed_checkpoints, facts.plan.sizes)
+    row = build_hint_row(data, facts.plan.all_checkpoints, parsed_checkpoints, facts.plan.sizes, facts.options.revision)
     found = findings.copy_without_findings()
     found.evaluate_rows(last_checkpoint, [row])
     if found.totals and not is_hint_unchanged(facts.store, facts.plan):

@@ -56,7 +56,8 @@ def column_rows(read: ParsedCheckpoint) -> list[Row]:
     for each in read.contents:
         if each.schema is None:
             continue
-        for fault in find_column_faults(each.schema, schema, names, mapping, widening=widening):
+        faults = find_column_faults(each.schema, schema, names, mapping, widening=widening, revision=read.revision)
+        for fault in faults:
             rows.append(
                 {
                     "version": read.checkpoint.version,

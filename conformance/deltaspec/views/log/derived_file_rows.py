@@ -12,7 +12,7 @@ import polars as pl
 from deltaspec.model.actions import DomainMetadata, Protocol, Txn
 from deltaspec.model.features.protocol import has_known_features, supports
 from deltaspec.model.json_values import JsonError, parse_lossless
-from deltaspec.model.log.last_checkpoint import LastCheckpoint, compare_hint_checksum
+from deltaspec.model.log.last_checkpoint import compare_hint_checksum, get_hint_type
 from deltaspec.model.log.segment import Checkpoint
 from deltaspec.model.log.version_checksum import (
     DELETED_RECORD_BINS,
@@ -20,6 +20,7 @@ from deltaspec.model.log.version_checksum import (
     find_deleted_records_bin,
     find_histogram_fault,
 )
+from deltaspec.model.revisions import Revision
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
 from deltaspec.wire.log.line_validation import explain_object
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
@@ -302,7 +303,11 @@ def _faults(listed: pl.DataFrame, differences: Iterable[Row]) -> Iterator[tuple[
 
 
 def build_hint_row(
-    data: bytes, complete: Iterable[Checkpoint], reads: Mapping[Checkpoint, ParsedCheckpoint], sizes: Mapping[str, int]
+    data: bytes,
+    complete: Iterable[Checkpoint],
+    reads: Mapping[Checkpoint, ParsedCheckpoint],
+    sizes: Mapping[str, int],
+    revision: Revision = Revision.CURRENT,
 ) -> Row:
     """Return the row of `last_checkpoint`.
 
@@ -311,16 +316,18 @@ def build_hint_row(
         complete: the complete checkpoints of the listing.
         reads: the checkpoints that this run has read.
         sizes: file name to size in bytes, for every listed file.
+        revision: protocol revision.
     """
     complete = list(complete)
     row: Row = {
         "file": f"{LOG_DIRECTORY}/_last_checkpoint",
         "newest_checkpoint": max((each.version for each in complete), default=None),
     }
-    fault, _, row["repeated_key"] = explain_object("lastCheckpoint", data)
+    schema = "lastCheckpoint" if revision.since(Revision.R3) else "lastCheckpoint.r1"
+    fault, _, row["repeated_key"] = explain_object(schema, data)
     try:
         document = parse_lossless(data).value
-        hint = msgspec.json.decode(data, type=LastCheckpoint)
+        hint = msgspec.json.decode(data, type=get_hint_type(revision))
     except (JsonError, msgspec.DecodeError, RecursionError, ValueError):
         return {**row, "schema_error": fault or "cannot be decoded"}
     of_version = [each for each in complete if each.version == hint.version]

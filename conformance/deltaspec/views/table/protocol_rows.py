@@ -32,7 +32,7 @@ def build_protocol_row(
         "previous_min_reader_version": before.min_reader_version if before else None,
         "previous_min_writer_version": before.min_writer_version if before else None,
         "dropped_features": protocol_evolution.find_illegal_removals(before, action, revision),
-        "unlisted_used_features": protocol_evolution.find_omitted_features(before, action, used),
+        "unlisted_used_features": protocol_evolution.find_omitted_features(before, action, used, revision),
     }
 
 

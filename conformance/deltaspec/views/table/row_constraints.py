@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from deltaspec.model.actions import MetaData, Protocol, WireStruct
 from deltaspec.model.features import constraints
-from deltaspec.model.features.table_features import strip_preview_suffix
+from deltaspec.model.features.table_features import get_current_name, strip_preview_suffix
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import Struct, iter_fields
 from deltaspec.sql.parser import (
@@ -74,9 +74,7 @@ def collect_row_constraints(
         supported: features that the table supports.
         revision: protocol revision.
     """
-    names = {strip_preview_suffix(name) for name in supported}
-    if not revision.since(Revision.R3) and "columnInvariants" in names:
-        names.add("invariants")  # [Changed in r3] chapter and appendix used different names (E21)
+    names = {get_current_name(strip_preview_suffix(name), revision) for name in supported}
     found: list[RowConstraint] = []
     if "checkConstraints" in names:
         checks = constraints.read_check_constraints(configuration)

@@ -292,7 +292,7 @@ def iter_part_batches(
         parquet = open_parquet(_unwrap(source))
         rows = part.rows if part.rows is not None else _read_sidecar_actions(parquet, found, revision)
         found.contents = start_parquet_summary(kind, part.file, source)
-        for table in iter_file_action_tables(parquet, rows, found.contents):
+        for table in iter_file_action_tables(parquet, rows, found.contents, revision):
             yield FileActionBatch(kind, part.file, table)
     except UnreadableParquet as fault:
         found.contents, found.unreadable = None, str(fault)

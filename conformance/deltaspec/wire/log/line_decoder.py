@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from deltaspec.model.actions import Add, Cdc, Remove, WireStruct, get_action_types, normalize_action
+from deltaspec.model.actions import WireStruct, get_action_types, normalize_action
 from deltaspec.model.json_values import JsonTooDeep, Number, parse_lossless
 from deltaspec.model.revisions import Revision
 from deltaspec.wire.log.file_action_rows import FileActionBuilder
@@ -120,9 +120,9 @@ def decode_line_stream(lines: Iterator[bytes | None], revision: Revision = Revis
     outcomes, codes = log.lines, log.lines.codes
     known: dict[bytes, int] = {}
     collect: dict[type[WireStruct], Callable[[int, Any], None]] = {
-        Add: log.files.add,
-        Remove: log.files.remove,
-        Cdc: log.files.cdc,
+        types["add"]: log.files.add,
+        types["remove"]: log.files.remove,
+        types["cdc"]: log.files.cdc,
     }
     number, line = 0, None
     for number, line in enumerate(lines, 1):

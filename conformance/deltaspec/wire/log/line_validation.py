@@ -15,11 +15,15 @@ import msgspec
 
 from deltaspec.model.actions import ACTION_TYPES, WireStruct, get_action_types
 from deltaspec.model.json_values import JsonError, JsonTooDeep, Number, parse_lossless
-from deltaspec.model.log.last_checkpoint import LastCheckpoint
+from deltaspec.model.log.last_checkpoint import LastCheckpoint, get_hint_type
 from deltaspec.model.log.version_checksum import VersionChecksum
 from deltaspec.model.revisions import Revision
 
 _OLDER_FORMS: dict[tuple[str, Revision], str] = {
+    ("add", Revision.R1): "add.r1",
+    ("add", Revision.R2): "add.r2",
+    ("remove", Revision.R1): "remove.r1",
+    ("remove", Revision.R2): "remove.r2",
     ("domainMetadata", Revision.R1): "domainMetadata.r1",
     ("domainMetadata", Revision.R2): "domainMetadata.r1",
     ("rowIdHighWaterMark", Revision.R1): "rowIdHighWaterMark.r1",
@@ -35,6 +39,7 @@ SCHEMA_TYPES: dict[str, type[WireStruct]] = {
     **{name: get_action_types(revision)[kind] for (kind, revision), name in _OLDER_FORMS.items()},
     "versionChecksum": VersionChecksum,
     "lastCheckpoint": LastCheckpoint,
+    "lastCheckpoint.r1": get_hint_type(Revision.R1),
 }
 """Every published schema: actions by wire name, older forms with their first revision, and the two files that are one
 object."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from deltaspec.model.actions import WireStruct, get_action_types, normalize_action
+from deltaspec.model.actions import WireStruct, get_action_types, is_field_defined, normalize_action
 from deltaspec.model.revisions import Revision
 from deltaspec.wire.log.checkpoint_summary import CheckpointFileSummary, select_summary_columns
 from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA
@@ -161,7 +161,10 @@ def _decode_action(found: NonFileActions, line: int, name: str, value: Any, revi
 
 
 def iter_file_action_tables(
-    parquet: pq.ParquetFile, others: NonFileActions, contents: CheckpointFileSummary | None = None
+    parquet: pq.ParquetFile,
+    others: NonFileActions,
+    contents: CheckpointFileSummary | None = None,
+    revision: Revision = Revision.CURRENT,
 ) -> Iterator[pa.Table]:
     """Yield the add and remove actions of the file in batches, with the schema `FILE_ACTION_SCHEMA`.
 
@@ -169,6 +172,7 @@ def iter_file_action_tables(
         parquet: the file.
         others: result of `read_non_file_actions` for the file.
         contents: summary to update with the rows; None to skip that.
+        revision: protocol revision; fields that it does not define are null.
 
     Raises:
         UnreadableParquet: pages cannot be decoded, or the type of a field does not fit its action.
@@ -183,18 +187,21 @@ def iter_file_action_tables(
         for kind in present:
             if kind not in batch.schema.names:
                 raise UnreadableParquet(f"{kind} has none of the fields of its action")
-        yield pa.concat_tables([_rows_of_kind(batch, kind, offset, contents) for kind in present])
+        yield pa.concat_tables([_rows_of_kind(batch, kind, offset, contents, revision) for kind in present])
         offset += len(batch)
 
 
-def _rows_of_kind(batch: pa.RecordBatch, kind: str, offset: int, contents: CheckpointFileSummary | None) -> pa.Table:
+def _rows_of_kind(
+    batch: pa.RecordBatch, kind: str, offset: int, contents: CheckpointFileSummary | None, revision: Revision
+) -> pa.Table:
     column = batch.column(kind)
     rows = pc.indices_nonzero(column.is_valid())
     chosen = column if len(rows) == len(column) else column.take(rows)
     arrays = [pc.add(rows.cast(pa.int64()), offset + 1), pa.repeat(pa.scalar(kind), len(rows))]
     for name, wire_name in _FIELDS.items():
         target = FILE_ACTION_SCHEMA.field(name).type
-        arrays.append(_extract_field(chosen, kind, wire_name, target))
+        is_defined = is_field_defined(kind, wire_name, revision)
+        arrays.append(_extract_field(chosen, kind, wire_name, target) if is_defined else pa.nulls(len(chosen), target))
     arrays += [pa.nulls(len(rows), pa.bool_()) for _ in _JSON_ONLY_COLUMNS]
     if contents is not None:
         contents.take(kind, chosen)

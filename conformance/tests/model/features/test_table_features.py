@@ -5,6 +5,7 @@ import pytest
 from deltaspec.model.features.table_features import (
     FEATURES,
     find_intended_name,
+    get_current_name,
     get_feature,
     get_feature_status,
     get_implied_features,
@@ -48,8 +49,8 @@ SINCE_CURRENT = {
 @pytest.mark.parametrize(
     ("revision", "names"),
     [
-        ("r1", ALWAYS | {"rowIds": "writer", "timestampNTZ": "reader-writer"}),
-        ("r2", ALWAYS | {"rowTracking": "writer", "timestampNTZ": "reader-writer"}),
+        ("r1", ALWAYS | {"columnInvariants": "writer", "rowIds": "writer", "timestampNTZ": "reader-writer"}),
+        ("r2", ALWAYS | {"columnInvariants": "writer", "rowTracking": "writer", "timestampNTZ": "reader-writer"}),
         ("r3", ALWAYS | SINCE_R3),
         ("current", ALWAYS | SINCE_R3 | SINCE_CURRENT),
     ],
@@ -151,7 +152,16 @@ def test_old_spellings_belong_to_their_revisions() -> None:
         "unknown",
     ]
     assert [get_feature_status("rowIds", revision) for revision in ("r1", "r2")] == ["standard", "unknown"]
-    assert get_feature("columnInvariants", "r1") is None
+    assert [get_feature_status("columnInvariants", each) for each in ("r1", "r2", "r3")] == [
+        "standard",
+        "standard",
+        "unknown",
+    ]
+    assert [get_current_name("columnInvariants", each) for each in ("r1", "r2", "r3")] == [
+        "invariants",
+        "invariants",
+        "columnInvariants",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +170,7 @@ def test_old_spellings_belong_to_their_revisions() -> None:
         ("timestampNTZ", (None, None, "timestampNtz", "timestampNtz")),
         ("timestampNtz", (None, None, None, None)),
         ("timestampntz", ("timestampNTZ", "timestampNTZ", "timestampNtz", "timestampNtz")),
-        ("columnInvariants", ("invariants",) * 4),
+        ("columnInvariants", (None, None, "invariants", "invariants")),
         ("rowIds", (None, "rowTracking", "rowTracking", "rowTracking")),
         ("delta.rowIds", ("rowIds", "rowTracking", "rowTracking", "rowTracking")),
         ("DeletionVectors", ("deletionVectors",) * 4),
