@@ -89,6 +89,12 @@ def unknown_tombstone_in_checkpoint() -> pl.Expr:
     return _differs("remove", "extra") & ~pl.col("may_have_expired")
 
 
+def _is_left_out() -> pl.Expr:
+    """Build whether the difference is a field that the sample schema of a tombstone does not have (E10)."""
+    fields = ("extendedFileMetadata", "partitionValues", "size")
+    return (pl.col("field").is_in(fields) & pl.col("recorded").is_null()).fill_null(False)
+
+
 @rule("CKP034", requires="checkpoint.equals-replay", view=replay_differences)
 def tombstone_differs_in_checkpoint() -> pl.Expr:
     """A tombstone in a checkpoint differs from the remove action that the commits leave.
@@ -100,10 +106,29 @@ def tombstone_differs_in_checkpoint() -> pl.Expr:
 
     Conforms::
         derived_file_kind: checkpoint, kind: remove, difference: missing
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: null, replayed: "4"
     Violates::
-        derived_file_kind: checkpoint, kind: remove, difference: differs
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "5", replayed: "4"
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: deletionTimestamp, recorded: null
     """
-    return _differs("remove", "differs")
+    return _differs("remove", "differs") & ~_is_left_out()
+
+
+@rule("CKP067", requires="checkpoint.equals-replay", view=replay_differences, divergence="E10")
+def tombstone_without_file_metadata() -> pl.Expr:
+    """A tombstone in a checkpoint leaves out partition values, size or extendedFileMetadata of the remove action.
+
+    A checkpoint must contain all information of the remove actions, but the sample schema of the protocol does not have
+    these fields, and some engines do not write them. Tools that sum up removed bytes report less.
+    Fix: No repair is needed, because `VACUUM` does not read the fields. Use a writer that keeps them.
+
+    Conforms::
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "5", replayed: "4"
+        derived_file_kind: compaction, kind: remove, difference: differs, field: size, recorded: null, replayed: "4"
+    Violates::
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: null, replayed: "4"
+    """
+    return _differs("remove", "differs") & _is_left_out()
 
 
 @rule("CKP035", requires="checkpoint.equals-replay", view=replay_differences)

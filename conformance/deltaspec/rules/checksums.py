@@ -214,7 +214,8 @@ def checksum_transactions_or_domains_differ() -> pl.Expr:
         derived_file_kind: checksum, kind: txn, may_have_expired: false
         derived_file_kind: checksum, kind: domainMetadata, may_have_expired: false
     """
-    return _differs("txn", "domainMetadata") & ~pl.col("may_have_expired")
+    is_repeated = pl.col("difference") == "repeated"  # CRC014
+    return _differs("txn", "domainMetadata") & ~pl.col("may_have_expired") & ~is_repeated.fill_null(False)
 
 
 @rule("CRC012", requires="checksum.each-commit", view=listing)
@@ -250,3 +251,22 @@ def checksum_transaction_id_differs() -> pl.Expr:
         txn_id: "a", commit_txn_id: "b", catalog_managed: true
     """
     return pl.col("catalog_managed") & (pl.col("txn_id") != pl.col("commit_txn_id"))
+
+
+@rule("CRC014", requires=("checksum.accurate", "checksum.transactions-and-domains"), view=replay_differences)
+def repeated_transaction_or_domain_in_checksum() -> pl.Expr:
+    """A version checksum lists an application or a domain more than once.
+
+    A version has one transaction per application and one state per domain. Writers that take them from the checksum use
+    either entry.
+    Fix: Delete the `.crc` file; version checksums are optional. Upgrade the writer if the next checksum has the same
+    defect.
+
+    Conforms::
+        derived_file_kind: compaction, kind: txn, difference: repeated
+        derived_file_kind: checksum, kind: txn, difference: differs
+    Violates::
+        derived_file_kind: checksum, kind: txn, difference: repeated
+        derived_file_kind: checksum, kind: domainMetadata, difference: repeated
+    """
+    return _differs("txn", "domainMetadata") & (pl.col("difference") == "repeated")

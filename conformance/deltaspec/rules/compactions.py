@@ -57,6 +57,23 @@ def action_differs_in_compaction() -> pl.Expr:
     return _differs("differs")
 
 
+@rule("COP006", requires="compaction.equals-replay", view=replay_differences)
+def repeated_action_in_compaction() -> pl.Expr:
+    """A log compaction has several actions of which reconciliation keeps one.
+
+    Two protocols, two metaData, or two actions of one application or domain. The actions of one file have no order, so
+    engines that read the compaction choose different ones.
+    Fix: Delete the compaction file; compactions are optional and the commits have the complete history.
+
+    Conforms::
+        derived_file_kind: checksum, difference: repeated
+        derived_file_kind: compaction, difference: differs
+    Violates::
+        derived_file_kind: compaction, difference: repeated
+    """
+    return _differs("repeated")
+
+
 def _holds_commit_info() -> pl.Expr:
     return _differs("extra") & (pl.col("kind") == "commitInfo")
 

@@ -298,7 +298,8 @@ def differences_of_model(run: RecordingRun, decoded: DecodedLog) -> list[tuple[A
     for checkpoint in run.plan.compared_checkpoints:
         actions = [convert_action(kind, body) for _, _, kind, body in decoded.checkpoint(checkpoint)]
         recorded = reconcile_checkpoint(checkpoint.version, actions)
-        for each in compare_checkpoint(snapshots[checkpoint.version], recorded):
+        base = snapshots[run.plan.base.version] if run.plan.base else None
+        for each in compare_checkpoint(snapshots[checkpoint.version], recorded, base=base):
             path = each.key[0] if isinstance(each.key, tuple) else each.key
             found.append((checkpoint.version, each.kind, path, each.what, each.field))
     return sort_rows(found)
@@ -338,11 +339,20 @@ def logs_with_a_changed_checkpoint(draw: st.DrawFn) -> TableFiles:
     number = draw(st.integers(0, len(rows) - 1))
     ((kind, body),) = rows[number].items()
     changes: dict[str, Row] = {
-        "add": {"size": 12345, "modificationTime": 5, "path": "elsewhere", "baseRowId": 77},
-        "remove": {"path": "elsewhere", "deletionTimestamp": 5},
-        "txn": {"version": 4321, "appId": "nobody"},
+        "add": {
+            "size": 12345,
+            "modificationTime": 5,
+            "path": "elsewhere",
+            "baseRowId": 77,
+            "tags": {"changed": "true"},
+            "clusteringProvider": "changed",
+            "stats": '{"numRecords":12345}',
+            "dataChange": True,
+        },
+        "remove": {"path": "elsewhere", "deletionTimestamp": 5, "extendedFileMetadata": True, "size": 12345},
+        "txn": {"version": 4321, "appId": "nobody", "lastUpdated": 5},
         "domainMetadata": {"configuration": '{"changed":true}', "domain": "nobody"},
-        "metaData": {"name": "changed", "createdTime": 5},
+        "metaData": {"name": "changed", "createdTime": 5, "format": {"provider": "parquet", "options": {"a": "b"}}},
         "protocol": {},
     }
     choice = draw(st.sampled_from((None, *changes.get(kind, {}))))

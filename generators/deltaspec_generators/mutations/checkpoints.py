@@ -235,7 +235,13 @@ def dead_file_in_checkpoint(draw: st.DrawFn) -> TableFiles:
 @mutation("checkpoint.equals-replay")
 def file_changed_in_checkpoint(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table()
-    changes = ({"size": 7}, {"modificationTime": 7}, {"stats": '{"numRecords":7}'}, {"baseRowId": 0})
+    changes = (
+        {"size": 7},
+        {"modificationTime": 7},
+        {"stats": '{"numRecords":7}'},
+        {"baseRowId": 0},
+        {"tags": {"a": "b"}},
+    )
     _copy_body(files, "add", draw_one(draw, 0, 1)).update(draw_one(draw, *changes))
     return files
 
@@ -258,6 +264,17 @@ def tombstone_changed(draw: st.DrawFn) -> TableFiles:
 
 
 @mutation("checkpoint.equals-replay")
+def tombstone_abridged(draw: st.DrawFn) -> TableFiles:
+    """The tombstone has only the fields of the protocol's sample schema."""
+    files = log_only.build_checkpointed_table()
+    files.checkpoints[0].version = 2
+    kept = ("path", "deletionTimestamp", "dataChange")
+    tombstone = {name: get_action(files, 2, "remove")[name] for name in kept}
+    files.checkpoints[0].rows = [*_get_rows(files)[:2], _get_rows(files)[3], files.commits[2][1], {"remove": tombstone}]
+    return files
+
+
+@mutation("checkpoint.equals-replay")
 def protocol_changed_in_checkpoint(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table()
     _copy_body(files, "protocol")["minWriterVersion"] = draw_one(draw, 1, 3)
@@ -268,6 +285,7 @@ def protocol_changed_in_checkpoint(draw: st.DrawFn) -> TableFiles:
 def metadata_changed_in_checkpoint(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table()
     changes = ({"name": "x"}, {"configuration": {"a": "b"}}, {"id": "11111111-2222-4333-8444-666666666666"})
+    changes += ({"format": {"provider": "parquet", "options": {"a": "b"}}},)
     _copy_body(files, "metaData").update(draw_one(draw, *changes))
     return files
 
@@ -275,8 +293,9 @@ def metadata_changed_in_checkpoint(draw: st.DrawFn) -> TableFiles:
 @mutation("checkpoint.equals-replay")
 def transaction_changed_in_checkpoint(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table()
-    files.commits[1].append(txn_action("app", 5))
-    rows: list[Row] = draw_one(draw, [], [txn_action("app", 4)], [txn_action("app", 5), txn_action("other", 1)])
+    files.commits[1].append(txn_action("app", 5, lastUpdated=7))
+    same, late = txn_action("app", 5, lastUpdated=7), txn_action("app", 5, lastUpdated=8)
+    rows: list[Row] = draw_one(draw, [], [txn_action("app", 4)], [same, txn_action("other", 1)], [late])
     _get_rows(files).extend(rows)
     return files
 

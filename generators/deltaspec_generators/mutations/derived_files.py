@@ -28,7 +28,18 @@ def action_changed_in_compaction(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table_with_compaction()
     first = files.compactions[(1, 2)][0]
     assert isinstance(first, dict)
-    files.compactions[(1, 2)][0] = {"add": {**first["add"], "size": 7}}
+    change = draw_one(draw, {"size": 7}, {"stats": None}, {"tags": {"lost": "no"}})
+    files.compactions[(1, 2)][0] = {"add": {**first["add"], **change}}
+    return files
+
+
+@mutation("compaction.equals-replay")
+def action_twice_in_compaction(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table_with_compaction()
+    for version in (1, 2):
+        files.commits[version].append(txn_action("app", version))
+    both = [txn_action("app", 1), txn_action("app", 2)]
+    files.compactions[(1, 2)] += draw_one(draw, both, both[::-1], [both[1], both[1]])
     return files
 
 
@@ -164,9 +175,20 @@ def checksum_of_changed_files(draw: st.DrawFn) -> TableFiles:
     body = files.checksums[2]
     assert isinstance(body, dict)
     first, second = body["allFiles"]
-    change = draw_one(draw, {"size": 999}, {"path": "z.parquet"}, {"baseRowId": 7})
+    changes = ({"size": 999}, {"path": "z.parquet"}, {"baseRowId": 7}, {"modificationTime": 7}, {"tags": {"a": "b"}})
+    change = draw_one(draw, *changes, {"stats": None})
     changed = draw_one(draw, [{**first, **change}, second], [first, second, second])
     files.checksums[2] = {**body, "allFiles": changed}
+    return files
+
+
+@mutation("checksum.transactions-and-domains")
+def checksum_with_application_twice(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table_with_checksum()
+    files.commits[1].append(txn_action("app", 1))
+    body = files.checksums[2]
+    assert isinstance(body, dict)
+    files.checksums[2] = {**body, "setTransactions": [txn_action("app", 1)["txn"]] * 2}
     return files
 
 

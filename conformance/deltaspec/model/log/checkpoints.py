@@ -2,9 +2,9 @@
 Checkpoint Naming Scheme.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -22,8 +22,20 @@ from deltaspec.model.actions import (
 )
 from deltaspec.model.features.protocol import Accepted, Decision, Refused, supports
 from deltaspec.model.features.table_properties import DEFAULT_FILE_RETENTION_MS
-from deltaspec.model.log.reconciliation import Snapshot, build_checkpoint_snapshot, is_expired
-from deltaspec.model.log.state_differences import Difference, compare_keyed, compare_single, read_partition_types
+from deltaspec.model.log.reconciliation import (
+    EMPTY_SNAPSHOT,
+    FileKey,
+    Snapshot,
+    build_checkpoint_snapshot,
+    is_expired,
+)
+from deltaspec.model.log.state_differences import (
+    Difference,
+    Stated,
+    compare_keyed,
+    compare_single,
+    read_partition_types,
+)
 from deltaspec.model.revisions import Revision
 
 Spec = Literal["v1", "v2"]
@@ -162,6 +174,7 @@ def compare_checkpoint(
     clock_ms: int | None = None,
     retention_ms: int | None = None,
     revision: Revision = Revision.CURRENT,
+    base: Snapshot | None = None,
 ) -> list[Difference]:
     """Return the differences between a checkpoint and replay; empty for a correct checkpoint.
 
@@ -171,24 +184,30 @@ def compare_checkpoint(
         clock_ms: Creation time of the checkpoint, in milliseconds since the epoch.
         retention_ms: Tombstone retention; together with the clock it decides which tombstones may be missing.
         revision: Protocol revision.
+        base: State of the checkpoint that replay started from; None without one.
     """
     types = read_partition_types(snapshot.protocol, snapshot.metadata)
-    found = compare_single("protocol", derived.protocol, snapshot.protocol, types)
-    found += compare_single("metaData", derived.metadata, snapshot.metadata, types)
-    transactions = compare_keyed("txn", derived.transactions, snapshot.transactions, types)
+    inherited = EMPTY_SNAPSHOT if base is None else base
+
+    def compare(
+        kind: str, ours: Mapping[Any, Stated], theirs: Mapping[Any, Stated], old: Any = None
+    ) -> list[Difference]:
+        return compare_keyed("checkpoint", kind, ours, theirs, types, old or {})
+
+    found = compare_single("checkpoint", "protocol", derived.protocol, snapshot.protocol, types)
+    found += compare_single("checkpoint", "metaData", derived.metadata, snapshot.metadata, types)
+    transactions = compare("txn", derived.transactions, snapshot.transactions)
     found += [each if each.what == "differs" else replace(each, retained=None) for each in transactions]
-    found += compare_keyed("domainMetadata", derived.domains, snapshot.domains, types)
+    found += compare("domainMetadata", derived.domains, snapshot.domains)
     if not revision.since(Revision.R3):  # [Changed in r3] the mark became a domain
-        found += compare_single(
-            "rowIdHighWaterMark", derived.row_id_high_water_mark, snapshot.row_id_high_water_mark, types
-        )
+        marks = derived.row_id_high_water_mark, snapshot.row_id_high_water_mark
+        found += compare_single("checkpoint", "rowIdHighWaterMark", *marks, types)
     if revision is Revision.CURRENT:  # [Changed in current] the path alone identifies an add
-        adds = {key[0]: add for key, add in derived.files.items()}
-        live = {key[0]: add for key, add in snapshot.files.items()}
-        found += compare_keyed("add", adds, live, types)
+        adds, live, old = (_by_path(each.files) for each in (derived, snapshot, inherited))
+        found += compare("add", adds, live, old)
     else:
-        found += compare_keyed("add", derived.files, snapshot.files, types)
-    for each in compare_keyed("remove", derived.tombstones, snapshot.tombstones, types):
+        found += compare("add", derived.files, snapshot.files, inherited.files)
+    for each in compare("remove", derived.tombstones, snapshot.tombstones, inherited.tombstones):
         if each.what == "missing" and clock_ms is not None and retention_ms is not None:
             if not is_expired(each.replayed, clock_ms, retention_ms):
                 found.append(each)
@@ -197,3 +216,7 @@ def compare_checkpoint(
         else:  # replay may itself start from a checkpoint without it
             found.append(replace(each, retained=None))
     return found
+
+
+def _by_path(files: Mapping[FileKey, Add]) -> dict[str, Add]:
+    return {key[0]: add for key, add in files.items()}

@@ -1,14 +1,15 @@
 """Differences between two states of a table, compared by protocol value.
 
-Only fields with a meaning in the protocol are compared: feature sets regardless of order, schemas and statistics as
-values, partition values by type (null equals the empty string). Never compared: `dataChange`, tags, null versus
-absence, unknown fields, and the formatting of JSON. Source: Action Reconciliation, Checkpoints, Version Checksum File,
-State Validation.
+`COMPARED_FIELDS` lists every field that is compared: all that the protocol gives to the actions of a state. Feature
+sets are compared regardless of order, schemas and statistics as values, partition values by type (null equals the empty
+string). Never compared: null versus absence, empty maps versus absence, unknown fields, and the formatting of JSON.
+Source: Action Reconciliation, Checkpoints, Version Checksum File, State Validation.
 """
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any, Literal, TypeVar
 
 from deltaspec.model.actions import (
@@ -32,6 +33,7 @@ PartitionTypes = Mapping[str, DataType]
 """Partition columns by physical name."""
 Stated = Protocol | MetaData | Txn | DomainMetadata | RowIdHighWaterMark | Add | Remove
 """Actions that are part of a state."""
+DerivedFileKind = Literal["checkpoint", "compaction", "checksum"]
 
 
 @dataclass(frozen=True)
@@ -55,20 +57,6 @@ class Difference:
 
 
 _Key = TypeVar("_Key", bound=Hashable)
-_WHERE_BOTH: dict[type[Stated], frozenset[str]] = {
-    Add: frozenset({"stats"}),
-    Txn: frozenset({"lastUpdated"}),
-    Remove: frozenset(
-        {
-            "deletionTimestamp",
-            "size",
-            "partitionValues",
-            "baseRowId",
-            "defaultRowCommitVersion",
-        }
-    ),
-}
-"""Fields compared only if both sides have them: tombstones need not repeat what describes a live file."""
 
 
 def read_partition_types(protocol: Protocol | None, metadata: MetaData | None) -> PartitionTypes:
@@ -83,55 +71,6 @@ def read_partition_types(protocol: Protocol | None, metadata: MetaData | None) -
     return column_mapping.get_partition_types(schema, metadata.partition_columns, mapping)
 
 
-def get_compared_fields(action: Stated, types: PartitionTypes) -> dict[str, Any]:
-    """Return the compared fields of an action by wire name, normalized so that equivalent values are equal."""
-    match action:
-        case Protocol():
-            return {
-                "minReaderVersion": action.min_reader_version,
-                "minWriterVersion": action.min_writer_version,
-                "readerFeatures": frozenset(action.reader_features or ()),
-                "writerFeatures": frozenset(action.writer_features or ()),
-            }
-        case MetaData():
-            return {
-                "id": action.id,
-                "name": action.name,
-                "description": action.description,
-                "format": (action.format.provider, action.format.options),
-                "schemaString": _schema(action.schema_string),
-                "partitionColumns": action.partition_columns,
-                "configuration": action.configuration,
-                "createdTime": action.created_time,
-            }
-        case Txn():
-            return {"version": action.version, "lastUpdated": action.last_updated}
-        case DomainMetadata():
-            return {"configuration": normalize_json(action.configuration), "removed": action.removed}
-        case RowIdHighWaterMark():
-            return {"highWaterMark": action.high_water_mark}
-        case Add():
-            return {
-                "deletionVector": get_vector_id(action),
-                "size": action.size,
-                "partitionValues": _partition_values(action.partition_values, types),
-                "modificationTime": action.modification_time,
-                "baseRowId": action.base_row_id,
-                "defaultRowCommitVersion": action.default_row_commit_version,
-                "stats": None if action.stats is None else normalize_json(action.stats),
-            }
-        case Remove():
-            values = action.partition_values
-            return {
-                "deletionVector": get_vector_id(action),
-                "deletionTimestamp": action.deletion_timestamp,
-                "size": action.size,
-                "partitionValues": None if values is None else _partition_values(values, types),
-                "baseRowId": action.base_row_id,
-                "defaultRowCommitVersion": action.default_row_commit_version,
-            }
-
-
 def normalize_json(text: str) -> Any:
     """Parse JSON to a comparable value: objects without order, null as absence, exact numbers.
 
@@ -141,6 +80,11 @@ def normalize_json(text: str) -> Any:
         return _value(parse_lossless(text).value)
     except (JsonError, ArithmeticError):
         return text
+
+
+def normalize_statistics(text: str | None) -> Any:
+    """Return statistics as a comparable value; statistics without content count as absent."""
+    return normalize_json(text or "{}") or None
 
 
 def _value(value: Any) -> Any:
@@ -165,26 +109,163 @@ def _schema(text: str) -> Any:
         return text
 
 
-def _partition_values(values: Mapping[str, str | None], types: PartitionTypes) -> dict[str, str | None]:
+def _configuration(action: DomainMetadata) -> Any:
+    """Return the configuration of a domain as JSON; unlike in statistics, null and empty members have a meaning."""
+    try:
+        return _exact_value(parse_lossless(action.configuration).value)
+    except (JsonError, ArithmeticError):
+        return action.configuration
+
+
+def _exact_value(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _exact_value(member) for key, member in value.items()}
+        case list():
+            return [_exact_value(member) for member in value]
+        case _:
+            return _value(value)
+
+
+def _partition_values(action: Add | Remove, types: PartitionTypes) -> dict[str, str | None]:
+    values = action.partition_values or {}
     return {
         name: canonicalize_partition_value(text, types[name]) if name in types else (text or None)
         for name, text in values.items()
     }
 
 
+Read = Callable[[Any, PartitionTypes], Any]
+"""Return the value of a field of an action, normalized so that equivalent values are equal."""
+
+
+@dataclass(frozen=True)
+class ComparedField:
+    """A field that derived files are compared in."""
+
+    read: Read
+    replacements: Mapping[DerivedFileKind, Any] = field(default_factory=dict)
+    """Value that such derived files may have instead of the value of replay."""
+
+    def is_replaced(self, file_kind: DerivedFileKind, value: Any) -> bool:
+        """Return whether a derived file may have this value regardless of replay."""
+        return file_kind in self.replacements and bool(value == self.replacements[file_kind])
+
+
+def _attribute(name: str, **more: Any) -> ComparedField:
+    """Compare an attribute as it is; dots lead into structs."""
+    read = attrgetter(name)
+    return ComparedField(lambda action, _: read(action), **more)
+
+
+def _statistics(action: Add | Remove, _: PartitionTypes) -> Any:
+    return normalize_statistics(action.stats)
+
+
+def _vector_attribute(name: str) -> ComparedField:
+    return ComparedField(lambda action, _: getattr(action.deletion_vector, name, None))
+
+
+_MAY_BE_FALSE: Mapping[DerivedFileKind, Any] = dict.fromkeys(("checkpoint", "compaction", "checksum"), False)
+"""A derived file commits no change, so writers may set its `dataChange` to false."""
+_MAY_BE_ABSENT: Mapping[DerivedFileKind, Any] = {"checkpoint": None}
+_TAGS = ComparedField(lambda action, _: action.tags or None)
+_VECTOR = {
+    "deletionVector": ComparedField(lambda action, _: get_vector_id(action)),
+    "deletionVector.sizeInBytes": _vector_attribute("size_in_bytes"),
+    "deletionVector.cardinality": _vector_attribute("cardinality"),
+}
+_ROW_IDS = {
+    "baseRowId": _attribute("base_row_id"),
+    "defaultRowCommitVersion": _attribute("default_row_commit_version"),
+}
+
+COMPARED_FIELDS: dict[str, dict[str, ComparedField]] = {
+    "protocol": {
+        "minReaderVersion": _attribute("min_reader_version"),
+        "minWriterVersion": _attribute("min_writer_version"),
+        "readerFeatures": ComparedField(lambda action, _: sorted(set(action.reader_features or ()))),
+        "writerFeatures": ComparedField(lambda action, _: sorted(set(action.writer_features or ()))),
+    },
+    "metaData": {
+        "id": _attribute("id"),
+        "name": _attribute("name"),
+        "description": _attribute("description"),
+        "format.provider": _attribute("format.provider"),
+        "format.options": _attribute("format.options"),
+        "schemaString": ComparedField(lambda action, _: _schema(action.schema_string)),
+        "partitionColumns": _attribute("partition_columns"),
+        "configuration": _attribute("configuration"),
+        "createdTime": _attribute("created_time"),
+    },
+    "txn": {"version": _attribute("version"), "lastUpdated": _attribute("last_updated")},
+    "domainMetadata": {
+        "configuration": ComparedField(lambda action, _: _configuration(action)),
+        "removed": _attribute("removed"),
+    },
+    "rowIdHighWaterMark": {
+        "highWaterMark": _attribute("high_water_mark"),
+        "preservedRowIds": _attribute("preserved_row_ids"),
+    },
+    "add": {
+        "partitionValues": ComparedField(_partition_values),
+        "size": _attribute("size"),
+        "modificationTime": _attribute("modification_time"),
+        "dataChange": _attribute("data_change", replacements=_MAY_BE_FALSE),
+        # table properties decide whether a checkpoint has them, and other rules check that
+        "stats": ComparedField(_statistics, replacements=_MAY_BE_ABSENT),
+        "tags": _TAGS,
+        **_VECTOR,
+        **_ROW_IDS,
+        "clusteringProvider": _attribute("clustering_provider"),
+    },
+    "remove": {
+        "deletionTimestamp": _attribute("deletion_timestamp"),
+        "dataChange": _attribute("data_change", replacements=_MAY_BE_FALSE),
+        "extendedFileMetadata": ComparedField(lambda action, _: bool(action.extended_file_metadata)),
+        "partitionValues": ComparedField(_partition_values),
+        "size": _attribute("size"),
+        "stats": ComparedField(_statistics, replacements=_MAY_BE_ABSENT),
+        "tags": ComparedField(_TAGS.read, replacements=_MAY_BE_ABSENT),
+        **_VECTOR,
+        **_ROW_IDS,
+    },
+}
+"""Compared fields by the wire names of action and field; dots lead into structs."""
+
+
 def compare_single(
-    kind: str, derived: Stated | None, replayed: Stated | None, types: PartitionTypes
+    file_kind: DerivedFileKind,
+    kind: str,
+    derived: Stated | None,
+    replayed: Stated | None,
+    types: PartitionTypes,
 ) -> list[Difference]:
     """Compare actions of a type that occurs at most once."""
     ours = {} if derived is None else {None: derived}
     theirs = {} if replayed is None else {None: replayed}
-    return compare_keyed(kind, ours, theirs, types)
+    return compare_keyed(file_kind, kind, ours, theirs, types)
 
 
 def compare_keyed(
-    kind: str, derived: Mapping[_Key, Stated], replayed: Mapping[_Key, Stated], types: PartitionTypes
+    file_kind: DerivedFileKind,
+    kind: str,
+    derived: Mapping[_Key, Stated],
+    replayed: Mapping[_Key, Stated],
+    types: PartitionTypes,
+    inherited: Mapping[_Key, Stated] | None = None,
 ) -> list[Difference]:
-    """Compare actions of one type, in the order of their keys."""
+    """Compare actions of one type, in the order of their keys.
+
+    Args:
+        file_kind: what the derived actions come from.
+        kind: wire name of the actions.
+        derived: actions of the derived file.
+        replayed: actions that replay leaves.
+        types: partition columns.
+        inherited: actions of the checkpoint that replay started from; a value that the checkpoint may have instead of
+            that of the commits says nothing about the commits.
+    """
     found = []
     for key in sorted(derived.keys() | replayed.keys(), key=repr):
         if key not in derived:
@@ -192,17 +273,10 @@ def compare_keyed(
         elif key not in replayed:
             found.append(Difference(kind, key, "extra", derived=derived[key]))
         else:
-            found += _field_differences(kind, key, derived[key], replayed[key], types)
+            from_checkpoint = inherited is not None and replayed[key] is inherited.get(key)
+            for name, each in COMPARED_FIELDS[kind].items():
+                ours, theirs = each.read(derived[key], types), each.read(replayed[key], types)
+                is_unknown = from_checkpoint and each.is_replaced("checkpoint", theirs)
+                if ours != theirs and not each.is_replaced(file_kind, ours) and not is_unknown:
+                    found.append(Difference(kind, key, "differs", name, ours, theirs))
     return found
-
-
-def _field_differences(
-    kind: str, key: Hashable, derived: Stated, replayed: Stated, types: PartitionTypes
-) -> list[Difference]:
-    ours, theirs = get_compared_fields(derived, types), get_compared_fields(replayed, types)
-    where_both = _WHERE_BOTH.get(type(derived), frozenset())
-    return [
-        Difference(kind, key, "differs", name, ours[name], theirs[name])
-        for name in ours
-        if ours[name] != theirs[name] and not (name in where_both and None in (ours[name], theirs[name]))
-    ]

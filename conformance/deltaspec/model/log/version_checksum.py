@@ -138,11 +138,16 @@ COUNTS = (
 """Fields with a single number."""
 
 
-def compare_checksum(snapshot: Snapshot, derived: VersionChecksum) -> list[Difference]:
+def compare_checksum(snapshot: Snapshot, derived: VersionChecksum, *, base: Snapshot | None = None) -> list[Difference]:
     """Return the differences between a version checksum and its version; omitted fields are not compared.
 
-    A `Difference` of kind `versionChecksum` concerns its own fields. Repeated actions have their own kinds, and
-    `allFiles` has the kind `add`. `txnId` is not compared.
+    A `Difference` of kind `versionChecksum` concerns its own fields. The actions that it lists have their own kinds,
+    and `allFiles` has the kind `add`. `txnId` is not compared.
+
+    Args:
+        snapshot: State from replay.
+        derived: The checksum.
+        base: State of the checkpoint that replay started from; None without one.
 
     Raises:
         ValueError: The snapshot has no protocol or no metadata.
@@ -155,18 +160,20 @@ def compare_checksum(snapshot: Snapshot, derived: VersionChecksum) -> list[Diffe
         if ours is not None and ours != theirs:
             found.append(_differs(name, ours, theirs))
     found += _timestamp_differences(snapshot, derived)
-    found += compare_single("protocol", derived.protocol, snapshot.protocol, types)
-    found += compare_single("metaData", derived.metadata, snapshot.metadata, types)
+    found += compare_single("checksum", "protocol", derived.protocol, snapshot.protocol, types)
+    found += compare_single("checksum", "metaData", derived.metadata, snapshot.metadata, types)
     if derived.set_transactions is not None:
         transactions = {each.app_id: each for each in derived.set_transactions}
-        for each in compare_keyed("txn", transactions, snapshot.transactions, types):
+        for each in compare_keyed("checksum", "txn", transactions, snapshot.transactions, types):
             found.append(each if each.what == "differs" else replace(each, retained=None))
     if derived.domain_metadata is not None:
         domains = {each.domain: each for each in derived.domain_metadata}
-        found += compare_keyed("domainMetadata", domains, snapshot.domains, types)
+        found += compare_keyed("checksum", "domainMetadata", domains, snapshot.domains, types)
     if derived.all_files is not None:
         files = {path_key(each.path): each for each in derived.all_files}
-        found += compare_keyed("add", files, {key[0]: add for key, add in snapshot.files.items()}, types)
+        live = {key[0]: add for key, add in snapshot.files.items()}
+        inherited = {} if base is None else {key[0]: add for key, add in base.files.items()}
+        found += compare_keyed("checksum", "add", files, live, types, inherited=inherited)
     return found + _histogram_differences(snapshot, derived, expected)
 
 

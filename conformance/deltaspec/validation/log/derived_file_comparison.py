@@ -54,7 +54,7 @@ def compare_derived_file(
         case CompactionFileActions():
             _compare_compaction(derived, facts, findings, intervals, rows)
         case ChecksumFileActions():
-            _compare_checksum(derived, facts, intervals, rows, aggregates)
+            _compare_checksum(derived, facts, findings, intervals, rows, aggregates)
 
 
 def _compare_checkpoint(
@@ -114,6 +114,7 @@ def _compare_compaction(
 def _compare_checksum(
     checksum: ChecksumFileActions,
     facts: LogFacts,
+    findings: Findings,
     intervals: pl.DataFrame,
     rows: pl.DataFrame,
     aggregates: Aggregates,
@@ -128,8 +129,18 @@ def _compare_checksum(
     aggregates.live[version] = aggregates.live[version] + totals if version in aggregates.live else totals
     if not checksum.lists_files:
         return
+    if not facts.compares_files:
+        findings.mark_rule_undecided("CRC007", "was overwritten after the log was listed", checksum.derived_file.file)
+        return
     live = find_live_files(intervals, version)
-    differences = compare_files(checksum.derived_file, rows, live, checksum.types, tombstones_complete=True)
+    differences = compare_files(
+        checksum.derived_file,
+        rows,
+        live,
+        checksum.types,
+        tombstones_complete=True,
+        revision=facts.options.revision,
+    )
     fault = all_files_fault(rows, chain.from_iterable(differences))
     if fault is not None:
         aggregates.all_files_faults[version] = min(fault, aggregates.all_files_faults.get(version, fault))

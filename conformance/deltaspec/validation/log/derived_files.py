@@ -32,6 +32,7 @@ from deltaspec.validation.log.derived_file_types import (
 )
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.replay_stage import DERIVED_ROWS
+from deltaspec.validation.plan import Plan
 from deltaspec.views.files.file_action_facts import FileContext, Provenance, build_file_facts
 from deltaspec.views.files.file_replay import select_replay_columns
 from deltaspec.views.log import log_files
@@ -43,16 +44,17 @@ from deltaspec.views.log.replay_differences import (
     TableActions,
     collect_last_actions,
     compare_table_actions,
+    find_repeated_actions,
 )
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
 from deltaspec.wire.log.line_decoder import LogSummary, decode_line_stream
 from deltaspec.wire.log.line_validation import contains_lone_surrogate
-from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
 
 LONE_SURROGATE_REASON = "a lone surrogate is escaped; parsers keep it, replace it or fail"
 _ACTIONS_OF_ONE_COMMIT = {"commitInfo", "cdc", "checkpointMetadata", "sidecar"}
 """Actions that reconciliation does not keep."""
-_CHECKSUM_DIFFERENCE_RULES = ("CRC010", "CRC011")
+_CHECKSUM_DIFFERENCE_RULES = ("CRC010", "CRC011", "CRC014")
 """Rules over `replay_differences` that concern version checksums only."""
 MAX_OBJECT_BYTES = 256 << 20
 """Largest version checksum and `_last_checkpoint` that is read."""
@@ -177,6 +179,22 @@ class DerivedFiles:
         self._checksums.append((files, (fault, pointer)))
 
 
+def compares_file_actions(store: Store, plan: Plan) -> bool:
+    """Return whether a derived file of the plan has file actions to compare, so that replay must keep their fields."""
+    if plan.compared_checkpoints or plan.compactions:
+        return True
+    return any(_lists_files(store, f"{LOG_DIRECTORY}/{checksum_name(version)}") for version in plan.checksums)
+
+
+def _lists_files(store: Store, file: str) -> bool:
+    """Return whether a version checksum may have `allFiles`; its key may be escaped."""
+    try:
+        data = store.read(file, MAX_OBJECT_BYTES)
+    except StorageError:  # reported when the checksum is compared
+        return False
+    return b'"allFiles"' in data or b"\\u00" in data
+
+
 def _get_state(facts: LogFacts, version: int) -> tuple[TableActions, FileContext]:
     """Return the table state that replay gives at a version; an empty one if it is not known."""
     known = facts.compared_states.get(version)
@@ -222,7 +240,10 @@ def _check_checkpoint(
     else:
         _, transaction_cutoff = _compute_retention_cutoffs(facts, expected)
         differences = compare_table_actions(
-            derived_file, replace(actions, domains=domains), expected, retention_cutoff_ms=transaction_cutoff
+            derived_file,
+            replace(actions, domains=domains),
+            expected,
+            retention_cutoff_ms=transaction_cutoff,
         )
     _evaluate_differences(findings, differences)
 
@@ -235,8 +256,17 @@ def _check_compaction(facts: LogFacts, findings: Findings, files: CompactionFile
     kinds = {kind for kind in log.kinds if kind is not None}
     differences = [derived_file.row(kind, None, "extra") for kind in sorted(_ACTIONS_OF_ONE_COMMIT & kinds)]
     stated = collect_last_actions(action for _, action in log.actions)
-    differences += _compare_with_absences(derived_file, stated, expected)
+    differences += _replace_repeated(
+        _compare_with_absences(derived_file, stated, expected),
+        find_repeated_actions(derived_file, (action for _, action in log.actions)),
+    )
     _evaluate_differences(findings, [{**row, "may_have_expired": False} for row in differences])
+
+
+def _replace_repeated(differences: list[Row], repeated: list[Row]) -> list[Row]:
+    """Return the differences with those of repeated actions replaced: which of the actions counts is not defined."""
+    keys = {(row["kind"], row["path"]) for row in repeated}
+    return repeated + [row for row in differences if (row["kind"], row["path"]) not in keys]
 
 
 def _check_checksum(
@@ -261,7 +291,12 @@ def _check_checksum(
         None if stated.set_transactions is None else {each.app_id: each for each in stated.set_transactions},
         None if stated.domain_metadata is None else {each.domain: each for each in stated.domain_metadata},
     )
-    _evaluate_differences(findings, compare_table_actions(files.derived_file, actions, expected))
+    listed = (*(stated.set_transactions or ()), *(stated.domain_metadata or ()))
+    differences = _replace_repeated(
+        compare_table_actions(files.derived_file, actions, expected),
+        find_repeated_actions(files.derived_file, listed),
+    )
+    _evaluate_differences(findings, differences)
 
 
 def _check_hint(facts: LogFacts, findings: Findings, parsed_checkpoints: Mapping[Checkpoint, ParsedCheckpoint]) -> None:

@@ -22,7 +22,7 @@ from deltaspec.validation.data.variant_checks import check_variant_uses
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.added_vector_checks import find_operation
 from deltaspec.validation.log.checkpoint_checks import check_checkpoint
-from deltaspec.validation.log.derived_files import DerivedFiles
+from deltaspec.validation.log.derived_files import DerivedFiles, compares_file_actions
 from deltaspec.validation.log.facts import LogFacts, LogFactsBuilder, ReadContext
 from deltaspec.validation.log.file_times import file_time_before
 from deltaspec.validation.log.log_listing_checks import check_log_listing
@@ -93,8 +93,7 @@ class LogRun(ABC):
         self.options = options
         self.findings = findings
         self.progress = progress
-        compares_files = bool(plan.compared_checkpoints or plan.compactions)
-        self.context = ReadContext(store, plan, options, compares_files)
+        self.context = ReadContext(store, plan, options, compares_file_actions(store, plan))
         self.history = LogFactsBuilder(self.context)
         self.parsed_checkpoints: dict[Checkpoint, ParsedCheckpoint] = {}
 
@@ -218,6 +217,9 @@ class LogRun(ABC):
         self.history.base_actions = [action for _, _, action in read.actions]
         self.state.apply(base.version, file, [(line, action) for _, line, action in read.actions])
         self.state.lose({fault.kind for _, _, fault in read.faults})
+        if read.faults:
+            reason = "an action of the checkpoint that the history starts from cannot be decoded"
+            self.findings.mark_undecided((replay_differences, checksums), reason, file)
         unread = read.storage_error or read.unreadable
         if unread is not None:  # some of its actions may be missing
             self.state.lose({None})

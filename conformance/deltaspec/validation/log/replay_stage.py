@@ -106,7 +106,7 @@ def _put_for_later_stages(
 def _drop_long_values(intervals: pl.DataFrame) -> pl.DataFrame:
     """Set the longest columns to null, which stages over rows of all buckets do not need."""
     return intervals.select(*REPLAY_COLUMNS, "until").with_columns(
-        pl.lit(None, REPLAY_COLUMNS[name]).alias(name) for name in ("stats", "partition_text")
+        pl.lit(None, REPLAY_COLUMNS[name]).alias(name) for name in ("stats", "partition_text", "rare_fields")
     )
 
 

@@ -11,7 +11,9 @@ from urllib.parse import unquote
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from deltaspec.model.features.clustering import has_blank_provider
 from deltaspec.model.log import paths
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import DataType
@@ -78,13 +80,14 @@ def build_file_facts(
 
     Returns:
         One row per action, in order. Additional columns: `path_key`, `deletion_vector_id`,
-        `clustering_columns_without_statistics`, the raw `dv_*` columns, and if `compared` also `stats` and
-        `partition_values` (list of key and value).
+        `clustering_columns_without_statistics`, `clustering_provider`, `has_tags`, the raw `dv_*` columns, and if
+        `compared` also `stats`, and `partition_values` and `tags` (lists of key and value).
     """
     values, stats = table.column("partition_values"), table.column("stats")
-    narrow = table.drop_columns(["partition_values", "stats"])
+    narrow = table.drop_columns(["partition_values", "stats", "tags"])
     if compared:
         narrow = narrow.append_column("partition_values", partition_facts.entries(values)).append_column("stats", stats)
+        narrow = narrow.append_column("tags", partition_facts.entries(table.column("tags")))
     frame = pl.DataFrame(pl.from_arrow(narrow)).with_columns(has_partition_values=pl.Series(values.is_valid()))
     facts = frame.with_columns(
         source=pl.lit(location.source),
@@ -92,6 +95,8 @@ def build_file_facts(
         version=pl.lit(location.version, pl.Int64)
         if isinstance(location.version, int)
         else pl.Series(location.version, dtype=pl.Int64),
+        has_tags=_have_entries(table.column("tags")),
+        provider_is_empty=_are_blank(frame["clustering_provider"]),
         has_deletion_vector=pl.col("dv_storage_type").is_not_null(),
         cardinality=pl.col("dv_cardinality"),
         deletion_vectors_supported=pl.lit(context.deletion_vectors_supported, pl.Boolean),
@@ -112,6 +117,16 @@ def build_file_facts(
     facts = facts.with_columns(misnamed_statistics.find_misnamed_statistics(stats, context.entry_names))
     facts = facts.with_columns(_columns_without_statistics(facts, stats, context.clustering_columns))
     return facts.with_columns(statistics_facts.columns(stats))
+
+
+def _have_entries(maps: pa.ChunkedArray) -> pl.Series:
+    lengths = pc.list_value_length(partition_facts.entries(maps))
+    return pl.Series(pl.from_arrow(pc.greater(pc.fill_null(lengths, 0), 0)))
+
+
+def _are_blank(providers: pl.Series) -> pl.Series:
+    """Return whether each provider is blank; null where it is null."""
+    return providers.is_in([each for each in providers.unique().drop_nulls() if has_blank_provider(each)])
 
 
 def select_file_actions(facts: pl.DataFrame) -> pl.DataFrame:

@@ -72,9 +72,7 @@ file_actions = View(
         "iceberg_compatibility": Column(
             pl.String, "enabled Iceberg compatibility at that version: V1 or V2; V2 if both are, null if neither is"
         ),
-        "provider_is_empty": Column(
-            pl.Boolean, "whether clusteringProvider is an empty string; null if it is absent, and in checkpoints"
-        ),
+        "provider_is_empty": Column(pl.Boolean, "whether clusteringProvider is blank; null if it is absent"),
         "stats_fault": Column(pl.String, "why stats is not a valid JSON object of statistics; null if it is"),
         "stats_have_lone_surrogate": Column(
             pl.Boolean, "whether stats is valid except for escaped lone surrogates; null without statistics"
@@ -137,7 +135,7 @@ file_history = View(
         ),
         "base_row_id": Column(pl.Int64, "baseRowId"),
         "extended_file_metadata": Column(pl.Boolean, "extendedFileMetadata"),
-        "has_tags": Column(pl.Boolean, "whether tags has entries; null if unknown, as in Parquet checkpoints"),
+        "has_tags": Column(pl.Boolean, "whether tags has entries"),
         "had_tags": Column(
             pl.Boolean, "for a remove in a commit: has_tags of the last add of the logical file in an earlier version"
         ),

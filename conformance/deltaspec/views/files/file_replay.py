@@ -4,6 +4,7 @@ This is the columnar implementation of `deltaspec.model.log.reconciliation` for 
 equal. Most paths have a single action and need no work, so only the paths with several actions are sorted and joined.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,9 +33,10 @@ REPLAY_COLUMNS: dict[str, Any] = {
     "has_tags": pl.Boolean,
     "partition_text": pl.String,
     "stats": pl.String,
+    "rare_fields": pl.String,
 }
 """Columns of file actions that replay keeps. `path` is null where it equals `path_key`. `partition_text` is described
-in `partition_facts.columns`."""
+in `partition_facts.columns`. `rare_fields` is a JSON object of fields that few actions have, null without any."""
 
 DATA_REPLAY_COLUMNS: dict[str, Any] = {
     **REPLAY_COLUMNS,
@@ -46,7 +48,7 @@ DATA_REPLAY_COLUMNS: dict[str, Any] = {
 }
 """Columns that replay keeps if the run also reads files outside the log."""
 
-COMPARISON_ONLY_COLUMNS = ("stats", "modification_time", "deletion_timestamp")
+COMPARISON_ONLY_COLUMNS = ("stats", "modification_time", "deletion_timestamp", "rare_fields")
 """Columns that only the comparison with a derived file needs."""
 
 
@@ -74,6 +76,7 @@ def select_replay_columns(
         values: whether to fill statistics and partition values, which only level `rows` needs; null otherwise.
         timed: whether to fill `deletion_timestamp` even if `compared` is false.
     """
+    facts = facts.filter((pl.col("kind") == "cdc") == cdc)
     dropped = set() if compared else {*COMPARISON_ONLY_COLUMNS} - ({"deletion_timestamp"} if timed else set())
     dropped = dropped - {"stats"} if values else dropped | {"partition_values"}
     columns = [
@@ -81,10 +84,42 @@ def select_replay_columns(
         if name == "path"
         else pl.lit(None, dtype).alias(name)
         if name in dropped
+        else _encode_rare_fields(facts)
+        if name == "rare_fields"
         else pl.col(name)
         for name, dtype in schema.items()
     ]
-    return facts.filter((pl.col("kind") == "cdc") == cdc).select(columns)
+    return facts.select(columns)
+
+
+def _encode_rare_fields(facts: pl.DataFrame) -> pl.Series:
+    """Encode `tags` (sorted by key), `clusteringProvider` and `deletionVector.sizeInBytes` of the actions with any."""
+    has_tags = pl.col("tags").list.len() > 0
+    rows = facts.select(
+        (has_tags | pl.col("clustering_provider").is_not_null() | pl.col("dv_size_in_bytes").is_not_null())
+        .fill_null(False)
+        .alias("any")
+    )["any"].arg_true()
+    found = pl.Series("rare_fields", [None], dtype=pl.String).new_from_index(0, len(facts))
+    if rows.is_empty():
+        return found
+    entries = pl.col("tags").list.eval(pl.element().struct.json_encode()).list.sort().list.join(",")
+    provider = pl.struct(clusteringProvider="clustering_provider").struct.json_encode()
+    members = (
+        pl.when(has_tags).then('"tags":[' + entries + "]"),
+        pl.when(pl.col("clustering_provider").is_not_null()).then(provider.str.slice(1).str.head(-1)),
+        '"deletionVector.sizeInBytes":' + pl.col("dv_size_in_bytes").cast(pl.String),
+    )
+    text = pl.concat_str(members, separator=",", ignore_nulls=True)
+    return found.scatter(rows, facts[rows].select("{" + text + "}").to_series())
+
+
+def decode_rare_fields(text: str | None) -> dict[str, Any]:
+    """Return the fields of `rare_fields` by wire name."""
+    found: dict[str, Any] = json.loads(text) if text else {}
+    if "tags" in found:
+        found["tags"] = {each["key"]: each["value"] for each in found["tags"]}
+    return found
 
 
 def build_intervals(chain: pl.DataFrame, revision: Revision = Revision.CURRENT) -> pl.DataFrame:

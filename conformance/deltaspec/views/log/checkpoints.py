@@ -78,9 +78,11 @@ replay_differences = View(
             pl.String, "path of a file action, appId of a txn, domain of a domainMetadata; null for other kinds"
         ),
         "difference": Column(
-            pl.String, "missing (only replay has it), extra (only the derived file has it) or differs"
+            pl.String,
+            "missing (only replay has it), extra (only the derived file has it), differs, or repeated (a compaction or "
+            "version checksum has several actions that reconcile with each other)",
         ),
-        "field": Column(pl.String, "field that differs; null if the action is missing or extra", shown=True),
+        "field": Column(pl.String, "field that differs; null for other differences", shown=True),
         "recorded": Column(pl.String, "value in the derived file", shown=True),
         "replayed": Column(pl.String, "value after replay", shown=True),
         "may_have_expired": Column(

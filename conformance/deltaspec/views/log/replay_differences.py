@@ -1,41 +1,49 @@
 """Rows of `replay_differences`: differences between a derived file and replay of the commits.
 
-A derived file is a checkpoint, a log compaction or a version checksum. Values are compared as the protocol defines
-them: path key, deletion vector, size, typed partition values, modification time, row-tracking fields, and statistics
-as JSON values if both sides have them. `dataChange`, tags, unknown fields, and null versus absent are not compared.
+A derived file is a checkpoint, a log compaction or a version checksum. It is compared in the fields of
+`deltaspec.model.log.state_differences.COMPARED_FIELDS`: table actions by the model, file actions in columns.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any
 
 import polars as pl
 
-from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn
+from deltaspec.model.actions import WIRE_NAMES, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn
+from deltaspec.model.log.state_differences import (
+    COMPARED_FIELDS,
+    ComparedField,
+    DerivedFileKind,
+    compare_keyed,
+    normalize_statistics,
+)
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import DataType
 from deltaspec.model.schema.partition_values import canonicalize_partition_value
-from deltaspec.model.schema.schema_string import SchemaError, parse_schema
-from deltaspec.model.schema.schema_string import to_json as schema_to_json
-from deltaspec.views.files.file_replay import has_shared_path
-from deltaspec.views.files.partition_facts import ENTRY_END, VALUE_BEGIN
+from deltaspec.views.files.file_replay import decode_rare_fields, has_shared_path
+from deltaspec.views.files.partition_facts import parse_partition_text
 
 Row = dict[str, Any]
 _KEYS = ("kind", "path_key", "_vector")
-_COMPARED = {
-    "deletion_vector_id": "deletionVector",
+_COLUMNS = {
+    "deletionVector": "deletion_vector_id",
+    "deletionVector.cardinality": "cardinality",
     "size": "size",
-    "modification_time": "modificationTime",
-    "deletion_timestamp": "deletionTimestamp",
-    "base_row_id": "baseRowId",
-    "default_row_commit_version": "defaultRowCommitVersion",
-    "partition_text": "partitionValues",
+    "modificationTime": "modification_time",
+    "deletionTimestamp": "deletion_timestamp",
+    "dataChange": "data_change",
+    "extendedFileMetadata": "extended_file_metadata",
+    "baseRowId": "base_row_id",
+    "defaultRowCommitVersion": "default_row_commit_version",
+    "partitionValues": "partition_text",
     "stats": "stats",
 }
-_COMPARED_IF_BOTH_PRESENT = ("size", "modification_time", "deletion_timestamp", "partition_text", "stats")
-"""Fields of an add that are compared only if both sides have them. In a remove this applies to all fields."""
+"""Columns of the compared fields of file actions; the other fields are in `rare_fields`."""
+_EMPTY = {"extendedFileMetadata": False, "partitionValues": ""}
+"""Values that equal null."""
 _ROWS_PER_SLICE = 100_000
 _TEXT_LIMIT = 4_000
 """Characters of a recorded or replayed value that a row has; shorter values would hide where schemas differ."""
@@ -45,8 +53,7 @@ _TEXT_LIMIT = 4_000
 class DerivedFile:
     """File whose content must equal replay of the commits up to a version."""
 
-    kind: str
-    """`checkpoint`, `compaction` or `checksum`."""
+    kind: DerivedFileKind
     file: str
     """Relative to the table root."""
     version: int
@@ -65,9 +72,20 @@ class TableActions:
     metadata: MetaData | None = None
     transactions: Mapping[str, Txn] | None = None
     domains: Mapping[str, DomainMetadata] | None = None
-    row_id_high_water_marks: Mapping[str, RowIdHighWaterMark] | None = None
-    """Only in r1 and r2: at most one action, keyed by the JSON name of its field."""
+    row_id_high_water_marks: Mapping[None, RowIdHighWaterMark] | None = None
+    """Only in r1 and r2: at most one action."""
     transactions_may_expire: bool = field(default=False)
+
+    @property
+    def by_kind(self) -> dict[str, Mapping[Any, Any] | None]:
+        """Actions of each kind by their key, which is None for kinds that occur at most once."""
+        return {
+            "protocol": None if self.protocol is None else {None: self.protocol},
+            "metaData": None if self.metadata is None else {None: self.metadata},
+            "txn": self.transactions,
+            "domainMetadata": self.domains,
+            "rowIdHighWaterMark": self.row_id_high_water_marks,
+        }
 
 
 def compare_files(
@@ -124,9 +142,8 @@ def compare_files(
             for each in part.iter_rows(named=True)
         ]
     paired = joined.filter(pl.col("_present") & pl.col("_present_replayed"))
-    for name, wire_name in _COMPARED.items():
-        for part in _unequal(paired, name).iter_slices(_ROWS_PER_SLICE):
-            yield _field_differences(derived_file, part, name, wire_name, types)
+    for kind in ("add", "remove"):
+        yield from _compare_fields(derived_file, kind, paired.filter(pl.col("kind") == kind), types)
 
 
 def _is_retained(timestamp_ms: int | None, retention_cutoff_ms: int | None) -> bool | None:
@@ -150,135 +167,127 @@ def _with_key(rows: pl.DataFrame, revision: Revision) -> pl.DataFrame:
     return pl.concat([rows.filter(~several), many.unique(subset=_KEYS, keep="first", maintain_order=True)])
 
 
-def _unequal(paired: pl.DataFrame, name: str) -> pl.DataFrame:
-    other = f"{name}_replayed"
-    differs_if_both = (pl.col(name) != pl.col(other)).fill_null(False)
-    differs_in_add = pl.col(name).ne_missing(pl.col(other)) & (pl.col("kind") == "add")
-    return paired.filter(differs_if_both if name in _COMPARED_IF_BOTH_PRESENT else differs_if_both | differs_in_add)
+def _compare_fields(
+    derived_file: DerivedFile, kind: str, paired: pl.DataFrame, types: Mapping[str, DataType] | None
+) -> Iterator[list[Row]]:
+    """Yield the fields that differ between actions of one kind and those of replay, which `_replayed` columns have."""
+    rare: dict[str, ComparedField] = {}
+    for name, compared in COMPARED_FIELDS[kind].items():
+        if name not in _COLUMNS:
+            rare[name] = compared
+            continue
+        unequal = paired.filter(_is_unequal(name, compared, derived_file.kind))
+        for part in unequal.iter_slices(_ROWS_PER_SLICE):
+            yield _column_differences(derived_file, part, name, compared, types)
+    with_rare = paired.filter(pl.col("rare_fields").ne_missing(pl.col("rare_fields_replayed")))
+    for part in with_rare.iter_slices(_ROWS_PER_SLICE):
+        yield _rare_differences(derived_file, part, rare)
 
 
-def _field_differences(
-    derived_file: DerivedFile, unequal: pl.DataFrame, name: str, wire_name: str, types: Mapping[str, DataType] | None
+def _is_unequal(name: str, compared: ComparedField, file_kind: DerivedFileKind) -> pl.Expr:
+    """Build whether a field differs. Values that a derived file may have regardless of replay do not differ."""
+    recorded, replayed = _value(name), _value(name, "_replayed")
+    unequal = recorded.ne_missing(replayed)
+    if file_kind in compared.replacements:
+        unequal &= recorded.ne_missing(pl.lit(compared.replacements[file_kind]))
+    if "checkpoint" in compared.replacements:
+        is_known = replayed.ne_missing(pl.lit(compared.replacements["checkpoint"]))
+        unequal &= is_known | (pl.col("source_replayed") == "commit")
+    return unequal
+
+
+def _value(name: str, suffix: str = "") -> pl.Expr:
+    column = pl.col(f"{_COLUMNS[name]}{suffix}")
+    return column.fill_null(_EMPTY[name]) if name in _EMPTY else column
+
+
+def _column_differences(
+    derived_file: DerivedFile,
+    unequal: pl.DataFrame,
+    name: str,
+    compared: ComparedField,
+    types: Mapping[str, DataType] | None,
 ) -> list[Row]:
-    rows = []
+    rows, column = [], _COLUMNS[name]
     for each in unequal.iter_rows(named=True):
-        recorded, replayed = each[name], each[f"{name}_replayed"]
-        if name == "partition_text" and _typed(recorded, types) == _typed(replayed, types):
-            continue
-        if name == "stats" and is_same_json(recorded, replayed):
-            continue
-        path = each["path"] or each["path_key"]
-        values = {"recorded": _shorten(recorded), "replayed": _shorten(replayed)}
-        rows.append(derived_file.row(each["kind"], path, "differs", field=wire_name, may_have_expired=False, **values))
+        recorded, replayed = each[column], each[f"{column}_replayed"]
+        ours, theirs = recorded, replayed
+        if name == "partitionValues":
+            ours, theirs = _typed(recorded or "", types), _typed(replayed or "", types)
+        elif name == "stats":
+            ours, theirs = normalize_statistics(recorded), normalize_statistics(replayed)
+        if _is_difference(derived_file, compared, each, ours, theirs):
+            rows.append(_field_row(derived_file, each, name, recorded, replayed))
     return rows
 
 
+def _rare_differences(
+    derived_file: DerivedFile, unequal: pl.DataFrame, fields: Mapping[str, ComparedField]
+) -> list[Row]:
+    """Compare the fields that few actions have."""
+    rows = []
+    for each in unequal.iter_rows(named=True):
+        ours, theirs = decode_rare_fields(each["rare_fields"]), decode_rare_fields(each["rare_fields_replayed"])
+        for name, compared in fields.items():
+            if _is_difference(derived_file, compared, each, ours.get(name), theirs.get(name)):
+                rows.append(_field_row(derived_file, each, name, ours.get(name), theirs.get(name)))
+    return rows
+
+
+def _is_difference(derived_file: DerivedFile, compared: ComparedField, each: Row, ours: Any, theirs: Any) -> bool:
+    if ours == theirs or compared.is_replaced(derived_file.kind, ours):
+        return False
+    return each["source_replayed"] == "commit" or not compared.is_replaced("checkpoint", theirs)
+
+
+def _field_row(derived_file: DerivedFile, each: Row, name: str, recorded: Any, replayed: Any) -> Row:
+    path = each["path"] or each["path_key"]
+    values = {"recorded": _shorten(recorded), "replayed": _shorten(replayed)}
+    return derived_file.row(each["kind"], path, "differs", field=name, may_have_expired=False, **values)
+
+
 def _typed(text: str, types: Mapping[str, DataType] | None) -> dict[str, str | None]:
-    entries = (entry.partition(VALUE_BEGIN) for entry in text.split(ENTRY_END)) if text else ()
     return {
         key: canonicalize_partition_value(value, types[key]) if types and key in types else value
-        for key, _, value in entries
+        for key, value in parse_partition_text(text).items()
     }
 
 
-def is_same_json(one: str, other: str) -> bool:
-    """Return whether two strings are equal as JSON: key order and null members are ignored, numbers are exact."""
-    try:
-        return bool(_parse_exact(one) == _parse_exact(other))
-    except (ValueError, RecursionError, ArithmeticError):
-        return one == other
-
-
-def _parse_exact(text: str) -> Any:
-    """Parse JSON with exact numbers and with booleans that do not equal numbers."""
-    return _drop_nulls(json.loads(text, parse_int=Decimal, parse_float=Decimal))
-
-
-def _drop_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        members = {key: _drop_nulls(member) for key, member in value.items()}
-        return {key: member for key, member in members.items() if member is not None and member != {}}
-    if isinstance(value, bool):
-        return str(value), bool
-    return [_drop_nulls(each) for each in value] if isinstance(value, list) else value
-
-
 def compare_table_actions(
-    derived_file: DerivedFile, recorded: TableActions, replayed: TableActions, *, retention_cutoff_ms: int | None = None
+    derived_file: DerivedFile,
+    recorded: TableActions,
+    replayed: TableActions,
+    *,
+    retention_cutoff_ms: int | None = None,
 ) -> list[Row]:
     """Return differences of protocol, metadata, transactions and domains, as far as both sides record them.
 
     `retention_cutoff_ms` is the oldest `lastUpdated` of an unexpired transaction; None if unknown.
     """
     rows: list[Row] = []
-    if recorded.protocol is not None and replayed.protocol is not None:
-        stated = _protocol(recorded.protocol)
-        if derived_file.kind == "checkpoint":  # another rule reports a required list that is null
-            stated = {name: value for name, value in stated.items() if name not in _missing_lists(recorded.protocol)}
-        rows += _struct_differences(derived_file, "protocol", stated, _protocol(replayed.protocol))
-    if recorded.metadata is not None and replayed.metadata is not None:
-        rows += _struct_differences(
-            derived_file, "metaData", _metadata(recorded.metadata), _metadata(replayed.metadata)
-        )
-    if recorded.transactions is not None and replayed.transactions is not None:
-        may_expire = replayed.transactions_may_expire
-        recorded_keys = {app: {"version": each.version} for app, each in recorded.transactions.items()}
-        replayed_keys = {app: {"version": each.version} for app, each in replayed.transactions.items()}
-        for row in _keyed_differences(derived_file, "txn", recorded_keys, replayed_keys, may_expire=may_expire):
-            if row["difference"] == "missing":
+    theirs = replayed.by_kind
+    for kind, actions in recorded.by_kind.items():
+        if actions is not None and theirs[kind] is not None:
+            rows += _compare_actions(derived_file, kind, actions, theirs[kind])
+    for row in rows:
+        if row["kind"] == "txn" and row["difference"] != "differs":
+            row["may_have_expired"] = replayed.transactions_may_expire
+            if row["difference"] == "missing" and replayed.transactions is not None:
                 moment = replayed.transactions[row["path"]].last_updated
-                row["may_have_expired"] = may_expire and not _is_retained(moment, retention_cutoff_ms)
-            rows.append(row)
-    if recorded.domains is not None and replayed.domains is not None:
-        recorded_keys = {name: _domain(each) for name, each in recorded.domains.items()}
-        replayed_keys = {name: _domain(each) for name, each in replayed.domains.items()}
-        rows += _keyed_differences(derived_file, "domainMetadata", recorded_keys, replayed_keys, may_expire=False)
-    if recorded.row_id_high_water_marks is not None and replayed.row_id_high_water_marks is not None:
-        recorded_keys = {name: {name: each.high_water_mark} for name, each in recorded.row_id_high_water_marks.items()}
-        replayed_keys = {name: {name: each.high_water_mark} for name, each in replayed.row_id_high_water_marks.items()}
-        rows += _keyed_differences(derived_file, "rowIdHighWaterMark", recorded_keys, replayed_keys, may_expire=False)
+                row["may_have_expired"] &= not _is_retained(moment, retention_cutoff_ms)
     return rows
 
 
-def _keyed_differences(
-    derived_file: DerivedFile, kind: str, recorded: dict[str, Row], replayed: dict[str, Row], *, may_expire: bool
-) -> list[Row]:
-    rows = [
-        derived_file.row(kind, key, "extra", may_have_expired=may_expire) for key in recorded.keys() - replayed.keys()
-    ]
-    rows += [
-        derived_file.row(kind, key, "missing", may_have_expired=may_expire) for key in replayed.keys() - recorded.keys()
-    ]
-    for key in recorded.keys() & replayed.keys():
-        rows += _struct_differences(derived_file, kind, recorded[key], replayed[key], path=key)
-    return sorted(rows, key=lambda row: (row["path"], row["difference"], row.get("field") or ""))
-
-
-def _struct_differences(
-    derived_file: DerivedFile, kind: str, recorded: Row, replayed: Row, path: str | None = None
-) -> list[Row]:
-    return [
-        derived_file.row(
-            kind,
-            path,
-            "differs",
-            field=name,
-            recorded=_shorten(recorded[name]),
-            replayed=_shorten(replayed[name]),
-            may_have_expired=False,
-        )
-        for name in recorded
-        if recorded[name] != replayed[name]
-    ]
-
-
-def _protocol(action: Protocol) -> Row:
-    return {
-        "minReaderVersion": action.min_reader_version,
-        "minWriterVersion": action.min_writer_version,
-        "readerFeatures": sorted(set(action.reader_features or ())),
-        "writerFeatures": sorted(set(action.writer_features or ())),
-    }
+def _compare_actions(derived_file: DerivedFile, kind: str, recorded: Mapping[Any, Any], replayed: Any) -> list[Row]:
+    rows = []
+    for each in compare_keyed(derived_file.kind, kind, recorded, replayed, {}):
+        if kind == "protocol" and derived_file.kind == "checkpoint" and each.field in _missing_lists(recorded[None]):
+            continue  # another rule reports a required list that is null
+        more: Row = {"may_have_expired": False}
+        if each.what == "differs":
+            more |= {"field": each.field, "recorded": _shorten(each.derived), "replayed": _shorten(each.replayed)}
+        rows.append(derived_file.row(kind, None if each.key is None else str(each.key), each.what, **more))
+    return sorted(rows, key=lambda row: (row["path"] or "", row["difference"], row.get("field") or ""))
 
 
 def _missing_lists(action: Protocol) -> set[str]:
@@ -290,37 +299,12 @@ def _missing_lists(action: Protocol) -> set[str]:
     return {name for name, is_required, features in lists if is_required and features is None}
 
 
-def _metadata(action: MetaData) -> Row:
-    try:
-        schema = json.dumps(schema_to_json(parse_schema(action.schema_string)), sort_keys=True)
-    except SchemaError:
-        schema = action.schema_string
-    return {
-        "id": action.id,
-        "schemaString": schema,
-        "partitionColumns": action.partition_columns,
-        "configuration": dict(sorted(action.configuration.items())),
-        "format": action.format.provider,
-        "name": action.name,
-        "description": action.description,
-        "createdTime": action.created_time,
-    }
-
-
-def _domain(action: DomainMetadata) -> Row:
-    try:
-        configuration = _parse_exact(action.configuration)
-    except (ValueError, RecursionError, ArithmeticError):
-        configuration = action.configuration
-    return {"configuration": configuration, "removed": action.removed}
-
-
 def collect_last_actions(actions: Iterable[Any]) -> TableActions:
     """Return the newest action of each kind and key, including removed domains; actions are in version order."""
     protocol, metadata = None, None
     transactions: dict[str, Txn] = {}
     domains: dict[str, DomainMetadata] = {}
-    marks: dict[str, RowIdHighWaterMark] = {}
+    marks: dict[None, RowIdHighWaterMark] = {}
     for action in actions:
         match action:
             case Protocol():
@@ -336,9 +320,27 @@ def collect_last_actions(actions: Iterable[Any]) -> TableActions:
     return TableActions(protocol, metadata, transactions, domains, marks)
 
 
-def row_id_high_water_marks(mark: RowIdHighWaterMark | None) -> dict[str, RowIdHighWaterMark]:
-    """Return the high-water mark action of r1 and r2 keyed by its field name, or an empty dict."""
-    return {} if mark is None else {"highWaterMark": mark}
+def find_repeated_actions(derived_file: DerivedFile, actions: Iterable[Any]) -> list[Row]:
+    """Return a row for every action that a derived file has more than once, which reconciliation never leaves."""
+    counts: Counter[tuple[str, str | None]] = Counter()
+    for action in actions:
+        match action:
+            case Protocol() | MetaData():
+                counts[WIRE_NAMES[type(action)], None] += 1
+            case Txn():
+                counts["txn", action.app_id] += 1
+            case DomainMetadata():
+                counts["domainMetadata", action.domain] += 1
+    return [
+        derived_file.row(kind, key, "repeated", recorded=f"{count} actions", may_have_expired=False)
+        for (kind, key), count in counts.items()
+        if count > 1
+    ]
+
+
+def row_id_high_water_marks(mark: RowIdHighWaterMark | None) -> dict[None, RowIdHighWaterMark]:
+    """Return the high-water mark action of r1 and r2, or an empty dict."""
+    return {} if mark is None else {None: mark}
 
 
 def _format_file(row: Row) -> str:
@@ -346,7 +348,10 @@ def _format_file(row: Row) -> str:
     return f"size {row['size']}{vector}"
 
 
-def _shorten(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+def _shorten(value: Any) -> str | None:
+    """Render a value for a report; null if there is none."""
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
     text = text.encode(errors="backslashreplace").decode()  # reports cannot encode lone surrogates
     return text if len(text) <= _TEXT_LIMIT else f"{text[:_TEXT_LIMIT]}… ({len(text):,} characters)"

@@ -6,8 +6,8 @@ from typing import Any
 from deltaspec.model.actions import DomainMetadata
 from deltaspec.model.features import clustering
 from deltaspec.model.features.system_domains import RESERVED, find_domain_fault, find_domain_feature
+from deltaspec.model.log.state_differences import normalize_json
 from deltaspec.model.rows import row_tracking
-from deltaspec.views.log.replay_differences import is_same_json
 
 _KNOWN = frozenset({row_tracking.DOMAIN, clustering.DOMAIN, "delta.liquid", "delta.columnMappingUsageTracking"})
 
@@ -26,7 +26,7 @@ def build_domain_row(
         others: live domains that the same commit does not remove; the actions of a commit have no order.
     """
     before = known.configuration if known else None
-    if before is not None and is_same_json(before, action.configuration):
+    if before is not None and normalize_json(before) == normalize_json(action.configuration):
         before = action.configuration
     is_new = not action.removed and ".checkpoint." not in location["file"]
     return {

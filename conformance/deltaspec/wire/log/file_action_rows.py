@@ -9,16 +9,15 @@ from typing import Any
 import pyarrow as pa
 
 from deltaspec.model.actions import Add, Cdc, Remove
-from deltaspec.model.features.clustering import has_blank_provider
 
-PARTITION_VALUES = pa.map_(pa.string(), pa.string())
+STRING_MAP = pa.map_(pa.string(), pa.string())
 
 FILE_ACTION_SCHEMA = pa.schema(
     [
         ("line", pa.int64()),
         ("kind", pa.string()),
         ("path", pa.string()),
-        ("partition_values", PARTITION_VALUES),
+        ("partition_values", STRING_MAP),
         ("size", pa.int64()),
         ("modification_time", pa.int64()),
         ("data_change", pa.bool_()),
@@ -32,12 +31,11 @@ FILE_ACTION_SCHEMA = pa.schema(
         ("dv_cardinality", pa.int64()),
         ("base_row_id", pa.int64()),
         ("default_row_commit_version", pa.int64()),
-        ("has_tags", pa.bool_()),
-        ("provider_is_empty", pa.bool_()),
+        ("tags", STRING_MAP),
+        ("clustering_provider", pa.string()),
     ]
 )
-"""Columns of a file action as written; all nullable. `line` is the line or Parquet row number, from 1. `has_tags` and
-`provider_is_empty` (a blank clusteringProvider) are filled for JSON lines only."""
+"""Columns of a file action as written; all nullable. `line` is the line or Parquet row number, from 1."""
 
 
 @dataclass
@@ -65,8 +63,8 @@ class FileActionBuilder:
                 *_flatten_vector(action.deletion_vector),
                 action.base_row_id,
                 action.default_row_commit_version,
-                bool(action.tags),
-                None if action.clustering_provider is None else has_blank_provider(action.clustering_provider),
+                list(action.tags.items()) if action.tags else None,
+                action.clustering_provider,
             )
         )
 
@@ -89,7 +87,7 @@ class FileActionBuilder:
                 *_flatten_vector(action.deletion_vector),
                 action.base_row_id,
                 action.default_row_commit_version,
-                bool(action.tags),
+                list(action.tags.items()) if action.tags else None,
                 None,
             )
         )

@@ -41,10 +41,10 @@ _FIELDS = {
     "dv_cardinality": "deletionVector.cardinality",
     "base_row_id": "baseRowId",
     "default_row_commit_version": "defaultRowCommitVersion",
+    "tags": "tags",
+    "clustering_provider": "clusteringProvider",
 }
-"""Column of `FILE_ACTION_SCHEMA` to the action field with its values; the columns of JSON lines only are left out."""
-_JSON_ONLY_COLUMNS = ("has_tags", "provider_is_empty")
-"""The last columns of `FILE_ACTION_SCHEMA`, which are null here."""
+"""Column of `FILE_ACTION_SCHEMA` to the action field with its values."""
 
 
 class UnreadableParquet(ValueError):
@@ -202,7 +202,6 @@ def _rows_of_kind(
         target = FILE_ACTION_SCHEMA.field(name).type
         is_defined = is_field_defined(kind, wire_name, revision)
         arrays.append(_extract_field(chosen, kind, wire_name, target) if is_defined else pa.nulls(len(chosen), target))
-    arrays += [pa.nulls(len(rows), pa.bool_()) for _ in _JSON_ONLY_COLUMNS]
     if contents is not None:
         contents.take(kind, chosen)
     return pa.table(arrays, schema=FILE_ACTION_SCHEMA)

@@ -1,11 +1,14 @@
 """States are compared by protocol value."""
 
+from typing import Any
+
 import msgspec
 import pytest
 from helpers.small_logs import add, domain, metadata, protocol, remove
 
-from deltaspec.model.actions import MetaData, Protocol, Txn
+from deltaspec.model.actions import Add, DeletionVectorDescriptor, Format, MetaData, Protocol, Txn
 from deltaspec.model.log.state_differences import (
+    DerivedFileKind,
     Difference,
     PartitionTypes,
     compare_keyed,
@@ -62,28 +65,28 @@ def test_different_json_values(one: str, other: str) -> None:
 
 def test_feature_lists_are_sets() -> None:
     ours, theirs = protocol(3, 7, "a", "b", "b"), protocol(3, 7, "b", "a")
-    assert compare_single("protocol", ours, theirs, {}) == []
-    (found, other) = compare_single("protocol", protocol(3, 7, "a"), theirs, {})
+    assert compare_single("checkpoint", "protocol", ours, theirs, {}) == []
+    (found, other) = compare_single("checkpoint", "protocol", protocol(3, 7, "a"), theirs, {})
     assert (found.field, other.field) == ("readerFeatures", "writerFeatures")
-    assert (found.derived, found.replayed) == ({"a"}, {"a", "b"})
+    assert (found.derived, found.replayed) == (["a"], ["a", "b"])
 
 
 def test_absent_and_empty_feature_lists_are_equal() -> None:
     ours = Protocol(min_reader_version=1, min_writer_version=7, reader_features=[], writer_features=[])
     theirs = Protocol(min_reader_version=1, min_writer_version=7)
-    assert compare_single("protocol", ours, theirs, {}) == []
+    assert compare_single("checkpoint", "protocol", ours, theirs, {}) == []
 
 
 def test_schemas_are_compared_as_values() -> None:
     spaced = (SCHEMA % "{}").replace(",", " , ")
-    assert compare_single("metaData", metadata(spaced), metadata(SCHEMA % "{}"), {}) == []
-    (found,) = compare_single("metaData", metadata(SCHEMA % '{"a":1}'), metadata(SCHEMA % "{}"), {})
+    assert compare_single("checkpoint", "metaData", metadata(spaced), metadata(SCHEMA % "{}"), {}) == []
+    (found,) = compare_single("checkpoint", "metaData", metadata(SCHEMA % '{"a":1}'), metadata(SCHEMA % "{}"), {})
     assert found.field == "schemaString"
 
 
 def test_invalid_schemas_are_compared_as_strings() -> None:
-    assert compare_single("metaData", metadata("{"), metadata("{"), {}) == []
-    (found,) = compare_single("metaData", metadata("{"), metadata("{ "), {})
+    assert compare_single("checkpoint", "metaData", metadata("{"), metadata("{"), {}) == []
+    (found,) = compare_single("checkpoint", "metaData", metadata("{"), metadata("{ "), {})
     assert (found.derived, found.replayed) == ("{", "{ ")
 
 
@@ -96,36 +99,103 @@ def test_invalid_schemas_are_compared_as_strings() -> None:
         ("partition_columns", ["p"]),
         ("configuration", {"a": "b"}),
         ("created_time", 5),
+        ("format", Format(provider="parquet", options={"a": "b"})),
     ],
 )
 def test_every_field_of_metadata_is_compared(field: str, value: object) -> None:
     other: MetaData = msgspec.structs.replace(metadata(), **{field: value})
-    (found,) = compare_single("metaData", other, metadata(), {})
-    assert (found.kind, found.key, found.what, found.derived) == ("metaData", None, "differs", value)
+    (found,) = compare_single("checkpoint", "metaData", other, metadata(), {})
+    expected = value.options if isinstance(value, Format) else value
+    assert (found.kind, found.key, found.what, found.derived) == ("metaData", None, "differs", expected)
 
 
 @pytest.mark.parametrize("field", ["size", "modification_time", "base_row_id", "default_row_commit_version"])
 def test_fields_of_a_live_file_are_compared(field: str) -> None:
     other = msgspec.structs.replace(add("a"), **{field: 77})
-    (found,) = compare_keyed("add", {"a": other}, {"a": add("a")}, {})
+    (found,) = compare_keyed("checkpoint", "add", {"a": other}, {"a": add("a")}, {})
     assert (found.what, found.derived) == ("differs", 77)
 
 
 @pytest.mark.parametrize("field", ["base_row_id", "default_row_commit_version"])
 def test_live_file_must_keep_its_row_tracking(field: str) -> None:
     expected_state = msgspec.structs.replace(add("a"), **{field: 3})
-    (found,) = compare_keyed("add", {"a": add("a")}, {"a": expected_state}, {})
+    (found,) = compare_keyed("checkpoint", "add", {"a": add("a")}, {"a": expected_state}, {})
     assert (found.derived, found.replayed) == (None, 3)
 
 
-def test_statistics_are_compared_if_both_sides_have_them() -> None:
+def change(action: str, **fields: Any) -> tuple[Any, Any]:
+    """Return an add or remove, and the same action with other fields."""
+    before = add("a") if action == "add" else remove("a")
+    return before, msgspec.structs.replace(before, **fields)
+
+
+VECTOR = DeletionVectorDescriptor(storage_type="u", path_or_inline_dv="x", size_in_bytes=40, cardinality=2)
+
+
+@pytest.mark.parametrize(
+    ("action", "fields", "name"),
+    [
+        ("add", {"tags": {"k": "v"}}, "tags"),
+        ("add", {"clustering_provider": "liquid"}, "clusteringProvider"),
+        ("add", {"deletion_vector": VECTOR}, "deletionVector"),
+        ("remove", {"extended_file_metadata": True}, "extendedFileMetadata"),
+        ("remove", {"size": 1}, "size"),
+        ("remove", {"deletion_timestamp": 1}, "deletionTimestamp"),
+        ("remove", {"base_row_id": 1}, "baseRowId"),
+    ],
+)
+def test_optional_fields_are_compared_with_absent_ones(action: str, fields: dict[str, Any], name: str) -> None:
+    before, after = change(action, **fields)
+    for ours, theirs in ((before, after), (after, before)):
+        found = compare_keyed("checkpoint", action, {"a": ours}, {"a": theirs}, {})
+        assert name in [each.field for each in found]
+
+
+@pytest.mark.parametrize("field", ["size_in_bytes", "cardinality"])
+def test_every_field_of_a_vector_is_compared(field: str) -> None:
+    ours, theirs = change("add", deletion_vector=VECTOR)[1], msgspec.structs.replace(VECTOR, **{field: 7})
+    (found,) = compare_keyed("checkpoint", "add", {"a": ours}, {"a": change("add", deletion_vector=theirs)[1]}, {})
+    assert found.replayed == 7
+
+
+@pytest.mark.parametrize("empty", [{"tags": {}}, {"stats": "{}"}, {"stats": ""}])
+def test_empty_values_equal_absent_ones(empty: dict[str, Any]) -> None:
+    before, after = change("add", **empty)
+    assert compare_keyed("compaction", "add", {"a": before}, {"a": after}, {}) == []
+
+
+def test_writers_may_set_data_change_to_false_but_not_to_true() -> None:
+    changed, rearranged = change("add", data_change=False)
+    assert changed.data_change
+    assert compare_keyed("checkpoint", "add", {"a": rearranged}, {"a": changed}, {}) == []
+    (found,) = compare_keyed("checkpoint", "add", {"a": changed}, {"a": rearranged}, {})
+    assert found.field == "dataChange"
+
+
+def test_statistics_are_compared_as_json() -> None:
     expected_state = add("a", stats='{"numRecords":3,"minValues":{"x":1.50},"nullCount":{}}')
-    assert compare_keyed("add", {"a": add("a")}, {"a": expected_state}, {}) == []
-    assert compare_keyed("add", {"a": expected_state}, {"a": add("a")}, {}) == []
     same = add("a", stats='{"minValues":{"x":1.5},"numRecords":3}')
-    assert compare_keyed("add", {"a": same}, {"a": expected_state}, {}) == []
-    (found,) = compare_keyed("add", {"a": add("a", stats='{"numRecords":4}')}, {"a": expected_state}, {})
+    assert compare_keyed("checkpoint", "add", {"a": same}, {"a": expected_state}, {}) == []
+    other = add("a", stats='{"numRecords":4}')
+    (found,) = compare_keyed("checkpoint", "add", {"a": other}, {"a": expected_state}, {})
     assert found.field == "stats"
+
+
+@pytest.mark.parametrize(
+    ("file_kind", "lost", "invented"), [("checkpoint", 0, 1), ("compaction", 1, 1), ("checksum", 1, 1)]
+)
+def test_only_checkpoints_may_lose_statistics(file_kind: DerivedFileKind, lost: int, invented: int) -> None:
+    bare, full = add("a"), add("a", stats='{"numRecords":3}')
+    assert len(compare_keyed(file_kind, "add", {"a": bare}, {"a": full}, {})) == lost
+    assert len(compare_keyed(file_kind, "add", {"a": full}, {"a": bare}, {})) == invented
+
+
+def test_what_a_checkpoint_may_lose_is_unknown_after_it() -> None:
+    base, full = add("a"), add("a", stats='{"numRecords":3}')
+    assert compare_keyed("checksum", "add", {"a": full}, {"a": base}, {}, inherited={"a": base}) == []
+    tagged: Add = msgspec.structs.replace(base, tags={"k": "v"})
+    (found,) = compare_keyed("checksum", "add", {"a": tagged}, {"a": base}, {}, inherited={"a": base})
+    assert found.field == "tags"
 
 
 @pytest.mark.parametrize(
@@ -140,36 +210,44 @@ def test_statistics_are_compared_if_both_sides_have_them() -> None:
 def test_partition_values_are_compared_by_type(one: str, other: str | None, kind: DataType) -> None:
     ours = msgspec.structs.replace(add("a"), partition_values={"p": one})
     theirs = msgspec.structs.replace(add("a"), partition_values={"p": other})
-    assert compare_keyed("add", {"a": ours}, {"a": theirs}, {"p": kind}) == []
+    assert compare_keyed("checkpoint", "add", {"a": ours}, {"a": theirs}, {"p": kind}) == []
     if one:
-        (found,) = compare_keyed("add", {"a": ours}, {"a": theirs}, {"p": Primitive("string")})
+        (found,) = compare_keyed("checkpoint", "add", {"a": ours}, {"a": theirs}, {"p": Primitive("string")})
         assert found.field == "partitionValues"
 
 
 def test_null_equals_the_empty_string_without_a_type() -> None:
     ours = msgspec.structs.replace(add("a"), partition_values={"p": ""})
     theirs = msgspec.structs.replace(add("a"), partition_values={"p": None})
-    assert compare_keyed("add", {"a": ours}, {"a": theirs}, {}) == []
-    (found,) = compare_keyed("add", {"a": add("a")}, {"a": theirs}, {})
+    assert compare_keyed("checkpoint", "add", {"a": ours}, {"a": theirs}, {}) == []
+    (found,) = compare_keyed("checkpoint", "add", {"a": add("a")}, {"a": theirs}, {})
     assert (found.derived, found.replayed) == ({}, {"p": None})
 
 
-def test_last_updated_is_compared_if_both_sides_have_it() -> None:
+def test_last_updated_is_compared() -> None:
     bare, first, second = (Txn(app_id="s", version=1, last_updated=each) for each in (None, 5, 6))
-    assert compare_keyed("txn", {"s": bare}, {"s": first}, {}) == []
-    (found,) = compare_keyed("txn", {"s": second}, {"s": first}, {})
-    assert found == Difference("txn", "s", "differs", "lastUpdated", 6, 5)
+    for ours in (bare, second):
+        (found,) = compare_keyed("checkpoint", "txn", {"s": ours}, {"s": first}, {})
+        assert found == Difference("txn", "s", "differs", "lastUpdated", ours.last_updated, 5)
 
 
 def test_configuration_of_a_domain_is_compared_as_json() -> None:
-    assert compare_keyed("domainMetadata", {"x": domain("x", '{"a": 1}')}, {"x": domain("x", '{"a":1}')}, {}) == []
-    (found,) = compare_keyed("domainMetadata", {"x": domain("x", "plain")}, {"x": domain("x", "other")}, {})
+    assert (
+        compare_keyed("checkpoint", "domainMetadata", {"x": domain("x", '{"a": 1}')}, {"x": domain("x", '{"a":1}')}, {})
+        == []
+    )
+    (found,) = compare_keyed(
+        "checkpoint", "domainMetadata", {"x": domain("x", "plain")}, {"x": domain("x", "other")}, {}
+    )
     assert (found.field, found.derived, found.replayed) == ("configuration", "plain", "other")
+    for other in ('{"a":1,"b":null}', '{"a":1,"b":{}}'):
+        ours, theirs = {"x": domain("x", '{"a":1}')}, {"x": domain("x", other)}
+        assert len(compare_keyed("checkpoint", "domainMetadata", ours, theirs, {})) == 1
 
 
 def test_differences_are_ordered_by_key() -> None:
     ours = {key: remove(key) for key in "cab"}
-    found = compare_keyed("remove", ours, {"d": remove("d")}, {})
+    found = compare_keyed("checkpoint", "remove", ours, {"d": remove("d")}, {})
     assert [(each.key, each.what) for each in found] == [
         ("a", "extra"),
         ("b", "extra"),
