@@ -37,6 +37,7 @@ from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint, iter_file_act
 from deltaspec.wire.log.file_action_rows import FileActionBuilder
 from deltaspec.wire.log.line_decoder import MAX_LINE_BYTES, LogFile, LogSummary, decode_line_stream, decode_lines
 from deltaspec.wire.log.line_outcomes import LineOutcomes
+from deltaspec.wire.log.stats_parsed import TypedColumns
 from deltaspec.wire.storage.in_memory import InMemoryStore
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
 from deltaspec.wire.storage.prefetch import prefetch_contents
@@ -174,15 +175,22 @@ class EmbeddedRun(LogRun):
         for batch in iter_file_action_batches(self.store, read):
             parts.check_batch(batch.file, batch.table)
             provenance = Provenance(batch.source, batch.file, read.checkpoint.version)
-            self._put_file_actions(batch.table, provenance, context, tag)
+            self._put_file_actions(batch.table, provenance, context, tag, batch.typed)
             done += batch.table.num_rows
             self.progress(f"checkpoint {read.checkpoint.version}", done, None)
         read.misplaced_files = parts.misplaced_files
         self.register_parts(read.checkpoint, tag)
         self.mark_checkpoint_undecided(read)
 
-    def _put_file_actions(self, table: pa.Table, provenance: Provenance, context: FileContext, tag: str) -> None:
-        rows = check_file_actions(self.context, self.findings, table, provenance, context, self.put_rows)
+    def _put_file_actions(
+        self,
+        table: pa.Table,
+        provenance: Provenance,
+        context: FileContext,
+        tag: str,
+        typed: TypedColumns | None = None,
+    ) -> None:
+        rows = check_file_actions(self.context, self.findings, table, provenance, context, self.put_rows, typed)
         self.put_rows(tag, rows)
 
 

@@ -19,6 +19,7 @@ from deltaspec.views.base import View
 CHAPTERS = {
     "catalog_managed": "CAT",
     "change_data": "CDF",
+    "checkpoint_copies": "CKP",
     "checkpoint_replay": "CKP",
     "checkpoint_files": "CKP",
     "checkpoint_schema": "CKP",

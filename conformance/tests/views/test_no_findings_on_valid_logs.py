@@ -33,6 +33,7 @@ FAULT_ONLY_VIEWS = {
     "row_id_conflicts",
     "log_starts",
     "outdated_files",
+    "typed_copies",
 }
 """Views that have rows only for actual or possible faults."""
 

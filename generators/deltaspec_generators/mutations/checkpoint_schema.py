@@ -1,5 +1,6 @@
 """Mutations of the Parquet columns of checkpoints, and of the feature lists in them."""
 
+from datetime import date
 from typing import Any
 
 import pyarrow as pa
@@ -78,7 +79,7 @@ def parsed_partition_value_as_text(draw: st.DrawFn) -> TableFiles:
     broken: dict[str, tuple[Any, pa.DataType]] = draw_one(
         draw,
         {"day": ("2026-11-21", pa.string()), "number": (7, pa.int32())},
-        {"day": (None, pa.date32()), "number": (7, pa.int64())},
+        {"day": (date(2026, 11, 21), pa.date32()), "number": (7, pa.int64())},
         {"number": (7, pa.int32())},
     )
     files.checkpoints[0].parsed = {

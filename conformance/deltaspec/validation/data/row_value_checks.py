@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.validation.data.data_bucket import describe_read_error
-from deltaspec.validation.data.parsed_statistics import ParsedStatisticsCache
 from deltaspec.validation.data.read_ahead import read_ahead
 from deltaspec.views.data.column_facts import build_column_fact_rows, column_facts
 from deltaspec.views.data.row_checks import build_row_check_rows, row_checks
@@ -37,13 +36,12 @@ def check_row_values(data: DataBucket) -> None:
         data.findings.mark_undecided(_VIEWS, "the schema of the rows is not known")
         return
     pending = _Pending(data)
-    statistics = ParsedStatisticsCache(data, table)
     unread: dict[str, str] = {}
     for number, (data_file, held) in enumerate(read_ahead(data, data.files, partial(_read, data, table))):
         if number % 100 == 0:
             data.progress("rows", number, len(data.files))
         if isinstance(held, DataFileRows):
-            pending.add(table, statistics.completed(data_file), held)
+            pending.add(table, data_file, held)
         else:
             unread[data_file.path] = held
         if len(unread) >= _ROWS_AT_ONCE:

@@ -81,6 +81,7 @@ def _compare_checkpoint(
         tombstones_complete=facts.plan.base is None,
         retention_cutoff_ms=checkpoint.retention_cutoff_ms,
         revision=facts.options.revision,
+        columns=checkpoint.columns,
     )
     for batch in differences:
         findings.evaluate_rows(replay_differences, batch)
@@ -140,6 +141,7 @@ def _compare_checksum(
         checksum.types,
         tombstones_complete=True,
         revision=facts.options.revision,
+        columns=checksum.columns,
     )
     fault = all_files_fault(rows, chain.from_iterable(differences))
     if fault is not None:

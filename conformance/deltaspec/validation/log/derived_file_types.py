@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from deltaspec.model.log.version_checksum import VersionChecksum
+from deltaspec.model.rows.statistics import LeafColumn
 from deltaspec.model.schema.data_types import DataType
 from deltaspec.views.log.replay_differences import DerivedFile
 
@@ -25,6 +26,8 @@ class CheckpointFileActions:
     types: PartitionTypes
     retention_cutoff_ms: int | None
     """Tombstones deleted at this time or later had not expired; None if this is not known."""
+    columns: tuple[LeafColumn, ...] = ()
+    """Columns that may have statistics."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,8 @@ class ChecksumFileActions:
     lists_files: bool
     """The checksum has `allFiles`."""
     types: PartitionTypes
+    columns: tuple[LeafColumn, ...] = ()
+    """Columns that may have statistics."""
 
 
 DerivedFileActions = CheckpointFileActions | CompactionFileActions | ChecksumFileActions

@@ -133,7 +133,9 @@ class DerivedFiles:
         read = reader.read_derived_checkpoint(checkpoint, context, tag)
         derived_file = DerivedFile("checkpoint", f"{LOG_DIRECTORY}/{checkpoint.files[0]}", checkpoint.version)
         tombstone_cutoff, _ = _compute_retention_cutoffs(facts, expected)
-        files = CheckpointFileActions(tag, derived_file, False, context.partition_columns, tombstone_cutoff)
+        files = CheckpointFileActions(
+            tag, derived_file, False, context.partition_columns, tombstone_cutoff, context.leaf_columns or ()
+        )
         self._checkpoints.append((files, read))
 
     def _read_compaction(
@@ -175,7 +177,14 @@ class DerivedFiles:
             columns = build_file_facts(rows, Provenance("checksum", file, version), context)
             reader.put_rows(tag, select_replay_columns(columns, compared=True))
         derived_file = DerivedFile("checksum", file, version)
-        files = ChecksumFileActions(tag, derived_file, _without_files(stated), lists_files, context.partition_columns)
+        files = ChecksumFileActions(
+            tag,
+            derived_file,
+            _without_files(stated),
+            lists_files,
+            context.partition_columns,
+            context.leaf_columns or (),
+        )
         self._checksums.append((files, (fault, pointer)))
 
 

@@ -12,6 +12,7 @@ from deltaspec.validation.buckets import PutRows
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import ReadContext
 from deltaspec.validation.log.replay_stage import ADDS_WITHOUT_STATS_ROWS, CDC_ROWS, VECTORS
+from deltaspec.views.data.column_facts import column_facts
 from deltaspec.views.files.adds_without_stats import collect_adds_without_stats
 from deltaspec.views.files.file_action_facts import (
     FileContext,
@@ -27,11 +28,13 @@ from deltaspec.views.files.file_replay import (
     build_empty_replay_frame,
     select_replay_columns,
 )
+from deltaspec.views.files.typed_copies import MergedCopies, merge_typed_columns, typed_copies
 from deltaspec.views.log.log_file_rows import build_fault_row, iter_line_frames
 from deltaspec.views.log.log_files import lines
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
 from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA
 from deltaspec.wire.log.line_outcomes import LineOutcomes
+from deltaspec.wire.log.stats_parsed import PARSED_STATISTICS, TypedColumns
 
 
 def check_file_actions(
@@ -41,6 +44,7 @@ def check_file_actions(
     provenance: Provenance,
     context: FileContext,
     put: PutRows,
+    typed: TypedColumns | None = None,
 ) -> pl.DataFrame:
     """Check file actions that belong to one state of the table.
 
@@ -51,6 +55,7 @@ def check_file_actions(
         provenance: file and version of each row.
         context: the state of the table.
         put: receives cdc actions, adds without statistics and deletion-vector descriptors, each with their tag.
+        typed: typed columns of the adds, from a Parquet checkpoint.
 
     Returns:
         What replay needs of the adds and removes, with `REPLAY_COLUMNS`; above level `log` with `DATA_REPLAY_COLUMNS`.
@@ -60,8 +65,14 @@ def check_file_actions(
     if table.num_rows == 0:
         return build_empty_replay_frame(schema)
     values = options.level == "rows"
+    merged = MergedCopies(table) if typed is None else merge_typed_columns(table, typed, context)
+    _check_typed_copies(findings, merged, provenance)
     facts = build_file_facts(
-        table.select(FILE_ACTION_SCHEMA.names), provenance, context, compared=reading.compares_files or values
+        merged.table.select(FILE_ACTION_SCHEMA.names),
+        provenance,
+        context,
+        compared=reading.compares_files or values,
+        stats_are_typed=merged.stats_are_typed,
     )
     if context.partition_columns is None:
         for file in [provenance.file] if isinstance(provenance.file, str) else dict.fromkeys(provenance.file):
@@ -79,6 +90,17 @@ def check_file_actions(
         put(CDC_ROWS, select_replay_columns(facts, compared=False, cdc=True, schema=schema, values=values))
     timed = options.clock_ms is not None and options.level != "log"
     return select_replay_columns(facts, compared=reading.compares_files, schema=schema, values=values, timed=timed)
+
+
+def _check_typed_copies(findings: Findings, merged: MergedCopies, provenance: Provenance) -> None:
+    """Check the typed columns of a checkpoint file against the text of their rows."""
+    findings.evaluate_rows(
+        typed_copies, [{"file": provenance.file, "version": provenance.version, **row} for row in merged.rows]
+    )
+    for name, reasons in merged.unread.items():
+        views = (typed_copies, column_facts) if name == PARSED_STATISTICS else (typed_copies,)
+        for reason in reasons:
+            findings.mark_undecided(views, reason, str(provenance.file))
 
 
 def check_lines(findings: Findings, read: Iterable[tuple[str, int, LineOutcomes]]) -> None:

@@ -193,7 +193,9 @@ class FactsTask:
         for batch in iter_part_batches(unit.part, _open_part(store, unit.part, revision), summary, revision):
             parts.check_batch(batch.file, batch.table)
             provenance = Provenance(batch.source, batch.file, unit.checkpoint.version)
-            rows = check_file_actions(self.context, findings, batch.table, provenance, unit.context, output.put)
+            rows = check_file_actions(
+                self.context, findings, batch.table, provenance, unit.context, output.put, batch.typed
+            )
             output.put(unit.tag, rows)
         return summary, parts.misplaced_files
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from deltaspec.model.features.clustering import has_blank_provider
 from deltaspec.model.log import paths
 from deltaspec.model.revisions import Revision
+from deltaspec.model.rows.statistics import LeafColumn
 from deltaspec.model.schema.data_types import DataType
 from deltaspec.views.files import misnamed_statistics, partition_facts, statistics_facts
 from deltaspec.views.files.file_actions import deletion_vectors, file_actions
@@ -56,6 +57,8 @@ class FileContext:
     """Why void columns of the schema forbid adding data files."""
     iceberg: str | None = None
     """Enabled Iceberg compatibility, `V1` or `V2`; `V2` if both are."""
+    leaf_columns: tuple[LeafColumn, ...] | None = None
+    """Columns that may have statistics; None if the schema is unknown."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,12 @@ class Provenance:
 
 
 def build_file_facts(
-    table: pa.Table, location: Provenance, context: FileContext, *, compared: bool = True
+    table: pa.Table,
+    location: Provenance,
+    context: FileContext,
+    *,
+    compared: bool = True,
+    stats_are_typed: pl.Series | None = None,
 ) -> pl.DataFrame:
     """Return the rows of `table` with every column of `file_actions` and the columns that later steps need.
 
@@ -77,6 +85,7 @@ def build_file_facts(
         location: origin of the rows.
         context: table state that the actions are validated against.
         compared: whether to keep statistics and partition values, which take most of the memory.
+        stats_are_typed: whether `stats` has values of typed columns; None if it has none in any row.
 
     Returns:
         One row per action, in order. Additional columns: `path_key`, `deletion_vector_id`,
@@ -106,6 +115,7 @@ def build_file_facts(
         table_is_partitioned=pl.lit(
             None if context.partition_columns is None else bool(context.partition_columns), pl.Boolean
         ),
+        stats_are_typed=pl.lit(None, pl.Boolean) if stats_are_typed is None else stats_are_typed,
         missing_field=_missing_field(),
         deletion_vector_id=_vector_id(),
     )

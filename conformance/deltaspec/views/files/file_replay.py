@@ -33,10 +33,12 @@ REPLAY_COLUMNS: dict[str, Any] = {
     "has_tags": pl.Boolean,
     "partition_text": pl.String,
     "stats": pl.String,
+    "stats_are_typed": pl.Boolean,
     "rare_fields": pl.String,
 }
 """Columns of file actions that replay keeps. `path` is null where it equals `path_key`. `partition_text` is described
-in `partition_facts.columns`. `rare_fields` is a JSON object of fields that few actions have, null without any."""
+in `partition_facts.columns`. `stats_are_typed` says that `stats` has values of `stats_parsed`; null if it has none.
+`rare_fields` is a JSON object of fields that few actions have, null without any."""
 
 DATA_REPLAY_COLUMNS: dict[str, Any] = {
     **REPLAY_COLUMNS,
@@ -48,7 +50,7 @@ DATA_REPLAY_COLUMNS: dict[str, Any] = {
 }
 """Columns that replay keeps if the run also reads files outside the log."""
 
-COMPARISON_ONLY_COLUMNS = ("stats", "modification_time", "deletion_timestamp", "rare_fields")
+COMPARISON_ONLY_COLUMNS = ("stats", "stats_are_typed", "modification_time", "deletion_timestamp", "rare_fields")
 """Columns that only the comparison with a derived file needs."""
 
 

@@ -6,7 +6,7 @@ A derived file is a checkpoint, a log compaction or a version checksum. It is co
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,10 +21,12 @@ from deltaspec.model.log.state_differences import (
     normalize_statistics,
 )
 from deltaspec.model.revisions import Revision
+from deltaspec.model.rows.statistics import LeafColumn
 from deltaspec.model.schema.data_types import DataType
 from deltaspec.model.schema.partition_values import canonicalize_partition_value
 from deltaspec.views.files.file_replay import decode_rare_fields, has_shared_path
 from deltaspec.views.files.partition_facts import parse_partition_text
+from deltaspec.views.files.typed_copies import is_same_statistics
 
 Row = dict[str, Any]
 _KEYS = ("kind", "path_key", "_vector")
@@ -97,6 +99,7 @@ def compare_files(
     tombstones_complete: bool,
     retention_cutoff_ms: int | None = None,
     revision: Revision = Revision.CURRENT,
+    columns: Sequence[LeafColumn] = (),
 ) -> Iterator[list[Row]]:
     """Yield differences of file actions in bounded batches: a completely wrong derived file has millions.
 
@@ -108,6 +111,7 @@ def compare_files(
         tombstones_complete: whether replay started at version 0 and therefore knows every tombstone.
         retention_cutoff_ms: oldest deletion timestamp of an unexpired tombstone; None if unknown.
         revision: protocol revision, which defines the identity of an add.
+        columns: columns that may have statistics, to compare statistics that come from typed columns.
     """
     left, right = _with_key(recorded, revision), _with_key(replayed, revision)
     joined = left.join(right, on=_KEYS, how="full", suffix="_replayed", coalesce=True)
@@ -143,7 +147,8 @@ def compare_files(
         ]
     paired = joined.filter(pl.col("_present") & pl.col("_present_replayed"))
     for kind in ("add", "remove"):
-        yield from _compare_fields(derived_file, kind, paired.filter(pl.col("kind") == kind), types)
+        pairs = paired.filter(pl.col("kind") == kind)
+        yield from _compare_fields(derived_file, kind, pairs, types, columns, revision)
 
 
 def _is_retained(timestamp_ms: int | None, retention_cutoff_ms: int | None) -> bool | None:
@@ -168,7 +173,12 @@ def _with_key(rows: pl.DataFrame, revision: Revision) -> pl.DataFrame:
 
 
 def _compare_fields(
-    derived_file: DerivedFile, kind: str, paired: pl.DataFrame, types: Mapping[str, DataType] | None
+    derived_file: DerivedFile,
+    kind: str,
+    paired: pl.DataFrame,
+    types: Mapping[str, DataType] | None,
+    columns: Sequence[LeafColumn],
+    revision: Revision,
 ) -> Iterator[list[Row]]:
     """Yield the fields that differ between actions of one kind and those of replay, which `_replayed` columns have."""
     rare: dict[str, ComparedField] = {}
@@ -178,7 +188,8 @@ def _compare_fields(
             continue
         unequal = paired.filter(_is_unequal(name, compared, derived_file.kind))
         for part in unequal.iter_slices(_ROWS_PER_SLICE):
-            yield _column_differences(derived_file, part, name, compared, types)
+            different = _drop_copies_of_statistics(part, columns, revision) if name == "stats" else part
+            yield _column_differences(derived_file, different, name, compared, types)
     with_rare = paired.filter(pl.col("rare_fields").ne_missing(pl.col("rare_fields_replayed")))
     for part in with_rare.iter_slices(_ROWS_PER_SLICE):
         yield _rare_differences(derived_file, part, rare)
@@ -244,6 +255,22 @@ def _field_row(derived_file: DerivedFile, each: Row, name: str, recorded: Any, r
     path = each["path"] or each["path_key"]
     values = {"recorded": _shorten(recorded), "replayed": _shorten(replayed)}
     return derived_file.row(each["kind"], path, "differs", field=name, may_have_expired=False, **values)
+
+
+def _drop_copies_of_statistics(
+    unequal: pl.DataFrame, columns: Sequence[LeafColumn], revision: Revision
+) -> pl.DataFrame:
+    """Leave out the rows with equal statistics of which one side comes from typed columns."""
+    is_typed = (pl.col("stats_are_typed") | pl.col("stats_are_typed_replayed")).fill_null(False)
+    is_typed &= pl.col("stats").is_not_null() & pl.col("stats_replayed").is_not_null()
+    typed = unequal.select("stats", "stats_replayed", is_typed=is_typed)
+    if not typed["is_typed"].any():
+        return unequal
+    differs = [
+        not (is_typed and is_same_statistics(recorded, replayed, columns, revision))
+        for recorded, replayed, is_typed in typed.iter_rows()
+    ]
+    return unequal.filter(pl.Series(differs, dtype=pl.Boolean))
 
 
 def _typed(text: str, types: Mapping[str, DataType] | None) -> dict[str, str | None]:

@@ -20,6 +20,7 @@ from deltaspec.model.features.protocol import (
 )
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
+from deltaspec.model.rows.statistics import list_leaf_columns
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import DataType, Struct
 from deltaspec.model.schema.schema_string import SchemaError, get_void_blocked_reason, parse_schema
@@ -217,8 +218,9 @@ class TableState:
 
     def _file_context(self, table_root: str | None) -> FileContext:
         columns, logical = self._partition_columns
-        statistics = None
+        statistics, leaves = None, None
         if self.schema is not None and self.metadata is not None and self.supported is not None:
+            leaves = tuple(list_leaf_columns(self.schema, self.mapping, self.metadata.partition_columns))
             statistics = entry_names(self.schema, self.metadata.configuration, self.mapping, self.mapped)
         clustered = self.clustering_columns
         vectors = self.supports("deletionVectors")
@@ -236,6 +238,7 @@ class TableState:
             statistics,
             void,
             iceberg=enabled[-1] if enabled else None,
+            leaf_columns=leaves,
         )
 
     @property

@@ -26,6 +26,7 @@ from deltaspec.wire.log.parquet_actions import (
     open_parquet,
     read_non_file_actions,
 )
+from deltaspec.wire.log.stats_parsed import TypedColumns
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
 from deltaspec.wire.storage.prefetch import prefetch_handles, read_lines
 
@@ -40,6 +41,8 @@ class FileActionBatch:
     """Path relative to the table."""
     table: pa.Table
     """Columns of `FILE_ACTION_SCHEMA`."""
+    typed: TypedColumns | None = None
+    """Typed columns of the adds; None if the file has none."""
 
 
 @dataclass
@@ -292,8 +295,8 @@ def iter_part_batches(
         parquet = open_parquet(_unwrap(source))
         rows = part.rows if part.rows is not None else _read_sidecar_actions(parquet, found, revision)
         found.contents = start_parquet_summary(kind, part.file, source)
-        for table in iter_file_action_tables(parquet, rows, found.contents, revision):
-            yield FileActionBatch(kind, part.file, table)
+        for table, typed in iter_file_action_tables(parquet, rows, found.contents, revision):
+            yield FileActionBatch(kind, part.file, table, typed)
     except UnreadableParquet as fault:
         found.contents, found.unreadable = None, str(fault)
     except StorageError as fault:

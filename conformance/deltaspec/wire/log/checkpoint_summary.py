@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 
 from deltaspec.model.schema.parquet_types import Node
 from deltaspec.wire.log.line_decoder import LogFile
+from deltaspec.wire.log.stats_parsed import PARSED_PARTITION_VALUES, PARSED_STATISTICS
 from deltaspec.wire.parquet.footer_reader import MAX_FOOTER_BYTES
 from deltaspec.wire.parquet.thrift import ThriftError
 from deltaspec.wire.parquet.thrift_footer import SchemaTooLarge, decode_schema
 
-PARSED_STATISTICS, PARSED_PARTITION_VALUES = "stats_parsed", "partitionValues_parsed"
 SHORTEST_STATISTICS = len('{"numRecords":0}')
 """Length of the shortest statistics with content; `{}` and `null` have none."""
 _COST = ("BOOLEAN", "INT32", "INT64", "DOUBLE", "FLOAT", "INT96", "FIXED_LEN_BYTE_ARRAY", "BYTE_ARRAY")

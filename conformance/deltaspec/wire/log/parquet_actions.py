@@ -19,6 +19,14 @@ from deltaspec.model.revisions import Revision
 from deltaspec.wire.log.checkpoint_summary import CheckpointFileSummary, select_summary_columns
 from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA
 from deltaspec.wire.log.line_validation import LineError, explain_action
+from deltaspec.wire.log.stats_parsed import (
+    LEGACY_CALENDAR,
+    PARSED_PARTITION_VALUES,
+    PARSED_STATISTICS,
+    StoredForm,
+    TypedColumns,
+    read_typed_columns,
+)
 from deltaspec.wire.parquet.arrow_schema import open_by_parquet_schema
 from deltaspec.wire.storage.interface import StorageError, format_error
 
@@ -81,7 +89,11 @@ def open_parquet(source: Any) -> pq.ParquetFile:
     """
     try:
         return open_by_parquet_schema(
-            source, thrift_string_size_limit=64 << 20, thrift_container_size_limit=1 << 22, pre_buffer=False
+            source,
+            thrift_string_size_limit=64 << 20,
+            thrift_container_size_limit=1 << 22,
+            pre_buffer=False,
+            coerce_int96_timestamp_unit="us",
         )
     except StorageError:
         raise
@@ -165,8 +177,10 @@ def iter_file_action_tables(
     others: NonFileActions,
     contents: CheckpointFileSummary | None = None,
     revision: Revision = Revision.CURRENT,
-) -> Iterator[pa.Table]:
-    """Yield the add and remove actions of the file in batches, with the schema `FILE_ACTION_SCHEMA`.
+) -> Iterator[tuple[pa.Table, TypedColumns | None]]:
+    """Yield the add and remove actions of the file in batches, with the typed columns of the adds.
+
+    The tables have the schema `FILE_ACTION_SCHEMA`. The typed columns are None if the file has none.
 
     Args:
         parquet: the file.
@@ -183,12 +197,61 @@ def iter_file_action_tables(
     fields = dict.fromkeys(f"{kind}.{name.split('.')[0]}" for kind in present for name in _FIELDS.values())
     summary_columns = [] if contents is None else select_summary_columns(parquet, present)
     offset = 0
-    for batch in _batches(parquet, [*fields, *summary_columns]):
+    form = _read_stored_form(parquet)
+    for batch, unread in _batches_with_typed_columns(parquet, [*fields, *summary_columns], present):
         for kind in present:
             if kind not in batch.schema.names:
                 raise UnreadableParquet(f"{kind} has none of the fields of its action")
-        yield pa.concat_tables([_rows_of_kind(batch, kind, offset, contents, revision) for kind in present])
+        table = pa.concat_tables([_rows_of_kind(batch, kind, offset, contents, revision) for kind in present])
+        yield table, unread or _read_typed_columns(batch, present, form)
         offset += len(batch)
+
+
+def _read_stored_form(parquet: pq.ParquetFile) -> StoredForm:
+    leaves = map(parquet.schema.column, range(len(parquet.schema)))
+    return StoredForm(
+        frozenset(tuple(leaf.path.split(".")) for leaf in leaves if leaf.physical_type == "INT96"),
+        any(key in (parquet.metadata.metadata or {}) for key in LEGACY_CALENDAR),
+    )
+
+
+def _batches_with_typed_columns(
+    parquet: pq.ParquetFile, columns: list[str], present: list[str]
+) -> Iterator[tuple[pa.RecordBatch, TypedColumns | None]]:
+    """Yield batches that also have the typed columns of adds; if these cannot be decoded, batches without them.
+
+    The second value is None, or says why the batch has no typed columns.
+    """
+    schema = parquet.schema_arrow
+    kind = schema.field("add").type if "add" in present else pa.null()
+    typed = [
+        name
+        for name in (PARSED_STATISTICS, PARSED_PARTITION_VALUES)
+        if pa.types.is_struct(kind) and kind.get_field_index(name) >= 0
+    ]
+    done, unread = 0, None
+    if typed:
+        try:
+            for batch in _batches(parquet, [*columns, *(f"add.{name}" for name in typed)]):
+                yield batch, None
+                done += len(batch)
+        except UnreadableParquet as fault:
+            unread = TypedColumns(unread=tuple((name, f"add.{name} cannot be read: {fault}") for name in typed))
+        else:
+            return
+    offset = 0
+    for batch in _batches(parquet, columns):
+        rest = batch.slice(max(0, done - offset))
+        offset += len(batch)
+        if len(rest):
+            yield rest, unread
+
+
+def _read_typed_columns(batch: pa.RecordBatch, present: list[str], form: StoredForm) -> TypedColumns | None:
+    if "add" not in present:
+        return None
+    adds = batch.column("add")
+    return read_typed_columns(adds if adds.null_count == 0 else adds.drop_null(), form)
 
 
 def _rows_of_kind(

@@ -1,164 +1,316 @@
-"""Convert statistics that a checkpoint has as columns only into JSON, as in a commit. Source: Checkpoint Schema.
+"""Convert the typed columns of a checkpoint, `stats_parsed` and `partitionValues_parsed`, to JSON.
 
-If `delta.checkpoint.writeStatsAsJson` is false, an add has `stats_parsed` and no `stats`. Bounds of variants are left
-out, because their columns have another encoding.
+With statistics as JSON, every check of `stats` also holds for a checkpoint that has typed columns only. The stored
+Arrow type decides the form of a value, not the type in the table. Source: Checkpoint Schema.
 """
 
 import json
-import math
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaspec.model.rows import ordering
-from deltaspec.model.rows.statistics import LeafColumn
-from deltaspec.model.schema.data_types import DataType, Primitive
-from deltaspec.wire.log.parquet_actions import UnreadableParquet
-from deltaspec.wire.parquet.arrow_schema import open_by_parquet_schema
-from deltaspec.wire.storage.interface import StorageError
+from deltaspec.model.rows import ordering, z85
+from deltaspec.model.schema.data_types import Primitive
 
-BATCH_ROWS = 1 << 14
-_PARSED = "stats_parsed"
-_MEMBERS = ("minValues", "maxValues", "nullCount")
-_LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
-"""Metadata keys of files that use another calendar for old dates; their dates and times are left out."""
+PARSED_STATISTICS, PARSED_PARTITION_VALUES = "stats_parsed", "partitionValues_parsed"
+LEGACY_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+"""Metadata keys of files that store old dates and timestamps in the Julian calendar."""
 
-Node: TypeAlias = "dict[str, Node] | str"
-"""A JSON value as text, or an object of them."""
+Path = tuple[str, ...]
+_Names: TypeAlias = "dict[str, _Names] | None"
+"""Names of columns to convert, with the names below each; None converts every column below."""
+
+_GREGORIAN_SINCE_DAY = -141_427
+"""15 October 1582: dates from this day on are the same in both calendars."""
+_SAME_TIMESTAMPS_SINCE_US = -2_208_988_800_000_000
+"""1900: earlier timestamps are also shifted by the local mean time of the writer."""
+_DAYS = (-719_162, 2_932_896)
+"""Years 1 to 9999, which need no sign."""
+_MICROSECONDS = (_DAYS[0] * 86_400_000_000, (_DAYS[1] + 1) * 86_400_000_000 - 1)
+_MICROS_PER_UNIT = {"s": (10**6, 1), "ms": (1000, 1), "us": (1, 1), "ns": (1, 1000)}
+_NEEDS_ESCAPE = r'[\x00-\x1f"\\]'
+_VARIANT_MEMBERS = {"metadata", "value"}
 
 
-def iter_parsed_statistics(
-    source: Any, columns: list[LeafColumn], lines: Sequence[int] | None = None
-) -> Iterator[tuple[int, str]]:
-    """Yield row number, from 1, and statistics JSON of each add that has its statistics as columns only.
+@dataclass(frozen=True)
+class StoredForm:
+    """What the Arrow type of a column does not say about how a file stores it."""
+
+    int96_paths: frozenset[Path] = frozenset()
+    """Columns stored as INT96, which are instants although their Arrow type has no time zone."""
+    has_legacy_calendar: bool = False
+
+
+@dataclass(frozen=True)
+class TypedColumns:
+    """Typed columns of some add actions, as stored."""
+
+    statistics: pa.StructArray | None = None
+    """`stats_parsed`; None if the file has no such struct."""
+    partition_values: pa.StructArray | None = None
+    """`partitionValues_parsed`; None if the file has no such struct."""
+    form: StoredForm = StoredForm()
+    unread: tuple[tuple[str, str], ...] = ()
+    """Columns that cannot be decoded, each with the reason."""
+
+
+def read_typed_columns(adds: pa.StructArray, form: StoredForm) -> TypedColumns | None:
+    """Return the typed columns of add actions; None if there are none.
 
     Args:
-        source: a checkpoint or a sidecar, as input of `pyarrow.parquet.ParquetFile`.
-        columns: leaf columns of the table; statistics of other columns are left out.
-        lines: row numbers to read, from 1; None for all.
-
-    Raises:
-        UnreadableParquet: the file cannot be decoded.
-        StorageError: the file cannot be read.
+        adds: the column `add`, without nulls.
+        form: how the file stores the columns.
     """
-    try:
-        parquet = open_by_parquet_schema(
-            source,
-            thrift_string_size_limit=64 << 20,
-            thrift_container_size_limit=1 << 22,
-            pre_buffer=False,
-            coerce_int96_timestamp_unit="us",
-        )
-        if not _is_struct_of(parquet.schema_arrow, "add", _PARSED):
-            return
-        is_legacy = any(key in (parquet.metadata.metadata or {}) for key in _LEGACY)
-        requested = None if lines is None else pa.array(lines, pa.int64())
-        offset = 0
-        for batch in parquet.iter_batches(batch_size=BATCH_ROWS, columns=["add.stats", f"add.{_PARSED}"]):
-            batch.validate(full=True)
-            adds, numbers = batch.column("add"), pa.array(range(offset + 1, offset + len(batch) + 1), pa.int64())
-            if requested is not None:
-                chosen = pc.is_in(numbers, requested)
-                adds, numbers = adds.filter(chosen), numbers.filter(chosen)
-            yield from _build_statistics(adds, numbers, columns, is_legacy=is_legacy)
-            offset += len(batch)
-    except StorageError:
-        raise
-    except Exception as fault:
-        raise UnreadableParquet(" ".join(str(fault).split())[:200] or type(fault).__name__) from fault
+    statistics, values = (_struct_member(adds, name) for name in (PARSED_STATISTICS, PARSED_PARTITION_VALUES))
+    return None if statistics is None and values is None else TypedColumns(statistics, values, form)
 
 
-def _is_struct_of(schema: pa.Schema, name: str, member: str) -> bool:
-    kind = schema.field(name).type if name in schema.names else pa.null()
-    return bool(pa.types.is_struct(kind) and kind.get_field_index(member) >= 0)
+def render_statistics(typed: TypedColumns, columns: Iterable[Path] | None) -> tuple[pl.Series, set[str]]:
+    """Convert `stats_parsed` to JSON objects.
+
+    Args:
+        typed: typed columns with statistics.
+        columns: physical paths of the columns to convert; None for all.
+
+    Returns:
+        JSON texts, null where the struct is null; and the reasons why values could not be converted.
+    """
+    reasons: set[str] = set()
+    names = None if columns is None else _build_names(columns)
+    assert typed.statistics is not None
+    renderer = _Renderer(typed.form, reasons)
+    return renderer.render_statistics(typed.statistics, ("add", PARSED_STATISTICS), names), reasons
 
 
-def _build_statistics(
-    adds: pa.Array, numbers: pa.Array, columns: list[LeafColumn], *, is_legacy: bool
-) -> Iterator[tuple[int, str]]:
-    parsed = _member(adds, (_PARSED,))
-    written = _member(adds, ("stats",))
-    if parsed is None:
-        return
-    requested = parsed.is_valid() if written is None else pc.and_(parsed.is_valid(), written.is_null())
-    rows = pc.indices_nonzero(requested)
-    chosen_rows = parsed.take(rows)
-    found: list[dict[str, Node]] = [{} for _ in range(len(rows))]
-    for name in ("numRecords", "tightBounds"):
-        _set_values(found, (name,), chosen_rows, Primitive("long"))
-    for name in _MEMBERS:
-        for column in columns:
-            kind = Primitive("long") if name == "nullCount" else column.type
-            if not (is_legacy and kind in (Primitive("date"), Primitive("timestamp"), Primitive("timestamp_ntz"))):
-                _set_values(found, (name, *column.path), chosen_rows, kind)
-    for number, statistics in zip(numbers.take(rows).to_pylist(), found, strict=True):
-        yield number, _encode_json(statistics)
+def render_partition_values(typed: TypedColumns, columns: Iterable[str]) -> tuple[dict[str, pl.Series], set[str]]:
+    """Convert `partitionValues_parsed` to JSON values.
+
+    Args:
+        typed: typed columns with partition values.
+        columns: physical names of the columns to convert.
+
+    Returns:
+        JSON texts by physical name, null where a value is null; and the reasons why values could not be converted.
+    """
+    reasons: set[str] = set()
+    assert typed.partition_values is not None
+    renderer, path = _Renderer(typed.form, reasons, renders_binary=True), ("add", PARSED_PARTITION_VALUES)
+    return dict(renderer.render_members(typed.partition_values, path, dict.fromkeys(columns))), reasons
 
 
-def _set_values(found: list[dict[str, Node]], path: tuple[str, ...], parsed: pa.Array, kind: DataType) -> None:
-    """Set the values of a statistics column at its path, in every row where it is not null."""
-    column = _member(parsed, path)
-    if column is None or pa.types.is_nested(column.type):
-        return
-    for row, value in zip(found, _format_values(column, kind), strict=True):
-        if value is None:
-            continue
+def _build_names(columns: Iterable[Path]) -> _Names:
+    """Return the columns as a tree."""
+    names: dict[str, _Names] = {}
+    for path in columns:
+        here = names
         for step in path[:-1]:
-            inner = row.setdefault(step, {})
-            if isinstance(inner, str):
-                break
-            row = inner
-        else:
-            row[path[-1]] = value
+            here = here.setdefault(step, {})  # type: ignore[assignment]
+        here[path[-1]] = None
+    return names
 
 
-def _member(array: pa.Array, path: tuple[str, ...]) -> pa.Array | None:
-    for step in path:
-        if not pa.types.is_struct(array.type) or array.type.get_field_index(step) < 0:
-            return None
-        array = pc.struct_field(array, step)
-    return array
-
-
-def _format_values(column: pa.Array, kind: DataType) -> list[str | None]:
-    """Return values as JSON. The stored type of the column decides, which may differ from the table's."""
-    stored = column.type
-    if pa.types.is_timestamp(stored):
-        primitive = kind if kind == Primitive("timestamp_ntz") else Primitive("timestamp")
-        return [
-            None if each is None else _quote(ordering.format_lexeme(each, primitive))
-            for each in _to_microseconds(column)
-        ]
-    if pa.types.is_date32(stored):
-        days = column.cast(pa.int32()).to_pylist()
-        return [None if each is None else _quote(ordering.format_lexeme(each, Primitive("date"))) for each in days]
-    return [_format_value(each) for each in column.to_pylist()]
-
-
-def _to_microseconds(column: pa.Array) -> list[int | None]:
-    times, parts = {"s": (10**6, 1), "ms": (1000, 1), "us": (1, 1), "ns": (1, 1000)}[column.type.unit]
-    return [None if each is None else each * times // parts for each in column.cast(pa.int64()).to_pylist()]
-
-
-def _format_value(value: Any) -> str | None:
-    if value is None or isinstance(value, bytes):
+def _struct_member(array: pa.StructArray, name: str) -> pa.StructArray | None:
+    if not pa.types.is_struct(array.type) or array.type.get_field_index(name) < 0:
         return None
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float) and not math.isfinite(value):
-        return _quote(ordering.format_lexeme(value, Primitive("double")))
-    if isinstance(value, str):
-        return _quote(value)
-    return repr(value) if isinstance(value, (int, float)) else format(value, "f")
+    member = pc.struct_field(array, name)
+    return member if pa.types.is_struct(member.type) else None
 
 
-def _quote(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+class _Renderer:
+    """Converts arrays to JSON texts, and collects the reasons why values could not be converted."""
+
+    def __init__(self, form: StoredForm, reasons: set[str], *, renders_binary: bool = False) -> None:
+        """`renders_binary`: convert binary values to strings of one character per byte. Statistics have none."""
+        self._form = form
+        self._reasons = reasons
+        self._renders_binary = renders_binary
+
+    def render_statistics(self, statistics: pa.StructArray, path: Path, names: _Names) -> pl.Series:
+        """Return statistics as JSON objects; null where the struct is null."""
+        members: dict[str, pl.Series] = {}
+        for name, fits in _STATISTICS.items():
+            if statistics.type.get_field_index(name) < 0:
+                continue
+            column = pc.struct_field(statistics, name)
+            if pa.types.is_struct(column.type) if fits is None else fits(column.type):
+                kept = _keep_counts(column) if name == "nullCount" else column
+                members[name] = self._render(kept, (*path, name), None if fits is not None else names)
+        texts = _join_members(members, len(statistics))
+        return texts.set(~pl.Series(statistics.is_valid(), dtype=pl.Boolean), None)
+
+    def render_members(self, array: pa.StructArray, path: Path, names: _Names) -> Iterable[tuple[str, pl.Series]]:
+        """Yield each member of a struct by name; members with the same name cannot be told apart."""
+        for name, number in Counter(member.name for member in array.type).items():
+            if names is not None and name not in names:
+                continue
+            if number > 1:
+                self._reasons.add(f"{'.'.join((*path, name))} exists {number} times")
+                continue
+            below = None if names is None else names[name]
+            yield name, self._render(pc.struct_field(array, name), (*path, name), below)
+
+    def _render(self, array: pa.Array, path: Path, names: _Names) -> pl.Series:
+        """Return JSON values as text; null for null, and for a struct without values."""
+        kind = array.type
+        if pa.types.is_struct(kind):
+            if _is_variant(kind):
+                return self._render_variants(array, path)
+            texts = _join_members(dict(self.render_members(array, path, names)), len(array))
+            return texts.set(texts == "{}", None)
+        if pa.types.is_dictionary(kind):
+            array = array.dictionary_decode()
+            kind = array.type
+        if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
+            return pl.Series(pl.from_arrow(array.cast(pa.string())), dtype=pl.String)
+        if pa.types.is_floating(kind):
+            return _render_floats(array)
+        if pa.types.is_decimal(kind):
+            return pl.Series(pl.from_arrow(array.cast(pa.string())), dtype=pl.String)
+        if any(is_text(kind) for is_text in _TEXT_TYPES):
+            return _quote(pl.Series(pl.from_arrow(array), dtype=pl.String))
+        if self._renders_binary and any(is_binary(kind) for is_binary in _BINARY_TYPES):
+            values = [None if each is None else json.dumps(each.decode("latin-1")) for each in array.to_pylist()]
+            return pl.Series(values, dtype=pl.String)
+        if pa.types.is_date(kind):
+            return self._render_dates(array, path)
+        if pa.types.is_timestamp(kind):
+            return self._render_timestamps(array, path)
+        if array.null_count < len(array):
+            self._reasons.add(f"{'.'.join(path)} has the type {kind}, whose values cannot be compared")
+        return _nulls(len(array))
+
+    def _render_dates(self, array: pa.Array, path: Path) -> pl.Series:
+        days = pl.Series(pl.from_arrow(array.cast(pa.date32()).cast(pa.int32())), dtype=pl.Int64)
+        days = self._drop_old(days, _GREGORIAN_SINCE_DAY, path)
+        usual = days.set(~days.is_between(_DAYS[0], _DAYS[1]).fill_null(True), None)
+        texts = usual.cast(pl.Int32).cast(pl.Date).dt.to_string("%Y-%m-%d")
+        return '"' + _fill_unusual(texts, days, Primitive("date")) + '"'
+
+    def _render_timestamps(self, array: pa.Array, path: Path) -> pl.Series:
+        """Return timestamps with milliseconds, as engines write them, or with microseconds if they have some."""
+        times, parts = _MICROS_PER_UNIT[array.type.unit]
+        zoned = array.type.tz is not None or path in self._form.int96_paths
+        stored = pl.Series(pl.from_arrow(array.cast(pa.int64())), dtype=pl.Int64)
+        moments = self._drop_old(stored * times // parts, _SAME_TIMESTAMPS_SINCE_US, path)
+        usual = moments.set(~moments.is_between(_MICROSECONDS[0], _MICROSECONDS[1]).fill_null(True), None)
+        times_of_day = usual.cast(pl.Datetime("us"))
+        short, full = (times_of_day.dt.to_string(f"%Y-%m-%dT%H:%M:%S%.{digits}f") for digits in (3, 6))
+        texts = short.zip_with((usual % 1000 == 0).fill_null(True), full)
+        texts = _fill_unusual(texts, moments, Primitive("timestamp_ntz"))
+        return '"' + texts + ('Z"' if zoned else '"')
+
+    def _drop_old(self, values: pl.Series, first: int, path: Path) -> pl.Series:
+        """Set values to null that the file stores in another calendar."""
+        old = (values < first).fill_null(False)
+        if not self._form.has_legacy_calendar or not old.any():
+            return values
+        self._reasons.add(f"{'.'.join(path)} has values in the Julian calendar")
+        return values.set(old, None)
+
+    def _render_variants(self, array: pa.StructArray, path: Path) -> pl.Series:
+        if array.type.get_field_index("typed_value") >= 0:
+            if array.null_count < len(array):
+                self._reasons.add(f"{'.'.join(path)} has shredded variants, which cannot be compared")
+            return _nulls(len(array))
+        pairs = zip(*(pc.struct_field(array, name).to_pylist() for name in ("metadata", "value")), strict=True)
+        return pl.Series([_render_variant(*pair) for pair in pairs], dtype=pl.String)
 
 
-def _encode_json(node: Node) -> str:
-    if isinstance(node, str):
-        return node
-    return "{" + ",".join(f"{_quote(name)}:{_encode_json(each)}" for name, each in node.items()) + "}"
+_TEXT_TYPES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+_BINARY_TYPES = (
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_binary_view,
+    pa.types.is_fixed_size_binary,
+)
+_STATISTICS: Mapping[str, Any] = {
+    "numRecords": pa.types.is_integer,
+    "minValues": None,
+    "maxValues": None,
+    "nullCount": None,
+    "tightBounds": pa.types.is_boolean,
+}
+"""Statistics in the order in which engines write them, with the test of their Arrow type; None for structs."""
+
+
+def _keep_counts(counts: pa.StructArray) -> pa.StructArray:
+    """Return null counts without the columns that are neither integers nor structs, which another rule reports."""
+    kept = [
+        (member.name, _keep_counts(child) if pa.types.is_struct(member.type) else child)
+        for member, child in zip(counts.type, counts.flatten(), strict=True)
+        if pa.types.is_integer(member.type) or pa.types.is_struct(member.type)
+    ]
+    arrays, fields = [child for _, child in kept], [pa.field(name, child.type) for name, child in kept]
+    if not kept:
+        return pa.nulls(len(counts), pa.struct([]))
+    return pa.StructArray.from_arrays(arrays, fields=fields, mask=counts.is_null())
+
+
+def _is_variant(kind: pa.StructType) -> bool:
+    """Return whether a struct has the form of a variant column; bounds of binary columns have another."""
+    members = {member.name: member.type for member in kind}
+    return members.keys() - {"typed_value"} == _VARIANT_MEMBERS and all(
+        any(is_binary(members[name]) for is_binary in _BINARY_TYPES) for name in _VARIANT_MEMBERS
+    )
+
+
+def _render_variant(metadata: bytes | None, value: bytes | None) -> str | None:
+    """Return a variant as the text of statistics in JSON: metadata and value in Z85, padded to its groups."""
+    if metadata is None or value is None:
+        return None
+    content = metadata + value
+    return json.dumps(z85.encode(content + bytes(-len(content) % 4)))
+
+
+def _render_floats(array: pa.Array) -> pl.Series:
+    if pa.types.is_float16(array.type):
+        array = array.cast(pa.float32())
+    numbers = pl.Series(pl.from_arrow(array))
+    texts = numbers.cast(pl.String)
+    if not numbers.is_finite().fill_null(True).all():
+        words = pl.Series(['"NaN"', '"Infinity"', '"-Infinity"'], dtype=pl.String)
+        for word, matches in zip(
+            words, (numbers.is_nan(), numbers == float("inf"), numbers == float("-inf")), strict=True
+        ):
+            texts = texts.set(matches.fill_null(False), word)
+    return texts
+
+
+def _quote(texts: pl.Series) -> pl.Series:
+    quoted = '"' + texts + '"'
+    escaped = texts.str.contains(_NEEDS_ESCAPE).fill_null(False).arg_true()
+    if len(escaped):
+        values = [json.dumps(text, ensure_ascii=False) for text in texts.gather(escaped)]
+        quoted = quoted.scatter(escaped, pl.Series(values, dtype=pl.String))
+    return quoted
+
+
+def _fill_unusual(texts: pl.Series, values: pl.Series, kind: Primitive) -> pl.Series:
+    """Fill the values outside of the years 1 to 9999."""
+    unusual = (texts.is_null() & values.is_not_null()).arg_true()
+    if not len(unusual):
+        return texts
+    return texts.scatter(
+        unusual, pl.Series([ordering.format_lexeme(value, kind) for value in values.gather(unusual)], dtype=pl.String)
+    )
+
+
+def _join_members(members: Mapping[str, pl.Series], length: int) -> pl.Series:
+    """Return JSON objects of the members that are not null."""
+    if not members:
+        return pl.Series(["{}"], dtype=pl.String).new_from_index(0, length)
+    entries = [
+        (json.dumps(name, ensure_ascii=False) + ":" + values).alias(str(number))
+        for number, (name, values) in enumerate(members.items())
+    ]
+    joined = pl.DataFrame(entries).select(pl.concat_str(pl.all(), separator=",", ignore_nulls=True)).to_series()
+    return "{" + joined + "}"
+
+
+def _nulls(length: int) -> pl.Series:
+    return pl.Series([None], dtype=pl.String).new_from_index(0, length)

@@ -25,7 +25,9 @@ def summarize(columns: dict[str, tuple[pa.DataType, list[Any]]]) -> CheckpointFi
     source = pa.BufferReader(sink.getvalue())
     parquet = open_parquet(source)
     found = start_parquet_summary("checkpoint", "x.parquet", source)
-    assert sum(batch.num_rows for batch in iter_file_action_tables(parquet, read_non_file_actions(parquet), found)) > 0
+    assert (
+        sum(batch.num_rows for batch, _ in iter_file_action_tables(parquet, read_non_file_actions(parquet), found)) > 0
+    )
     return found
 
 

@@ -58,7 +58,7 @@ def read(data: bytes) -> tuple[Any, list[dict[str, Any]], tuple[int, int]]:
     """Return other actions, file actions, and the numbers of rows without an action or with several."""
     parquet = open_bytes(data)
     others = read_non_file_actions(parquet)
-    rows = [row for batch in iter_file_action_tables(parquet, others) for row in batch.to_pylist()]
+    rows = [row for batch, _ in iter_file_action_tables(parquet, others) for row in batch.to_pylist()]
     return others, rows, (others.rows_without_action, others.rows_with_several_actions)
 
 

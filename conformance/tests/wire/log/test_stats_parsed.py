@@ -1,4 +1,4 @@
-"""Statistics that a checkpoint has as columns only become the JSON of a commit."""
+"""Typed columns of a checkpoint become JSON, as in a commit."""
 
 import io
 import json
@@ -10,23 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deltaspec.model.rows.statistics import list_leaf_columns
-from deltaspec.model.schema.data_types import DataType, Decimal, Field, Primitive, Struct
-from deltaspec.wire.log import stats_parsed as parsed_statistics_module
-from deltaspec.wire.log.parquet_actions import UnreadableParquet
-from deltaspec.wire.log.stats_parsed import iter_parsed_statistics
+from deltaspec.wire.log.parquet_actions import iter_file_action_tables, open_parquet, read_non_file_actions
+from deltaspec.wire.log.stats_parsed import render_statistics
 
-KINDS: dict[str, DataType] = {
-    "l": Primitive("long"),
-    "d": Primitive("double"),
-    "de": Decimal(38, 18),
-    "s": Primitive("string"),
-    "b": Primitive("boolean"),
-    "da": Primitive("date"),
-    "ts": Primitive("timestamp"),
-    "tn": Primitive("timestamp_ntz"),
-    "st": Struct((Field("x", Primitive("long"), True),)),
-}
 ARROW = {
     "l": pa.int64(),
     "d": pa.float64(),
@@ -38,7 +24,6 @@ ARROW = {
     "tn": pa.timestamp("us"),
     "st": pa.struct([("x", pa.int64())]),
 }
-COLUMNS = list_leaf_columns(Struct(tuple(Field(name, kind, True) for name, kind in KINDS.items())), None, [])
 
 
 def texts(adds: list[Any], kind: pa.DataType, **options: Any) -> dict[int, Any]:
@@ -49,11 +34,22 @@ def texts(adds: list[Any], kind: pa.DataType, **options: Any) -> dict[int, Any]:
 
 
 def parsed(adds: list[Any], kind: pa.DataType, metadata: Any = None, **options: Any) -> dict[int, str]:
-    table = pa.table({"add": pa.array(adds, kind)}).replace_schema_metadata(metadata)
+    return read_statistics(pa.table({"add": pa.array(adds, kind)}).replace_schema_metadata(metadata), **options)[0]
+
+
+def read_statistics(table: pa.Table, **options: Any) -> tuple[dict[int, str], set[str]]:
+    """Return row -> statistics of a checkpoint with these columns, and why some were not read."""
     sink = io.BytesIO()
     pq.write_table(table, sink, **options)
-    sink.seek(0)
-    return dict(iter_parsed_statistics(sink, COLUMNS))
+    parquet = open_parquet(sink)
+    found: dict[int, str] = {}
+    reasons: set[str] = set()
+    for actions, typed in iter_file_action_tables(parquet, read_non_file_actions(parquet)):
+        if typed is not None:
+            texts, unread = render_statistics(typed, None)
+            found |= {line: text for line, text in zip(actions["line"].to_pylist(), texts, strict=True) if text}
+            reasons |= unread
+    return found, reasons
 
 
 def of_add(*members: tuple[str, pa.DataType], text: bool = False) -> pa.DataType:
@@ -84,19 +80,19 @@ def test_bounds_of_every_type() -> None:
             "minValues": {
                 "l": "9223372036854775807",
                 "d": "0.1",
-                "de": "0.000000000000000001",
+                "de": "1E-18",
                 "s": 'é"\n',
                 "b": False,
                 "da": "0001-01-01",
                 "ts": "1969-12-31T23:59:59.999999Z",
-                "tn": "2024-01-02T03:04:05.123000",
+                "tn": "2024-01-02T03:04:05.123",
                 "st": {"x": "5"},
             },
         }
     }
 
 
-def test_only_adds_without_json_are_converted() -> None:
+def test_null_statistics_stay_null() -> None:
     kind = of_add(("numRecords", pa.int64()), text=True)
     adds = [
         None,
@@ -105,7 +101,7 @@ def test_only_adds_without_json_are_converted() -> None:
         {"path": "c", "stats_parsed": None},
         {"path": "d", "stats_parsed": {"numRecords": None}},
     ]
-    assert texts(adds, kind) == {2: {"numRecords": "1"}, 5: {}}
+    assert texts(adds, kind) == {2: {"numRecords": "1"}, 3: {"numRecords": "2"}, 5: {}}
 
 
 def test_infinite_values_are_written_as_strings() -> None:
@@ -114,56 +110,108 @@ def test_infinite_values_are_written_as_strings() -> None:
     assert [each["maxValues"]["d"] for each in texts(adds, kind).values()] == ["Infinity", "-Infinity", "NaN"]
 
 
-def test_int96_timestamps_have_the_type_of_their_column() -> None:
-    kind = of_add(("maxValues", pa.struct([("ts", pa.timestamp("us")), ("tn", pa.timestamp("us"))])))
-    last = 253_402_300_799_999_999
-    adds = [{"path": "a", "stats_parsed": {"maxValues": {"ts": last, "tn": last}}}]
+def test_int96_timestamps_are_instants() -> None:
+    kind = of_add(("maxValues", pa.struct([("ts", pa.timestamp("us"))])))
+    adds = [{"path": "a", "stats_parsed": {"maxValues": {"ts": 253_402_300_799_999_999}}}]
     found = texts(adds, kind, use_deprecated_int96_timestamps=True)
-    assert found[1]["maxValues"] == {"ts": "9999-12-31T23:59:59.999999Z", "tn": "9999-12-31T23:59:59.999999"}
+    assert found[1]["maxValues"] == {"ts": "9999-12-31T23:59:59.999999Z"}
 
 
-def test_columns_outside_of_the_table_are_left_out() -> None:
-    kind = of_add(("nullCount", pa.struct([("gone", pa.int64()), ("l", pa.int64()), ("s", ARROW["st"])])))
-    adds = [{"path": "a", "stats_parsed": {"nullCount": {"gone": 1, "l": 2, "s": {"x": 1}}}}]
-    assert texts(adds, kind) == {1: {"nullCount": {"l": "2"}}}
+def test_values_outside_of_four_digit_years_have_a_sign() -> None:
+    kind = of_add(("minValues", pa.struct([("da", pa.date32()), ("ts", pa.timestamp("us"))])))
+    adds = [
+        {"path": "a", "stats_parsed": {"minValues": {"da": days, "ts": days * 86_400_000_000}}}
+        for days in (-719_163, 2_932_897, 0)
+    ]
+    found = [each["minValues"] for each in texts(adds, kind).values()]
+    assert found == [
+        {"da": "0000-12-31", "ts": "0000-12-31T00:00:00.000000"},
+        {"da": "+10000-01-01", "ts": "+10000-01-01T00:00:00.000000"},
+        {"da": "1970-01-01", "ts": "1970-01-01T00:00:00.000"},
+    ]
 
 
-def test_dates_in_another_calendar_are_left_out() -> None:
-    kind = of_add(("minValues", pa.struct([("da", pa.date32()), ("l", pa.int64())])))
-    adds = [{"path": "a", "stats_parsed": {"minValues": {"da": -719162, "l": 1}}}]
-    found = texts(adds, kind, metadata={"org.apache.spark.legacyDateTime": ""})
-    assert found == {1: {"minValues": {"l": "1"}}}
+def test_old_values_in_another_calendar_are_unread() -> None:
+    kind = of_add(("minValues", pa.struct([("da", pa.date32()), ("ts", pa.timestamp("us")), ("l", pa.int64())])))
+    adds = [
+        {"path": "a", "stats_parsed": {"minValues": {"da": -719_162, "ts": -3 * 10**15, "l": 1}}},
+        {"path": "b", "stats_parsed": {"minValues": {"da": -141_427, "ts": 0, "l": 1}}},
+    ]
+    table = pa.table({"add": pa.array(adds, kind)}).replace_schema_metadata({"org.apache.spark.legacyDateTime": ""})
+    found, reasons = read_statistics(table)
+    assert found == {
+        1: '{"minValues":{"l":1}}',
+        2: '{"minValues":{"da":"1582-10-15","ts":"1970-01-01T00:00:00.000","l":1}}',
+    }
+    assert reasons == {f"add.stats_parsed.minValues.{name} has values in the Julian calendar" for name in ("da", "ts")}
+    assert read_statistics(table.replace_schema_metadata(None))[1] == set()
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "reason"),
+    [
+        (pa.binary(), b"a", "has the type binary, whose values cannot be compared"),
+        (pa.list_(pa.int64()), [1], "has the type list<element: int64>, whose values cannot be compared"),
+        (pa.time64("us"), 1, "has the type time64[us], whose values cannot be compared"),
+    ],
+)
+def test_values_without_a_form_in_json_are_unread(kind: pa.DataType, value: Any, reason: str) -> None:
+    bounds = pa.struct([("x", kind)])
+    for each, expected in ((value, {f"add.stats_parsed.minValues.x {reason}"}), (None, set())):
+        adds = [{"path": "a", "stats_parsed": {"minValues": {"x": each}}}]
+        assert read_statistics(pa.table({"add": pa.array(adds, of_add(("minValues", bounds)))})) == (
+            {1: "{}"},
+            expected,
+        )
+
+
+def test_columns_with_one_name_are_unread() -> None:
+    twice = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
+    statistics = pa.StructArray.from_arrays([twice], names=["minValues"])
+    table = pa.table({"add": pa.StructArray.from_arrays([pa.array(["a"]), statistics], names=["path", "stats_parsed"])})
+    assert read_statistics(table) == ({1: "{}"}, {"add.stats_parsed.minValues.x exists 2 times"})
+
+
+def test_counts_of_another_type_are_left_out() -> None:
+    kind = of_add(
+        ("numRecords", pa.string()),
+        ("tightBounds", pa.int32()),
+        ("nullCount", pa.struct([("a", pa.string()), ("b", pa.int32()), ("c", pa.struct([("d", pa.float64())]))])),
+    )
+    statistics = {"numRecords": "1", "tightBounds": 1, "nullCount": {"a": "1", "b": 2, "c": {"d": 0.5}}}
+    assert texts([{"path": "a", "stats_parsed": statistics}], kind) == {1: {"nullCount": {"b": "2"}}}
+
+
+def test_unreadable_typed_columns_leave_the_actions_readable() -> None:
+    adds = [{"path": str(number), "stats_parsed": {"numRecords": number}} for number in range(10)]
+    kind = of_add(("numRecords", pa.int64()), ("minValues", pa.struct([("s", pa.string())])))
+    table = pa.table({"add": pa.array(adds, kind)})
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="none", use_dictionary=False)
+    content = bytearray(sink.getvalue())
+    chunk = pq.read_metadata(sink).row_group(0).column(2)
+    assert chunk.path_in_schema == "add.stats_parsed.minValues.s"
+    content[chunk.data_page_offset : chunk.data_page_offset + chunk.total_compressed_size] = bytes(
+        [255] * chunk.total_compressed_size
+    )
+    parquet = open_parquet(io.BytesIO(content))
+    others = read_non_file_actions(parquet)
+    ((actions, typed),) = list(iter_file_action_tables(parquet, others))
+    assert actions["path"].to_pylist() == [str(number) for number in range(10)]
+    assert typed is not None
+    assert typed.statistics is None
+    ((name, reason),) = typed.unread
+    assert name == "stats_parsed"
+    assert reason.startswith("add.stats_parsed cannot be read: ")
 
 
 @pytest.mark.parametrize(
     "table",
     [
-        pa.table({"remove": [1]}),
-        pa.table({"add": [1]}),
+        pa.table({"remove": [{"path": "a"}]}),
         pa.table({"add": [{"path": "a"}]}),
         pa.table({"add": [{"path": "a", "stats_parsed": 5}]}),
     ],
 )
-def test_checkpoint_without_parsed_statistics_has_none(table: pa.Table) -> None:
-    sink = io.BytesIO()
-    pq.write_table(table, sink)
-    sink.seek(0)
-    assert all(text == "{}" for _, text in iter_parsed_statistics(sink, COLUMNS))
-
-
-def test_file_that_is_not_parquet_is_unreadable() -> None:
-    with pytest.raises(UnreadableParquet):
-        list(iter_parsed_statistics(io.BytesIO(b"PAR1 and more, but no footer"), COLUMNS))
-
-
-@pytest.mark.parametrize("row_group_size", [3, 1 << 20])
-def test_only_requested_lines_are_read(row_group_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parsed_statistics_module, "BATCH_ROWS", 4)
-    adds = [None if row % 5 == 0 else {"path": "a", "stats_parsed": {"numRecords": row}} for row in range(20)]
-    table = pa.table({"add": pa.array(adds, of_add(("numRecords", pa.int64())))})
-    sink = io.BytesIO()
-    pq.write_table(table, sink, row_group_size=row_group_size)
-    found = dict(iter_parsed_statistics(sink, COLUMNS, [2, 6, 9, 20, 21]))
-    assert found == {2: '{"numRecords":1}', 9: '{"numRecords":8}', 20: '{"numRecords":19}'}
-    assert dict(iter_parsed_statistics(sink, COLUMNS, [])) == {}
-    assert len(dict(iter_parsed_statistics(sink, COLUMNS))) == 16
+def test_checkpoint_without_typed_statistics_has_none(table: pa.Table) -> None:
+    assert read_statistics(table) == ({}, set())
