@@ -40,8 +40,9 @@ def validate(
     """Validate a table on a Spark session, classic or Connect.
 
     Args:
-        spark: its executors have the same release of deltaspec.
-        table: path, URI, or `catalog.schema.table`.
+        spark: its executors have the same build of deltaspec.
+        table: path, URI, or name in the catalog: `table`, `schema.table` or `catalog.schema.table`. The catalog comes
+            first, except for a name with dots that is a local directory.
         storage_options: as in `deltaspec.validate`. They are not put into the environment of executors.
         progress: as in `deltaspec.validate`.
         state: directory or URI for the resume state, which all executors can write to. It is trusted like the kit
@@ -51,7 +52,7 @@ def validate(
         options: as in `deltaspec.validate`.
 
     Raises:
-        InvalidUsage: as in `deltaspec.validate`, or executors have another release of deltaspec.
+        InvalidUsage: as in `deltaspec.validate`, or executors have another build of deltaspec.
         TableUnreadable: there is no table.
         SparkFailed: a Spark job failed.
     """

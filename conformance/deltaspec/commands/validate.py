@@ -171,12 +171,22 @@ def _run_engine(table: str, engine: str, options: Options, settings: RunSettings
         from deltaspec.validation import run
 
         return run.run_embedded(table, options, settings)
+    _check_local_table(table, master)
     from deltaspec.validation.spark.session import open_session
 
     with open_session(master) as session:
         spark_run: Any = import_module("deltaspec.validation.spark.run")
         report: Report = spark_run.run_on_spark(session, table, options, settings)
         return report
+
+
+def _check_local_table(table: str, master: str | None) -> None:
+    """Raise `TableUnreadable` before Spark starts if only this machine can have the table, and does not."""
+    from deltaspec.validation.spark.environment import is_configured
+    from deltaspec.wire.storage.factory import is_local, open_store
+
+    if not is_configured() and (master is None or master.startswith("local")) and is_local(table):
+        open_store(table).list_log()
 
 
 def _print_estimate(

@@ -17,8 +17,8 @@ from deltaspec.validation.spark.log_fetch import (
     find_failed_file,
     find_missing_reason,
     is_hidden,
-    list_batch_limits,
     list_log,
+    list_settings,
 )
 from deltaspec.wire.storage.interface import Entry, FileGone, FileTooLarge, NoPermission, StorageError
 
@@ -206,7 +206,7 @@ def test_batches_respect_the_limit_and_settings_are_restored(
         for batch in batches:
             yield pa.RecordBatch.from_pydict({"files": [batch.num_rows]})
 
-    with with_settings(spark, list_batch_limits(spark)):
+    with with_settings(spark, list_settings(spark)):
         found = [row.files for row in frame.mapInArrow(count_rows, "files long").collect()]
     assert sum(found) == 5
     assert max(found) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -11,25 +12,26 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _NAME = r"(?:[A-Za-z0-9_]+|`(?:[^`]|``)+`)"
-_CATALOG_NAME = re.compile(rf"{_NAME}(?:\.{_NAME}){{1,2}}")
-"""`schema.table` or `catalog.schema.table`."""
+_CATALOG_NAME = re.compile(rf"{_NAME}(?:\.{_NAME}){{0,2}}")
+"""`table`, `schema.table` or `catalog.schema.table`."""
 
 
-def is_catalog_name(table: str) -> bool:
-    """Return whether a string is `schema.table` or `catalog.schema.table`, with or without backticks."""
-    return _CATALOG_NAME.fullmatch(table) is not None
+def find_table_uri(spark: SparkSession, table: str) -> str:
+    """Return the URI of a table that is given by its name in the catalog, or as a path or URI.
 
-
-def get_table_location(spark: SparkSession, name: str) -> str:
-    """Return the URI of a catalog table.
-
-    Args:
-        spark: a session.
-        name: a name that `is_catalog_name` accepts.
+    The catalog comes first, except for a name with dots that is a local directory.
 
     Raises:
-        TableUnreadable: there is no such table, or it has no location.
+        TableUnreadable: a name with dots is not in the catalog, or the catalog knows no directory for the name.
     """
+    if _CATALOG_NAME.fullmatch(table) is None:
+        return table
+    if "." in table:
+        return table if os.path.isdir(table) else _get_table_location(spark, table)
+    return _get_table_location(spark, table) if spark.catalog.tableExists(table) else table
+
+
+def _get_table_location(spark: SparkSession, name: str) -> str:
     from pyspark.errors import PySparkException
 
     try:
@@ -38,5 +40,7 @@ def get_table_location(spark: SparkSession, name: str) -> str:
         raise TableUnreadable(f"{name}: {' '.join(str(fault).split())[:200]}") from fault
     locations = [row["data_type"] for row in rows if row["col_name"] == "Location"]
     if not locations:
-        raise TableUnreadable(f"{name}: the catalog gives no location; pass the table's directory instead")
+        raise TableUnreadable(
+            f"{name}: the catalog gives no location, as for a view; pass the table that it reads, or its directory"
+        )
     return str(locations[-1])

@@ -20,6 +20,7 @@ JAVA: dict[tuple[int, int], tuple[int, ...]] = {
 _CONNECT = {"grpc": "grpcio", "grpc_status": "grpcio-status", "google.rpc": "googleapis-common-protos"}
 """Modules that a Spark Connect client imports, with the packages that provide them."""
 _YARN = ("YARN_CONF_DIR", "HADOOP_CONF_DIR")
+_CONFIGURATION = (*_YARN, "SPARK_CONF_DIR", "SPARK_HOME", "PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT")
 _JAVA_SECONDS = 30
 
 
@@ -34,6 +35,11 @@ def find_missing_requirement(master: str | None = None) -> str | None:
         or find_pandas_problem()
         or (find_client_problem() if is_connect(master) else find_java_problem() or find_cluster_problem(master))
     )
+
+
+def is_configured() -> bool:
+    """Return whether the user may have configured Spark or Hadoop, such as another default file system or catalog."""
+    return any(os.environ.get(name) for name in _CONFIGURATION)
 
 
 def is_connect(master: str | None) -> bool:

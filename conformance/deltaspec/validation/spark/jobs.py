@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from deltaspec import __version__
+from deltaspec.build import describe_build
 from deltaspec.errors import DeltaspecError, InvalidUsage
 from deltaspec.validation.spark.executor_watch import find_cancellation_reason, watch_executors
-from deltaspec.validation.spark.log_fetch import list_batch_limits
+from deltaspec.validation.spark.log_fetch import list_settings
 from deltaspec.validation.spark.payloads import FAILED, SCHEMA, Payload, payloads_to_arrow
 from deltaspec.validation.spark.session_copies import change_settings, copied_session
 
@@ -68,7 +68,7 @@ class Jobs:
         self.limits_batches = own is not None
         """Batches for Python are small enough for large log files."""
         if own is not None:
-            change_settings(own, list_batch_limits(own))
+            change_settings(own, list_settings(own))
         self.parallelism = parallelism or compute_parallelism(session)
         self._accepts_arrow = int(session.version.partition(".")[0]) >= 4
         self._persisted: dict[int, DataFrame] = {}
@@ -123,27 +123,36 @@ _COLLECTED = 64
 
 
 def _build_job_function(task: bytes) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Build the function of a job. It is sent by value, because executors may have another release."""
-    release = __version__
+    """Build the function of a job. It is sent by value, because executors may have another build, or none.
+
+    It never raises, because Spark would repeat the task and print Java stack traces; failures are rows.
+    """
+    build = describe_build()
 
     def on_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pickle
         import traceback
 
-        from deltaspec import __version__ as there
-
-        if there != release:
-            for _ in batches:  # a worker that fails before it has read its input may crash the JVM
-                pass
-            raise ImportError(f"executors have deltaspec {there}, the driver {release}:")
-        from deltaspec.validation.spark.payloads import FAILED, Payload, batches_to_payloads, payloads_to_batches
+        import pyarrow as pa
 
         try:
+            try:
+                from deltaspec.build import describe_build as describe_own_build
+            except ModuleNotFoundError:  # an older release, or none
+                from deltaspec import __version__ as own_build
+            else:
+                own_build = describe_own_build()
+            if own_build != build:
+                raise ImportError(f"executors have deltaspec {own_build}, the driver {build}:")
+            from deltaspec.validation.spark.payloads import batches_to_payloads, payloads_to_batches
+
             loaded: Any = pickle.loads(task)
             yield from payloads_to_batches(loaded(batches_to_payloads(batches)))
         except Exception:  # noqa: BLE001 - as above
-            yield from payloads_to_batches([Payload(FAILED, 0, traceback.format_exc().encode())])
-            for _ in batches:
+            failure = {"tag": ["failed"], "bucket": [0], "payload": [traceback.format_exc().encode()]}
+            types = [("tag", pa.string()), ("bucket", pa.int32()), ("payload", pa.binary())]
+            yield pa.RecordBatch.from_pydict(failure, schema=pa.schema(types))
+            for _ in batches:  # a worker that ends before it has read its input may crash the JVM
                 pass
 
     return on_batches
@@ -206,5 +215,5 @@ def _find_mismatch(text: str) -> str | None:
             f"executors do not have {package}: install deltaspec in the Python that PYSPARK_PYTHON names when the "
             "session starts; see `deltaspec doctor --spark`"
         )
-    other = re.search(r"ImportError: (executors have deltaspec \S+, the driver \S+:)", text)
-    return f"{other[1]} install the same release" if other else None
+    other = re.search(r"ImportError: (executors have deltaspec [^:]+:)", text)
+    return f"{other[1]} install the same build" if other else None

@@ -35,6 +35,7 @@ BATCH_BYTES = 16 << 20
 BATCH_ROWS = 256
 _BATCH_BYTES_SETTING = "spark.sql.execution.arrow.maxBytesPerBatch"
 _BATCH_ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_IGNORE_METADATA_SETTING = "spark.sql.streaming.fileStreamSink.ignoreMetadata"
 _PLAIN = re.compile(r"[A-Za-z0-9._\-]+")
 _SCHEME_AND_HOST = "^[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?"
 
@@ -54,7 +55,7 @@ class Fetch:
 
 
 def fetch(spark: "SparkSession", uri: str, wanted: Mapping[str, int], limit: int = LARGEST_BYTES) -> Fetch:
-    """Plan to read log files as bytes. Run the job with the settings of `list_batch_limits`.
+    """Plan to read log files as bytes. Run the job with the settings of `list_settings`.
 
     No other file is read. A file that is missing or unreadable when the job runs has no row. If HDFS denies access or
     has lost a block, the whole job fails; `find_failed_file` returns the file.
@@ -163,16 +164,18 @@ def find_failed_file(fault: BaseException, names: Collection[str]) -> str | None
     return None
 
 
-def list_batch_limits(spark: "SparkSession") -> dict[str, str]:
-    """Return the settings that limit batches for Python to little more than one large file.
+def list_settings(spark: "SparkSession") -> dict[str, str]:
+    """Return the settings of the session that reads.
 
-    If the version has no limit in bytes, each batch has one file.
+    They limit batches for Python to little more than one large file; if the version has no limit in bytes, each batch
+    has one file. Directories are listed even if a `_spark_metadata` inside names other files.
     """
+    listed = {_IGNORE_METADATA_SETTING: "true"}
     try:
         spark.conf.get(_BATCH_BYTES_SETTING)
     except Exception:  # noqa: BLE001 - the error for an unknown setting depends on the version
-        return {_BATCH_ROWS_SETTING: "1"}
-    return {_BATCH_BYTES_SETTING: str(BATCH_BYTES), _BATCH_ROWS_SETTING: str(BATCH_ROWS)}
+        return listed | {_BATCH_ROWS_SETTING: "1"}
+    return listed | {_BATCH_BYTES_SETTING: str(BATCH_BYTES), _BATCH_ROWS_SETTING: str(BATCH_ROWS)}
 
 
 def build_hadoop_uri(uri: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from deltaspec.validation.output_location import require_outside_table
 from deltaspec.validation.plan import Plan, build_plan
 from deltaspec.validation.report_builder import build_report
 from deltaspec.validation.resume.resume_key import build_key
-from deltaspec.validation.spark.catalog import get_table_location, is_catalog_name
+from deltaspec.validation.spark.catalog import find_table_uri
 from deltaspec.validation.spark.driver import SparkRun
 from deltaspec.validation.spark.findings_output import build_findings_frame, write_findings
 from deltaspec.validation.spark.jobs import Jobs, translating_spark_errors
@@ -46,7 +45,7 @@ def run_on_spark(
 
     Args:
         session: its executors have deltaspec. Its settings do not change.
-        uri: path or URI of the table's root, or `catalog.schema.table`.
+        uri: path or URI of the table's root, or its name in the catalog.
         options: what to check.
         settings: how the run works. `findings_out` is the URI of a new directory. `state` is a directory or a URI that
             all executors can write to.
@@ -54,8 +53,7 @@ def run_on_spark(
         storage: settings of the storage clients on driver and executors.
     """
     with translating_spark_errors(), closing(Jobs(session)) as jobs:
-        if is_catalog_name(uri) and not os.path.isdir(uri):
-            uri = get_table_location(session, uri)
+        uri = find_table_uri(session, uri)
         access = find_table_access(jobs, uri, storage)
         if settings.findings_out is not None:
             require_outside_table(settings.findings_out, access.store.root)

@@ -11,16 +11,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deltaspec import __version__
 from deltaspec.errors import DeltaspecError, InvalidUsage, TableUnreadable
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.validation.spark.hadoop_store import driver_store
-from deltaspec.validation.spark.jobs import ExecutorMismatch, Jobs
+from deltaspec.validation.spark.jobs import Jobs
 from deltaspec.validation.spark.log_fetch import fetch, list_log
 from deltaspec.validation.spark.payloads import Payload, payload_to_value, value_to_payload
 from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.in_memory import InMemoryStore
-from deltaspec.wire.storage.interface import LISTED_FOLDERS, LOG_DIRECTORY, Entry, Store
+from deltaspec.wire.storage.interface import LISTED_FOLDERS, LOG_DIRECTORY, Entry, Store, redact_uri
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def find_table_access(jobs: Jobs, uri: str, settings: StorageSettings = ENVIRONM
     """Find out how a table can be read.
 
     Raises:
-        InvalidUsage: there is no storage client for the URI, or executors have another release of deltaspec.
+        InvalidUsage: there is no storage client for the URI, or executors have another build of deltaspec.
         TableUnreadable: there is no table, or it cannot be read.
         SparkFailed: a Spark job failed.
     """
@@ -80,10 +79,15 @@ def _access_through_spark(jobs: Jobs, uri: str, settings: StorageSettings, fault
     _probe_executors(jobs, None, [])
     try:
         store = driver_store(jobs.session, uri, settings)
-    except (InvalidUsage, TableUnreadable):
+    except TableUnreadable as other:
+        reason = str(other).removeprefix(f"{redact_uri(uri)}: ")
+        raise TableUnreadable(f"{fault}; Spark cannot read it either: {reason}") from None
+    except InvalidUsage:  # Spark Connect
         if not jobs.limits_batches:
             raise fault from None
         return _access_log_bytes(jobs.session, uri, fault, executors_blocked_reason)
+    if not store.is_remote:  # the same directory that the kit cannot read
+        raise fault from None
     return TableAccess(uri, store, load_pinned_listing(store), _build_empty_store(store), executors_blocked_reason)
 
 
@@ -116,7 +120,7 @@ def _probe_executors(jobs: Jobs, store: Store | None, listing: list[Entry]) -> s
     """Return why an executor cannot read the table; None if all can.
 
     Raises:
-        ExecutorMismatch: executors do not have deltaspec, or another release.
+        ExecutorMismatch: executors do not have deltaspec, or another build.
     """
     file = None if store is None else _find_probe_file(store, listing)
     rows = [Payload(_PROBE, number, b"") for number in range(jobs.parallelism)]
@@ -125,12 +129,7 @@ def _probe_executors(jobs: Jobs, store: Store | None, listing: list[Entry]) -> s
         results = [payload_to_value(row.payload) for row in jobs.rows(frame, len(rows))]
     finally:
         jobs.unpersist_frame(frame)
-    for release, _ in results:
-        if release != __version__:
-            raise ExecutorMismatch(
-                f"executors have deltaspec {release}, the driver {__version__}: install the same release"
-            )
-    return next((why for _, why in results if why is not None), None)
+    return next((why for why in results if why is not None), None)
 
 
 def _find_probe_file(store: Store, listing: list[Entry]) -> str | None:
@@ -157,4 +156,4 @@ class _Probe:
                     self.store.size(self.file)
             except DeltaspecError as fault:
                 why = str(fault)
-            yield value_to_payload(_PROBE, row.bucket, (__version__, why))
+            yield value_to_payload(_PROBE, row.bucket, why)

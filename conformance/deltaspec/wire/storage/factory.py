@@ -15,6 +15,11 @@ _OBJECT_SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "ad
 _KNOWN = ", ".join(("file", "hdfs", *_OBJECT_SCHEMES))
 
 
+def is_local(uri: str) -> bool:
+    """Return whether a table's path or URI is on the disk of this machine."""
+    return _SCHEME.match(uri) is None or split_uri(uri).scheme == "file"
+
+
 def open_store(uri: str, settings: StorageSettings = ENVIRONMENT) -> Store:
     """Open a table's storage; nothing is read yet.
 
