@@ -34,6 +34,10 @@ def validate(tmp_path: Path) -> Validate:
     return write_and_validate
 
 
+def collect_unchecked(report: Report) -> set[tuple[str, str]]:
+    return {(each.rule, each.reason) for each in report.checked.not_checked}
+
+
 def build_delete(before: pa.Table, after: pa.Table, deleted: pa.Table, **more: Any) -> TableFiles:
     """Build a table whose last commit rewrites a file, with change data of its missing rows."""
     files = TableFiles()
@@ -116,8 +120,27 @@ def test_partition_timestamp_may_have_another_encoding(validate: Validate) -> No
         columns=["at"],
         partition={"at": "2024-01-01 00:00:00"},
     )
+    assert validate(files).checked.not_checked == []
     get_action(files, 2, "cdc")["partitionValues"] = {"at": "2024-01-01T00:00:00.000000Z"}
-    assert validate(files).totals == {}
+    report = validate(files)
+    assert report.totals == {}
+    assert collect_unchecked(report) == {("CDF007", "the text of partition column at stands for several values")}
+
+
+def test_partition_timestamps_with_zones_are_compared(validate: Validate) -> None:
+    files = build_delete(
+        build_rows(),
+        build_rows(0, 9),
+        build_rows(9, 1),
+        fields=[*FIELDS, ("at", "timestamp")],
+        columns=["at"],
+        partition={"at": "2024-01-01T00:00:00Z"},
+    )
+    get_action(files, 2, "cdc")["partitionValues"] = {"at": "2024-01-01T01:00:00.000+01:00"}
+    report = validate(files)
+    assert (report.totals, report.checked.not_checked) == ({}, [])
+    get_action(files, 2, "cdc")["partitionValues"] = {"at": "2024-01-01T01:00:00Z"}
+    assert validate(files).totals == {"CDF007": 1}
 
 
 def test_change_in_another_partition_is_found(validate: Validate) -> None:
@@ -148,7 +171,9 @@ def test_tombstone_without_partition_values_is_compared_by_the_other_columns(val
     body = get_action(files, 2, "remove")
     for name in ("partitionValues", "size", "extendedFileMetadata"):
         del body[name]
-    assert validate(files).totals == {}
+    report = validate(files)
+    assert report.totals == {}
+    assert collect_unchecked(report) == {("CDF007", "not all files of the commit have a value of partition column p")}
 
 
 def test_change_file_may_be_an_added_file_with_only_inserts(validate: Validate) -> None:

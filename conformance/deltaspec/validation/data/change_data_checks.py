@@ -109,6 +109,8 @@ def _look_at_rows(data: DataBucket, commit: _Commit) -> dict[str, Any]:
     projection = Projection.of(data.get_table_schema(commit.version), [*commit.changes, *commit.adds, *commit.removes])
     if projection.table is None:
         data.findings.mark_rule_undecided(ROW_COMPARISON_RULE, "the table's schema is not known", commit.file)
+    for reason in projection.incomparable:
+        data.findings.mark_rule_undecided(ROW_COMPARISON_RULE, reason, commit.file)
     facts = [_change_file(data, file, projection) for file in commit.changes]
     read = [each for each in facts if each is not None]
     if len(read) < len(facts):

@@ -21,15 +21,13 @@ from deltaspec.views.table.state import TableSchema
 from deltaspec.wire.data.column_aggregates import unwrap_array
 from deltaspec.wire.data.column_resolution import FileColumn, UnresolvableColumns, is_bytes, is_text, resolve_columns
 from deltaspec.wire.data.row_hashing import HASH_MODULUS, Incomparable, hash_rows, is_hashable, sum_hashes
-from deltaspec.wire.data.stored_partition_values import PartitionValueComparison
+from deltaspec.wire.data.stored_partition_values import PartitionValueComparison, has_zone
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.parquet.row_batches import Batch, RowBatches, compute_remaining_rows
 
 ROW_COMPARISON_RULE = "CDF007"
 """The rule that compares rows; the other rules count them."""
 _VALUES_SHOWN = 10
-_ZONED = ("timestamp", "timestamp_ntz", "binary")
-"""Types with several string encodings per value. Partition columns of these types are not compared."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +38,8 @@ class Projection:
     partitions: dict[str, DataType] = field(default_factory=dict)
     """Physical name to type of every partition column."""
     compared_partitions: tuple[str, ...] = ()
+    incomparable: tuple[str, ...] = ()
+    """Why columns are not compared."""
     left_out: frozenset[str] = frozenset()
     """Physical names of all partition columns, including those of other versions."""
 
@@ -54,14 +54,18 @@ class Projection:
         if table is None:
             return cls(None)
         types = get_partition_types(table.schema, table.partition_columns, table.mapping)
-        compared = tuple(
-            name
-            for name, kind in types.items()
-            if not (isinstance(kind, Primitive) and kind.name in _ZONED)
-            and all(name in file.partition_values for file in files)
-        )
+        compared, reasons = [], []
+        for name, kind in types.items():
+            reason = _find_ambiguity(name, kind, files)
+            if reason is None:
+                compared.append(name)
+            elif reason:
+                reasons.append(reason)
+        for column in table.schema.fields:
+            if column.name not in table.partition_columns and not is_hashable(column.type):
+                reasons.append(f"the type of column {column.name} has no known values to compare")
         left_out = frozenset(name for file in files for name in file.partition_values) | frozenset(types)
-        return cls(table, types, compared, left_out)
+        return cls(table, types, tuple(compared), tuple(reasons), left_out)
 
     def columns(self, schema: pa.Schema) -> list[FileColumn]:
         """Find the compared columns in a file. Raise `UnreadableRows` if they cannot be identified."""
@@ -76,6 +80,31 @@ class Projection:
     def constant(self, file: DataFile) -> str:
         """Encode the partition values of a file, which are equal for all of its rows."""
         return repr([_value(file.partition_values[name], self.partitions[name]) for name in self.compared_partitions])
+
+
+def _find_ambiguity(name: str, kind: DataType, files: list[DataFile]) -> str | None:
+    """Return why a partition column of the files cannot be compared; None if it can, empty if it has only one value.
+
+    The zone of a timestamp without one is unknown, and binary values may be escaped or not.
+    """
+    if not all(name in file.partition_values for file in files):
+        return f"not all files of the commit have a value of partition column {name}"
+    texts = {file.partition_values[name] for file in files}
+    is_clear = all(text is None or _is_clear(text, kind) for text in texts)
+    if is_clear:
+        return None
+    return f"the text of partition column {name} stands for several values" if len(texts) > 1 else ""
+
+
+def _is_clear(text: str, kind: DataType) -> bool:
+    match kind:
+        case Primitive("timestamp"):
+            return has_zone(text)
+        case Primitive("timestamp_ntz"):
+            return not has_zone(text)
+        case Primitive("binary"):
+            return "\\" not in text
+    return True
 
 
 def _value(text: str | None, kind: DataType) -> Any:

@@ -5,20 +5,26 @@ Rows of different files are equal if the columns of the table are. These do not 
 - the order of columns and their names in the file, and narrower types from before a type was widened;
 - whether a null column is missing from the file;
 - the sign of zero, the bits of NaN, and the order of map entries;
+- how variants are encoded and shredded;
 - dates before 1582-10-15 and times before 1900, because files may store them in two calendars (`legacy_calendar`).
 
 Hashes are comparable within one process only.
 """
 
 from collections.abc import Sequence
+from hashlib import blake2b
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltaspec.model.rows.variant_encoding import VariantError, VariantUndecided
+from deltaspec.model.rows.variant_values import serialize_value
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
 from deltaspec.wire.data.column_aggregates import unwrap_array
 from deltaspec.wire.data.column_resolution import FileColumn, is_bytes, is_list, is_text, map_entries_as_lists
+from deltaspec.wire.data.variant_reader import VariantDecoder, decode_variants
+from deltaspec.wire.parquet.file_opener import UnreadableRows
 
 HASH_MODULUS = 1 << 64
 _NULL, _NAN = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
@@ -27,15 +33,15 @@ _DAY_US = 86_400_000_000
 _FIRST_DAY, _FIRST_MOMENT_US = -141_427, -2_208_902_400_000_000
 """1582-10-15, and 1900-01-02 in UTC, when 1900 had begun in every time zone."""
 _INTEGERS = ("byte", "short", "integer", "long")
-_NO_HASH = ("void", "variant")
+_HASH_BYTES = 8
 
 
 class Incomparable(ValueError):
-    """A column is stored in a type that does not convert to the table's type."""
+    """A column has values that do not convert to the table's type."""
 
 
 def is_hashable(kind: DataType) -> bool:
-    """Return whether values of a type can be compared: variants have many encodings, and proposed types are unknown."""
+    """Return whether values of a type can be compared: types that the protocol does not define are unknown."""
     match kind:
         case Struct(fields):
             return all(is_hashable(field.type) for field in fields)
@@ -43,11 +49,7 @@ def is_hashable(kind: DataType) -> bool:
             return is_hashable(element)
         case Map(key, value):
             return is_hashable(key) and is_hashable(value)
-        case Primitive(name):
-            return name not in _NO_HASH
-        case Decimal():
-            return True
-    return False
+    return isinstance(kind, (Primitive, Decimal))
 
 
 def hash_rows(columns: Sequence[tuple[FileColumn, pa.Array | None]], rows: int, constant: str = "") -> pl.Series:
@@ -62,7 +64,7 @@ def hash_rows(columns: Sequence[tuple[FileColumn, pa.Array | None]], rows: int, 
         UInt64 series with one value per row.
 
     Raises:
-        Incomparable: a column is stored in a type that does not convert to the table's type.
+        Incomparable: a column has values that do not convert to the table's type.
     """
     total = pl.Series([constant]).hash(1).new_from_index(0, rows)
     for number, (column, array) in enumerate(columns):
@@ -91,8 +93,10 @@ def _compute_factor(number: int) -> int:
 def _hash(column: FileColumn, array: pa.Array) -> pl.Series:
     array = unwrap_array(array)
     match column.kind:
-        case _ if pa.types.is_null(array.type):
+        case _ if pa.types.is_null(array.type) or column.kind == Primitive("void"):
             return _hash_nulls(len(array))
+        case Primitive("variant"):
+            found = _hash_variants(column, array)
         case Struct():
             found = _hash_struct(column, array)
         case Array():
@@ -134,6 +138,19 @@ def _hash_map(column: FileColumn, array: pa.Array) -> pl.Series:
     key, value = column.members
     entries = _hash(key, keys.flatten()) + _hash(value, items.flatten()) * _ODD_FACTOR
     return _sum_parts(entries.hash(4), lengths.cum_sum(), lengths)
+
+
+def _hash_variants(column: FileColumn, array: pa.Array) -> pl.Series:
+    """Return hashes of the values, whatever their encoding; those of nulls are arbitrary."""
+    decoder = VariantDecoder()
+    hashes = []
+    try:
+        for found in decode_variants(array, column.name):
+            value = b"" if found is None else serialize_value(decoder.read(*found))
+            hashes.append(int.from_bytes(blake2b(value, digest_size=_HASH_BYTES).digest(), "little"))
+    except (UnreadableRows, VariantError, VariantUndecided) as fault:
+        raise Incomparable(f"{column.name}: {fault}") from fault
+    return pl.Series(hashes, dtype=pl.UInt64)
 
 
 def _sum_parts(parts: pl.Series, ends: pl.Series, lengths: pl.Series) -> pl.Series:

@@ -26,6 +26,11 @@ _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 _DAY = 86400 * 10**6
 
 
+def has_zone(text: str) -> bool:
+    """Return whether the text of a timestamp ends with a zone or an offset."""
+    return _HAS_ZONE.search(text) is not None
+
+
 class PartitionValueComparison:
     """Expected value of one partition column in every row of a file, from the log."""
 
@@ -68,7 +73,7 @@ class PartitionValueComparison:
         if value is None or expected is None:
             return bool(value in (None, b""))
         match self.kind:
-            case Primitive("timestamp") if self.text is not None and not _HAS_ZONE.search(self.text):
+            case Primitive("timestamp") if self.text is not None and not has_zone(self.text):
                 return bool(abs(int(value) - expected) <= _MAX_ZONE_OFFSET)
             case Primitive("string"):
                 return bool(value == expected.encode(errors="surrogatepass"))
