@@ -101,8 +101,9 @@ def stored_type_differs() -> pl.Expr:
     Violates::
         type: long, role: null, type_fault: "the file stores BYTE_ARRAY STRING; the schema says long"
         type: string, role: "change type", type_fault: "the file stores INT32; the schema says string"
+        type: integer, role: "partition column", type_fault: "the file stores BYTE_ARRAY STRING; the schema says integer"
     """
-    own = pl.col("role").is_null() | (pl.col("role") == "change type")
+    own = pl.col("role").is_null() | pl.col("role").is_in(["change type", "partition column"])
     other = pl.col("type").is_in([*_TIMESTAMPS, *_NESTED, "variant"])
     return pl.col("type_fault").is_not_null() & own & ~other
 
@@ -200,8 +201,10 @@ def narrower_type_without_type_widening() -> pl.Expr:
         role: "row id", narrower_type: integer, type_widening_supported: false
     Violates::
         role: null, narrower_type: integer, type_widening_supported: false
+        role: "partition column", narrower_type: integer, type_widening_supported: false
     """
-    return pl.col("role").is_null() & pl.col("narrower_type").is_not_null() & ~pl.col("type_widening_supported")
+    own = pl.col("role").is_null() | (pl.col("role") == "partition column")
+    return own & pl.col("narrower_type").is_not_null() & ~pl.col("type_widening_supported")
 
 
 @rule("PQT016", requires="parquet.void-omitted", view=file_columns)

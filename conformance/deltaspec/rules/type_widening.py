@@ -230,6 +230,33 @@ def type_changes_lost() -> pl.Expr:
     return has_rows & pl.col("widening_record_lost") & pl.col("type_widening_supported")
 
 
+@rule("WID016", requires="type-widening.recorded", view=file_columns)
+def narrower_type_never_recorded() -> pl.Expr:
+    """A file has a narrower type, and no schema records a change from this type.
+
+    Readers assume that all files have the current type, and fail or misread this one.
+    Fix: Rewrite the file's rows with an engine that reads its values correctly. If the column had the narrower type
+    before, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the change, then change the type with
+    `ALTER TABLE t ALTER COLUMN c TYPE ...`, which records the change.
+
+    Conforms::
+        type_widening_supported: true, widening_recorded: true, widening_record_lost: false, remaining_rows: 1, version: 3, widening_unrecorded_at: null
+        type_widening_supported: true, widening_recorded: null, widening_record_lost: false, remaining_rows: 1, version: 3, widening_unrecorded_at: null
+        type_widening_supported: true, widening_recorded: false, widening_record_lost: true, remaining_rows: 1, version: 3, widening_unrecorded_at: null
+        type_widening_supported: true, widening_recorded: false, widening_record_lost: false, remaining_rows: 0, version: 3, widening_unrecorded_at: null
+        type_widening_supported: true, widening_recorded: false, widening_record_lost: false, remaining_rows: 1, version: 3, widening_unrecorded_at: 4
+        type_widening_supported: false, widening_recorded: false, widening_record_lost: false, remaining_rows: 1, version: 3, widening_unrecorded_at: null
+    Violates::
+        type_widening_supported: true, widening_recorded: false, widening_record_lost: false, remaining_rows: 1, version: 3, widening_unrecorded_at: null
+        type_widening_supported: true, widening_recorded: false, widening_record_lost: false, remaining_rows: 1, version: 3, widening_unrecorded_at: 3
+    """
+    is_reported = pl.col("widening_record_lost") | (pl.col("version") < pl.col("widening_unrecorded_at")).fill_null(
+        False
+    )
+    is_unknown = ~pl.col("widening_recorded") & ~is_reported
+    return is_unknown & pl.col("type_widening_supported") & (pl.col("remaining_rows") > 0)
+
+
 @rule("WID015", requires="type-widening.gone-with-feature", view=protocols)
 def traces_of_dropped_widening() -> pl.Expr:
     """A version drops typeWidening, but recorded type changes remain or the property is still true.

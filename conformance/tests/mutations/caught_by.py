@@ -138,6 +138,7 @@ EXPLICIT: dict[str, str] = {
     "columns_in_another_file": "PQT003",
     "row_groups_miscounted": "PQT004",
     "change_type_as_a_number": "PQT010",
+    "partition_column_of_another_type": "PQT010",
     "column_of_another_type": "PQT010",
     "element_of_another_type": "PQT010",
     "encoding_not_listed": "PQT017",
@@ -203,6 +204,7 @@ EXPLICIT: dict[str, str] = {
     "nested_type_changed": "WID010",
     "type_changed_in_an_unlisted_way": "WID010",
     "widened_without_a_record": "WID013",
+    "narrower_file_without_a_record": "WID016",
 }
 """Mutations whose requirement is checked by several rules: the code of the rule that must find each of them."""
 

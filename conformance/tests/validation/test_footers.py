@@ -17,8 +17,8 @@ from deltaspec.wire.parquet.footer_reader import MAX_FOOTER_BYTES
 from deltaspec_generators.bases import data_files
 from deltaspec_generators.bases.column_mapping import build_mapped_rows, build_mapped_table_with_data
 from deltaspec_generators.bases.data_files import add_data_file, build_rows, build_table_with_data, encode_data_file
-from deltaspec_generators.bases.log_only import get_action
-from deltaspec_generators.table_files import TableFiles, protocol_action, write_table
+from deltaspec_generators.bases.log_only import commit_info_action, get_action
+from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, write_table
 
 PQT = {code for code in RULES if code.startswith("PQT")}
 
@@ -107,21 +107,25 @@ def test_legal_file_conforms(tmp_path: Path, table: pa.Table) -> None:
     assert write_and_validate(build_table_with_file(table), tmp_path).verdict == "conforms"
 
 
-def test_partition_column_in_a_file_is_not_checked(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("stored", "rules"), [(pa.int32(), []), (pa.string(), ["PQT010"]), (pa.int16(), [])])
+def test_partition_column_in_a_file_has_its_type(tmp_path: Path, stored: pa.DataType, rules: list[str]) -> None:
     files = TableFiles()
     base = build_table_with_data(fields=[*data_files.FIELDS, ("p", "integer")])
     files.commits[0] = base.commits[0]
     get_action(files, 0, "metaData")["partitionColumns"] = ["p"]
-    table = build_rows(0).append_column("p", pa.array(["1"] * 10))
+    table = build_rows(0).append_column("p", pa.array([1] * 10).cast(stored))
     files.commits[1] = [base.commits[1][0], add_data_file(files, "a.parquet", table, partition={"p": "1"})]
-    assert not count_footer_findings(write_and_validate(files, tmp_path))
+    assert sorted(count_footer_findings(write_and_validate(files, tmp_path))) == rules
 
 
 @pytest.mark.parametrize("feature", ["typeWidening", "typeWidening-preview"])
 def test_file_from_before_type_widening_conforms(tmp_path: Path, feature: str) -> None:
-    protocol = protocol_action(3, 7, [feature], [feature])
     old = build_rows(20).set_column(0, "id", pa.array(range(20, 30), pa.int16()))
-    assert write_and_validate(build_table_with_file(old, protocol=protocol), tmp_path).verdict == "conforms"
+    files = build_table_with_file(old, protocol=protocol_action(3, 7, [feature], [feature]))
+    changes = {"delta.typeChanges": [{"fromType": "short", "toType": "long"}]}
+    column = {"name": "id", "type": "long", "nullable": True, "metadata": changes}
+    files.commits[3] = [commit_info_action(3), metadata_action([column, *data_files.FIELDS[1:]])]
+    assert write_and_validate(files, tmp_path).verdict == "conforms"
 
 
 def test_int96_timestamps_conform(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from deltaspec_generators.bases.column_mapping import (
 )
 from deltaspec_generators.bases.data_files import build_table_with_data, encode_data_file
 from deltaspec_generators.bases.log_only import get_action
+from deltaspec_generators.bases.single_file import build_single_file_table
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, protocol_action
 
@@ -197,6 +198,20 @@ def column_of_a_narrower_type(draw: st.DrawFn) -> TableFiles:
         ("decimal(22,2)", pa.int64()),
     )
     return _build_table_with_stored_type(kind, stored)
+
+
+@mutation("parquet.column-types", "footers")
+def partition_column_of_another_type(draw: st.DrawFn) -> TableFiles:
+    kind, stored, text = draw_one(
+        draw,
+        ("integer", pa.array(["5"]), "5"),
+        ("string", pa.array([5], pa.int64()), "5"),
+        ("date", pa.array([0], pa.timestamp("us")), "1970-01-01"),
+        ("long", pa.array([5.0]), "5"),
+        ("boolean", pa.array([1], pa.int32()), "true"),
+    )
+    table = pa.table({"id": pa.array([1], pa.int64()), "p": stored})
+    return build_single_file_table(table, [("id", "long"), ("p", kind)], partition={"p": text})
 
 
 @mutation("parquet.void-omitted", "footers")

@@ -189,6 +189,29 @@ def type_changes_forgotten(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+@mutation("type-widening.recorded", "footers")
+def narrower_file_without_a_record(draw: st.DrawFn) -> TableFiles:
+    """The column never had the type, or only another location has a record."""
+    kind, stored, record = draw_one(
+        draw,
+        ("long", pa.int32(), None),
+        ("long", pa.int8(), []),
+        ("double", pa.float32(), None),
+        ("double", pa.float32(), [build_type_change("integer", "double")]),
+        ("decimal(12,2)", pa.decimal128(5, 2), [build_type_change("decimal(6,2)", "decimal(12,2)")]),
+        (array_type("long"), pa.list_(pa.int32()), None),
+        (map_type("string", "long"), pa.map_(pa.string(), pa.int16()), None),
+        (map_type("long", "long"), pa.map_(pa.int32(), pa.int32()), [build_type_change("integer", "long", "key")]),
+        (struct_type(build_column("long", name="x")), pa.struct([("x", pa.int32())]), None),
+    )
+    rows = data_files.build_rows(0)
+    rows = rows.append_column("c", pa.nulls(len(rows), stored))
+    files = build_widening_data_table((rows, rows, rows))
+    fields: list[Any] = [*data_files.FIELDS, build_column(kind, record)]
+    files.commits[0][2] = metadata_action(fields, configuration=ENABLED)
+    return files
+
+
 @mutation("type-widening.gone-with-feature")
 def traces_left_by_a_dropped_feature(draw: st.DrawFn) -> TableFiles:
     """The record, the property, or both remain."""

@@ -41,6 +41,7 @@ FEATURE = "typeWidening"
 ENABLED = "delta.enableTypeWidening"
 ICEBERG = ("icebergCompatV1", "icebergCompatV2")
 _FLAT = ("byte", "short", "integer")
+_NARROW_INTEGERS = frozenset(map(Primitive, _FLAT))
 
 FaultKind: TypeAlias = Literal["text", "no list", "no object", "types", "place"]
 
@@ -173,6 +174,22 @@ def _types(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, .
         case Map(key, value):
             yield from _types(key, (*path, "key"))
             yield from _types(value, (*path, "value"))
+
+
+def list_recorded_types(schema: Struct) -> dict[tuple[str, ...], frozenset[DataType] | None]:
+    """Return the types before the recorded changes of each location that has any, by logical path.
+
+    None stands for a record with faults or gaps. Bytes, shorts and integers have one physical type, so a record of one
+    of them covers the others.
+    """
+    faulty = {path for path, field in iter_fields(schema) if read_type_change_record(field)[1]}
+    found: dict[tuple[str, ...], frozenset[DataType] | None] = dict.fromkeys(faulty)
+    for each in list_type_locations(schema):
+        if each.changes and each.column not in faulty:
+            before = {change.before for change in each.changes}
+            before |= _NARROW_INTEGERS if before & _NARROW_INTEGERS else set()
+            found[(*each.column, *each.field_path)] = None if find_gap(each) else frozenset(before)
+    return found
 
 
 def find_gap(place: TypeLocation) -> str | None:

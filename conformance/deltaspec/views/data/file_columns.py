@@ -6,7 +6,7 @@ from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, Column, View
 
 file_columns = View(
     name="file_columns",
-    grain="table column, at any depth, in a data file; partition columns are left out because readers do not read them",
+    grain="table column, at any depth, in a data file; partition columns only if the file stores them",
     key=(),
     level="footers",
     columns={
@@ -18,7 +18,8 @@ file_columns = View(
         ),
         "role": Column(
             pl.String,
-            "change type, row id or row commit version for columns outside the table schema; null for table columns",
+            "change type, row id or row commit version for columns outside the table schema; partition column; null "
+            "for other table columns",
         ),
         "type": Column(pl.String, "Delta type; struct, array or map for nested types"),
         "is_required": Column(pl.Boolean, "whether neither the column nor an enclosing struct may be null"),
@@ -33,6 +34,16 @@ file_columns = View(
             pl.String, "stored Delta type that needs type widening to be read; null if it does not"
         ),
         "type_widening_supported": Column(pl.Boolean, "whether the table supports typeWidening or a preview of it"),
+        "widening_recorded": Column(
+            pl.Boolean,
+            "whether the schema records a change from narrower_type; null without such a type, or if the record has "
+            "faults",
+        ),
+        "widening_unrecorded_at": Column(
+            pl.Int64,
+            "version of the commit that changed narrower_type to another type without recording it; null if there is "
+            "none",
+        ),
         "widening_record_lost": Column(
             pl.Boolean,
             "whether an earlier schema recorded a change from narrower_type that the current schema does not record",

@@ -4,11 +4,12 @@ Each distinct Parquet schema is validated once and joined to the files that have
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
+from deltaspec.model.commit.type_widening import list_recorded_types
 from deltaspec.model.rows import iceberg_files
 from deltaspec.model.schema.column_mapping import physical_name
 from deltaspec.model.schema.data_types import Field, Primitive, Struct, get_type_name
@@ -39,6 +40,7 @@ _NAME_COLUMNS = ("has_field_ids", "physical_names", "logical_names", "generated_
 SCHEMA_COLUMNS = ("column_mapping_mode", *_NAME_COLUMNS, *_ICEBERG_COLUMNS)
 """Columns of `data_files` that depend on the Parquet schema."""
 CHANGE_TYPE = "_change_type"
+PARTITION_COLUMN = "partition column"
 _ROW_TRACKING = {
     "delta.rowTracking.materializedRowIdColumnName": "row id",
     "delta.rowTracking.materializedRowCommitVersionColumnName": "row commit version",
@@ -69,15 +71,13 @@ def build_schema_facts(root: Node, table: TableSchema) -> SchemaFacts:
         "shredding_supported": table.supports("variantShredding"),
         "void_storage_supported": table.supports("materializedVoidType"),
     }
-    found = match_columns(data_schema, root, table.mapping)
+    widening = _WideningFacts(table)
     rows = [
-        {
-            **common,
-            **_row(column),
-            "widening_record_lost": (column.path, column.stored.narrower_type) in table.forgotten,
-        }
-        for column in found
+        {**common, **_row(column), **widening.of(column)} for column in match_columns(data_schema, root, table.mapping)
     ]
+    for column in _stored_partition_columns(root, table):
+        row = {**common, **_row(column), **widening.of(column)}
+        rows.append({**row, "role": PARTITION_COLUMN, "column_mapping_mode": None, "physical_name": None})
     for role, column in _special_columns(root, table):
         rows.append({**common, **_row(column), "role": role, "column_mapping_mode": None})
     file_facts = {"column_mapping_mode": table.mapping, "has_field_ids": has_ids, **names, **_iceberg(root, table)}
@@ -121,6 +121,38 @@ def _row(column: StoredColumn) -> dict[str, Any]:
         "stored_id": other.field_id if other is not None else None,
         "node_with_other_name": column.node_with_other_name.name if column.node_with_other_name is not None else None,
     }
+
+
+class _WideningFacts:
+    """Columns about narrower types, for the schema of a table."""
+
+    def __init__(self, table: TableSchema) -> None:
+        self._table = table
+        self._recorded = list_recorded_types(table.schema)
+
+    def of(self, column: StoredColumn) -> dict[str, Any]:
+        """Return the columns for one column of a file."""
+        narrower = column.stored.narrower_type
+        if narrower is None:
+            return {}
+        recorded = self._recorded.get(column.path, frozenset())
+        return {
+            "widening_recorded": None if recorded is None else narrower in recorded,
+            "widening_unrecorded_at": self._table.unrecorded.get((".".join(column.path), get_type_name(narrower))),
+            "widening_record_lost": (column.path, narrower) in self._table.forgotten,
+        }
+
+
+def _stored_partition_columns(root: Node, table: TableSchema) -> list[StoredColumn]:
+    """Return the partition columns that the file stores under their physical names, by their logical ones."""
+    names = {child.name for child in root.children}
+    found = []
+    for each in table.schema.fields:
+        name = physical_name(each, table.mapping)
+        if each.name in table.partition_columns and name in names:
+            (column,) = match_columns(Struct((Field(name, each.type, nullable=True),)), root, None)[:1]
+            found += [replace(column, path=(each.name,))] if column.node is not None else []
+    return found
 
 
 def _special_columns(root: Node, table: TableSchema) -> list[tuple[str, StoredColumn]]:

@@ -4,6 +4,7 @@ This is the mutable implementation of the model's replay for everything except f
 transactions.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,6 +72,8 @@ class TableSchema:
     """Features that the table supports."""
     forgotten: frozenset[tuple[tuple[str, ...], DataType]] = frozenset()
     """Logical paths, each with the type before a change that an earlier schema recorded and this one does not."""
+    unrecorded: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """Column paths, each with the type before a change that a commit did not record -> version of that commit."""
 
     def supports(self, feature: str) -> bool:
         """Return whether the table supports a feature or a preview of it."""
@@ -273,6 +276,7 @@ class TableState:
             dict(self.metadata.configuration),
             frozenset(self.supported),
             self.widening.forgotten,
+            self.widening.unrecorded,
         )
 
     @property

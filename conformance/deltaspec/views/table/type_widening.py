@@ -156,6 +156,15 @@ class WideningHistory:
             for change in each.forgotten
         )
 
+    @property
+    def unrecorded(self) -> dict[tuple[str, str], int]:
+        """Column path and type before a widening that a commit did not record -> version of that commit."""
+        return {
+            (row["column"], row["type_before"]): row["version"]
+            for row, _ in self.changes
+            if row["is_widening"] and row["is_recorded"] is False
+        }
+
     def _follow(
         self, locations: list[TypeLocation], location: Row, *, by_id: bool
     ) -> list[tuple[_TrackedLocation, ChangedType]]:

@@ -52,9 +52,10 @@ def test_table_columns_have_their_stored_types() -> None:
     assert row(facts, "b")["type"] == "decimal(12,1)"
 
 
-def test_partition_columns_have_no_row() -> None:
-    facts = build_schema_facts(root(node("p", "BYTE_ARRAY")), table(field("p"), field("a"), partitions=("p",)))
-    assert [each["column"] for each in facts.columns] == ["a"]
+def test_partition_columns_have_a_row_only_if_they_are_stored() -> None:
+    for name, expected in (("p", [("a", None), ("p", "partition column")]), ("P", [("a", None)]), ("b", [("a", None)])):
+        facts = build_schema_facts(root(node(name, "BYTE_ARRAY")), table(field("p"), field("a"), partitions=("p",)))
+        assert [(each["column"], each.get("role")) for each in facts.columns] == expected
 
 
 def test_preview_features_count_as_support() -> None:
