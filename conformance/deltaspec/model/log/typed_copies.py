@@ -144,11 +144,15 @@ def _is_same_millisecond(one: int, other: int, _: bool) -> bool:
 def _is_same_prefix(one: str, other: str, is_maximum: bool) -> bool:
     """Return whether the values are equal, or one is a truncation of the other."""
     return any(
-        short == long
-        or bounds.is_truncated(short, long)
-        or (is_maximum and bounds.is_incremented_truncation(short, long))
+        short == long or bounds.is_truncated(short, long) or (is_maximum and _is_incremented_truncation(short, long))
         for short, long in ((one, other), (other, one))
     )
+
+
+def _is_incremented_truncation(short: str, long: str) -> bool:
+    """Return whether a maximum is a truncation that was incremented; an increment without truncation is not."""
+    is_shorter = len(short) < len(long) or short[-1:] >= bounds.TIE_BREAKER
+    return is_shorter and bounds.is_incremented_truncation(short, long)
 
 
 def _is_same_variant(one: Any, other: Any, _: bool) -> bool:

@@ -19,7 +19,7 @@ _INTEGERS = ("byte", "short", "integer", "long")
 _ZONED = re.compile(r".+[ T]\d{1,2}:\d{1,2}:\d{1,2}(\.\d+)?(Z|[+-]\d{2}:?\d{2}(:\d{2})?)", re.ASCII)
 _UTC = re.compile(r".*(Z|[+-]00:?00)", re.ASCII)
 MILLISECOND = 1000
-_TIE_BREAKER = "\x7f"
+TIE_BREAKER = "\x7f"
 """A truncated maximum ends with this character or a higher one; some writers increment the last kept character."""
 _SURROGATES = range(0xD800, 0xE000)
 
@@ -114,7 +114,7 @@ def is_incremented_truncation(bound: str, value: str) -> bool:
     if common == len(value) or len(bound) != common + 1:
         return False
     last = bound[common]
-    return last > value[common] and ((common > 0 and last >= _TIE_BREAKER) or last == _next(value[common]))
+    return last > value[common] and ((common > 0 and last >= TIE_BREAKER) or last == _next(value[common]))
 
 
 def _next(character: str) -> str | None:
