@@ -92,7 +92,7 @@ def reader_version_3_without_writer_version_7() -> pl.Expr:
 
 @rule("PRO006", requires="protocol.features-stay", view=protocols, divergence="E41")
 def dropped_feature() -> pl.Expr:
-    """A protocol does not support a feature that the previous one lists.
+    """A protocol does not support a feature that the previous one lists, and the table no longer uses it.
 
     One chapter forbids this, another describes how to drop features. Older versions of the table may still need the
     feature. (Features of a legacy version that no version used may be omitted on upgrade.)
@@ -100,29 +100,52 @@ def dropped_feature() -> pl.Expr:
     with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`.
 
     Conforms::
-        dropped_features: []
+        dropped_features: [], uses_without_feature: []
+        dropped_features: ["timestampNtz"], uses_without_feature: ["timestampNtz: type at"]
     Violates::
-        dropped_features: ["deletionVectors"]
+        dropped_features: ["deletionVectors"], uses_without_feature: []
     """
-    return pl.col("dropped_features").list.len() > 0
+    return (pl.col("dropped_features").list.len() > 0) & (pl.col("uses_without_feature").list.len() == 0)
 
 
 @rule("PRO007", requires="protocol.features-stay", view=protocols, divergence="E41")
 def protocol_version_decreased() -> pl.Expr:
-    """A protocol has a lower version than the previous one.
+    """A protocol has a lower version than the previous one, although it drops no listed feature.
 
     The protocol does not mention this case. Clients that remember the higher version may refuse the table.
-    Fix: No repair is needed if an engine dropped a feature with `ALTER TABLE t DROP FEATURE`. Otherwise add the feature
-    again with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, which raises the version.
+    Fix: No repair is needed if the table needs no feature of the higher version. Otherwise add the feature again with
+    `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, which raises the version.
 
     Conforms::
-        min_reader_version: 3, previous_min_reader_version: 1, min_writer_version: 7, previous_min_writer_version: 2
-        min_reader_version: 1, previous_min_reader_version: 1, min_writer_version: 3, previous_min_writer_version: null
+        min_reader_version: 3, previous_min_reader_version: 1, min_writer_version: 7, previous_min_writer_version: 2, dropped_features: [], uses_without_feature: []
+        min_reader_version: 1, previous_min_reader_version: 1, min_writer_version: 3, previous_min_writer_version: null, dropped_features: [], uses_without_feature: []
+        min_reader_version: 1, previous_min_reader_version: 3, min_writer_version: 2, previous_min_writer_version: 7, dropped_features: ["deletionVectors"], uses_without_feature: []
+        min_reader_version: 1, previous_min_reader_version: 1, min_writer_version: 2, previous_min_writer_version: 4, dropped_features: [], uses_without_feature: ["generatedColumns: column metadata id delta.generationExpression"]
     Violates::
-        min_reader_version: 1, previous_min_reader_version: 3, min_writer_version: 7, previous_min_writer_version: 7
+        min_reader_version: 1, previous_min_reader_version: 3, min_writer_version: 7, previous_min_writer_version: 7, dropped_features: [], uses_without_feature: []
     """
     lower_reader = pl.col("min_reader_version") < pl.col("previous_min_reader_version")
-    return lower_reader | (pl.col("min_writer_version") < pl.col("previous_min_writer_version"))
+    lower_writer = pl.col("min_writer_version") < pl.col("previous_min_writer_version")
+    keeps_features = (pl.col("dropped_features").list.len() == 0) & (pl.col("uses_without_feature").list.len() == 0)
+    return (lower_reader | lower_writer) & keeps_features
+
+
+@rule("PRO008", requires="protocol.breaking-changes", view=protocols)
+def used_feature_not_supported() -> pl.Expr:
+    """A protocol does not support a feature that the table already uses.
+
+    Clients that do not know the feature assume that they can read and write the table. They fail, misread columns, or
+    ignore constraints and properties.
+    Fix: Add the feature again with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`. To drop it,
+    run `ALTER TABLE t DROP FEATURE` afterwards, which removes its uses first. Then check the rows that were written in
+    between.
+
+    Conforms::
+        uses_without_feature: []
+    Violates::
+        uses_without_feature: ["timestampNtz: type at"]
+    """
+    return pl.col("uses_without_feature").list.len() > 0
 
 
 @rule("PRO009", requires="protocol.fields", view=protocols, divergence="S43")

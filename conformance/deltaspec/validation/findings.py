@@ -19,7 +19,7 @@ from deltaspec.report.text import bound_text
 from deltaspec.rules.registry import Rule
 from deltaspec.validation.findings_table import InMemorySink, Sink, build_finding_rows
 from deltaspec.validation.ledger import Ledger
-from deltaspec.views.base import LEVELS, LOCATION, View
+from deltaspec.views.base import CHANGED_COLUMNS, LEVELS, LOCATION, View
 
 _MAX_ITEMS = 10
 _MAX_TIES = 10_000
@@ -93,6 +93,8 @@ class Findings:
             hits = answers[rule.code]
             if rule.null == "not checked" and hits.null_count():
                 self._ledger.add_undecided_rows(rule.code, view.name, hits.null_count())
+            if CHANGED_COLUMNS in frame.columns:
+                hits &= _has_new_evidence(rule, frame[CHANGED_COLUMNS])
             number = int(hits.sum())
             if number:
                 self.totals[rule.code] += number
@@ -205,6 +207,12 @@ class Findings:
             tied = tied.sort("_row").head(_MAX_TIES)
         chosen = pl.concat([locations.head(self._samples)["_row"], tied["_row"]]).unique().sort()
         return rows[chosen]
+
+
+def _has_new_evidence(rule: Rule, changed_columns: pl.Series) -> pl.Series:
+    """Return for each row whether a rule over the state may give another result than in the preceding version."""
+    other = changed_columns.list.set_intersection(pl.Series([list(rule.reads)])).list.len() > 0
+    return other.fill_null(True)
 
 
 def _sort_key(finding: Finding) -> tuple[Any, ...]:

@@ -42,6 +42,19 @@ LOCATION_COLUMNS = {
     "line": Column(pl.Int64, "line number or Parquet row number, starting at 1"),
 }
 """Location of an action: the first columns of views over actions."""
+CHANGED_COLUMNS = "changed_columns"
+STATE_COLUMNS = LOCATION_COLUMNS | {
+    "version": Column(pl.Int64, "version of the state, and of the action that changed it"),
+    "last_legal_version": Column(
+        pl.Int64, "preceding version, which did not have the fault; null if it is not known", shown=True
+    ),
+    CHANGED_COLUMNS: Column(
+        pl.List(pl.String),
+        "columns that differ from the row in the preceding version; null if that version has no such row. A rule that "
+        "reads none of them found the fault before",
+    ),
+}
+"""Location and history of a row over the state of a version: the first columns of views over the state."""
 DATA_FILE_LOCATION_COLUMNS = LOCATION_COLUMNS | {
     "version": Column(pl.Int64, "version of the commit or checkpoint that holds the file's current action"),
     "path": Column(pl.String, "path of the data file, as written"),

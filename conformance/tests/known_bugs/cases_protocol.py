@@ -42,7 +42,7 @@ def column_mapping_only_in_reader_features(is_sound: bool) -> TableFiles:
     return _build_mapped_table(protocol_action(3, 7, ["columnMapping"], ["columnMapping"] if is_sound else []))
 
 
-@known_bug("proto-008", PRO006=1, PRO007=1)
+@known_bug("proto-008", PRO006=1)
 def restore_lowers_the_protocol(is_sound: bool) -> TableFiles:
     """A restore to a version before deletion vectors restores its protocol too, although the history contains
     vectors."""

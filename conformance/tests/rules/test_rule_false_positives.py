@@ -130,7 +130,7 @@ def test_file_with_a_vector_may_be_removed_when_the_feature_is_dropped(log: Log)
     log.commit(protocol(3, 7, readerFeatures=features, writerFeatures=features), enabled)
     log.commit(add(deletionVector=vector, stats='{"numRecords":9}'))
     log.commit(protocol(1, 2), metadata(), remove(deletionVector=vector), add("b.parquet"))
-    assert set(log.findings()) == {"PRO006", "PRO007"}
+    assert set(log.findings()) == {"PRO006"}
 
 
 def test_column_mapping_at_reader_version_2_needs_no_reader_features(log: Log) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.feature_uses import FEATURE_USES, FeatureUse, append_commit
 from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, add_action, protocol_action, remove_action
@@ -32,6 +33,54 @@ def protocol_as_the_samples_print_it(draw: st.DrawFn) -> TableFiles:
 def constraint_that_old_writers_pass_over(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table()
     _add_metadata(files, 2, {"delta.constraints.positive": "id > 0"})
+    return files
+
+
+def _drop_used_feature(draw: st.DrawFn, revision: str) -> TableFiles:
+    """Drop a feature by a protocol alone: from the lists, or with all others by lower versions."""
+    use: FeatureUse = draw_one(draw, *(each for each in FEATURE_USES.values() if each.revisions[0] == revision))
+    files = use.build_table()
+    append_commit(files, draw_one(draw, use.build_protocol(supported=False), protocol_action(1, 1)))
+    return files
+
+
+@mutation("protocol.breaking-changes")
+def feature_dropped_while_used(draw: st.DrawFn) -> TableFiles:
+    return _drop_used_feature(draw, "r1")
+
+
+@mutation("protocol.breaking-changes", revisions=("r2", "r3", "current"))
+def row_tracking_dropped_while_used(draw: st.DrawFn) -> TableFiles:
+    return _drop_used_feature(draw, "r2")
+
+
+@mutation("protocol.breaking-changes", revisions=("r3", "current"))
+def later_feature_dropped_while_used(draw: st.DrawFn) -> TableFiles:
+    return _drop_used_feature(draw, "r3")
+
+
+@mutation("protocol.breaking-changes", revisions=("current",))
+def newest_feature_dropped_while_used(draw: st.DrawFn) -> TableFiles:
+    return _drop_used_feature(draw, "current")
+
+
+@mutation("protocol.breaking-changes")
+def used_feature_left_out_by_an_upgrade(draw: st.DrawFn) -> TableFiles:
+    """The new lists do not have a feature that the old versions implied."""
+    name = draw_one(draw, "constraint", "change data", "mapping", "generated column", "identity column", "invariant")
+    files = FEATURE_USES[name].build_table(protocol_action(2, 6))
+    append_commit(files, FEATURE_USES[name].build_protocol(supported=False))
+    return files
+
+
+@mutation("protocol.breaking-changes")
+def used_feature_of_a_later_version(draw: st.DrawFn) -> TableFiles:
+    """The protocol returns to a legacy version that does not imply the feature."""
+    name, version = draw_one(
+        draw, ("constraint", 2), ("change data", 3), ("mapping", 4), ("generated column", 3), ("identity column", 5)
+    )
+    files = FEATURE_USES[name].build_table(protocol_action(2, 6))
+    append_commit(files, protocol_action(1, version))
     return files
 
 

@@ -26,7 +26,7 @@ _DEFAULT = "VAR004"
 
 def check_variant_uses(facts: LogFacts, findings: Findings) -> None:
     """Check the variant columns of the schema, version by version."""
-    rows = facts.state.variant_uses
+    rows = facts.state.variant_uses.rows
     findings.evaluate_rows(variant_uses, rows)
     for row in rows:
         if row["default"] is not None and row["default_is_null"] is None:

@@ -27,7 +27,7 @@ def check_type_changes(facts: LogFacts, findings: Findings, aggregates: Aggregat
         aggregates: of all buckets.
     """
     history = facts.state.widening
-    findings.evaluate_rows(recorded_type_changes, history.records)
+    findings.evaluate_rows(recorded_type_changes, history.records.rows)
     if facts.replay_blocked_reason is not None:
         findings.mark_undecided((recorded_type_changes, type_changes), facts.replay_blocked_reason)
     elif findings.has_rules_for(type_changes):

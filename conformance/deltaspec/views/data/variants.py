@@ -19,16 +19,16 @@ from deltaspec.model.rows.variant_shredding import (
     find_shredding_faults,
 )
 from deltaspec.model.schema.data_types import Struct
-from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, LOCATION_COLUMNS, Column, View
+from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, STATE_COLUMNS, Column, View
 from deltaspec.views.files.file_replay import find_first_added_paths
 from deltaspec.wire.data.variant_reader import VariantRow
 
 variant_uses = View(
     name="variant_uses",
-    grain="variant column of the table, at each version in which schema, partitioning or clustering may have changed",
+    grain="variant column of the table, at each version in which its use changed",
     key=(),
     columns={
-        **LOCATION_COLUMNS,
+        **STATE_COLUMNS,
         "column": Column(pl.String, "logical column path, segments joined by dots"),
         "is_partition_column": Column(pl.Boolean, "whether it is in partitionColumns"),
         "is_clustering_column": Column(
@@ -72,16 +72,14 @@ _CACHE_SIZE = 10_000
 
 
 def build_variant_use_rows(
-    location: dict[str, Any],
     schema: Struct | None,
     metadata: MetaData | None,
     domain: DomainMetadata | None,
     mapping: str | None,
 ) -> list[dict[str, Any]]:
-    """Return the rows of `variant_uses` for one version; none if schema or metadata is unknown.
+    """Return the rows of `variant_uses` for one version without location; none if schema or metadata is unknown.
 
     Args:
-        location: version, file and line.
         schema: table schema.
         metadata: table metadata.
         domain: `delta.clustering`, if it is live and clustering is supported.
@@ -92,7 +90,6 @@ def build_variant_use_rows(
     clustered = clustering.read_clustering_columns(domain)
     return [
         {
-            **location,
             "column": ".".join(each.path),
             "is_partition_column": each.is_partition_column,
             "is_clustering_column": each.is_clustering_column,

@@ -21,8 +21,8 @@ def build_constraint_columns(member: Field, schema: Struct, supported: set[str] 
     """Return the columns of `schema_fields` about field metadata; empty if the supported features are unknown."""
     if supported is None:
         return {}
-    facts: Row = {"unsupported_keys": constraints.find_unsupported_keys(member.metadata, supported, revision)}
-    if constraints.INVARIANT not in facts["unsupported_keys"]:
+    facts: Row = {}
+    if constraints.INVARIANT not in constraints.find_unsupported_keys(member.metadata, supported, revision):
         facts["invariant_fault"] = _invariant_fault(member.metadata, schema)
     if identity_columns.FEATURE in supported:
         facts["identity_fault"] = identity_columns.find_identity_fault(member.metadata)

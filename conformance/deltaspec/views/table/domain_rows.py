@@ -28,7 +28,6 @@ def build_domain_row(
     before = known.configuration if known else None
     if before is not None and normalize_json(before) == normalize_json(action.configuration):
         before = action.configuration
-    is_new = not action.removed and ".checkpoint." not in location["file"]
     return {
         **location,
         "domain": action.domain,
@@ -38,7 +37,7 @@ def build_domain_row(
         "configuration_fault": None if action.removed else find_domain_fault(action),
         "configuration_before": before,
         "confusable_with": None if action.removed else confusable_with(action.domain, others),
-        "needed_feature": find_domain_feature(action.domain) if is_new else None,
+        "needed_feature": None if action.removed else find_domain_feature(action.domain),
     }
 
 

@@ -2,19 +2,14 @@
 
 import polars as pl
 
-from deltaspec.views.base import LOCATION_COLUMNS, Column, View
-
-_LOCATION = LOCATION_COLUMNS | {
-    "version": Column(pl.Int64, "version of the protocol or metaData action"),
-    "line": Column(pl.Int64, "line number or Parquet row number of the last of these actions, starting at 1"),
-}
+from deltaspec.views.base import STATE_COLUMNS, Column, View
 
 iceberg = View(
     name="iceberg",
-    grain="enabled Iceberg compatibility, at each version with a protocol or metaData action",
+    grain="enabled Iceberg compatibility, at each version in which the row changed",
     key=(),
     columns={
-        **_LOCATION,
+        **STATE_COLUMNS,
         "compatibility": Column(pl.String, "enabled compatibility: V1 or V2", shown=True),
         "column_mapping_mode": Column(pl.String, "column mapping mode: id or name; null if off"),
         "conflicts_with_deletion_vectors": Column(
@@ -38,11 +33,11 @@ iceberg = View(
 
 nested_ids = View(
     name="nested_ids",
-    grain="struct field with an array or map type, at each version with a protocol or metaData action while V2 and "
-    "column mapping are enabled",
+    grain="struct field with an array or map type, at each version in which the row changed while V2 and column "
+    "mapping are enabled",
     key=(),
     columns={
-        **_LOCATION,
+        **STATE_COLUMNS,
         "column": Column(pl.String, "logical column path, segments joined by dots"),
         "missing_ids": Column(pl.List(pl.String), "names of elements, keys and values without an id"),
         "ids_under_wrong_key": Column(

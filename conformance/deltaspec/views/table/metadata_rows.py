@@ -2,19 +2,15 @@
 
 import re
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 from deltaspec.model.actions import MetaData
 from deltaspec.model.features import table_properties
+from deltaspec.model.features.feature_uses import FeatureUse
 from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.data_types import (
-    Array,
-    Map,
-    Struct,
-    get_type_name,
-    iter_fields,
-)
-from deltaspec.model.schema.schema_string import SchemaError, find_repeated_names
+from deltaspec.model.schema.data_types import Array, Map, Struct, get_type_name, iter_fields
+from deltaspec.model.schema.schema_string import TYPE_CHANGES, SchemaError, find_repeated_names
 from deltaspec.views.table.column_constraints import build_constraint_columns, constraint_fault
 
 Row = dict[str, Any]
@@ -22,13 +18,10 @@ Row = dict[str, Any]
 _GUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 
-def build_metadata_row(
-    location: Row, action: MetaData, schema: Struct | None, fault: SchemaError | None, mapping: str | None
-) -> Row:
-    """Return the row of `metadata`, without the columns of `MappingHistory`.
+def build_metadata_row(action: MetaData, schema: Struct | None, fault: SchemaError | None, mapping: str | None) -> Row:
+    """Return the row of `metadata`, without location and the columns of `MappingHistory`.
 
     Args:
-        location: version, file and line.
         action: the metadata.
         schema: parsed schema; None if it cannot be parsed.
         fault: why the schema cannot be parsed.
@@ -36,7 +29,6 @@ def build_metadata_row(
     """
     names = action.partition_columns
     row: Row = {
-        **location,
         "id": action.id,
         "id_is_guid": _GUID.fullmatch(action.id) is not None,
         "provider": action.format.provider,
@@ -57,63 +49,64 @@ def build_metadata_row(
 
 
 def build_field_rows(
-    location: Row, schema: Struct, mapped: list[Row], supported: set[str] | None, revision: Revision
+    schema: Struct,
+    mapped: list[Row],
+    supported: set[str] | None,
+    unsupported: Collection[FeatureUse],
+    revision: Revision,
 ) -> list[Row]:
-    """Return the rows of `schema_fields`.
+    """Return the rows of `schema_fields` without location.
 
     Args:
-        location: version, file and line.
         schema: table schema.
         mapped: mapping columns of each field, in the order of `data_types.iter_fields`.
         supported: features that the table supports; None if unknown.
+        unsupported: uses of unsupported features that the version introduces.
         revision: protocol revision.
     """
-    return [
-        {
-            **location,
-            "column": ".".join(path),
+    needed = {use.name: use.feature for use in sorted(unsupported, reverse=True) if use.kind == "type"}
+    keys: dict[str, list[str]] = {}
+    for use in sorted(unsupported):
+        if use.kind == "column metadata" and use.key != TYPE_CHANGES:
+            keys.setdefault(use.name, []).append(use.key)
+    rows = []
+    for (path, member), names in zip(iter_fields(schema), mapped, strict=True):
+        column = ".".join(path)
+        row = {
+            "column": column,
             "type": get_type_name(member.type),
             "nullable": member.nullable,
             **names,
-            "unsupported_feature": table_properties.find_unsupported_type_feature(member.type, supported),
+            "unsupported_feature": needed.get(column),
+            "unsupported_keys": None if supported is None else keys.get(column, []),
             **build_constraint_columns(member, schema, supported, revision),
         }
-        for (path, member), names in zip(iter_fields(schema), mapped, strict=True)
-    ]
-
-
-def build_configuration_rows(
-    location: Row,
-    before: dict[str, str],
-    current: dict[str, str],
-    schema: Struct | None,
-    supported: set[str] | None,
-    revision: Revision,
-) -> list[Row]:
-    """Return the rows of `configuration`: one per changed property, sorted by name.
-
-    Args:
-        location: version, file and line.
-        before: the replaced table properties.
-        current: the new table properties.
-        schema: table schema; None if unknown.
-        supported: features that the table supports; None if unknown.
-        revision: protocol revision.
-    """
-    rows = []
-    for name in sorted({*before, *current}):
-        value = current.get(name)
-        if value == before.get(name):
-            continue
-        row: Row = {**location, "property": name, "value": value, "value_before": before.get(name)}
-        if value is not None:
-            row |= {
-                "value_fault": table_properties.find_property_fault(name, value, revision),
-                "undefined_value": table_properties.find_undefined_value(name, value, revision),
-                "value_warning": table_properties.find_property_warning(name, value),
-                "unsupported_feature": table_properties.find_unsupported_feature(name, value, supported, revision),
-                "intended_name": table_properties.MISPRINTED_PROPERTIES.get(name),
-                "constraint_fault": constraint_fault(name, value, schema),
-            }
         rows.append(row)
     return rows
+
+
+def build_configuration_row(
+    name: str, value: str | None, schema: Struct | None, unsupported: Collection[FeatureUse], revision: Revision
+) -> Row:
+    """Return the row of `configuration` for a property, without location and `value_before`.
+
+    Args:
+        name: name of the property.
+        value: its value; None if it is not set.
+        schema: table schema; None if unknown.
+        unsupported: uses of unsupported features that the version introduces.
+        revision: protocol revision.
+    """
+    if value is None:
+        return {"property": name, "value": None}
+    needed = (use.feature for use in unsupported if (use.kind, use.name) == ("property", name))
+    return {
+        "property": name,
+        "value": value,
+        "value_fault": table_properties.find_property_fault(name, value, revision),
+        "undefined_value": table_properties.find_undefined_value(name, value, revision),
+        "value_warning": table_properties.find_property_warning(name, value),
+        "unsupported_feature": next(needed, None),
+        "intended_name": table_properties.MISPRINTED_PROPERTIES.get(name),
+        "constraint_fault": constraint_fault(name, value, schema),
+    }

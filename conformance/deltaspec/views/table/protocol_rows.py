@@ -1,10 +1,12 @@
 """Rows of `protocols` and `features`: a protocol action compared with the one that it replaces."""
 
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 from deltaspec.model.actions import Protocol
 from deltaspec.model.features import protocol_evolution, table_features
+from deltaspec.model.features.feature_uses import FeatureUse
 from deltaspec.model.features.protocol import find_missing_required_features
 from deltaspec.model.revisions import Revision
 
@@ -12,19 +14,22 @@ Row = dict[str, Any]
 
 
 def build_protocol_row(
-    location: Row, before: Protocol | None, action: Protocol, used: set[str], revision: Revision
+    before: Protocol | None,
+    action: Protocol,
+    used: set[str],
+    abandoned: Collection[FeatureUse],
+    revision: Revision,
 ) -> Row:
-    """Return the row of `protocols`.
+    """Return the row of `protocols`, without location and type widening.
 
     Args:
-        location: version, file and line.
         before: the replaced protocol; None if there is none, or it is unknown.
         action: the protocol.
         used: features that an earlier version used.
+        abandoned: uses of features that this protocol does not support.
         revision: protocol revision.
     """
     return {
-        **location,
         "min_reader_version": action.min_reader_version,
         "min_writer_version": action.min_writer_version,
         "reader_features": action.reader_features,
@@ -33,18 +38,18 @@ def build_protocol_row(
         "previous_min_writer_version": before.min_writer_version if before else None,
         "dropped_features": protocol_evolution.find_illegal_removals(before, action, revision),
         "unlisted_used_features": protocol_evolution.find_omitted_features(before, action, used, revision),
+        "uses_without_feature": sorted(use.text for use in abandoned),
     }
 
 
-def build_feature_rows(location: Row, action: Protocol, revision: Revision) -> list[Row]:
-    """Return the rows of `features`, one per listed name, sorted by name."""
+def build_feature_rows(action: Protocol, revision: Revision) -> list[Row]:
+    """Return the rows of `features` without location, one per listed name, sorted by name."""
     readers, writers = Counter(action.reader_features or ()), Counter(action.writer_features or ())
     rows = []
     for name in sorted({*readers, *writers}):
         known = table_features.resolve_feature(name, revision)
         rows.append(
             {
-                **location,
                 "feature": name,
                 "min_reader_version": action.min_reader_version,
                 "in_reader_features": name in readers,

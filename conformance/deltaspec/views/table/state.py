@@ -4,14 +4,15 @@ This is the mutable implementation of the model's replay for everything except f
 transactions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
 from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn, WireStruct
-from deltaspec.model.commit import iceberg_compat
+from deltaspec.model.commit import iceberg_compat, type_widening
 from deltaspec.model.commit.operations import reuses_existing_files
 from deltaspec.model.features import clustering, table_features, table_properties
+from deltaspec.model.features.feature_uses import FeatureUse
 from deltaspec.model.features.protocol import (
     Refused,
     get_supported_features,
@@ -24,22 +25,24 @@ from deltaspec.model.rows import row_tracking
 from deltaspec.model.rows.statistics import list_leaf_columns
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import DataType, Struct
-from deltaspec.model.schema.schema_string import SchemaError, get_void_blocked_reason, parse_schema
+from deltaspec.model.schema.schema_string import TYPE_CHANGES, SchemaError, get_void_blocked_reason, parse_schema
 from deltaspec.views.data.variants import build_variant_use_rows
 from deltaspec.views.files.file_action_facts import FileContext
 from deltaspec.views.table.clustering_history import ClusteringHistory, build_clustering_row
 from deltaspec.views.table.column_constraints import ColumnHistory
 from deltaspec.views.table.domain_rows import build_domain_row
+from deltaspec.views.table.feature_uses import FeatureUseHistory, UnsupportedUses
 from deltaspec.views.table.file_requirements import FileRequirements, RequirementHistory
 from deltaspec.views.table.iceberg_history import IcebergHistory
 from deltaspec.views.table.mapping_history import MappingHistory, entry_names, logical_partition_names
 from deltaspec.views.table.metadata_rows import (
-    build_configuration_rows,
+    build_configuration_row,
     build_field_rows,
     build_metadata_row,
 )
 from deltaspec.views.table.protocol_rows import build_feature_rows, build_protocol_row
 from deltaspec.views.table.row_constraints import RowConstraintHistory
+from deltaspec.views.table.state_rows import StateRows
 from deltaspec.views.table.type_widening import WideningHistory, find_widening_traces
 
 Row = dict[str, Any]
@@ -85,6 +88,46 @@ class TableSchema:
         return iceberg_compat.get_enabled_compatibilities(self.features, self.configuration)
 
 
+@dataclass(frozen=True)
+class _Change:
+    """A version about to be applied, and the state before it."""
+
+    version: int
+    file: str
+    lines: dict[type[WireStruct], int]
+    """Type of the actions of the version, and the line of the last one; of domains only the clustering domain."""
+    protocol: Protocol | None
+    metadata: MetaData | None
+    mapping: str | None
+    kept_domains: Set[str]
+    """Domains that are live before and after the version, if it has a protocol."""
+    last_legal_version: int | None
+    """Preceding version; None if there is none, or its state is unknown."""
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the table starts with the version."""
+        return self.version == 0 and ".checkpoint." not in self.file
+
+    def has(self, *kinds: type[WireStruct]) -> bool:
+        """Return whether the version has an action of one of these types."""
+        return not self.lines.keys().isdisjoint(kinds)
+
+    def locate(self, line: int) -> Row:
+        """Return the location columns of rows at a line."""
+        return {
+            "version": self.version,
+            "file": self.file,
+            "line": line,
+            "last_legal_version": self.last_legal_version,
+        }
+
+    def locate_cause(self, *kinds: type[WireStruct]) -> Row:
+        """Return the location columns of rows at the last action of these types, or at the protocol without them."""
+        kinds = kinds if self.has(*kinds) else (Protocol,)
+        return self.locate(max(self.lines[kind] for kind in kinds if kind in self.lines))
+
+
 @dataclass
 class TableState:
     """Table state after the actions applied so far, and the rows of the views over them."""
@@ -106,7 +149,7 @@ class TableState:
     transactions: dict[str, Txn] = field(default_factory=dict)
     transactions_known: bool = True
     """False once a txn action could not be decoded."""
-    rows: dict[str, list[Row]] = field(default_factory=lambda: {name: [] for name in VIEW_NAMES})
+    views: dict[str, StateRows] = field(default_factory=lambda: {name: StateRows() for name in VIEW_NAMES})
     schema: Struct | None = None
     mapping: str | None = None
     supported: set[str] | None = None
@@ -121,7 +164,7 @@ class TableState:
     """History of type changes."""
     clustered: ClusteringHistory = field(default_factory=ClusteringHistory)
     """History of columns and clustering columns."""
-    variant_uses: list[Row] = field(default_factory=list)
+    variant_uses: StateRows = field(default_factory=StateRows)
     """Rows of the view `variant_uses`."""
     iceberg: IcebergHistory = field(default_factory=IcebergHistory)
     """History of enabled Iceberg compatibilities."""
@@ -129,58 +172,105 @@ class TableState:
     """History of what the table requires of its live files."""
     conditions: RowConstraintHistory = field(init=False)
     """History of row constraints."""
+    uses: FeatureUseHistory = field(init=False)
+    """History of what needs a feature."""
+    _schema_fault: SchemaError | None = None
+    _mapping_of_fields: list[Row] = field(default_factory=list)
+    """Column mapping of the fields of the schema, in the order of `data_types.iter_fields`."""
+    _preceding_version: int | None = None
+    _parts: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    """Parts of the state that each view was last built from."""
     _context: FileContext | None = None
     _removed_domains: frozenset[str] = frozenset()
     """Domains that the current commit removes; the actions of a commit have no order."""
 
     def __post_init__(self) -> None:
         self.conditions = RowConstraintHistory(self.revision)
+        self.uses = FeatureUseHistory(self.revision)
+
+    @property
+    def rows(self) -> dict[str, list[Row]]:
+        """Rows of each view in `VIEW_NAMES`, in version order."""
+        return {name: view.rows for name, view in self.views.items()}
 
     def apply(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> None:
         """Apply the actions of one commit, or of the checkpoint that the history starts from.
 
-        Protocol and metadata apply to the complete commit, so they come first, whatever their position.
+        The actions of a commit have no order: all are applied before the state of the version is evaluated.
         """
+        change = self._begin_change(version, file, actions)
+        for line, action in actions:
+            match action:
+                case Protocol():
+                    self._apply_protocol(action)
+                case MetaData():
+                    self._apply_metadata(action)
+                case RowIdHighWaterMark():
+                    self.row_id_mark = action
+                case Txn():
+                    self._apply_transaction({"version": version, "file": file, "line": line}, action)
+        self._update_mapping()
+        for line, action in actions:
+            if isinstance(action, DomainMetadata):
+                self._apply_domain({"version": version, "file": file, "line": line}, action)
+        self._evaluate(change, actions)
+        constraints = self.conditions.apply((version, file), actions, self.metadata, self.schema, self.supported)
+        if change.has(Protocol, MetaData):
+            location = change.locate_cause(MetaData)
+            keyed = (((row["constraint"], row["expression"]), row) for row in constraints)
+            self.views["constraint_columns"].replace(location, keyed)
+        self.columns.apply((version, file), actions, self.metadata, self.schema, self.mapping, self.supported)
+        self._preceding_version = version
+
+    def _begin_change(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> _Change:
         domains = [action for _, action in actions if isinstance(action, DomainMetadata)]
         self._removed_domains = frozenset(action.domain for action in domains if action.removed)
-        protocol_before, written = self.protocol, len(self.rows["protocols"])
-        for action_type in (Protocol, MetaData, DomainMetadata, RowIdHighWaterMark, Txn):
-            for line, action in actions:
-                if isinstance(action, action_type):
-                    location = {"version": version, "file": file, "line": line}
-                    match action:
-                        case Protocol():
-                            self._apply_protocol(location, action)
-                        case MetaData():
-                            self._apply_metadata(location, action)
-                        case DomainMetadata():
-                            self._apply_domain(location, action)
-                        case RowIdHighWaterMark():
-                            self.row_id_mark = action
-                        case Txn():
-                            self._apply_transaction(location, action)
-        self._apply_clustering(version, file, actions)
-        self._apply_iceberg(version, file, actions)
-        self._apply_variants(version, file, actions)
-        self._apply_file_requirements(version, file, actions)
-        for row in self.rows["protocols"][written:]:
-            row["type_widening_traces"] = find_widening_traces(
-                protocol_before, self.protocol, self.metadata, self.schema
-            )
-        self.columns.apply((version, file), actions, self.metadata, self.schema, self.mapping, self.supported)
-        self.rows["constraint_columns"] += self.conditions.apply(
-            (version, file), actions, self.metadata, self.schema, self.supported
+        lines: dict[type[WireStruct], int] = {
+            type(each): line for line, each in actions if not isinstance(each, DomainMetadata) or _is_clustering(each)
+        }
+        is_known = self.protocol is not None and self.metadata is not None
+        return _Change(
+            version,
+            file,
+            lines,
+            self.protocol,
+            self.metadata,
+            self.mapping,
+            self.domains.keys() - self._removed_domains if Protocol in lines else frozenset(),
+            self._preceding_version if is_known else None,
         )
-        changed = any(isinstance(action, Protocol | MetaData) for _, action in actions)
-        if changed and self.protocol is not None and self.metadata is not None and self.schema is not None:
-            self.used |= table_properties.find_active_features(self.protocol, self.metadata, self.schema)
+
+    def _evaluate(self, change: _Change, actions: list[tuple[int, WireStruct]]) -> None:
+        """Evaluate what relates parts of the state, if the version changed one of them.
+
+        Nothing here depends on which action a version has: a protocol alone, for example, can make a schema illegal.
+        """
+        if change.has(Protocol, MetaData):
+            unsupported = self._apply_feature_uses(change)
+            self._add_protocol_rows(change, actions, unsupported.abandoned)
+            self._evaluate_metadata(change, unsupported.introduced)
+            self._evaluate_iceberg(change, actions)
+            if self.protocol is not None and self.metadata is not None and self.schema is not None:
+                self.used |= table_properties.find_active_features(self.protocol, self.metadata, self.schema)
+        if change.has(Protocol, MetaData, DomainMetadata):
+            self._evaluate_clustering(change)
+            self._evaluate_variants(change)
+        if change.has(Protocol, MetaData):
+            self._evaluate_file_requirements(change)
+
+    def _has_changed(self, view: str, *parts: Any) -> bool:
+        """Return whether a part of the state that a view is built from changed since the last time."""
+        before, self._parts[view] = self._parts.get(view), parts
+        return before is None or not all(map(_is_same, before, parts))
 
     def lose(self, kinds: set[str | None]) -> None:
         """Record that actions of these kinds could not be decoded (None: unknown kind)."""
         if kinds & {"protocol", None}:
             self.protocol, self.supported, self.protocol_known = None, None, False
+            self.uses.forget_protocol()
         if kinds & {"metaData", None}:
             self.metadata, self.schema, self.metadata_known = None, None, False
+            self.uses.forget_metadata()
         if kinds & {"protocol", "metaData", None}:
             self._context = None
             self.mapped.forget()
@@ -190,6 +280,10 @@ class TableState:
             self.file_requirements.forget()
             self.columns.forget()
             self.conditions.forget()
+        if kinds & {"protocol", "metaData", "domainMetadata", None}:
+            self._parts.clear()
+            for view in (*self.views.values(), self.variant_uses):
+                view.forget()
         if kinds & {"domainMetadata", None}:
             self.domains_known = False
         if kinds & {"txn", None}:
@@ -317,52 +411,87 @@ class TableState:
             return None
         return table_properties.is_append_only(self.protocol, self.metadata)
 
-    def _apply_protocol(self, location: Row, action: Protocol) -> None:
-        before = self.protocol
-        now = self._get_current_names(get_supported_features(action)) if has_known_features(action) else None
-        self.rows["protocols"].append(build_protocol_row(location, before, action, self.used, self.revision))
-        self.rows["features"] += build_feature_rows(location, action, self.revision)
-        self.protocol, self.supported, self.protocol_known = action, now, True
-        self._update_mapping()
+    def _apply_protocol(self, action: Protocol) -> None:
+        names = get_supported_features(action)
+        names = {table_features.get_current_name(name, self.revision) for name in names}
+        self.protocol, self.supported, self.protocol_known = action, None, True
+        if has_known_features(action):
+            self.supported = names
 
-    def _get_current_names(self, names: set[str]) -> set[str]:
-        return {table_features.get_current_name(name, self.revision) for name in names}
-
-    def _apply_metadata(self, location: Row, action: MetaData) -> None:
-        before = self.metadata
-        fault = None
+    def _apply_metadata(self, action: MetaData) -> None:
+        if self.metadata is None or action.schema_string != self.metadata.schema_string:
+            try:
+                self.schema, self._schema_fault = parse_schema(action.schema_string), None
+            except SchemaError as fault:
+                self.schema, self._schema_fault = None, fault
         self.metadata, self.metadata_known = action, True
-        try:
-            self.schema = parse_schema(action.schema_string)
-        except SchemaError as error:
-            self.schema, fault = None, error
-        self._update_mapping()
-        self.widening.apply(
-            location, self.schema, action.configuration, self.supported, mapped=self.mapping is not None
-        )
-        metadata_mapping, field_mapping = self.mapped.apply(
-            self.schema,
-            action.configuration,
-            self.mapping,
-            is_first=location["version"] == 0 and ".checkpoint." not in location["file"],
-        )
-        row = build_metadata_row(location, action, self.schema, fault, self.mapping)
-        self.rows["metadata"].append(row | metadata_mapping)
-        if self.schema is not None:
-            self.rows["schema_fields"] += build_field_rows(
-                location, self.schema, field_mapping, self.supported, self.revision
-            )
-        settings = before.configuration if before else {}
-        self.rows["configuration"] += build_configuration_rows(
-            location, settings, action.configuration, self.schema, self.supported, self.revision
-        )
 
     def _update_mapping(self) -> None:
         """Update the column mapping mode after a change of protocol or metadata."""
-        self._context = None
         supported = bool(self.supports("columnMapping"))
         settings = self.metadata.configuration if self.metadata else {}
         self.mapping = column_mapping.get_mapping_mode(settings, supported=supported)
+
+    def _apply_feature_uses(self, change: _Change) -> UnsupportedUses:
+        settings = None if self.metadata is None else self.metadata.configuration
+        return self.uses.apply(self.supported, self.schema, settings, change.kept_domains)
+
+    def _add_protocol_rows(
+        self, change: _Change, actions: list[tuple[int, WireStruct]], abandoned: frozenset[FeatureUse]
+    ) -> None:
+        traces = find_widening_traces(change.protocol, self.protocol, self.metadata, self.schema)
+        if traces:  # a finding of its own
+            abandoned = frozenset(use for use in abandoned if use.feature != type_widening.FEATURE)
+        before = change.protocol
+        for line, action in actions:
+            if isinstance(action, Protocol):
+                location = change.locate(line)
+                row = build_protocol_row(before, action, self.used, abandoned, self.revision)
+                self.views["protocols"].add(location, row | {"type_widening_traces": traces})
+                features = build_feature_rows(action, self.revision)
+                self.views["features"].replace(location, ((each["feature"], each) for each in features))
+                before = action
+
+    def _evaluate_metadata(self, change: _Change, introduced: frozenset[FeatureUse]) -> None:
+        """Evaluate schema and properties, also against the protocol."""
+        metadata, is_written = self.metadata, change.has(MetaData)
+        if metadata is None:
+            return
+        location = change.locate_cause(MetaData)
+        if is_written:
+            recorded = {use.name for use in introduced if use.key == TYPE_CHANGES}
+            mapped = self.mapping is not None
+            self.widening.apply(
+                location, self.schema, metadata.configuration, self.supported, mapped=mapped, unsupported=recorded
+            )
+        if is_written or self.mapping != change.mapping:
+            facts, self._mapping_of_fields = self.mapped.apply(
+                self.schema, metadata.configuration, self.mapping, is_first=change.is_first
+            )
+            row = build_metadata_row(metadata, self.schema, self._schema_fault, self.mapping)
+            self.views["metadata"].add(location, row | facts)
+        has_other_columns = self._has_changed("schema_fields", self.schema, self.mapping, self.supported)
+        if self.schema is not None and has_other_columns:
+            fields = build_field_rows(self.schema, self._mapping_of_fields, self.supported, introduced, self.revision)
+            self.views["schema_fields"].replace(location, ((row["column"], row) for row in fields))
+        self._add_configuration_rows(location, change, introduced, has_other_columns=has_other_columns)
+
+    def _add_configuration_rows(
+        self, location: Row, change: _Change, introduced: frozenset[FeatureUse], *, has_other_columns: bool
+    ) -> None:
+        before = {} if change.metadata is None else change.metadata.configuration
+        current = {} if self.metadata is None else self.metadata.configuration
+        view = self.views["configuration"]
+        for name in sorted({*before, *current}):
+            value = current.get(name)
+            is_changed = value != before.get(name)
+            if is_changed or (has_other_columns and name.startswith(table_properties.CONSTRAINT_PREFIX)):
+                row = build_configuration_row(name, value, self.schema, introduced, self.revision)
+                place = location | {"value_before": before.get(name)}
+                if is_changed:
+                    view.add(place, row, name, is_new=True)
+                else:
+                    view.add_if_changed(place, row, name)
 
     def _apply_domain(self, location: Row, action: DomainMetadata) -> None:
         others = self.domains.keys() - self._removed_domains
@@ -373,73 +502,74 @@ class TableState:
             self.supported or set(), needed
         )
         row |= {"supported": self.supports("domainMetadata"), "unsupported_feature": needed if is_unsupported else None}
-        self.rows["domains"].append(row)
+        self.views["domains"].rows.append(row)
         if action.removed:
             self.domains.pop(action.domain, None)
         else:
             self.domains[action.domain] = action
 
-    def _apply_clustering(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> None:
-        """Re-evaluate the clustering if the domain, protocol or metadata changed."""
-        if any(isinstance(each, Protocol | MetaData) or _is_clustering(each) for _, each in actions):
-            self.clustered.apply(version, self.schema, self.mapping, self.clustering_columns)
-        lines = [line for line, each in actions if isinstance(each, MetaData) or _is_clustering(each)]
+    def _evaluate_clustering(self, change: _Change) -> None:
+        """Evaluate the clustering columns, also against schema, partitioning and column mapping."""
+        self._context = None
+        self.clustered.apply(change.version, self.schema, self.mapping, self.clustering_columns)
         columns = clustering.read_clustering_columns(self.domains.get(clustering.DOMAIN))
-        self._context = None if lines else self._context
-        if lines and columns and self.supports("clustering") and self.schema and self.metadata:
-            location = {"version": version, "file": file, "line": lines[-1]}
-            row = build_clustering_row(
-                columns, self.schema, self.metadata.partition_columns, self.mapping, self.revision
-            )
-            self.rows["clustering"].append(location | row)
+        rows = []
+        if columns and self.supports("clustering") and self.schema and self.metadata:
+            partitions = self.metadata.partition_columns
+            rows = [build_clustering_row(columns, self.schema, partitions, self.mapping, self.revision)]
+        location = change.locate_cause(MetaData, DomainMetadata)
+        self.views["clustering"].replace(location, (((), row) for row in rows))
 
-    def _apply_iceberg(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> None:
-        """Re-evaluate the Iceberg compatibility if protocol or metadata changed."""
-        lines = [line for line, each in actions if isinstance(each, Protocol | MetaData)]
-        if lines:
-            location = {"version": version, "file": file, "line": lines[-1]}
-            operations = [action.operation for _, action in actions if isinstance(action, CommitInfo)]
-            facts = self.iceberg.apply(
-                location,
-                self.protocol,
-                self.metadata,
-                self.schema,
-                self.mapping,
-                self.revision,
-                reuses_files=any(isinstance(each, str) and reuses_existing_files(each) for each in operations),
-            )
-            self.rows["iceberg"] += facts[0]
-            self.rows["nested_ids"] += facts[1]
+    def _evaluate_iceberg(self, change: _Change, actions: list[tuple[int, WireStruct]]) -> None:
+        """Evaluate the Iceberg compatibility."""
+        location = change.locate_cause(Protocol, MetaData)
+        operations = [action.operation for _, action in actions if isinstance(action, CommitInfo)]
+        rows, nested_ids = self.iceberg.apply(
+            location,
+            self.protocol,
+            self.metadata,
+            self.schema,
+            self.mapping,
+            self.revision,
+            reuses_files=any(isinstance(each, str) and reuses_existing_files(each) for each in operations),
+        )
+        self.views["iceberg"].replace(location, ((row["compatibility"], row) for row in rows))
+        self.views["nested_ids"].replace(location, ((row["column"], row) for row in nested_ids))
 
-    def _apply_file_requirements(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> None:
-        lines = [line for line, each in actions if isinstance(each, Protocol | MetaData)]
-        if lines:
-            columns, logical = self._partition_columns
-            required = FileRequirements(
-                columns, logical, self.supports("deletionVectors"), "V1" in self.iceberg.enabled_now
-            )
-            self.file_requirements.apply((version, file, lines[-1]), required, self.schema, self.mapping)
+    def _evaluate_file_requirements(self, change: _Change) -> None:
+        """Evaluate what the state requires of live files."""
+        columns, logical = self._partition_columns
+        required = FileRequirements(
+            columns, logical, self.supports("deletionVectors"), "V1" in self.iceberg.enabled_now
+        )
+        location = (change.version, change.file, change.locate_cause(Protocol, MetaData)["line"])
+        self.file_requirements.apply(location, required, self.schema, self.mapping)
 
-    def _apply_variants(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> None:
-        """Re-evaluate the variant columns if schema, partitioning or clustering may have changed."""
-        lines = [line for line, each in actions if isinstance(each, MetaData) or _is_clustering(each)]
-        if lines:
-            location = {"version": version, "file": file, "line": lines[-1]}
-            domain = self.domains.get(clustering.DOMAIN) if self.supports(clustering.FEATURE) else None
-            self.variant_uses += build_variant_use_rows(location, self.schema, self.metadata, domain, self.mapping)
+    def _evaluate_variants(self, change: _Change) -> None:
+        """Evaluate the variant columns, also against partitioning and clustering."""
+        domain = self.domains.get(clustering.DOMAIN) if self.supports(clustering.FEATURE) else None
+        partitions = None if self.metadata is None else self.metadata.partition_columns
+        if self._has_changed("variant_uses", self.schema, partitions, self.mapping, domain):
+            rows = build_variant_use_rows(self.schema, self.metadata, domain, self.mapping)
+            location = change.locate_cause(MetaData, DomainMetadata)
+            self.variant_uses.replace(location, ((row["column"], row) for row in rows))
 
     def _apply_transaction(self, location: Row, action: Txn) -> None:
         before = self.transactions.get(action.app_id)
-        self.rows["transactions"].append(
-            {
-                **location,
-                "app_id": action.app_id,
-                "app_version": action.version,
-                "app_version_before": before.version if before else None,
-                "last_updated": action.last_updated,
-            }
-        )
+        row = {
+            **location,
+            "app_id": action.app_id,
+            "app_version": action.version,
+            "app_version_before": before.version if before else None,
+            "last_updated": action.last_updated,
+        }
+        self.views["transactions"].rows.append(row)
         self.transactions[action.app_id] = action
+
+
+def _is_same(before: Any, after: Any) -> bool:
+    """Return whether a part of the state did not change; schemas with other column metadata compare as equal."""
+    return before is after or (not isinstance(after, Struct) and bool(before == after))
 
 
 def _is_clustering(action: WireStruct) -> bool:

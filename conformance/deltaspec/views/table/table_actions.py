@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.views.base import LOCATION_COLUMNS, Column, View
+from deltaspec.views.base import LOCATION_COLUMNS, STATE_COLUMNS, Column, View
 from deltaspec.views.table.iceberg import iceberg as iceberg
 from deltaspec.views.table.iceberg import nested_ids as nested_ids
 
@@ -11,7 +11,7 @@ protocols = View(
     grain="protocol action of the validated history",
     key=(),
     columns={
-        **LOCATION_COLUMNS,
+        **STATE_COLUMNS,
         "min_reader_version": Column(pl.Int64, "minReaderVersion"),
         "min_writer_version": Column(pl.Int64, "minWriterVersion"),
         "reader_features": Column(pl.List(pl.String), "readerFeatures; null if absent"),
@@ -29,8 +29,12 @@ protocols = View(
         "unlisted_used_features": Column(
             pl.List(pl.String),
             "for a protocol that starts to list features: unlisted features that the replaced protocol versions "
-            "implied "
-            "and that the validated history used",
+            "implied and that the validated history used",
+        ),
+        "uses_without_feature": Column(
+            pl.List(pl.String),
+            "`feature: use` of each column, property and domain that the preceding version had too, and whose feature "
+            "this protocol does not support; without those that were unsupported before, and type_widening_traces",
         ),
         "type_widening_traces": Column(
             pl.List(pl.String),
@@ -45,7 +49,7 @@ features = View(
     grain="feature name in a list of a protocol action",
     key=(),
     columns={
-        **LOCATION_COLUMNS,
+        **STATE_COLUMNS,
         "feature": Column(pl.String, "feature name, as written"),
         "min_reader_version": Column(pl.Int64, "minReaderVersion of the protocol"),
         "in_reader_features": Column(pl.Boolean, "whether the feature is in readerFeatures"),
@@ -66,10 +70,10 @@ features = View(
 
 metadata = View(
     name="metadata",
-    grain="metaData action of the validated history",
+    grain="metaData action of the validated history, or protocol action that turns column mapping on or off",
     key=(),
     columns={
-        **LOCATION_COLUMNS,
+        **STATE_COLUMNS,
         "id": Column(pl.String, "table id"),
         "id_is_guid": Column(pl.Boolean, "whether the table id is a valid GUID"),
         "provider": Column(pl.String, "format.provider"),
@@ -93,10 +97,10 @@ metadata = View(
 
 schema_fields = View(
     name="schema_fields",
-    grain="field of a schema of the validated history, including nested fields",
+    grain="field of the schema, including nested fields, at each version in which the row changed",
     key=(),
     columns={
-        **LOCATION_COLUMNS,
+        **STATE_COLUMNS,
         "column": Column(pl.String, "logical column path, segments joined by dots"),
         "type": Column(pl.String, "type name in the schema; struct, array or map for nested types"),
         "nullable": Column(pl.Boolean, "nullable of the field"),
@@ -123,9 +127,13 @@ schema_fields = View(
         ),
         "unsupported_feature": Column(
             pl.String,
-            "feature that the type requires and the protocol of that version does not support; null if there is none",
+            "feature that the type requires and the table does not support, if the version introduces the use; "
+            "null if there is none",
         ),
-        "unsupported_keys": Column(pl.List(pl.String), "metadata keys of features that the table does not support"),
+        "unsupported_keys": Column(
+            pl.List(pl.String),
+            "metadata keys of features that the table does not support, if the version introduces them",
+        ),
         "invariant_fault": Column(
             pl.String, "why delta.invariants is invalid; null if it is valid, absent, or the feature is not supported"
         ),
@@ -142,10 +150,10 @@ schema_fields = View(
 
 configuration = View(
     name="configuration",
-    grain="table property, at each version in which it changed",
+    grain="table property, at each version in which it changed, or in which a schema changed its validity",
     key=(),
     columns={
-        **LOCATION_COLUMNS,
+        **STATE_COLUMNS,
         "property": Column(pl.String, "name of the property"),
         "value": Column(pl.String, "property value; null if this version removed the property"),
         "value_before": Column(pl.String, "previous value; null if the property was not set"),
@@ -160,7 +168,8 @@ configuration = View(
         ),
         "unsupported_feature": Column(
             pl.String,
-            "feature that the value requires and the protocol of that version does not support; null if there is none",
+            "feature that the value requires and the table does not support, if the version introduces the use; "
+            "null if there is none",
         ),
         "intended_name": Column(pl.String, "property that the name is a known misspelling of; null if there is none"),
         "constraint_fault": Column(
@@ -191,9 +200,7 @@ domains = View(
         ),
         "unsupported_feature": Column(
             pl.String,
-            "for a domain written by a commit: feature that the domain requires and the table does not support; "
-            "null if "
-            "there is none",
+            "for a live domain: feature that it requires and the table does not support; null if there is none",
         ),
         "confusable_with": Column(
             pl.String,
@@ -205,10 +212,10 @@ domains = View(
 
 clustering = View(
     name="clustering",
-    grain="clustering of the table, at each version in which its columns, schema or partitioning may have changed",
+    grain="clustering of the table, at each version in which the row changed",
     key=(),
     columns={
-        **LOCATION_COLUMNS,
+        **STATE_COLUMNS,
         "clustering_columns": Column(pl.List(pl.String), "columns in delta.clustering, path segments joined by dots"),
         "unknown_clustering_columns": Column(
             pl.List(pl.String),
@@ -240,10 +247,10 @@ transactions = View(
 
 constraint_columns = View(
     name="constraint_columns",
-    grain="CHECK constraint in effect, at each version with a metaData or protocol action",
+    grain="CHECK constraint in effect, at each version in which the row changed",
     key=(),
     columns={
-        **LOCATION_COLUMNS,
+        **STATE_COLUMNS,
         "constraint": Column(pl.String, "name of the constraint", shown=True),
         "expression": Column(pl.String, "SQL expression, as written", shown=True),
         "missing_columns": Column(

@@ -1,6 +1,6 @@
 """Type changes along the validated history: changes that schemas record, and changes between schemas."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,22 +23,23 @@ from deltaspec.model.features.table_features import strip_preview_suffix
 from deltaspec.model.features.table_properties import is_property_true
 from deltaspec.model.schema.data_types import DataType, Struct, get_type_name, iter_fields
 from deltaspec.model.schema.schema_string import TYPE_CHANGES, TypeChange
-from deltaspec.views.base import LOCATION_COLUMNS, Column, View
+from deltaspec.views.base import LOCATION_COLUMNS, STATE_COLUMNS, Column, View
+from deltaspec.views.table.state_rows import StateRows
 
 Row = dict[str, Any]
 Path = tuple[str, ...]
 
 recorded_type_changes = View(
     name="recorded_type_changes",
-    grain="field of a schema of the validated history whose metadata has delta.typeChanges",
+    grain="field of the schema whose metadata has delta.typeChanges, at each version in which the row changed",
     key=(),
     columns={
-        **LOCATION_COLUMNS,
+        **STATE_COLUMNS,
         "column": Column(pl.String, "logical column path, segments joined by dots"),
         "type_widening_supported": Column(
             pl.Boolean,
-            "whether the table supports typeWidening or a preview of it, or did so in the preceding version; null if "
-            "unknown, or if no change is recorded",
+            "false if the version introduces the record although neither it nor the preceding version supports "
+            "typeWidening; null if unknown, or if no change is recorded",
         ),
         "is_string": Column(pl.Boolean, "whether the value is a string instead of a list"),
         "list_fault": Column(pl.String, "why the value is not a list of objects; null if it is, or for a string"),
@@ -99,7 +100,7 @@ class WideningHistory:
     """Column types along the history, updated schema by schema."""
 
     def __init__(self) -> None:
-        self.records: list[Row] = []
+        self.records = StateRows()
         """Rows of `recorded_type_changes`."""
         self.changes: list[tuple[Row, int]] = []
         """Rows of `type_changes` without `older_files`, each with the first version whose files have the old type."""
@@ -111,6 +112,7 @@ class WideningHistory:
     def forget(self) -> None:
         """Record that versions are unknown."""
         self._seen = None
+        self.records.forget()
 
     def apply(
         self,
@@ -120,6 +122,7 @@ class WideningHistory:
         supported: set[str] | None,
         *,
         mapped: bool,
+        unsupported: Set[str] = frozenset(),
     ) -> None:
         """Apply the next metadata; a schema that cannot be parsed discards the earlier state.
 
@@ -129,12 +132,16 @@ class WideningHistory:
             settings: table properties.
             supported: features that the table supports; None if unknown.
             mapped: whether column mapping is on.
+            unsupported: columns that record changes although the version does not support the feature.
         """
         if schema is None:
             self.forget()
             return
         widening = None if supported is None else has_feature(supported)
-        self.records += _build_record_rows(location, schema, supported=self._supported or widening)
+        rows = _build_record_rows(
+            schema, None if widening is None else (frozenset() if self._supported else unsupported)
+        )
+        self.records.replace(location, ((row["column"], row) for row in rows))
         found = self._follow(list_type_locations(schema), location, by_id=mapped and self._mapped)
         if widening and supported is not None:
             facts = {
@@ -144,7 +151,8 @@ class WideningHistory:
             }
             for seen, change in found:
                 row, first = _build_change_row(seen, change, location["version"])
-                self.changes.append(({**location, **row, **facts}, first))
+                place = {name: location[name] for name in LOCATION_COLUMNS}
+                self.changes.append(({**place, **row, **facts}, first))
         self._settings, self._mapped, self._supported = settings, mapped, bool(widening)
 
     @property
@@ -201,7 +209,7 @@ def has_feature(supported: set[str]) -> bool:
     return any(strip_preview_suffix(name) == type_widening.FEATURE for name in supported)
 
 
-def _build_record_rows(location: Row, schema: Struct, *, supported: bool | None) -> list[Row]:
+def _build_record_rows(schema: Struct, unsupported: Set[str] | None) -> list[Row]:
     chain_faults: dict[tuple[str, ...], str] = {}
     for each in list_type_locations(schema):
         fault = find_gap(each)
@@ -214,11 +222,11 @@ def _build_record_rows(location: Row, schema: Struct, *, supported: bool | None)
         recorded, faults = read_type_change_record(field)
         messages = {fault.kind: fault.what for fault in reversed(faults)}
         unlisted = [change for change in recorded if not type_widening.may_be_recorded(change)]
+        is_known = unsupported is not None and has_type_change_record(field)
         rows.append(
             {
-                **location,
                 "column": ".".join(path),
-                "type_widening_supported": supported if has_type_change_record(field) else None,
+                "type_widening_supported": ".".join(path) not in (unsupported or ()) if is_known else None,
                 "is_string": "text" in messages,
                 "list_fault": messages.get("no list", messages.get("no object")),
                 "types_fault": messages.get("types"),

@@ -1,0 +1,89 @@
+"""What in the state of a table needs a table feature: types, column metadata, properties and domains.
+
+Source: Table Features, and the chapter of each feature.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from deltaspec.model.commit.type_widening import FEATURE as TYPE_WIDENING
+from deltaspec.model.commit.type_widening import has_type_change_record
+from deltaspec.model.features import table_properties
+from deltaspec.model.features.constraints import get_key_feature
+from deltaspec.model.features.system_domains import find_domain_feature
+from deltaspec.model.features.table_features import get_current_name, get_known_features, strip_preview_suffix
+from deltaspec.model.revisions import Revision
+from deltaspec.model.schema.data_types import PRIMITIVES, Array, DataType, Map, Primitive, Struct, iter_fields
+from deltaspec.model.schema.schema_string import TYPE_CHANGES
+
+DOMAIN_METADATA = "domainMetadata"
+
+
+class FeatureUse(NamedTuple):
+    """Something in the state of a table that needs a feature."""
+
+    feature: str
+    kind: str
+    """`type`, `column metadata`, `property` or `domain`."""
+    name: str
+    """Column path, property or domain; for column metadata, the path and the key."""
+    key: str = ""
+    """Key of the column metadata."""
+
+    @property
+    def text(self) -> str:
+        """Description for a finding."""
+        return f"{self.feature}: {self.kind} {self.name}{f' {self.key}' if self.key else ''}"
+
+
+def get_usable_features(supported: Collection[str], revision: Revision = Revision.CURRENT) -> frozenset[str]:
+    """Return the supported features by current name; a preview permits what its feature permits."""
+    return frozenset(get_current_name(strip_preview_suffix(name), revision) for name in supported)
+
+
+def find_schema_uses(schema: Struct, revision: Revision = Revision.CURRENT) -> frozenset[FeatureUse]:
+    """Return the uses of features by the columns of a schema."""
+    known, found = get_known_features(revision), set()
+    for path, field in iter_fields(schema):
+        column = ".".join(path)
+        found |= {FeatureUse(feature, "type", column) for feature in _iter_type_features(field.type)}
+        for key, value in field.metadata.items():
+            feature = TYPE_WIDENING if key == TYPE_CHANGES else get_key_feature(key)
+            has_effect = has_type_change_record(field) if key == TYPE_CHANGES else value is not None
+            if feature in known and has_effect:
+                found.add(FeatureUse(feature or "", "column metadata", column, key))
+    return frozenset(found)
+
+
+def _iter_type_features(kind: DataType) -> Iterator[str]:
+    """Yield the features that a type needs, without those of struct fields in it, which are columns themselves."""
+    match kind:
+        case Primitive(name):
+            feature = PRIMITIVES.get(name)
+            if feature is not None:
+                yield feature
+        case Array(element):
+            yield from _iter_type_features(element)
+        case Map(key, value):
+            yield from _iter_type_features(key)
+            yield from _iter_type_features(value)
+
+
+def find_property_uses(
+    configuration: Mapping[str, str], revision: Revision = Revision.CURRENT
+) -> frozenset[FeatureUse]:
+    """Return the uses of features by table properties."""
+    known = get_known_features(revision)
+    needed = {name: table_properties.get_required_feature(name, value) for name, value in configuration.items()}
+    return frozenset(FeatureUse(feature, "property", name) for name, feature in needed.items() if feature in known)
+
+
+def find_domain_uses(domains: Iterable[str], revision: Revision = Revision.CURRENT) -> frozenset[FeatureUse]:
+    """Return the uses of features by live metadata domains."""
+    known, found = get_known_features(revision), set()
+    for domain in domains:
+        system_feature = find_domain_feature(domain)
+        found |= {
+            FeatureUse(feature, "domain", domain) for feature in (DOMAIN_METADATA, system_feature) if feature in known
+        }
+    return frozenset(found)
