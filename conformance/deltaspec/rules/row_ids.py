@@ -3,6 +3,7 @@
 import polars as pl
 
 from deltaspec.rules.registry import rule
+from deltaspec.views.files.row_id_marks import row_id_marks
 from deltaspec.views.files.row_ids import row_id_columns, row_id_files, row_id_ranges, row_id_rewrites
 
 
@@ -67,6 +68,43 @@ def row_ids_without_high_water_mark() -> pl.Expr:
         last_row_id: 9, has_high_water_mark: false
     """
     return pl.col("last_row_id").is_not_null() & ~pl.col("has_high_water_mark")
+
+
+@rule(
+    "RID039",
+    requires=("row-tracking.high-water-mark", "row-tracking.mark-of-action", "row-ids.mark-covers-ids"),
+    view=row_id_marks,
+)
+def mark_below_row_ids_for_a_while() -> pl.Expr:
+    """The high-water mark was below row ids of the table until a later commit raised it.
+
+    A writer that continued after the mark in the meantime assigned the same ids again.
+    Fix: No repair is needed if no row ids overlap, which other rules check. Fix the writer: it must state the new mark
+    in the commit that adds the files, and must never lower it.
+
+    Conforms::
+        last_row_id: 9, high_water_mark: 9
+        last_row_id: 9, high_water_mark: null
+    Violates::
+        last_row_id: 10, high_water_mark: 9
+    """
+    return pl.col("last_row_id") > pl.col("high_water_mark")
+
+
+@rule("RID040", requires="row-tracking.mark-in-domain", view=row_id_marks)
+def mark_missing_for_a_while() -> pl.Expr:
+    """A table with row ids had no high-water mark until a later commit stated one.
+
+    A writer that assigned row ids in the meantime started at 0 and assigned the same ids again.
+    Fix: No repair is needed if no row ids overlap, which other rules check. Fix the writer: it must state the mark in
+    the commit that adds the files, and must not remove the domain delta.rowTracking.
+
+    Conforms::
+        last_row_id: 9, high_water_mark: 9
+    Violates::
+        last_row_id: 9, high_water_mark: null
+    """
+    return pl.col("last_row_id").is_not_null() & pl.col("high_water_mark").is_null()
 
 
 @rule(

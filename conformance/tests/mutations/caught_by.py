@@ -7,6 +7,19 @@ from deltaspec.rules import RULES
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 
 EXPLICIT: dict[str, str] = {
+    "mark_falls_with_its_file": "RID002",
+    "mark_falls_for_a_while": "RID039",
+    "mark_raised_too_late": "RID039",
+    "older_mark_falls_for_a_while": "RID039",
+    "first_mark_falls_for_a_while": "RID039",
+    "mark_removed_for_a_while": "RID040",
+    "commit_version_absent_from_a_removed_file": "RID005",
+    "older_mark_falls_with_its_file": "RID002",
+    "first_mark_falls_with_its_file": "RID002",
+    "high_water_mark_behind": "RID002",
+    "high_water_mark_absent": "RID003",
+    "older_high_water_mark_behind": "RID002",
+    "first_high_water_mark_behind": "RID002",
     "logical_file_added_and_removed": "FIL032",
     "live_vector_missed_by_the_remove": "FIL037",
     "partition_value_by_display_name": "CMP028",

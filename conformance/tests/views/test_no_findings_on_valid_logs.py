@@ -31,6 +31,7 @@ FAULT_ONLY_VIEWS = {
     "replay_differences",
     "row_id_columns",
     "row_id_conflicts",
+    "row_id_marks",
     "log_starts",
     "outdated_files",
     "typed_copies",

@@ -24,6 +24,7 @@ from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import (
     CheckpointFiles,
     TableFiles,
+    domain_action,
     metadata_action,
     protocol_action,
     remove_action,
@@ -313,6 +314,67 @@ def mark_falls_with_its_file(draw: st.DrawFn) -> TableFiles:
     return _remove_highest_file(
         build_tracked_table(enabled=draw(st.booleans())), row_id_mark_domain(draw(st.integers(19, 28)))
     )
+
+
+def _replace_mark(draw: st.DrawFn, files: TableFiles, *fallen: Any, raised: Any) -> TableFiles:
+    """Add a commit with an illegal mark and a commit that repairs it."""
+    files.commits[3] = [preserving_commit_info(3), *fallen]
+    if draw(st.booleans()):
+        files.commits[4] = [preserving_commit_info(4)]
+    files.commits[len(files.commits)] = [preserving_commit_info(len(files.commits)), raised]
+    return files
+
+
+@mutation("row-tracking.high-water-mark")
+def mark_falls_for_a_while(draw: st.DrawFn) -> TableFiles:
+    files = build_tracked_table(enabled=draw(st.booleans()))
+    return _replace_mark(draw, files, row_id_mark_domain(draw(st.integers(-1, 28))), raised=row_id_mark_domain(29))
+
+
+@mutation("row-tracking.high-water-mark")
+def mark_raised_too_late(draw: st.DrawFn) -> TableFiles:
+    files = build_tracked_table(enabled=draw(st.booleans()))
+    return _replace_mark(draw, files, raised=files.commits[2].pop())
+
+
+@mutation("row-tracking.mark-of-action")
+def older_mark_falls_for_a_while(draw: st.DrawFn) -> TableFiles:
+    files = build_tracked_table(enabled=draw(st.booleans()))
+    lower, higher = legacy_row_id_mark_action(draw(st.integers(0, 28))), legacy_row_id_mark_action(29)
+    return _replace_mark(draw, files, lower, raised=higher)
+
+
+@mutation("row-ids.mark-covers-ids")
+def first_mark_falls_for_a_while(draw: st.DrawFn) -> TableFiles:
+    files = build_r1_tracked_table()
+    lower, higher = (legacy_row_id_mark_action(mark, preservedRowIds=True) for mark in (draw(st.integers(0, 28)), 29))
+    files.commits[3], files.commits[4] = [commit_info_action(3), lower], [commit_info_action(4), higher]
+    return files
+
+
+@mutation("row-tracking.mark-in-domain")
+def mark_removed_for_a_while(draw: st.DrawFn) -> TableFiles:
+    files = build_tracked_table(enabled=draw(st.booleans()))
+    removed = domain_action("delta.rowTracking", '{"rowIdHighWaterMark":29}', removed=True)
+    return _replace_mark(draw, files, removed, raised=row_id_mark_domain(29))
+
+
+def _remove_last_file(draw: st.DrawFn, missing: str) -> TableFiles:
+    """Build a table whose last add has no value for a field, and is removed later."""
+    files = build_tracked_table(enabled=draw(st.booleans()))
+    del get_action(files, 2, "add")[missing]
+    files.commits[3] = [preserving_commit_info(3), remove_action({"add": get_action(files, 2, "add")})]
+    return files
+
+
+@mutation("row-tracking.base-row-id")
+def base_row_id_absent_from_a_removed_file(draw: st.DrawFn) -> TableFiles:
+    return _remove_last_file(draw, "baseRowId")
+
+
+@mutation("row-tracking.commit-version")
+def commit_version_absent_from_a_removed_file(draw: st.DrawFn) -> TableFiles:
+    return _remove_last_file(draw, "defaultRowCommitVersion")
 
 
 @mutation("row-tracking.mark-of-action")

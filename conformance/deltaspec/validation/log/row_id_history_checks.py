@@ -27,7 +27,13 @@ from deltaspec.views.files.row_id_history import (
     row_id_conflicts,
     row_id_states,
 )
-from deltaspec.views.files.row_ids import column_rows, find_files_without_ids, row_id_columns, row_id_ranges
+from deltaspec.views.files.row_id_marks import build_row_id_mark_rows, collect_marks, row_id_marks
+from deltaspec.views.files.row_ids import (
+    column_rows,
+    find_removed_files_without_ids,
+    row_id_columns,
+    row_id_ranges,
+)
 from deltaspec.views.table import table_actions as table_state
 from deltaspec.views.table.enablement import EnablementHistory, build_enablement_history
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
@@ -36,11 +42,9 @@ if TYPE_CHECKING:
     from deltaspec.validation.data.data_bucket import DataBucket
 
 _NO_PROPERTY = ""
-_MAX_ENABLING_VERSIONS = 20
-"""Number of enabling versions at which all files are checked."""
 _ABSOLUTE_PATH = r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|/)"
 """Absolute paths, which may belong to another table."""
-_FILE_VIEWS = (row_id_commits, new_row_ids, row_id_conflicts)
+_FILE_VIEWS = (row_id_commits, new_row_ids, row_id_conflicts, row_id_marks)
 
 
 def build_suspension_history(facts: LogFacts) -> EnablementHistory:
@@ -96,8 +100,32 @@ def check_row_id_history(facts: LogFacts, findings: Findings, intervals: pl.Data
     if findings.has_rules_for(row_id_conflicts):
         findings.evaluate_rows(row_id_conflicts, build_row_id_conflict_rows(intervals, suspended, facts.plan.version))
     if findings.has_rules_for(row_id_ranges):
-        for version in _find_enabling_versions(enabled)[:_MAX_ENABLING_VERSIONS]:
-            findings.evaluate(row_id_ranges, find_files_without_ids(intervals, version, facts.plan.version))
+        removed = find_removed_files_without_ids(
+            intervals,
+            _find_enabling_versions(enabled),
+            suspended,
+            facts.plan.version,
+            facts.options.revision,
+            history_is_complete=whole,
+        )
+        findings.evaluate(row_id_ranges, removed)
+    _check_marks(facts, findings, intervals, suspended)
+
+
+def _check_marks(facts: LogFacts, findings: Findings, intervals: pl.DataFrame, supported: EnablementHistory) -> None:
+    """Check the high-water marks that later commits replaced."""
+    if not findings.has_rules_for(row_id_marks):
+        return
+    actions = [(version, f"{LOG_DIRECTORY}/{commit_name(version)}", action) for version, action in facts.table_actions]
+    base = facts.plan.base
+    if base is not None:
+        file = f"{LOG_DIRECTORY}/{base.files[0]}"
+        actions = [(base.version, file, action) for action in facts.base_actions] + actions
+    marks, is_readable = collect_marks(actions, supported, facts.options.revision)
+    if not (is_readable and facts.state.domains_known and facts.state.row_id_mark_known):
+        findings.mark_undecided((row_id_marks,), "an action that may contain the high-water mark cannot be decoded")
+        return
+    findings.evaluate_rows(row_id_marks, build_row_id_mark_rows(intervals, marks))
 
 
 def find_table_replacements(facts: LogFacts) -> list[int]:

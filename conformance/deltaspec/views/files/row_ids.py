@@ -10,15 +10,15 @@ from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 from deltaspec.model.schema.data_types import Struct
 from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, Column, View
-from deltaspec.views.files.file_replay import find_live_files
 from deltaspec.views.table.enablement import EnablementHistory, find_supported_since
 
 MAX_ID = 2**63 - 1
 
 row_id_ranges = View(
     name="row_id_ranges",
-    grain="live file of the validated version, if row ids are supported and not suspended; also a removed file that "
-    "had no ids when an earlier version enabled them, or had ids above the high-water mark",
+    grain="live file of the validated version, if row ids are supported and not suspended; also a removed file "
+    "without ids that its commit, or an earlier version that enabled them, required, or with ids above the high-water "
+    "mark",
     key=(),
     columns={
         **DATA_FILE_LOCATION_COLUMNS,
@@ -129,24 +129,42 @@ row_id_rewrites = View(
 def paths_without_ids(live: pl.DataFrame, intervals: pl.DataFrame, *, history_is_complete: bool) -> list[str]:
     """Return paths of live files that a commit adds without row ids and that may never have had any.
 
-    The last earlier add of the path decides, otherwise an earlier remove. A path without an earlier action is new; in
-    an incomplete history it may also have been removed before the first checkpoint.
-
     Args:
         live: live files, from `file_replay.find_live_files`.
         intervals: adds and removes, from `file_replay.build_intervals`.
         history_is_complete: whether all earlier versions are validated.
     """
+    return find_adds_of_files_without_ids(live, intervals, history_is_complete=history_is_complete)[
+        "path_key"
+    ].to_list()
+
+
+def find_adds_of_files_without_ids(
+    adds: pl.DataFrame, intervals: pl.DataFrame, *, history_is_complete: bool
+) -> pl.DataFrame:
+    """Return `path_key` and `version` of adds without row ids in commits, of files that may never have had any.
+
+    The last earlier add of the path decides, otherwise an earlier remove. A path without an earlier action is new; in
+    an incomplete history it may also have been removed before the first checkpoint.
+
+    Args:
+        adds: rows of `intervals`.
+        intervals: adds and removes, from `file_replay.build_intervals`.
+        history_is_complete: whether all earlier versions are validated.
+    """
+    key = ["path_key", "_version"]
     has_none = pl.all_horizontal(pl.col("base_row_id", "default_row_commit_version").is_null())
-    adds_without_ids = live.filter(has_none & (pl.col("source") == "commit")).select(
+    adds_without_ids = adds.filter(has_none & (pl.col("source") == "commit")).select(
         "path_key", _version=pl.col("version")
     )
     earlier = intervals.join(adds_without_ids, on="path_key").filter(pl.col("version") < pl.col("_version"))
     last_actions = earlier.sort(pl.col("kind") == "add", "version", "file", "line").unique(
-        "path_key", keep="last", maintain_order=True
+        key, keep="last", maintain_order=True
     )
-    unknown = adds_without_ids.join(last_actions, on="path_key", how="anti")["path_key"].to_list()
-    return last_actions.filter(has_none)["path_key"].to_list() + ([] if history_is_complete else unknown)
+    found = last_actions.filter(has_none).select(key)
+    if not history_is_complete:
+        found = pl.concat([found, adds_without_ids.join(last_actions, on=key, how="anti")])
+    return found.rename({"_version": "version"})
 
 
 def build_row_id_ranges(
@@ -170,11 +188,7 @@ def build_row_id_ranges(
     """
     base, rows = pl.col("base_row_id"), pl.col("num_records")
     last = pl.when(base > MAX_ID - rows).then(pl.lit(MAX_ID)).otherwise(base + rows - 1)
-    at_commit: pl.Expr = pl.lit(False)
-    for version, supported, suspended in since:
-        assigned = pl.lit(supported and not suspended)
-        at_commit = pl.when(pl.col("version") >= version).then(assigned).otherwise(at_commit)
-    at_commit = at_commit & ~pl.col("path_key").is_in(list(paths_without_ids))
+    at_commit = _assigns_ids(since) & ~pl.col("path_key").is_in(list(paths_without_ids))
     return (
         live.sort("base_row_id", "path_key", "version", "file", "line", nulls_last=True)
         .with_columns(
@@ -189,17 +203,36 @@ def build_row_id_ranges(
     )
 
 
-def find_files_without_ids(intervals: pl.DataFrame, version: int, validated_version: int) -> pl.DataFrame:
-    """Return files without row ids at the version that enables them and removed since, as rows of `row_id_ranges`.
+def find_removed_files_without_ids(
+    intervals: pl.DataFrame,
+    enabling_versions: Sequence[int],
+    since: EnablementHistory,
+    validated_version: int,
+    revision: Revision,
+    *,
+    history_is_complete: bool,
+) -> pl.DataFrame:
+    """Return files without required row ids that are removed since, as rows of `row_id_ranges`.
 
     Args:
         intervals: adds and removes, from `file_replay.build_intervals`.
-        version: the version that enables row ids.
+        enabling_versions: versions that enable row ids, at which every live file must have them; ascending.
+        since: versions at which support or suspension of row tracking changed.
         validated_version: the validated version; `build_row_id_ranges` covers its live files.
+        revision: protocol revision.
+        history_is_complete: whether all earlier versions are validated.
     """
     has_no_ids = pl.any_horizontal(pl.col("base_row_id", "default_row_commit_version").is_null())
     is_removed = pl.col("until").is_not_null() & (pl.col("until") <= validated_version)
-    rows = find_live_files(intervals.filter(has_no_ids & is_removed), version)
+    rows = intervals.filter((pl.col("kind") == "add") & has_no_ids & is_removed).sort("version")
+    enabling = pl.DataFrame({"_enabled": enabling_versions}, schema={"_enabled": pl.Int64})
+    rows = rows.join_asof(enabling, left_on="version", right_on="_enabled", strategy="forward", check_sortedness=False)
+    # [Changed in r2] a file that is committed again keeps its row ids, and stays without ids if it had none
+    exempt = find_adds_of_files_without_ids(rows, intervals, history_is_complete=history_is_complete)
+    exempt = exempt.clear() if revision is Revision.R1 else exempt
+    rows = rows.join(exempt.with_columns(_exempt=True), on=["path_key", "version"], how="left")
+    is_assigned = (pl.col("source") == "commit") & _assigns_ids(since) & pl.col("_exempt").is_null()
+    rows = rows.filter(is_assigned | (pl.col("_enabled") < pl.col("until")))
     unknown = {
         name: pl.lit(None, row_id_ranges.columns[name].dtype)
         for name in ("last_row_id", "previous_last_row_id", "high_water_mark", "has_high_water_mark")
@@ -207,6 +240,14 @@ def find_files_without_ids(intervals: pl.DataFrame, version: int, validated_vers
     return rows.with_columns(path=pl.coalesce("path", "path_key"), ids_required=pl.lit(True), **unknown).select(
         list(row_id_ranges.columns)
     )
+
+
+def _assigns_ids(since: EnablementHistory) -> pl.Expr:
+    """Build the condition that commits assigned row ids at the `version` of a row."""
+    assigned: pl.Expr = pl.lit(False)
+    for version, supported, suspended in since:
+        assigned = pl.when(pl.col("version") >= version).then(pl.lit(supported and not suspended)).otherwise(assigned)
+    return assigned
 
 
 def find_removed_files_above_mark(

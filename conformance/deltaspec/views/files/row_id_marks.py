@@ -1,0 +1,121 @@
+"""View over high-water marks of row ids that a later commit replaced. The last mark is compared in `row_id_ranges`."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from deltaspec.model.actions import DomainMetadata, RowIdHighWaterMark, WireStruct
+from deltaspec.model.revisions import Revision
+from deltaspec.model.rows import row_tracking
+from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, Column, View
+from deltaspec.views.files.row_ids import MAX_ID
+from deltaspec.views.table.enablement import EnablementHistory
+
+row_id_marks = View(
+    name="row_id_marks",
+    grain="high-water mark, or absence of one, that a later commit replaced, with a file that has ids above it; one "
+    "row at the first version in which mark and file are in the table",
+    key=(),
+    columns={
+        **DATA_FILE_LOCATION_COLUMNS,
+        "version": Column(pl.Int64, "version that states the mark, or that adds the file, whichever is later"),
+        "last_row_id": Column(pl.Int64, "default row id of the last row of the file"),
+        "high_water_mark": Column(pl.Int64, "the mark; null if there is none"),
+        "replaced_in": Column(pl.Int64, "version that states the next mark, or drops the feature", shown=True),
+    },
+)
+
+
+@dataclass(frozen=True)
+class StatedMark:
+    """A high-water mark that applies from a version on."""
+
+    version: int
+    mark: int | None
+    """None if the table has no mark."""
+    file: str | None
+    """Log file that states it; None if it states none."""
+
+
+def collect_marks(
+    actions: Iterable[tuple[int, str, WireStruct]], since: EnablementHistory, revision: Revision
+) -> tuple[list[tuple[StatedMark, int, int]], bool]:
+    """Return the marks that were replaced while row ids were supported.
+
+    Args:
+        actions: version, log file and table action in ascending order.
+        since: versions at which support of row ids changed.
+        revision: protocol revision, which defines where the mark is.
+
+    Returns:
+        Each mark with the version that replaces it and the first version of the uninterrupted support; and whether all
+        marks can be read.
+    """
+    stated: dict[int, StatedMark] = {}
+    is_readable = True
+    for version, file, action in actions:
+        if revision.since(Revision.R3):  # [Changed in r3] from a separate action to a domain
+            if not isinstance(action, DomainMetadata) or action.domain != row_tracking.DOMAIN:
+                continue
+            mark = None if action.removed else row_tracking.parse_high_water_mark(action.configuration)
+            is_readable &= action.removed or mark is not None
+            stated[version] = StatedMark(version, mark, file)
+        elif isinstance(action, RowIdHighWaterMark):
+            stated[version] = StatedMark(version, action.high_water_mark, file)
+    supported = {version: is_supported for version, is_supported, _ in since}
+    found: list[tuple[StatedMark, int, int]] = []
+    current, start = StatedMark(0, None, None), None
+    for version in sorted({*stated, *supported}):
+        is_supported = supported.get(version, start is not None)
+        if start is not None and (version in stated or not is_supported):
+            found.append((current, version, start))
+        current = stated.get(version, current)
+        start = None if not is_supported else version if start is None else start
+        if start == version and version not in stated:
+            current = StatedMark(version, current.mark, None)
+    return found, is_readable
+
+
+def build_row_id_mark_rows(
+    intervals: pl.DataFrame, marks: Sequence[tuple[StatedMark, int, int]]
+) -> list[dict[str, Any]]:
+    """Return the rows of `row_id_marks`.
+
+    Args:
+        intervals: adds and removes of all buckets, from `build_intervals`.
+        marks: result of `collect_marks`.
+    """
+    base, rows = pl.col("base_row_id"), pl.col("num_records")
+    last = pl.when(base > MAX_ID - rows).then(pl.lit(MAX_ID)).otherwise(base + rows - 1)
+    adds = intervals.filter((pl.col("kind") == "add") & (base >= 0) & (rows > 0)).with_columns(last_row_id=last)
+    adds = adds.sort("version", "last_row_id", "path_key")
+    by_start: dict[int, list[tuple[StatedMark, int]]] = defaultdict(list)
+    for mark, replaced_in, start in marks:
+        by_start[start].append((mark, replaced_in))
+    found = []
+    for start, replaced in by_start.items():
+        end = replaced[-1][1]
+        first, last_one = (adds["version"].search_sorted(version, side="left") for version in (start, end))
+        assigned = adds.slice(first, last_one - first)
+        highest = assigned["last_row_id"].cum_max()
+        for mark, replaced_in in replaced:
+            position = highest.search_sorted(-1 if mark.mark is None else mark.mark, side="right")
+            file = assigned.row(position, named=True) if position < len(assigned) else None
+            if file is None or file["version"] >= replaced_in:
+                continue
+            is_stated_later = mark.version > file["version"] and mark.file is not None
+            found.append(
+                {
+                    "version": max(mark.version, file["version"]),
+                    "file": mark.file if is_stated_later else file["file"],
+                    "line": None if is_stated_later else file["line"],
+                    "path": file["path"] or file["path_key"],
+                    "last_row_id": file["last_row_id"],
+                    "high_water_mark": mark.mark,
+                    "replaced_in": replaced_in,
+                }
+            )
+    return found
