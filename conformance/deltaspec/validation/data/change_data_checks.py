@@ -71,7 +71,16 @@ def _commit(data: DataBucket, version: int, changes: RowGroups) -> _Commit:
     commit = _Commit(version, list(DataFiles(changes.of(version))))
     for file in data.commits.files(version):
         (commit.adds if file.kind == "add" else commit.removes).append(file)
+    table = data.get_table_schema(version)
+    if table is not None and any(len(file.partition_values) < len(table.partition_columns) for file in commit.removes):
+        commit.removes = _complete_partition_values(commit.removes, data.commits.find_ended_files(version))
     return commit
+
+
+def _complete_partition_values(removes: list[DataFile], ended: DataFiles) -> list[DataFile]:
+    """Return removes with the partition values of the adds that they end: a remove need not have any."""
+    values = {file.path_key: file.partition_values for file in ended}
+    return [replace(file, partition_values=values.get(file.path_key, {}) | file.partition_values) for file in removes]
 
 
 def _with_feed(data: DataBucket) -> list[int]:

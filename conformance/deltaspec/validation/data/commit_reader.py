@@ -99,6 +99,10 @@ class Commits:
         """Return the files that a commit adds and removes, without statistics."""
         return DataFiles(self._written.of(version))
 
+    def find_ended_files(self, version: int) -> DataFiles:
+        """Return the earlier state of files that a commit removes or adds again."""
+        return DataFiles(self._ended.of(version))
+
     def find_readded_files(self, version: int) -> DataFiles:
         """Return the earlier state of files that a commit adds again without removing them."""
         ended = self._ended.of(version)
