@@ -94,6 +94,29 @@ class DerivedFileNotCompared(Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class FilesNotRead(Struct, frozen=True, kw_only=True):
+    """Files of the log that the run did not read for the same reason."""
+
+    reason: str
+    count: int
+    files: list[str]
+    """The first of them, relative to the table's root."""
+
+
+class MissingCommits(Struct, frozen=True, kw_only=True):
+    """Consecutive commits that are not listed and that the validated version does not need."""
+
+    first: int
+    last: int
+    explained: bool
+    """Log cleanup may have deleted them: no older commit remains."""
+
+    @property
+    def description(self) -> str:
+        """Subject and verb of a sentence, such as `commit 3 is`."""
+        return f"commit {self.first} is" if self.first == self.last else f"commits {self.first} to {self.last} are"
+
+
 class Inventory(Struct, frozen=True, kw_only=True):
     """Summary of the files in the table's directories. Unreferenced files are legal, so they are not findings."""
 
@@ -131,6 +154,9 @@ class Checked(Struct, frozen=True, kw_only=True):
     """Reason for each rule of `not_applicable` and `skipped`, by code."""
     not_checked: list[NotChecked]
     derived_files_not_compared: list[DerivedFileNotCompared]
+    """Files of the log that were read, but could not be replayed or compared with replay."""
+    files_not_read: list[FilesNotRead] = field(default_factory=list)
+    missing_commits: list[MissingCommits] = field(default_factory=list)
 
 
 class Refusal(Struct, frozen=True, kw_only=True):

@@ -193,6 +193,43 @@ def commit_of_first_checkpoint_missing() -> pl.Expr:
     return pl.col("commit_cleaned_up") & pl.col("in_commit_timestamps_enabled")
 
 
+@rule("LOG010", requires="log.versions-contiguous", view=listing, divergence="E04")
+def older_commits_missing() -> pl.Expr:
+    """Commits are missing in the middle of the log, before the checkpoint that readers start from.
+
+    Log cleanup deletes the oldest commits first, so something else deleted these. Time travel and the change data feed
+    fail for the versions after the gap.
+    Fix: Restore the commit files from backup if these versions are needed. Otherwise let the next cleanup delete the
+    older commits (`DeltaTable.cleanup_metadata()` in delta-rs).
+
+    Conforms::
+        older_missing_commits: null
+    Violates::
+        older_missing_commits: 1
+    """
+    return pl.col("older_missing_commits") > 0
+
+
+@rule("LOG011", requires="compaction.equals-replay", view=listing)
+def compaction_beyond_the_log() -> pl.Expr:
+    """A log compaction ends after the latest commit.
+
+    Commits of its range failed or were deleted, so it contains actions that were never committed. (On catalog-managed
+    tables a ratified commit may not be published yet; another rule checks them.)
+    Fix: Restore the missing commits from backup if they existed. Otherwise delete the compaction file; compactions are
+    optional and the commits have the complete history.
+
+    Conforms::
+        kind: compaction, version: 5, end_version: 7, latest_commit: 7, catalog_managed: false
+        kind: compaction, version: 5, end_version: 8, latest_commit: 7, catalog_managed: true
+    Violates::
+        kind: compaction, version: 5, end_version: 8, latest_commit: 7, catalog_managed: false
+        kind: compaction, version: 9, end_version: 10, latest_commit: 7, catalog_managed: false
+    """
+    beyond = pl.col("end_version") > pl.col("latest_commit")
+    return (pl.col("kind") == "compaction") & beyond & ~pl.col("catalog_managed")
+
+
 def _cleaned_up_by(*revisions: str) -> pl.Expr:
     """Return whether the cleanup followed one of these revisions: older revisions require less of a cleanup."""
     return pl.col("cleanup_revision").is_in(revisions)

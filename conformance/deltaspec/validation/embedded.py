@@ -8,7 +8,7 @@ undecided, so that one fault gives one finding and not a cascade.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -97,12 +97,15 @@ class EmbeddedRun(LogRun):
         empty = build_empty_replay_frame(REPLAY_COLUMNS if self.options.level == "log" else DATA_REPLAY_COLUMNS)
         return build_intervals(empty if chain is None else chain, self.options.revision)
 
+    def _create_range_run(self, part: Plan, options: Options) -> LogRun:
+        return EmbeddedRun(self.store, part, options, self.findings.copy_without_findings(), self.progress)
+
     # commits
 
-    def _iter_commits(self) -> Iterator[LogSummary | StorageError]:
-        small = (file for file in map(commit_file, self.plan.commits) if self._size(file) <= MAX_BUFFERED_BYTES)
+    def _iter_commits(self, versions: Sequence[int]) -> Iterator[LogSummary | StorageError]:
+        small = (file for file in map(commit_file, versions) if self._size(file) <= MAX_BUFFERED_BYTES)
         contents = prefetch_contents(self.store, small, MAX_BUFFERED_BYTES)
-        for version in self.plan.commits:
+        for version in versions:
             file = commit_file(version)
             try:
                 log = self._read_commit(file, contents)
@@ -125,9 +128,12 @@ class EmbeddedRun(LogRun):
             raise content
         return decode_lines(content, self.options.revision)
 
-    def _put_commit_files(self, file: str, version: int, context: FileContext, summary: LogSummary) -> None:
+    def _put_commit_files(
+        self, file: str, version: int, context: FileContext, summary: LogSummary, tag: str = REPLAY_ROWS
+    ) -> None:
         if self._pending.context not in (None, context) or self._pending.size > BATCH_ROWS:
             self._flush()
+        self._pending.tag = tag
         self._pending.add_current(file, version, context)
 
     def _end_commits(self) -> None:
@@ -139,7 +145,7 @@ class EmbeddedRun(LogRun):
         check_lines(self.findings, pending.lines)
         if pending.context is not None and pending.rows:
             provenance = Provenance("commit", pending.files, pending.versions)
-            self._put_file_actions(FileActionBuilder(pending.rows).table(), provenance, pending.context, REPLAY_ROWS)
+            self._put_file_actions(FileActionBuilder(pending.rows).table(), provenance, pending.context, pending.tag)
 
     # checkpoints and other files of actions
 
@@ -190,8 +196,7 @@ class EmbeddedRun(LogRun):
         tag: str,
         typed: TypedColumns | None = None,
     ) -> None:
-        rows = check_file_actions(self.context, self.findings, table, provenance, context, self.put_rows, typed)
-        self.put_rows(tag, rows)
+        check_file_actions(self.context, self.findings, table, provenance, context, self.put_rows, tag, typed)
 
 
 class _Pending:
@@ -204,6 +209,7 @@ class _Pending:
         self.files: list[str] = []
         self.versions: list[int] = []
         self.context: FileContext | None = None
+        self.tag = REPLAY_ROWS
         self.current: list[tuple[object, ...]] = current or []
         """File actions of the commit that was read last. They belong to this state or to the next one."""
 

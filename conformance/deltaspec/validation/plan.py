@@ -1,9 +1,13 @@
-"""The plan of a run: the base of the validated history, its commits, and the derived files to compare with replay."""
+"""The plan of a run: which files of the log it reads, replays and compares, and why it does not read the others."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import groupby, islice, pairwise
 
 from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.model.log.file_names import (
@@ -11,6 +15,15 @@ from deltaspec.model.log.file_names import (
     CommitName,
     CompactionName,
     LastCheckpointName,
+    LogFileName,
+    MultipartCheckpoint,
+    OtherFile,
+    SidecarName,
+    StagedCommit,
+    checksum_name,
+    commit_name,
+    compaction_name,
+    is_defined,
     parse_log_file_name,
 )
 from deltaspec.model.log.segment import (
@@ -19,13 +32,22 @@ from deltaspec.model.log.segment import (
     NoCommits,
     VersionMissing,
     choose_segment,
+    find_commit_ranges,
     find_complete_checkpoints,
+    find_readable_ranges,
 )
-from deltaspec.report.report_types import DerivedFileNotCompared
+from deltaspec.model.revisions import Revision
+from deltaspec.report.report_types import DerivedFileNotCompared, FilesNotRead, MissingCommits
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry
 
 MAX_LISTED_GAPS = 1000
 """Number of missing commits that are listed: a single odd file name can make billions of commits appear missing."""
+SNAPSHOT = "snapshot"
+"""History that reads what a snapshot needs and compares nothing."""
+MAX_RANGES = 100
+"""Ranges of commits before the validated history that are read: every gap costs a replay."""
+MAX_UNREAD_FILES = 1000
+"""Names of unread files that a report lists for each reason."""
 
 
 @dataclass(frozen=True)
@@ -34,20 +56,31 @@ class Plan:
 
     version: int
     entries: dict[str, Entry]
-    """The listing, by name relative to `_delta_log`."""
+    """The listing without files that the revision does not define, by name relative to `_delta_log`."""
+    revision: Revision
     base: Checkpoint | None
     """Checkpoint that the validated history starts from; None starts from version 0."""
     commits: tuple[int, ...]
-    """Versions of the validated commits, ascending."""
+    """Versions of the commits that are replayed, ascending."""
     compared_checkpoints: tuple[Checkpoint, ...]
-    """Complete checkpoints after the base, which replay must reproduce."""
+    """Other complete checkpoints, from the version of the base on, which replay must reproduce."""
     compactions: tuple[CompactionName, ...]
     checksums: tuple[int, ...]
     has_hint: bool
     missing: tuple[int, ...]
     """First commits that the version needs and that are not listed; empty for a valid log."""
-    not_compared: tuple[DerivedFileNotCompared, ...]
-    all_checkpoints: tuple[Checkpoint, ...] = field(default=())
+    earlier_commits: tuple[int, ...] = ()
+    """Commits up to the version of the base, ascending and without a gap. They are not replayed, but checked by
+    themselves and compared with the base."""
+    all_checkpoints: tuple[Checkpoint, ...] = ()
+    not_compared: tuple[DerivedFileNotCompared, ...] = ()
+    not_read: tuple[FilesNotRead, ...] = ()
+    gaps: tuple[MissingCommits, ...] = ()
+    """Missing commits that the version does not need."""
+    is_range: bool = False
+    """It is part of the log before the validated history."""
+    earlier_ranges: tuple[Plan, ...] = ()
+    """Parts of the log before the validated history. Missing commits separate them from each other and from it."""
 
     @cached_property
     def commits_after_gaps(self) -> set[int]:
@@ -60,7 +93,8 @@ class Plan:
     @cached_property
     def compared_versions(self) -> set[int]:
         """Versions of derived files, and that of the base."""
-        versions = {each.version for each in self.compared_checkpoints} | {each.end for each in self.compactions}
+        versions = {each.version for each in self.all_checkpoints} | {each.end for each in self.compactions}
+        versions |= {getattr(parse_log_file_name(name), "version", -1) for name in self._incomplete_parts}
         return versions | set(self.checksums) | ({self.base.version} if self.base else set())
 
     @property
@@ -68,10 +102,40 @@ class Plan:
         """The plan has every commit from version 0 to the validated one."""
         return self.base is None and bool(self.commits) and self.commits[0] == 0
 
+    @property
+    def first_commit(self) -> int:
+        """First commit from which all commits are read, up to the validated version."""
+        return min((*self.earlier_commits[:1], *self.commits[:1]), default=self.version + 1)
+
+    def has_commits_of(self, compaction: CompactionName) -> bool:
+        """Return whether every commit of a compaction is read."""
+        return not self.missing and self.first_commit <= compaction.start
+
+    def is_replayed(self, version: int) -> bool:
+        """Return whether replay knows the files of a version."""
+        start = self.base.version if self.base is not None else min(self.commits, default=self.version + 1)
+        return not self.missing and version >= start
+
+    @property
+    def read_files(self) -> Iterator[str]:
+        """Names of the commits, checkpoints without sidecars, compactions and checksums that are read."""
+        yield from map(commit_name, (*self.earlier_commits, *self.commits))
+        for checkpoint in (*self.compared_checkpoints, *([self.base] if self.base else [])):
+            yield from checkpoint.files
+        yield from (compaction_name(each.start, each.end) for each in self.compactions)
+        yield from map(checksum_name, self.checksums)
+
     @cached_property
     def sizes(self) -> dict[str, int]:
         """Size in bytes of every listed file, by name."""
         return {name: entry.size_bytes for name, entry in self.entries.items()}
+
+    @cached_property
+    def _incomplete_parts(self) -> list[str]:
+        """Parts of multipart checkpoints that are incomplete."""
+        complete = {name for each in self.all_checkpoints for name in each.files}
+        candidates = (name for name in self.entries if ".checkpoint." in name and name not in complete)
+        return [name for name in candidates if isinstance(parse_log_file_name(name), MultipartCheckpoint)]
 
 
 def parse_history(value: str | int) -> str:
@@ -86,7 +150,9 @@ def parse_history(value: str | int) -> str:
     return history
 
 
-def build_plan(uri: str, listed: list[Entry], *, at: int | None, history: str) -> Plan:
+def build_plan(
+    uri: str, listed: list[Entry], *, at: int | None, history: str, revision: Revision = Revision.CURRENT
+) -> Plan:
     """Choose what to read.
 
     Args:
@@ -94,105 +160,259 @@ def build_plan(uri: str, listed: list[Entry], *, at: int | None, history: str) -
         listed: the pinned listing of `_delta_log`.
         at: the version to validate; None for the latest.
         history: `latest`, `all`, or how many versions to go back. `snapshot` compares nothing.
+        revision: protocol revision. Files that it does not define are not read.
 
     Raises:
         TableUnreadable: the listing has neither a commit nor a checkpoint.
         InvalidUsage: the version does not exist.
     """
-    entries = {entry.name: entry for entry in listed}
-    names = [parse_log_file_name(name) for name in entries]
-    commits = {name.version for name in names if isinstance(name, CommitName)}
-    missing: tuple[int, ...] = ()
+    entries = {entry.name: entry for entry in listed if is_defined(entry.name, revision)}
+    needs_commits = False
     try:
-        segment = choose_segment(entries, at=at)
-        version, newest = segment.version, segment.checkpoint
+        version = choose_segment(entries, at=at).version
     except NoCommits as fault:
         raise TableUnreadable(f"{uri}: {LOG_DIRECTORY} has neither a commit nor a complete checkpoint") from fault
     except VersionMissing as fault:
-        raise InvalidUsage(
-            f"{uri}: version {at} is not readable; versions {fault.earliest} to {fault.latest} are"
-        ) from fault
+        raise InvalidUsage(f"{uri}: version {at} is not readable; {_describe_readable(entries)}") from fault
     except BrokenLog as fault:
-        version, newest = fault.version, _newest_at(entries, fault.version)
-        start = newest.version + 1 if newest else 0
-        absent = (each for each in range(start, version + 1) if each not in commits)
+        version, needs_commits = fault.version, True
+    log = _Log(entries, version, history, revision)
+    plan = log.plan_broken_history() if needs_commits else log.plan_history()
+    if history == "all":
+        plan = log.plan_remaining_files(plan)
+    ignored = [entry.name for entry in listed if entry.name not in entries]
+    return replace(plan, gaps=log.find_gaps(plan), not_read=log.explain_unread_files(plan, ignored))
+
+
+def _describe_readable(names: Iterable[str]) -> str:
+    ranges = [f"{first} to {last}" if last > first else str(first) for first, last in find_readable_ranges(names)]
+    return f"readable versions: {', '.join(ranges)}" if ranges else "no version is readable"
+
+
+class _Log:
+    """The log up to the validated version, and the history to read of it."""
+
+    def __init__(self, entries: dict[str, Entry], version: int, history: str, revision: Revision) -> None:
+        self._entries, self._version, self._history, self._revision = entries, version, history, revision
+        self._names = {name: parse_log_file_name(name) for name in entries}
+        parsed = self._names.values()
+        self._commits = {name.version for name in parsed if isinstance(name, CommitName) and name.version <= version}
+        self._ranges = [(first, min(last, version)) for first, last in find_commit_ranges(entries) if first <= version]
+        self._range_starts = [first for first, _ in self._ranges]
+        self._all_checkpoints = find_complete_checkpoints(entries)
+        self._complete_parts = {name for each in self._all_checkpoints for name in each.files}
+        self._checkpoints = [each for each in self._all_checkpoints if each.version <= version]
+        compactions = (name for name in parsed if isinstance(name, CompactionName))
+        fitting = (name for name in compactions if name.start <= name.end <= version)
+        self._compactions = sorted(fitting, key=lambda name: (name.end, name.start))
+        self._checksums = sorted(
+            name.version for name in parsed if isinstance(name, ChecksumName) and name.version <= version
+        )
+
+    def plan_history(self) -> Plan:
+        """Plan the history of a version that has every commit that it needs."""
+        newest = self._checkpoints[-1] if self._checkpoints else None
+        start = self._find_range_start(newest.version if newest else self._version)
+        base = None if newest is None else self._choose_base(newest, start)
+        earlier = () if base is None else self._choose_earlier_commits(base, start)
+        first = 0 if base is None else base.version + 1
+        compactions = [name for name in self._compactions if min((*earlier[:1], first)) <= name.start]
+        checksums = [version for version in self._checksums if version >= (base.version if base else 0)]
+        if self._history == "latest":
+            compactions, checksums = compactions[-1:], checksums[-1:]
+        elif self._history == SNAPSHOT:
+            compactions, checksums = [], []
+        plan = self._plan(self._version, base, first, earlier, compactions, checksums)
+        if base is not None and (
+            self._history == SNAPSHOT
+            or (self._history == "latest" and newest is not None and base.version < newest.version)
+        ):
+            later = tuple(each for each in plan.compared_checkpoints if each.version > base.version)
+            plan = replace(plan, compared_checkpoints=later)
+        return replace(
+            plan,
+            has_hint=any(isinstance(name, LastCheckpointName) for name in self._names.values()),
+            not_compared=self._explain_uncompared(plan, start),
+        )
+
+    def plan_broken_history(self) -> Plan:
+        """Plan the history of a version that is missing commits that it needs: replay is not possible."""
+        start = self._checkpoints[-1].version + 1 if self._checkpoints else 0
+        absent = (version for version in range(start, self._version + 1) if version not in self._commits)
         missing = tuple(islice(absent, MAX_LISTED_GAPS))
-    complete = [each for each in find_complete_checkpoints(entries) if each.version <= version]
-    base = _base(complete, commits, newest, version, history)
-    first = 0 if base is None else base.version + 1
-    if missing:
-        base, first = None, min(missing)
-    compared_checkpoints = tuple(each for each in complete if each.version >= first and not missing)
-    return Plan(
-        version=version,
-        entries=entries,
-        base=base,
-        commits=tuple(sorted(each for each in commits if first <= each <= version)),
-        compared_checkpoints=compared_checkpoints,
-        compactions=_compactions(names, first, version, history) if not missing else (),
-        checksums=_checksums(names, base.version if base else 0, version, history) if not missing else (),
-        has_hint=any(isinstance(name, LastCheckpointName) for name in names),
-        missing=missing,
-        not_compared=_not_compared(complete, base, compared_checkpoints, history),
-        all_checkpoints=tuple(find_complete_checkpoints(entries)),
-    )
+        plan = self._plan(self._version, None, missing[0], (), [], [])
+        has_hint = any(isinstance(name, LastCheckpointName) for name in self._names.values())
+        return replace(plan, missing=missing, compared_checkpoints=(), has_hint=has_hint)
+
+    def plan_remaining_files(self, plan: Plan) -> Plan:
+        """Add everything before the history: ranges of commits, checkpoints, and derived files of missing commits."""
+        history_start = plan.missing[0] if plan.missing else plan.first_commit
+        planned = {plan.base, *plan.compared_checkpoints}
+        left = [each for each in self._checkpoints if each not in planned]
+        ranges: list[Plan] = []
+        for first, last in [each for each in self._ranges if each[0] < history_start][-MAX_RANGES:]:
+            checkpoints = [each for each in left if first - 1 <= each.version <= last]
+            ranges.append(self._plan_range(first, min(last, history_start - 1), checkpoints))
+        in_ranges = {each for part in ranges for each in (part.base, *part.compared_checkpoints)}
+        alone = groupby((each for each in left if each not in in_ranges), lambda each: each.version)
+        for version, (base, *others) in islice(alone, MAX_RANGES):
+            part = self._plan(version, base, version + 1, (), [], [v for v in self._checksums if v == version])
+            ranges.append(replace(part, compared_checkpoints=tuple(others)))
+        ranges.sort(key=lambda part: part.version)
+        of_others = {name for part in ranges for name in (*part.compactions, *part.checksums)}
+        plan = replace(
+            plan,
+            compactions=tuple(name for name in self._compactions if name not in of_others),
+            checksums=tuple(version for version in self._checksums if version not in of_others),
+        )
+        parts = [
+            replace(part, is_range=True, not_compared=self._explain_uncompared(part, part.first_commit))
+            for part in ranges
+        ]
+        start = history_start if plan.missing else self._find_range_start(plan.base.version if plan.base else 0)
+        return replace(plan, earlier_ranges=tuple(parts), not_compared=self._explain_uncompared(plan, start))
+
+    def _plan_range(self, first: int, last: int, checkpoints: list[Checkpoint]) -> Plan:
+        """Plan the commits from `first` to `last`, whose predecessor is missing or does not exist."""
+        compactions = [name for name in self._compactions if first <= name.end <= last]
+        base = None if first == 0 or not checkpoints else checkpoints[0]
+        low = first if base is None else min(first, base.version)
+        checksums = [version for version in self._checksums if low <= version <= last]
+        if base is not None:
+            earlier = tuple(range(first, base.version + 1))
+            return self._plan(last, base, base.version + 1, earlier, compactions, checksums)
+        if first > 0:
+            return self._plan(last, None, last + 1, tuple(range(first, last + 1)), compactions, checksums)
+        return self._plan(last, None, 0, (), compactions, checksums)
+
+    def _plan(
+        self,
+        version: int,
+        base: Checkpoint | None,
+        first: int,
+        earlier: tuple[int, ...],
+        compactions: list[CompactionName],
+        checksums: list[int],
+    ) -> Plan:
+        """Build the plan of commits from `first` to `version` and of the checkpoints from the base on."""
+        low = first if base is None else base.version
+        return Plan(
+            version=version,
+            entries=self._entries,
+            revision=self._revision,
+            base=base,
+            commits=tuple(sorted(each for each in self._commits if first <= each <= version)),
+            earlier_commits=earlier,
+            compared_checkpoints=tuple(c for c in self._checkpoints if low <= c.version <= version and c != base),
+            compactions=tuple(compactions),
+            checksums=tuple(checksums),
+            has_hint=False,
+            missing=(),
+            all_checkpoints=tuple(self._all_checkpoints),
+        )
+
+    def _find_range_start(self, version: int) -> int:
+        """Return the first of the consecutive commits that end with a version; the next version if it has none."""
+        if version not in self._commits:
+            return version + 1
+        return self._range_starts[bisect_right(self._range_starts, version) - 1]
+
+    def _choose_base(self, newest: Checkpoint, start: int) -> Checkpoint | None:
+        """Choose the checkpoint to start from: as far back as the history requires and the commits allow.
+
+        A number of versions goes back at least as far as `latest`, which compares the newest checkpoint with replay.
+        """
+        if self._history == SNAPSHOT:
+            wanted = newest.version
+        elif self._history == "all":
+            wanted = -1
+        elif self._history == "latest":
+            wanted = newest.version - 1
+        else:
+            wanted = min(newest.version - 1, self._version - int(self._history))
+        reachable = [each for each in self._checkpoints if each.version >= start - 1]
+        older = [each for each in reachable if each.version <= wanted]
+        if older:
+            return older[-1]
+        return None if start == 0 else reachable[0]
+
+    def _choose_earlier_commits(self, base: Checkpoint, start: int) -> tuple[int, ...]:
+        if self._history == SNAPSHOT or start > base.version:
+            return ()
+        return tuple(range(start if self._history == "all" else base.version, base.version + 1))
+
+    def find_gaps(self, plan: Plan) -> tuple[MissingCommits, ...]:
+        """Return the missing commits that the validated version does not need."""
+        end = plan.missing[0] - 1 if plan.missing else self._version
+        found = []
+        first_listed = min((first for first, _ in self._ranges), default=end + 1)
+        if first_listed > 0:
+            found.append(MissingCommits(first=0, last=min(first_listed - 1, end), explained=True))
+        for (_, last), (first, _) in pairwise(self._ranges):
+            if last < end:
+                found.append(MissingCommits(first=last + 1, last=min(first - 1, end), explained=False))
+        return tuple(each for each in found if each.first <= each.last)
+
+    def _explain_uncompared(self, plan: Plan, start: int) -> tuple[DerivedFileNotCompared, ...]:
+        """List the files of a plan that are read but cannot be compared with replay, with the reason."""
+        found: dict[str, str] = {}
+        base = plan.base
+        if base is not None:
+            starts = [each.version for each in self._checkpoints if start - 1 <= each.version < base.version]
+            found[base.files[0]] = (
+                f"history is {self._history}"
+                if self._history != "all" and (start == 0 or starts)
+                else "no older checkpoint remains with every commit after it"
+            )
+        replayed_from = plan.first_commit if base is None else base.version
+        unreplayed = plan.earlier_commits if base is None else plan.earlier_commits[:-1]
+        found |= {commit_name(version): self._explain_gap(version) for version in unreplayed}
+        for name in plan.compactions:
+            if not plan.has_commits_of(name):
+                found[compaction_name(name.start, name.end)] = self._explain_gap(name.end)
+        for version in plan.checksums:
+            if plan.missing or version < replayed_from or (base is None and not plan.commits):
+                found[checksum_name(version)] = self._explain_gap(version)
+        return tuple(DerivedFileNotCompared(file=f"{LOG_DIRECTORY}/{name}", reason=why) for name, why in found.items())
+
+    def _explain_gap(self, version: int) -> str:
+        """Name the last missing commit up to a version, without which the version cannot be replayed."""
+        return f"commit {self._find_range_start(version) - 1 if version in self._commits else version} is missing"
+
+    def explain_unread_files(self, plan: Plan, ignored: Iterable[str]) -> tuple[FilesNotRead, ...]:
+        """List the files of the log that the run does not read, by reason.
+
+        Sidecars and staged commits are left out, because their checkpoints and the protocol decide.
+        """
+        read = {name for part in (plan, *plan.earlier_ranges) for name in part.read_files}
+        found: dict[str, list[str]] = defaultdict(list)
+        for name, parsed in self._names.items():
+            if name not in read and not isinstance(parsed, SidecarName | StagedCommit | LastCheckpointName):
+                found[self._explain_unread_file(plan, name, parsed)].append(name)
+        for name in ignored:
+            found[f"revision {self._revision} does not define such files"].append(name)
+        return tuple(list_unread_files(reason, names) for reason, names in found.items())
+
+    def _explain_unread_file(self, plan: Plan, name: str, parsed: LogFileName) -> str:
+        match parsed:
+            case OtherFile():
+                return "readers ignore files with such names"
+            case MultipartCheckpoint() if name not in self._complete_parts:
+                return "other parts of the checkpoint are missing, so readers ignore it"
+            case CompactionName(start, end) if start > end:
+                return "its first version is higher than its last"
+            case CompactionName(end=version):
+                pass
+            case _:
+                version = getattr(parsed, "version", 0)
+        if version > self._version:
+            return f"later than version {self._version}"
+        if self._history != "all":
+            return f"history is {self._history}; use --history all"
+        return f"the log has more than {MAX_RANGES} gaps"
 
 
-def _newest_at(names: dict[str, Entry], version: int) -> Checkpoint | None:
-    usable = [each for each in find_complete_checkpoints(names) if each.version <= version]
-    return usable[-1] if usable else None
-
-
-def _base(
-    complete: list[Checkpoint], commits: set[int], newest: Checkpoint | None, version: int, history: str
-) -> Checkpoint | None:
-    """Choose the checkpoint to start from: as far back as the history requires and the remaining commits allow."""
-    if newest is None:
-        return None
-    earliest = newest.version
-    while earliest in commits:
-        earliest -= 1
-    if history == "snapshot":
-        wanted = newest.version
-    elif history == "all":
-        wanted = -1
-    elif history == "latest":
-        wanted = newest.version - 1
-    else:
-        wanted = min(newest.version, version - int(history))
-    reachable = [each for each in complete if each.version >= earliest]
-    behind = [each for each in reachable if each.version <= wanted]
-    if behind:
-        return behind[-1]
-    return None if earliest == -1 else reachable[0]
-
-
-def _compactions(names: Sequence[object], first: int, version: int, history: str) -> tuple[CompactionName, ...]:
-    fitting = sorted(
-        (
-            n
-            for n in names
-            if isinstance(n, CompactionName) and n.start <= n.end and first <= n.start and n.end <= version
-        ),
-        key=lambda name: (name.end, name.start),
-    )
-    return tuple(fitting[-1:] if history == "latest" else fitting)
-
-
-def _checksums(names: Sequence[object], first: int, version: int, history: str) -> tuple[int, ...]:
-    fitting = sorted(n.version for n in names if isinstance(n, ChecksumName) and first <= n.version <= version)
-    return tuple(fitting[-1:] if history == "latest" else fitting)
-
-
-def _not_compared(
-    complete: list[Checkpoint], base: Checkpoint | None, compared_checkpoints: tuple[Checkpoint, ...], history: str
-) -> tuple[DerivedFileNotCompared, ...]:
-    """List the checkpoints that are not compared with replay, with the reason."""
-    entries = []
-    compared = set(compared_checkpoints)
-    for each in complete:
-        if each not in compared:
-            cleaned_up = history == "all" or each == base == complete[-1]
-            why = "no older checkpoint remains with every commit after it" if cleaned_up else f"history is {history}"
-            entries.append(DerivedFileNotCompared(file=f"{LOG_DIRECTORY}/{each.files[0]}", reason=why))
-    return tuple(entries)
+def list_unread_files(reason: str, names: Iterable[str]) -> FilesNotRead:
+    """Group files that are not read for the same reason."""
+    files = sorted(f"{LOG_DIRECTORY}/{name}" for name in names)
+    return FilesNotRead(reason=reason, count=len(files), files=files[:MAX_UNREAD_FILES])

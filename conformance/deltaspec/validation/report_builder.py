@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
-from deltaspec.report.report_types import REPORT_VERSION, SEVERITIES, Checked, NotChecked, Refusal, Report, Verdict
+from deltaspec.model.commit.catalog_managed import FEATURE
+from deltaspec.model.log.file_names import SidecarName, StagedCommit, parse_log_file_name
+from deltaspec.report.report_types import (
+    REPORT_VERSION,
+    SEVERITIES,
+    Checked,
+    FilesNotRead,
+    NotChecked,
+    Refusal,
+    Report,
+    Verdict,
+)
 from deltaspec.rules import RULES
 from deltaspec.validation.log.log_run import LogRun
 from deltaspec.validation.options import Options
+from deltaspec.validation.plan import list_unread_files
 from deltaspec.version import __version__
 
 
@@ -56,10 +68,24 @@ def build_report(run: LogRun, engine: str) -> Report:
             not_applicable=not_applicable,
             skipped=[code for code in RULES if code not in selection.in_level],
             not_checked=ledger,
-            derived_files_not_compared=list(plan.not_compared),
+            derived_files_not_compared=[each for part in (*plan.earlier_ranges, plan) for each in part.not_compared],
+            files_not_read=[*plan.not_read, *_list_unread_files(run)],
+            missing_commits=list(plan.gaps),
             reasons=_build_reasons(options, not_applicable),
         ),
     )
+
+
+def _list_unread_files(run: LogRun) -> Iterator[FilesNotRead]:
+    """Yield the sidecars and staged commits that were not read."""
+    named = {each.name for read in run.parsed_checkpoints.values() for each in read.sidecars}
+    parsed = {name: parse_log_file_name(name) for name in run.plan.entries if "/" in name}
+    sidecars = [name for name, each in parsed.items() if isinstance(each, SidecarName) and each.name not in named]
+    if sidecars:
+        yield list_unread_files("no checkpoint that was read refers to them", sidecars)
+    staged = [name for name, each in parsed.items() if isinstance(each, StagedCommit)]
+    if staged and not run.facts.state.supports(FEATURE):
+        yield list_unread_files("the table is not catalog-managed, so readers ignore staged commits", staged)
 
 
 def _build_reasons(options: Options, not_applicable: list[str]) -> dict[str, str]:

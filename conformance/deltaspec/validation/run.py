@@ -20,7 +20,9 @@ from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 def run_embedded(uri: str, options: Options, settings: RunSettings, storage: StorageSettings = ENVIRONMENT) -> Report:
     """Validate a table in this process. `deltaspec.validate` documents options, settings and errors."""
     store = open_store(uri, storage)
-    plan = build_plan(store.uri, load_pinned_listing(store), at=options.at, history=options.history)
+    plan = build_plan(
+        store.uri, load_pinned_listing(store), at=options.at, history=options.history, revision=options.revision
+    )
     if settings.findings_out is not None:
         require_outside_table(settings.findings_out, store.root)
         with ParquetSink(settings.findings_out) as sink:

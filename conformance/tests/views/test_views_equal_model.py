@@ -205,7 +205,7 @@ def test_listing_has_a_row_for_every_file_of_the_log(files: TableFiles) -> None:
 
 def json_files(run: RecordingRun, decoded: DecodedLog) -> dict[str, int]:
     """Return name and version of every JSON log file that the run checks line by line."""
-    found = {f"{version:020}.json": version for version in run.plan.commits}
+    found = {f"{version:020}.json": version for version in (*run.plan.earlier_commits, *run.plan.commits)}
     found |= {f"{each.start:020}.{each.end:020}.compacted.json": each.end for each in run.plan.compactions}
     for each in [*run.plan.compared_checkpoints, *([run.plan.base] if run.plan.base else [])]:
         found |= {name: each.version for name in each.files if name.endswith(".json")}
@@ -246,7 +246,7 @@ def test_commits_count_the_actions_of_each_kind(files: TableFiles) -> None:
     run, decoded = RecordingRun(files), DecodedLog.decode(files)
     snapshots = compute_snapshots(run, decoded)
     expected = []
-    for version in run.plan.commits:
+    for version in (*run.plan.earlier_commits, *run.plan.commits):
         rows = decoded.commits[version]
         kinds = Counter(kind for _, kind, _ in rows)
         info = next((body for _, kind, body in rows if kind == "commitInfo"), {})
@@ -306,7 +306,8 @@ def differences_of_model(run: RecordingRun, decoded: DecodedLog) -> list[tuple[A
 
 
 def differences_of_run(run: RecordingRun) -> list[tuple[Any, ...]]:
-    rows = [row for row in run.recorded.rows("replay_differences") if row["derived_file_kind"] == "checkpoint"]
+    compared = {f"{LOG}/{each.files[0]}" for each in run.plan.compared_checkpoints}
+    rows = [row for row in run.recorded.rows("replay_differences") if row["file"] in compared]
     found = []
     for row in rows:
         path = path_key(row["path"]) if row["kind"] in ("add", "remove") else row["path"]

@@ -8,6 +8,7 @@ from deltaspec.model.log.file_names import commit_name
 from deltaspec_generators.action_lines import encode_lines
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
+from deltaspec_generators.bases.retention import build_state_rows_at_2
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import LOG, TableFiles, domain_action, protocol_action, txn_action
@@ -17,6 +18,22 @@ from deltaspec_generators.table_files import LOG, TableFiles, domain_action, pro
 def needed_commit_missing(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table(last_remove=False)
     del files.commits[draw_one(draw, 0, 1)]
+    return files
+
+
+@mutation("log.versions-contiguous")
+def older_commit_missing(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table(last_remove=False)
+    files.checkpoints.append(CheckpointFiles(2, rows=build_state_rows_at_2(files)))
+    del files.commits[1]
+    return files
+
+
+@mutation("compaction.equals-replay")
+def compaction_of_the_future(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table_with_compaction()
+    files.compactions[draw_one(draw, (1, 2), (2, 3), (5, 9))] = files.compactions.pop((1, 2))
+    del files.commits[2]
     return files
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from deltaspec.model.revisions import Revision
+
 MAX_VERSION = 2**63 - 1
 SIDECARS = "_sidecars/"
 STAGED_COMMITS = "_staged_commits/"
@@ -125,6 +127,25 @@ def parse_log_file_name(name: str) -> LogFileName:
             has_valid_part = form is not MultipartCheckpoint or 1 <= numbers[1] <= numbers[2]
             return form(*fields) if max(numbers) <= MAX_VERSION and has_valid_part else OtherFile(name)
     return OtherFile(name)
+
+
+_FIRST_REVISIONS: dict[type[LogFileName], Revision] = {
+    UuidCheckpoint: Revision.R3,
+    SidecarName: Revision.R3,
+    CompactionName: Revision.R3,
+    ChecksumName: Revision.CURRENT,
+    StagedCommit: Revision.CURRENT,
+}
+"""First revision that defines a kind of file; kinds that are not listed are in every revision."""
+
+
+def is_defined(name: str, revision: Revision) -> bool:
+    """Return whether a revision defines files of this kind; clients of an older revision ignore them.
+
+    True for an `OtherFile`, which no revision defines.
+    """
+    first = _FIRST_REVISIONS.get(type(parse_log_file_name(name)))
+    return first is None or revision.since(first)
 
 
 def describe_near_miss(name: str) -> str | None:

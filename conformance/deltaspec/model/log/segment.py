@@ -25,7 +25,7 @@ class NoCommits(SegmentError):
 
 
 class VersionMissing(SegmentError):
-    """The requested version cannot be read."""
+    """The requested version is outside of the listed versions."""
 
     def __init__(self, version: int, earliest: int, latest: int) -> None:
         super().__init__(f"version {version} is not readable; readable versions: {earliest} to {latest}")
@@ -138,26 +138,47 @@ def choose_segment(
     return Segment(version, newest, chosen, left)
 
 
+def find_readable_ranges(names: Iterable[str]) -> list[tuple[int, int]]:
+    """Return the first and last version of each range of readable versions, ascending.
+
+    A version is readable if every commit from version 0, or from a complete checkpoint, up to it is listed. Cleanup may
+    leave several ranges: those before the last one have lost the commits after them.
+    """
+    names = list(names)
+    commits = list_commits(names)
+    checkpoints = {checkpoint.version for checkpoint in find_complete_checkpoints(names)}
+    ranges: list[tuple[int, int]] = []
+    for version in sorted({*commits, *checkpoints}):
+        follows = bool(ranges) and ranges[-1][1] == version - 1
+        if follows:
+            ranges[-1] = ranges[-1][0], version
+        elif version == 0 or version in checkpoints:
+            ranges.append((version, version))
+    return ranges
+
+
 def find_readable_versions(names: Iterable[str]) -> tuple[int, int]:
     """Return the oldest version from which every version can be read, and the latest version.
 
-    Cleanup may leave earlier versions that are readable one by one; use `choose_segment` for those.
+    Cleanup may leave earlier versions that are readable one by one; use `find_readable_ranges` for those.
 
     Raises:
         NoCommits, BrokenLog: The latest version cannot be read.
     """
     names = list(names)
-    latest = choose_segment(names).version
-    commits = set(list_commits(names))
-    checkpoints = {checkpoint.version for checkpoint in find_complete_checkpoints(names)}
-    readable: set[int] = set()
-    for version in sorted(commits | checkpoints):
-        if version == 0 or version in checkpoints or version - 1 in readable:
-            readable.add(version)
-    oldest = latest
-    while oldest - 1 in readable:
-        oldest -= 1
-    return oldest, latest
+    choose_segment(names)
+    return find_readable_ranges(names)[-1]
+
+
+def find_commit_ranges(names: Iterable[str]) -> list[tuple[int, int]]:
+    """Return the first and last version of each range of consecutive commits, ascending."""
+    ranges: list[tuple[int, int]] = []
+    for version in list_commits(names):
+        if ranges and ranges[-1][1] == version - 1:
+            ranges[-1] = ranges[-1][0], version
+        else:
+            ranges.append((version, version))
+    return ranges
 
 
 def find_cleanup_version(names: Iterable[str]) -> int | None:

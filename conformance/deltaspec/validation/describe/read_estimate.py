@@ -68,7 +68,7 @@ def estimate_table(
     """
     parsed_history = parse_history(history)
     store = open_store(uri)
-    plan = build_plan(store.uri, load_pinned_listing(store), at=at, history=parsed_history)
+    plan = build_plan(store.uri, load_pinned_listing(store), at=at, history=parsed_history, revision=Revision(revision))
     return estimate(store, plan, history=parsed_history, revision=revision)
 
 

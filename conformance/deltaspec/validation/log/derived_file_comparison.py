@@ -6,6 +6,7 @@ derived file is checked by `deltaspec.validation.log.derived_files` after all bu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import chain
 
 import polars as pl
@@ -35,6 +36,7 @@ def compare_derived_file(
     facts: LogFacts,
     findings: Findings,
     intervals: pl.DataFrame,
+    commit_intervals: Callable[[], pl.DataFrame],
     rows: pl.DataFrame,
     aggregates: Aggregates,
 ) -> None:
@@ -45,6 +47,7 @@ def compare_derived_file(
         facts: of the log.
         findings: receives the differences.
         intervals: adds and removes of the bucket, from `build_intervals`.
+        commit_intervals: returns the same of all commits that were read, without the base.
         rows: file actions of the derived file in the bucket.
         aggregates: receives what has to be added up over all buckets.
     """
@@ -52,7 +55,9 @@ def compare_derived_file(
         case CheckpointFileActions():
             _compare_checkpoint(derived, facts, findings, intervals, rows, aggregates)
         case CompactionFileActions():
-            _compare_compaction(derived, facts, findings, intervals, rows)
+            base = facts.plan.base
+            is_replayed = facts.plan.is_replayed(derived.start) and (base is None or derived.start > base.version)
+            _compare_compaction(derived, facts, findings, intervals if is_replayed else commit_intervals(), rows)
         case ChecksumFileActions():
             _compare_checksum(derived, facts, findings, intervals, rows, aggregates)
 
@@ -95,7 +100,7 @@ def _compare_compaction(
     rows: pl.DataFrame,
 ) -> None:
     findings.evaluate(file_history, build_derived_file_history(rows))
-    if not compaction.is_decoded or facts.replay_blocked_reason is not None:
+    if not compaction.is_comparable or facts.replay_blocked_reason is not None:
         return
     end = compaction.derived_file.version
     within = pl.col("version").is_between(compaction.start, end) & (pl.col("source") == "commit")
@@ -122,7 +127,8 @@ def _compare_checksum(
 ) -> None:
     """Add up the live files of the bucket, and compare `allFiles` with them."""
     version = checksum.derived_file.version
-    if facts.replay_blocked_reason is not None or version not in facts.compared_states:
+    is_known = facts.plan.is_replayed(version) and version in facts.compared_states
+    if facts.replay_blocked_reason is not None or not is_known:
         return
     # the totals need few columns, and all columns of all live files take much memory
     live_columns = find_live_files(intervals.select(*_INTERVAL_COLUMNS, *LiveFileTotals.COLUMNS), version)

@@ -38,8 +38,8 @@ class CompactionFileActions:
     derived_file: DerivedFile
     start: int
     """First version that the compaction covers."""
-    is_decoded: bool
-    """Every action could be decoded."""
+    is_comparable: bool
+    """Every action could be decoded, and so could those of the commits that it covers."""
     types: PartitionTypes
 
 

@@ -19,7 +19,6 @@ from deltaspec.model.features.table_properties import compute_tombstone_cutoff_m
 from deltaspec.model.log.file_names import CompactionName, checksum_name, compaction_name
 from deltaspec.model.log.segment import Checkpoint
 from deltaspec.model.log.version_checksum import VersionChecksum
-from deltaspec.model.revisions import Revision
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.checkpoint_checks import check_checkpoint
@@ -46,6 +45,7 @@ from deltaspec.views.log.replay_differences import (
     compare_table_actions,
     find_repeated_actions,
 )
+from deltaspec.views.table.state import TableState
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
 from deltaspec.wire.log.line_decoder import LogSummary, decode_line_stream
 from deltaspec.wire.log.line_validation import contains_lone_surrogate
@@ -89,7 +89,7 @@ class DerivedFiles:
         """Read every derived file of the plan."""
         for checkpoint in facts.plan.compared_checkpoints:
             self._read_checkpoint(reader, facts, checkpoint)
-        for name in facts.plan.compactions if facts.options.revision.since(Revision.R3) else ():
+        for name in facts.plan.compactions:
             self._read_compaction(reader, facts, findings, name)
         for version in facts.plan.checksums:
             self._read_checksum(reader, facts, findings, version)
@@ -152,7 +152,9 @@ class DerivedFiles:
         derived_file = DerivedFile("compaction", file, name.end)
         if log.undecoded_kinds:
             findings.mark_undecided((replay_differences,), "an action of the compaction cannot be decoded", file)
-        files = CompactionFileActions(tag, derived_file, name.start, not log.undecoded_kinds, context.partition_columns)
+        has_commits = facts.plan.has_commits_of(name) and name.start >= facts.earlier_known_from
+        is_comparable = has_commits and not log.undecoded_kinds
+        files = CompactionFileActions(tag, derived_file, name.start, is_comparable, context.partition_columns)
         self._compactions.append((files, log))
 
     def _read_checksum(self, reader: DerivedFileReader, facts: LogFacts, findings: Findings, version: int) -> None:
@@ -207,7 +209,11 @@ def _lists_files(store: Store, file: str) -> bool:
 def _get_state(facts: LogFacts, version: int) -> tuple[TableActions, FileContext]:
     """Return the table state that replay gives at a version; an empty one if it is not known."""
     known = facts.compared_states.get(version)
-    return known if known is not None else (TableActions(), facts.state.file_context(facts.store.root))
+    if known is not None:
+        return known
+    unknown = TableState(facts.options.revision)
+    unknown.lose({None})
+    return TableActions(), unknown.file_context(facts.store.root)
 
 
 def _compute_retention_cutoffs(facts: LogFacts, state: TableActions) -> tuple[int | None, int | None]:
@@ -259,9 +265,10 @@ def _check_checkpoint(
 
 def _check_compaction(facts: LogFacts, findings: Findings, files: CompactionFileActions, log: LogSummary) -> None:
     derived_file = files.derived_file
-    if not files.is_decoded or facts.replay_blocked_reason is not None:
+    if not files.is_comparable or facts.replay_blocked_reason is not None:
         return
-    expected = collect_last_actions(_filter_table_actions(facts.table_actions, files.start, derived_file.version))
+    table_actions = [*facts.earlier_table_actions, *facts.table_actions]
+    expected = collect_last_actions(_filter_table_actions(table_actions, files.start, derived_file.version))
     kinds = {kind for kind in log.kinds if kind is not None}
     differences = [derived_file.row(kind, None, "extra") for kind in sorted(_ACTIONS_OF_ONE_COMMIT & kinds)]
     stated = collect_last_actions(action for _, action in log.actions)

@@ -52,6 +52,11 @@ class LogFacts(ReadContext):
     """Schema at each version with change data; None if it is not known."""
     multipart: dict[str, tuple[str, ...]]
     """Files of each multipart checkpoint, by the tag of its rows."""
+    earlier_table_actions: list[tuple[int, WireStruct]]
+    """Version and action of the table actions of `plan.earlier_commits`, ascending."""
+    earlier_known_from: int
+    """First version from which every earlier commit could be decoded."""
+    base_is_complete: bool
     replay_blocked_reason: str | None
     """Why the result of replay cannot be trusted; None if it can."""
     derived_files: tuple[DerivedFileActions, ...] = ()
@@ -77,6 +82,9 @@ class LogFactsBuilder:
         self.commit_facts: dict[int, CommitFacts] = {}
         self.schemas: dict[int, TableSchema | None] = {}
         self.multipart: dict[str, tuple[str, ...]] = {}
+        self.earlier_table_actions: list[tuple[int, WireStruct]] = []
+        self.earlier_known_from = 0
+        self.base_is_complete = context.plan.base is not None
         self.replay_blocked_reason: str | None = None
 
     def build(self, derived_files: tuple[DerivedFileActions, ...] = ()) -> LogFacts:
@@ -96,6 +104,9 @@ class LogFactsBuilder:
             commit_facts=self.commit_facts,
             schemas=self.schemas,
             multipart=self.multipart,
+            earlier_table_actions=self.earlier_table_actions,
+            earlier_known_from=self.earlier_known_from,
+            base_is_complete=self.base_is_complete,
             replay_blocked_reason=self.replay_blocked_reason,
             derived_files=derived_files,
         )

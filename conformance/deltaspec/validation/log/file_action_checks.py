@@ -11,7 +11,14 @@ from deltaspec.validation.bucketing import normalize_path_keys
 from deltaspec.validation.buckets import PutRows
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import ReadContext
-from deltaspec.validation.log.replay_stage import ADDS_WITHOUT_STATS_ROWS, CDC_ROWS, VECTORS
+from deltaspec.validation.log.replay_stage import (
+    ADDS_WITHOUT_STATS_ROWS,
+    CDC_ROWS,
+    EARLIER_CDC_ROWS,
+    EARLIER_ROWS,
+    REPLAY_ROWS,
+    VECTORS,
+)
 from deltaspec.views.data.column_facts import column_facts
 from deltaspec.views.files.adds_without_stats import collect_adds_without_stats
 from deltaspec.views.files.file_action_facts import (
@@ -25,7 +32,6 @@ from deltaspec.views.files.file_actions import deletion_vectors, file_actions
 from deltaspec.views.files.file_replay import (
     DATA_REPLAY_COLUMNS,
     REPLAY_COLUMNS,
-    build_empty_replay_frame,
     select_replay_columns,
 )
 from deltaspec.views.files.typed_copies import MergedCopies, merge_typed_columns, typed_copies
@@ -44,9 +50,10 @@ def check_file_actions(
     provenance: Provenance,
     context: FileContext,
     put: PutRows,
+    tag: str = REPLAY_ROWS,
     typed: TypedColumns | None = None,
-) -> pl.DataFrame:
-    """Check file actions that belong to one state of the table.
+) -> None:
+    """Check file actions that belong to one state of the table, and put what replay needs of adds and removes.
 
     Args:
         reading: what the log is read with.
@@ -54,17 +61,18 @@ def check_file_actions(
         table: columns of `FILE_ACTION_SCHEMA`.
         provenance: file and version of each row.
         context: the state of the table.
-        put: receives cdc actions, adds without statistics and deletion-vector descriptors, each with their tag.
+        put: receives adds and removes with `REPLAY_COLUMNS`, above level `log` with `DATA_REPLAY_COLUMNS`; and cdc
+            actions, adds without statistics and deletion-vector descriptors, each with their tag.
+        tag: tag of the adds and removes. For `EARLIER_ROWS` only rules of level `log` are prepared, and rules that need
+            unknown metadata do not apply.
         typed: typed columns of the adds, from a Parquet checkpoint.
-
-    Returns:
-        What replay needs of the adds and removes, with `REPLAY_COLUMNS`; above level `log` with `DATA_REPLAY_COLUMNS`.
     """
-    options = reading.options
-    schema = REPLAY_COLUMNS if options.level == "log" else DATA_REPLAY_COLUMNS
     if table.num_rows == 0:
-        return build_empty_replay_frame(schema)
-    values = options.level == "rows"
+        return
+    options, is_earlier = reading.options, tag == EARLIER_ROWS
+    level = "log" if is_earlier else options.level
+    schema = REPLAY_COLUMNS if level == "log" else DATA_REPLAY_COLUMNS
+    values = level == "rows"
     merged = MergedCopies(table) if typed is None else merge_typed_columns(table, typed, context)
     _check_typed_copies(findings, merged, provenance)
     facts = build_file_facts(
@@ -74,22 +82,24 @@ def check_file_actions(
         compared=reading.compares_files or values,
         stats_are_typed=merged.stats_are_typed,
     )
-    if context.partition_columns is None:
+    if context.partition_columns is None and not is_earlier:
         for file in [provenance.file] if isinstance(provenance.file, str) else dict.fromkeys(provenance.file):
             findings.mark_undecided((file_actions,), "the metadata of the table is not known", file)
     findings.evaluate(file_actions, select_file_actions(facts))
-    put(ADDS_WITHOUT_STATS_ROWS, collect_adds_without_stats(facts, context.clustered_since))
+    if not is_earlier:
+        put(ADDS_WITHOUT_STATS_ROWS, collect_adds_without_stats(facts, context.clustered_since))
     if findings.has_rules_for(deletion_vectors):
         vectors = select_deletion_vectors(facts)
-        if options.level == "log":
+        if level == "log":
             findings.evaluate(deletion_vectors, vectors)
         else:  # evaluated once it is known which of them are live
             keys = facts.filter(pl.col("has_deletion_vector"))["path_key"]
             put(VECTORS, vectors, normalize_path_keys(keys))
     if provenance.source == "commit":  # a compaction does not show which commit has a cdc action
-        put(CDC_ROWS, select_replay_columns(facts, compared=False, cdc=True, schema=schema, values=values))
-    timed = options.clock_ms is not None and options.level != "log"
-    return select_replay_columns(facts, compared=reading.compares_files, schema=schema, values=values, timed=timed)
+        cdcs = select_replay_columns(facts, compared=False, cdc=True, schema=schema, values=values)
+        put(EARLIER_CDC_ROWS if is_earlier else CDC_ROWS, cdcs)
+    timed = options.clock_ms is not None and level != "log"
+    put(tag, select_replay_columns(facts, compared=reading.compares_files, schema=schema, values=values, timed=timed))
 
 
 def _check_typed_copies(findings: Findings, merged: MergedCopies, provenance: Provenance) -> None:

@@ -15,7 +15,7 @@ def check_log_listing(facts: LogFacts, findings: Findings) -> None:
     """Check each file of the log in the context of the others."""
     states = {version: (actions.protocol, actions.metadata) for version, (actions, _) in facts.compared_states.items()}
     managed = facts.state.supports(FEATURE)
-    rows = build_listing_rows(facts.plan.entries.values(), facts.plan.missing, states, managed)
+    rows = build_listing_rows(facts.plan.entries.values(), facts.plan.missing, states, managed, facts.plan.gaps)
     findings.evaluate_rows(listing, rows)
     check_staged_commits(facts, findings)
     check_log_start(facts, findings)

@@ -6,12 +6,12 @@ Engines provide how bytes become actions, and where: `EmbeddedRun` in this proce
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import polars as pl
 
-from deltaspec.model.actions import CommitInfo
+from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.log.segment import Checkpoint
 from deltaspec.report.report_types import Inventory
@@ -23,11 +23,12 @@ from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.added_vector_checks import find_operation
 from deltaspec.validation.log.checkpoint_checks import check_checkpoint
 from deltaspec.validation.log.derived_files import DerivedFiles, compares_file_actions
+from deltaspec.validation.log.earlier_commit_checks import check_earlier_table_actions
 from deltaspec.validation.log.facts import LogFacts, LogFactsBuilder, ReadContext
 from deltaspec.validation.log.file_times import file_time_before
 from deltaspec.validation.log.log_listing_checks import check_log_listing
 from deltaspec.validation.log.outdated_file_checks import check_outdated_files
-from deltaspec.validation.log.replay_stage import REPLAY_ROWS, replay_and_check
+from deltaspec.validation.log.replay_stage import EARLIER_ROWS, REPLAY_ROWS, replay_and_check
 from deltaspec.validation.log.type_change_checks import check_type_changes
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan
@@ -63,6 +64,8 @@ REPLAY_VIEWS: tuple[View, ...] = (
     snapshot_files,
 )
 """Views whose rows depend on the replay of file actions."""
+STATE_ACTIONS = (Protocol, MetaData, DomainMetadata, RowIdHighWaterMark)
+"""Actions that change the state that file actions are checked against."""
 STATE_VIEWS: tuple[View, ...] = tuple(getattr(table_state, name) for name in VIEW_NAMES)
 
 
@@ -93,7 +96,9 @@ class LogRun(ABC):
         self.options = options
         self.findings = findings
         self.progress = progress
-        self.context = ReadContext(store, plan, options, compares_file_actions(store, plan))
+        compares_earlier = bool(plan.earlier_commits) and options.history != "latest"
+        compares_files = compares_earlier or compares_file_actions(store, plan)
+        self.context = ReadContext(store, plan, options, compares_files)
         self.history = LogFactsBuilder(self.context)
         self.parsed_checkpoints: dict[Checkpoint, ParsedCheckpoint] = {}
 
@@ -117,6 +122,8 @@ class LogRun(ABC):
 
     def _check_log(self) -> Aggregates | None:
         """Read and check the log. Return the aggregates of all buckets; None if the revision refuses the table."""
+        for part in self.plan.earlier_ranges:
+            self._check_range(part)
         log = self._read_log()
         self.facts, self.findings, self.parsed_checkpoints = log.facts, log.findings, log.parsed_checkpoints
         if log.derived_files is None:
@@ -131,6 +138,15 @@ class LogRun(ABC):
         check_variant_uses(facts, findings)
         return aggregates
 
+    def _check_range(self, part: Plan) -> None:
+        """Check a part of the log before the validated history, which has a history of its own."""
+        run = self._create_range_run(part, replace(self.options, level="log"))
+        try:
+            run._check_log()
+        finally:
+            run.close_range()
+        self.findings.merge(run.findings)
+
     def _read_log(self) -> ReadLog:
         """Read the log, and put its file actions into the buckets."""
         facts = self.read_history()
@@ -142,7 +158,9 @@ class LogRun(ABC):
             self.findings.discard_findings(reason, except_views=(table_state.protocols, table_state.features))
             return ReadLog(facts, self.findings, self.parsed_checkpoints, None)
         self._mark_unread_schemas_undecided()
-        check_log_listing(facts, self.findings)
+        if not self.plan.is_range:
+            check_log_listing(facts, self.findings)
+            self._mark_gaps_undecided()
         derived_files = DerivedFiles()
         derived_files.read(self, facts, self.findings)
         self.finalize()
@@ -153,13 +171,32 @@ class LogRun(ABC):
         """Read the validated history: the state of the table version by version, and its file actions."""
         if self.plan.base is not None:
             self._read_base_state(self.plan.base)
-        self._read_commits()
+        elif not self.plan.commits:
+            self.state.lose({None})
+        self._read_commits(self._read_earlier_commits())
         unknown = self.state.unknown_reader_features
         if unknown:
             self.block_replay(f"readers need {', '.join(unknown)}, which is unknown", None)
         return self.history.build()
 
+    def _mark_gaps_undecided(self) -> None:
+        """Mark the versions after a gap, up to the next checkpoint, which cannot be replayed."""
+        if self.options.history != "all":
+            return
+        for gap in self.plan.gaps:
+            if not gap.explained:
+                reason = f"versions after {gap.last} cannot be replayed: {gap.description} missing"
+                self.findings.mark_undecided(REPLAY_VIEWS, reason)
+
     # what an engine provides
+
+    @abstractmethod
+    def _create_range_run(self, part: Plan, options: Options) -> LogRun:
+        """Create the run over a part of the log, with a recorder of its own."""
+
+    def close_range(self) -> None:
+        """Delete the temporary data of a run over a part of the log."""
+        self.buckets.close()
 
     @abstractmethod
     def read_derived_checkpoint(self, checkpoint: Checkpoint, context: FileContext, tag: str) -> ParsedCheckpoint:
@@ -178,6 +215,7 @@ class LogRun(ABC):
         base = self.plan.base
         if base is not None and not self.parsed_checkpoints[base].is_complete:
             name = base.files[0]
+            self.history.base_is_complete = False
             self.block_replay(f"the checkpoint {name} cannot be read completely", f"{LOG_DIRECTORY}/{name}")
 
     @abstractmethod
@@ -189,12 +227,14 @@ class LogRun(ABC):
         """Check its file actions and put them into the buckets, now or in `finalize`."""
 
     @abstractmethod
-    def _iter_commits(self) -> Iterator[LogSummary | StorageError]:
-        """Yield every commit of the plan in order, or the reason why it cannot be read."""
+    def _iter_commits(self, versions: Sequence[int]) -> Iterator[LogSummary | StorageError]:
+        """Yield commits in the given order, or the reason why a commit cannot be read."""
 
     @abstractmethod
-    def _put_commit_files(self, file: str, version: int, context: FileContext, summary: LogSummary) -> None:
-        """Check the file actions of a commit and put them into the buckets, now or in `finalize`."""
+    def _put_commit_files(
+        self, file: str, version: int, context: FileContext, summary: LogSummary, tag: str = REPLAY_ROWS
+    ) -> None:
+        """Check the file actions of the last commit, and put them into the buckets, now or in `finalize`."""
 
     @abstractmethod
     def _end_commits(self) -> None:
@@ -237,6 +277,7 @@ class LogRun(ABC):
         read = self.parsed_checkpoints[base]
         read.split_paths = aggregates.split_paths[REPLAY_ROWS] if REPLAY_ROWS in self.facts.multipart else None
         check_checkpoint(self.findings, read, is_base=True)
+        check_earlier_table_actions(self.facts, self.findings, read)
 
     def mark_checkpoint_undecided(self, read: ParsedCheckpoint) -> None:
         """Record that a checkpoint could not be read from storage, if so."""
@@ -244,11 +285,66 @@ class LogRun(ABC):
             file = f"{LOG_DIRECTORY}/{read.checkpoint.files[0]}"
             self.findings.mark_undecided((checkpoints, sidecars, *ACTION_VIEWS), read.storage_error, file)
 
-    def _read_commits(self) -> None:
+    def _read_earlier_commits(self) -> PreviousCommit:
+        """Check the commits up to the base, which are not replayed, and return the facts of the last one.
+
+        The state after the last one is that of the base. Going back, it stays the same until a commit changes it;
+        before, it is not known.
+        """
+        history, versions = self.history, self.plan.earlier_commits
+        unknown = TableState(self.options.revision)
+        unknown.lose({None})
+        state, read = self.state, dict[int, tuple[LogSummary, TableState]]()
+        descending = versions[::-1]
+        for version, log in zip(descending, self._iter_commits(descending), strict=True):
+            file = commit_file(version)
+            if isinstance(log, StorageError):
+                self.findings.mark_undecided((log_files.lines, log_files.commits, *ACTION_VIEWS), str(log), file)
+                state, history.earlier_known_from = unknown, max(history.earlier_known_from, version + 1)
+                continue
+            for reason in log.unread:
+                self.findings.mark_undecided((log_files.lines, log_files.commits, *ACTION_VIEWS), reason, file)
+            if log.undecoded_kinds or log.unread:
+                history.earlier_known_from = max(history.earlier_known_from, version + 1)
+            read[version] = log, state
+            context = state.file_context(self.store.root)
+            self._put_commit_files(file, version, context, log, EARLIER_ROWS)
+            if version in self.plan.compared_versions:  # of the version of the base, all is known
+                known = TableActions(state.protocol, state.metadata), context
+                history.compared_states.setdefault(version, known)
+            if log.undecoded_kinds or any(isinstance(action, STATE_ACTIONS) for _, action in log.actions):
+                state = unknown
+        self._end_commits()
+        return self._check_earlier_commits(read)
+
+    def _check_earlier_commits(self, read: dict[int, tuple[LogSummary, TableState]]) -> PreviousCommit:
+        """Evaluate the rules over earlier commits, given with the state after each of them."""
+        previous, rows = PreviousCommit(), list[Row]()
+        own_actions = TableState(self.options.revision)
+        own_actions.lose({None})
+        for version in self.plan.earlier_commits:
+            if version not in read:
+                previous = PreviousCommit()
+                continue
+            (log, state), file = read[version], commit_file(version)
+            row = build_commit_row(version, file, log, previous, state)
+            row |= dict.fromkeys(state.columns.changes)  # those of the base compared with nothing
+            previous.follow(row)
+            rows.append(row)
+            self.history.commit_facts[version] = CommitFacts.from_row(row)
+            actions = [(version, action) for _, action in log.actions if not isinstance(action, CommitInfo)]
+            self.history.earlier_table_actions += actions
+            if self.plan.base is None or version < self.plan.base.version:  # the base has the others
+                own_actions.apply(version, file, log.actions)
+        for view in STATE_VIEWS:
+            self.findings.evaluate_rows(view, own_actions.rows[view.name])
+        self.findings.evaluate_rows(log_files.commits, rows)
+        return previous
+
+    def _read_commits(self, previous: PreviousCommit) -> None:
         history = self.history
-        previous = PreviousCommit()
         rows: list[Row] = []
-        commits = self._iter_commits()
+        commits = self._iter_commits(self.plan.commits)
         for index, version in enumerate(self.plan.commits):
             if index % 200 == 0:
                 self.progress("commits", index, len(self.plan.commits))

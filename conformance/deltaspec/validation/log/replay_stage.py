@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import polars as pl
 
 from deltaspec.validation.aggregates import Aggregates
@@ -11,6 +13,7 @@ from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.added_vector_checks import check_added_vectors
 from deltaspec.validation.log.adds_without_stats_checks import check_adds_without_stats
 from deltaspec.validation.log.derived_file_comparison import compare_derived_file
+from deltaspec.validation.log.earlier_commit_checks import check_earlier_files
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.outdated_file_checks import collect_outdated_files
 from deltaspec.validation.log.row_id_history_checks import build_suspension_history, find_table_replacements
@@ -35,6 +38,9 @@ from deltaspec.views.log.checkpoint_parts import split_paths
 REPLAY_ROWS = "adds and removes"
 """Tag of the adds and removes of the validated history."""
 CDC_ROWS = "cdc actions"
+EARLIER_ROWS = "adds and removes of earlier commits"
+"""Tag of the adds and removes of the commits up to the base, which are not replayed."""
+EARLIER_CDC_ROWS = "cdc actions of earlier commits"
 ADDS_WITHOUT_STATS_ROWS = "adds without statistics"
 VECTORS = "deletion vectors"
 """Tag of deletion-vector descriptors, which levels above `log` check."""
@@ -48,9 +54,9 @@ WITH_ROW_IDS = "with row ids"
 
 def replay_and_check(facts: LogFacts, findings: Findings, buckets: Buckets) -> Aggregates:
     """Replay and check the file actions of every bucket, then check what needs rows of all buckets."""
-    tags = (REPLAY_ROWS, CDC_ROWS, ADDS_WITHOUT_STATS_ROWS, DERIVED_ROWS)
-    aggregates = buckets.run_stage(check_paths, facts, findings, tags)
-    buckets.drop((REPLAY_ROWS, ADDS_WITHOUT_STATS_ROWS, DERIVED_ROWS))
+    replayed = (REPLAY_ROWS, ADDS_WITHOUT_STATS_ROWS, EARLIER_ROWS, EARLIER_CDC_ROWS, DERIVED_ROWS)
+    aggregates = buckets.run_stage(check_paths, facts, findings, (CDC_ROWS, *replayed))
+    buckets.drop(replayed)
     if facts.replay_blocked_reason is not None:
         findings.mark_undecided((rearrangements,), facts.replay_blocked_reason)
     elif aggregates.rearranging and findings.has_rules_for(rearrangements):
@@ -68,11 +74,21 @@ def check_paths(facts: LogFacts, findings: Findings, rows: RowsByTag, output: St
     if facts.state.unknown_reader_features == [] and findings.has_rules_for(file_history):
         suspensions, replacements = build_suspension_history(facts), find_table_replacements(facts)
         findings.evaluate(file_history, build_commit_file_history(chain, cdcs, suspensions, replacements))
+    earlier_empty = build_empty_replay_frame()
+    earlier = rows.pop(EARLIER_ROWS, earlier_empty)
+    check_earlier_files(facts, findings, earlier, rows.pop(EARLIER_CDC_ROWS, earlier_empty), chain)
     check_added_vectors(facts, findings, chain)
     check_adds_without_stats(facts, findings, chain, rows.get(ADDS_WITHOUT_STATS_ROWS))
     intervals = build_intervals(chain, facts.options.revision)
+
+    @cache
+    def build_commit_intervals() -> pl.DataFrame:
+        commits = chain.filter(pl.col("source") == "commit").select(list(REPLAY_COLUMNS))
+        return build_intervals(pl.concat([earlier, commits]), facts.options.revision)
+
     for derived in facts.derived_files:
-        compare_derived_file(derived, facts, findings, intervals, rows.get(derived.tag, empty), aggregates)
+        derived_rows = rows.get(derived.tag, empty)
+        compare_derived_file(derived, facts, findings, intervals, build_commit_intervals, derived_rows, aggregates)
     for tag, parts in facts.multipart.items():
         aggregates.split_paths[tag] += split_paths(chain if tag == REPLAY_ROWS else rows.get(tag, empty), parts)
     if findings.has_rules_for(snapshot_files):

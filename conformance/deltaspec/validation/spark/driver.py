@@ -7,20 +7,19 @@ the state of the table, the table actions of commits, and findings; it keeps no 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from deltaspec.model.log.file_names import CompactionName, compaction_name
 from deltaspec.model.log.segment import Checkpoint
-from deltaspec.model.revisions import Revision
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.data.data_stages import LIVE_FILES
 from deltaspec.validation.data.row_constraint_checks import has_row_constraints
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.log_run import ACTION_VIEWS, LogRun, ReadLog, commit_file
-from deltaspec.validation.log.replay_stage import REPLAY_ROWS
+from deltaspec.validation.log.replay_stage import CDC_ROWS, REPLAY_ROWS
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan
 from deltaspec.validation.progress import Progress, ignore_progress
@@ -70,7 +69,7 @@ class SparkRun(LogRun):
         self._sources = Sources(jobs, access)
         self.buckets = SparkBuckets(jobs, access, bucket_count, progress)
         self._jobs = jobs
-        self._units = _list_units(plan, options.revision)
+        self._units = _list_units(plan)
         self._summaries: dict[str, LogSummary | StorageError] = {}
         self._tops: dict[Checkpoint, dict[str, ParsedCheckpoint]] = defaultdict(dict)
         self._file_sources: dict[int, FileSource] = {}
@@ -83,6 +82,14 @@ class SparkRun(LogRun):
     def _read_log(self) -> ReadLog:
         self._read_table_actions()
         return super()._read_log()
+
+    def _create_range_run(self, part: Plan, options: Options) -> LogRun:
+        run = SparkRun(self._jobs, self._access, part, options, self.buckets.count, self.progress)
+        run.findings, run.buckets = self.findings.copy_without_findings(), self.buckets
+        return run
+
+    def close_range(self) -> None:
+        self.buckets.drop((CDC_ROWS,))  # all that is left; the rows of findings are needed at the end
 
     def _check_log(self) -> Aggregates | None:
         aggregates = super()._check_log()
@@ -121,12 +128,14 @@ class SparkRun(LogRun):
             else:
                 self._tops[unit.checkpoint][unit.file] = result
 
-    def _iter_commits(self) -> Iterator[LogSummary | StorageError]:
-        for version in self.plan.commits:
+    def _iter_commits(self, versions: Sequence[int]) -> Iterator[LogSummary | StorageError]:
+        for version in versions:
             yield self._summaries.pop(commit_file(version))
 
-    def _put_commit_files(self, file: str, version: int, context: FileContext, summary: LogSummary) -> None:
-        self._register_source(summary, FileSource("commit", file, version, context))
+    def _put_commit_files(
+        self, file: str, version: int, context: FileContext, summary: LogSummary, tag: str = REPLAY_ROWS
+    ) -> None:
+        self._register_source(summary, FileSource("commit", file, version, context, tag))
 
     def _register_source(self, summary: LogSummary, source: FileSource) -> None:
         number = self._numbers[source.file]
@@ -218,15 +227,14 @@ class SparkRun(LogRun):
         return {unit.file: unit.number for unit in self._units}
 
 
-def _list_units(plan: Plan, revision: Revision) -> list[LogUnit]:
+def _list_units(plan: Plan) -> list[LogUnit]:
     """List every file of the log whose actions are read."""
     files: list[tuple[str, int, Checkpoint | None]] = [
-        (commit_file(version), version, None) for version in plan.commits
+        (commit_file(version), version, None) for version in (*plan.earlier_commits, *plan.commits)
     ]
     checkpoints = ([plan.base] if plan.base is not None else []) + list(plan.compared_checkpoints)
     files += [(f"{LOG_DIRECTORY}/{name}", each.version, each) for each in checkpoints for name in each.files]
-    compactions = plan.compactions if revision.since(Revision.R3) else ()
-    files += [(_compaction_file(each), each.end, None) for each in compactions]
+    files += [(_compaction_file(each), each.end, None) for each in plan.compactions]
     sizes = plan.sizes
     return [
         LogUnit(number, file, version, sizes[file.removeprefix(f"{LOG_DIRECTORY}/")], checkpoint)

@@ -180,8 +180,7 @@ class FactsTask:
             return
         provenance = Provenance(source.source, pending.files, pending.versions)
         table = pa.concat_tables(pending.tables)
-        rows = check_file_actions(self.context, findings, table, provenance, source.context, output.put)
-        output.put(source.tag, rows)
+        check_file_actions(self.context, findings, table, provenance, source.context, output.put, source.tag)
 
     def _read_part(
         self, store: Store, findings: Findings, unit: PartUnit, output: TaskOutput
@@ -193,10 +192,9 @@ class FactsTask:
         for batch in iter_part_batches(unit.part, _open_part(store, unit.part, revision), summary, revision):
             parts.check_batch(batch.file, batch.table)
             provenance = Provenance(batch.source, batch.file, unit.checkpoint.version)
-            rows = check_file_actions(
-                self.context, findings, batch.table, provenance, unit.context, output.put, batch.typed
+            check_file_actions(
+                self.context, findings, batch.table, provenance, unit.context, output.put, unit.tag, batch.typed
             )
-            output.put(unit.tag, rows)
         return summary, parts.misplaced_files
 
 

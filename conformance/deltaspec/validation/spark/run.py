@@ -57,7 +57,9 @@ def run_on_spark(
         access = find_table_access(jobs, uri, storage)
         if settings.findings_out is not None:
             require_outside_table(settings.findings_out, access.store.root)
-        plan = build_plan(access.store.uri, access.listing, at=options.at, history=options.history)
+        plan = build_plan(
+            access.store.uri, access.listing, at=options.at, history=options.history, revision=options.revision
+        )
         saved = None if settings.state is None else SavedJobs(jobs, settings.state, access.store)
         count = bucket_count or (saved and saved.bucket_count) or compute_bucket_count(plan, jobs.parallelism)
         run = SparkRun(jobs, access, plan, options, count, settings.progress)

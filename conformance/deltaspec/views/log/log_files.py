@@ -35,6 +35,11 @@ listing = View(
             "those commits and their listed neighbors, as `commit 13 is missing (12 and 14 exist)`",
             shown=True,
         ),
+        "older_missing_commits": Column(
+            pl.Int64,
+            "for a commit: number of missing commits directly before it that the validated version does not need, "
+            "although older commits remain",
+        ),
         "latest_commit": Column(pl.Int64, "highest commit version in the log; null if the log has no commit"),
         "catalog_managed": Column(pl.Boolean, "whether the table supports catalogManaged; null if unknown"),
         "cleaned_up_to": Column(
