@@ -15,7 +15,6 @@ from deltaspec.model.features import table_features, table_properties
 from deltaspec.model.features.protocol import has_known_features
 from deltaspec.model.log import file_names, segment
 from deltaspec.model.revisions import Revision
-from deltaspec.report.report_types import MissingCommits
 from deltaspec.views.log.log_files import lines
 from deltaspec.views.table.state import TableState
 from deltaspec.wire.log.line_decoder import LogSummary
@@ -34,7 +33,7 @@ def build_listing_rows(
     missing: tuple[int, ...],
     known_states: Mapping[int, tuple[Protocol | None, MetaData | None]],
     catalog_managed: bool | None,
-    gaps: Iterable[MissingCommits] = (),
+    older_gaps: Iterable[tuple[int, int]] = (),
 ) -> list[Row]:
     """Return the rows of `listing`, one per entry.
 
@@ -43,13 +42,13 @@ def build_listing_rows(
         missing: commits that the validated version needs and that are not listed, ascending.
         known_states: version to protocol and metadata, where known; includes checkpoint versions.
         catalog_managed: whether catalogManaged is supported; None if unknown.
-        gaps: missing commits that the validated version does not need.
+        older_gaps: first and last of missing commits that the validated version does not need, between other commits.
     """
     names = [(entry, file_names.parse_log_file_name(entry.name)) for entry in entries]
     commits = sorted(name.version for _, name in names if isinstance(name, file_names.CommitName))
     latest = commits[-1] if commits else None
     missing_before = _group_missing_commits(commits, missing)
-    older_gaps = {gap.last + 1: gap for gap in gaps if not gap.explained}
+    gaps = {last + 1: first for first, last in older_gaps}
     first = min((name.version for _, name in names if isinstance(name, _CHECKPOINTS)), default=-1)
     # if commits exist but none directly follows the first checkpoint, a later cleanup left that checkpoint behind
     log_starts_with_first_checkpoint = not commits or commits[0] == first + 1
@@ -74,9 +73,9 @@ def build_listing_rows(
                 absent = missing_before.get(version, [])
                 row |= {"kind": "commit", "version": version, "missing_commits_before": len(absent)}
                 row["missing_commits"] = _describe_missing_commits(commits, absent) if absent else None
-                if gap := older_gaps.get(version):
-                    row["older_missing_commits"] = gap.last - gap.first + 1
-                    row["missing_commits"] = f"{gap.description} missing ({gap.first - 1} and {version} exist)"
+                if version in gaps:
+                    row["older_missing_commits"] = version - gaps[version]
+                    row["missing_commits"] = _describe_missing_commits(commits, range(gaps[version], version))
                 row["checksum_missing"] = version not in checksum_versions and first_checksum < version < last_checksum
                 if version == commits[0] and cleaned_up_to is not None:
                     row["unreachable_commits"] = len(unreachable)
@@ -136,7 +135,7 @@ def _group_missing_commits(commits: list[int], missing: tuple[int, ...]) -> dict
     return groups
 
 
-def _describe_missing_commits(commits: list[int], absent: list[int]) -> str:
+def _describe_missing_commits(commits: list[int], absent: Sequence[int]) -> str:
     """Return a text such as "commit 13 is missing (12 and 14 exist)"; both lists are ascending and not empty."""
     first, last = absent[0], absent[-1]
     if len(absent) == 1:
