@@ -98,14 +98,38 @@ def hint_parts_differ() -> pl.Expr:
     Conforms::
         parts: 2, listed_part_counts: [2], checkpoint_listed: true
         parts: null, listed_part_counts: [0], checkpoint_listed: true
+        parts: 1, listed_part_counts: [0], checkpoint_listed: true
         parts: 2, listed_part_counts: [], checkpoint_listed: false
     Violates::
         parts: 2, listed_part_counts: [3], checkpoint_listed: true
         parts: null, listed_part_counts: [2], checkpoint_listed: true
+        parts: 0, listed_part_counts: [0], checkpoint_listed: true
     """
-    stated = pl.col("parts").fill_null(0)
-    one_file = (stated == 1) & pl.col("listed_part_counts").list.contains(0)
-    return pl.col("checkpoint_listed") & ~pl.col("listed_part_counts").list.contains(stated) & ~one_file
+    listed = pl.col("listed_part_counts")
+    matches = listed.list.contains(pl.col("parts").fill_null(0)) & (pl.col("parts") != 0).fill_null(True)
+    return pl.col("checkpoint_listed") & ~matches & ~_states_one_part()
+
+
+def _states_one_part() -> pl.Expr:
+    return ((pl.col("parts") == 1) & pl.col("listed_part_counts").list.contains(0)).fill_null(False)
+
+
+@rule("LCP011", requires="last-checkpoint.parts", view=last_checkpoint, divergence="S27")
+def hint_states_one_part() -> pl.Expr:
+    """The `_last_checkpoint` file states one part, but the checkpoint is a single file without parts.
+
+    Only checkpoints of two or more files have parts. Readers that build part names from the number look for a file that
+    does not exist; others ignore the number.
+    Fix: Delete `_last_checkpoint`. Readers then list the log, and the next checkpoint writes the file again.
+
+    Conforms::
+        parts: null, listed_part_counts: [0], checkpoint_listed: true
+        parts: 2, listed_part_counts: [0], checkpoint_listed: true
+        parts: 1, listed_part_counts: [], checkpoint_listed: false
+    Violates::
+        parts: 1, listed_part_counts: [0], checkpoint_listed: true
+    """
+    return pl.col("checkpoint_listed") & _states_one_part()
 
 
 @rule("LCP006", requires="last-checkpoint.size", view=last_checkpoint, divergence="S16")

@@ -45,6 +45,8 @@ EXPLICIT: dict[str, str] = {
     "v2_content_without_feature": "CKP007",
     "checkpoint_metadata_in_parts": "CKP008",
     "sidecar_of_parts": "CKP008",
+    "hint_of_one_part": "LCP011",
+    "hint_parts_wrong": "LCP005",
     "live_file_absent_from_checkpoint": "CKP030",
     "dead_file_in_checkpoint": "CKP031",
     "another_base_row_id_in_the_checkpoint": "CKP032",

@@ -44,7 +44,12 @@ def hint_ahead(draw: st.DrawFn) -> TableFiles:
 
 @mutation("last-checkpoint.parts")
 def hint_parts_wrong(draw: st.DrawFn) -> TableFiles:
-    return _build_table_with_hint(parts=draw(st.integers(2, 9)))
+    return _build_table_with_hint(parts=draw(st.integers(-1, 0) | st.integers(2, 9)))
+
+
+@mutation("last-checkpoint.parts")
+def hint_of_one_part(draw: st.DrawFn) -> TableFiles:
+    return _build_table_with_hint(parts=1)
 
 
 @mutation("last-checkpoint.size")

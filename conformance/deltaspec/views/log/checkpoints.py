@@ -57,7 +57,7 @@ sidecars = View(
         "actual_size": Column(pl.Int64, "file size in bytes"),
         "unreadable": Column(pl.String, "why the file cannot be read as Parquet; null if it can"),
         "unexpected_actions": Column(pl.List(pl.String), "kinds of actions in the file other than add and remove"),
-        "occurrences": Column(pl.Int64, "number of sidecar actions of this checkpoint with this path"),
+        "occurrences": Column(pl.Int64, "number of sidecar actions of this checkpoint that name this file"),
     },
 )
 

@@ -77,7 +77,7 @@ def _repeated(names: Iterable[str]) -> list[str]:
 
 def build_sidecar_rows(read: ParsedCheckpoint) -> list[Row]:
     """Return the rows of `sidecars` for a completely read checkpoint."""
-    path_counts = Counter(each.action.path for each in read.sidecars)
+    file_counts = Counter(each.name or each.action.path for each in read.sidecars)
     return [
         {
             "version": read.checkpoint.version,
@@ -92,7 +92,7 @@ def build_sidecar_rows(read: ParsedCheckpoint) -> list[Row]:
             "actual_size": each.actual_size,
             "unreadable": each.unreadable,
             "unexpected_actions": each.unexpected_actions,
-            "occurrences": path_counts[each.action.path],
+            "occurrences": file_counts[each.name or each.action.path],
         }
         for each in read.sidecars
     ]
@@ -362,4 +362,4 @@ def _count_actions(read: ParsedCheckpoint) -> list[int]:
 
 def _count_bytes(read: ParsedCheckpoint, sizes: Mapping[str, int]) -> list[int]:
     own = sum(sizes.get(name, 0) for name in read.checkpoint.files)
-    return [own, own + sum(each.actual_size or 0 for each in read.sidecars)]
+    return [own, own + sum({each.name: each.actual_size or 0 for each in read.sidecars}.values())]

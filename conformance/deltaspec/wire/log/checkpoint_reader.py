@@ -255,11 +255,13 @@ class PartSummary:
 
 
 def list_parts(read: ParsedCheckpoint) -> list[CheckpointPart]:
-    """Return the readable files with file actions: those of the checkpoint, then its sidecars."""
+    """Return the readable files with file actions: those of the checkpoint, then its sidecars, each once."""
     parts = [CheckpointPart(file.removeprefix(f"{LOG_DIRECTORY}/")) for file, _ in read.json_lines]
     parts += [CheckpointPart(name, rows) for name, rows in read.parquet]
+    names: set[str] = set()
     for number, each in enumerate(read.sidecars):
-        if each.name is not None and each.actual_size is not None:
+        if each.name is not None and each.actual_size is not None and each.name not in names:
+            names.add(each.name)
             parts.append(CheckpointPart(f"_sidecars/{each.name}", sidecar=number))
     return parts
 

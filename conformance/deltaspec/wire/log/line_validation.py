@@ -258,7 +258,8 @@ def _describe(fault: _Defect, instance: Any) -> str:
             return f"{', '.join(missing)} missing"
         case "type" | "anyOf":
             wanted = fault.wanted if fault.validator == "type" else "of another type"
-            return f"{name} is {_name_type(instance)} {shown}, should be {wanted}"
+            found = "null" if instance is None else f"{_name_type(instance)} {shown}"
+            return f"{name} is {found}, should be {wanted}"
         case "minimum" | "maximum":
             return f"{name} is {shown}, beyond {fault.wanted}"
     return f"{name} is {shown}: {fault.validator} {fault.wanted}"

@@ -29,7 +29,7 @@ ADD = '{"add":{"path":"a","partitionValues":%s,"size":%s,"modificationTime":1,"d
         (ADD % ("{}", "1.0", ""), "/add/size", "size is the number 1.0, should be integer"),
         (ADD % ("{}", "1e3", ""), "/add/size", "size is the number 1e3, should be integer"),
         (ADD % ("{}", "true", ""), "/add/size", "size is the boolean True, should be integer"),
-        (ADD % ("{}", "null", ""), "/add/size", "size is null None, should be integer"),
+        (ADD % ("{}", "null", ""), "/add/size", "size is null, should be integer"),
         (ADD % ("{}", str(2**63), ""), "/add/size", f"size is {2**63}, beyond {2**63 - 1}"),
         (ADD % ("{}", str(-(2**63) - 1), ""), "/add/size", f"size is {-(2**63) - 1}, beyond {-(2**63)}"),
         (ADD % ("[]", "1", ""), "/add/partitionValues", "partitionValues is an array [], should be object"),
@@ -136,7 +136,7 @@ def test_parquet_rows_have_the_same_messages() -> None:
     assert (fault.kind, fault.pointer, fault.schema_error) == (
         "txn",
         "/txn/appId",
-        "appId is null None, should be string",
+        "appId is null, should be string",
     )
 
 
