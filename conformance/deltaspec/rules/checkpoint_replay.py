@@ -73,9 +73,9 @@ def file_differs_in_checkpoint() -> pl.Expr:
 
 @rule("CKP033", requires="checkpoint.equals-replay", view=replay_differences)
 def unknown_tombstone_in_checkpoint() -> pl.Expr:
-    """A checkpoint contains a tombstone that no commit wrote.
+    """A checkpoint contains a tombstone that replay does not leave.
 
-    `VACUUM` may delete the file although it is live.
+    No commit wrote it, or a later add cancelled it. `VACUUM` may delete the file although it is live.
     Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
     without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
     (delta-rs). If they cannot, keep it and restore the missing commits from backup. Do not run `VACUUM` before that.
@@ -105,10 +105,10 @@ def tombstone_differs_in_checkpoint() -> pl.Expr:
     (delta-rs). If they cannot, keep it and restore the missing commits from backup. Do not run `VACUUM` before that.
 
     Conforms::
-        derived_file_kind: checkpoint, kind: remove, difference: missing
-        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: null, replayed: "4"
+        derived_file_kind: checkpoint, kind: remove, difference: missing, field: null, recorded: null
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: null
     Violates::
-        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "5", replayed: "4"
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "5"
         derived_file_kind: checkpoint, kind: remove, difference: differs, field: deletionTimestamp, recorded: null
     """
     return _differs("remove", "differs") & ~_is_left_out()
@@ -123,10 +123,10 @@ def tombstone_without_file_metadata() -> pl.Expr:
     Fix: No repair is needed, because `VACUUM` does not read the fields. Use a writer that keeps them.
 
     Conforms::
-        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "5", replayed: "4"
-        derived_file_kind: compaction, kind: remove, difference: differs, field: size, recorded: null, replayed: "4"
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "5"
+        derived_file_kind: compaction, kind: remove, difference: differs, field: size, recorded: null
     Violates::
-        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: null, replayed: "4"
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: null
     """
     return _differs("remove", "differs") & _is_left_out()
 

@@ -346,3 +346,21 @@ def row_id_mark_differs_in_checkpoint() -> pl.Expr:
         derived_file_kind: checkpoint, kind: rowIdHighWaterMark
     """
     return (pl.col("derived_file_kind") == "checkpoint") & (pl.col("kind") == "rowIdHighWaterMark")
+
+
+@rule("CKP068", requires="checkpoint-metadata.tag-values", view=checkpoints)
+def checkpoint_tags_contradict_sidecars() -> pl.Expr:
+    """A tag of checkpointMetadata contradicts the checkpoint and its sidecars.
+
+    Readers that plan with the tags use wrong counts or a wrong schema. If the tags are right, a sidecar was replaced.
+    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
+    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
+    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
+
+    Conforms::
+        false_tags: []
+        false_tags: null
+    Violates::
+        false_tags: ["numOfAddFiles: expected 2, found 77"]
+    """
+    return pl.col("false_tags").list.len() > 0

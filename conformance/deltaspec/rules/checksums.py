@@ -207,12 +207,12 @@ def checksum_transactions_or_domains_differ() -> pl.Expr:
     defect.
 
     Conforms::
-        derived_file_kind: checkpoint, kind: txn, may_have_expired: false
-        derived_file_kind: checksum, kind: txn, may_have_expired: true
-        derived_file_kind: checksum, kind: protocol, may_have_expired: false
+        derived_file_kind: checkpoint, kind: txn, difference: missing, may_have_expired: false
+        derived_file_kind: checksum, kind: txn, difference: missing, may_have_expired: true
+        derived_file_kind: checksum, kind: protocol, difference: missing, may_have_expired: false
     Violates::
-        derived_file_kind: checksum, kind: txn, may_have_expired: false
-        derived_file_kind: checksum, kind: domainMetadata, may_have_expired: false
+        derived_file_kind: checksum, kind: txn, difference: missing, may_have_expired: false
+        derived_file_kind: checksum, kind: domainMetadata, difference: missing, may_have_expired: false
     """
     is_repeated = pl.col("difference") == "repeated"  # CRC014
     return _differs("txn", "domainMetadata") & ~pl.col("may_have_expired") & ~is_repeated.fill_null(False)

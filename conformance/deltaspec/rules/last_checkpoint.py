@@ -190,6 +190,22 @@ def hint_add_files_differ() -> pl.Expr:
     return stated.is_not_null() & (actual.list.len() > 0) & ~actual.list.contains(stated)
 
 
+@rule("LCP012", requires="last-checkpoint.schema", view=last_checkpoint, divergence="S16")
+def hint_schema_differs() -> pl.Expr:
+    """The checkpointSchema in the `_last_checkpoint` file matches the columns of no checkpoint of its version.
+
+    Readers that plan with the schema look for columns that do not exist, or ignore others. Two writers may write the
+    same checkpoint, so this is not a violation.
+    Fix: Delete `_last_checkpoint`. Readers then list the log, and the next checkpoint writes the file again.
+
+    Conforms::
+        schema_difference: null
+    Violates::
+        schema_difference: "add.tags is missing from the file"
+    """
+    return pl.col("schema_difference").is_not_null()
+
+
 @rule("LCP009", requires="last-checkpoint.checksum", view=last_checkpoint)
 def hint_without_checksum() -> pl.Expr:
     """The `_last_checkpoint` file replaced an older one and has no checksum.

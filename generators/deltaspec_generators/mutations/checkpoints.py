@@ -16,6 +16,7 @@ from deltaspec_generators.table_files import (
     encode_table,
     protocol_action,
     remove_action,
+    schema_string,
     txn_action,
 )
 
@@ -312,4 +313,16 @@ def required_field_absent_from_checkpoint(draw: st.DrawFn) -> TableFiles:
     files.checkpoints[0].version = 0
     files.checkpoints[0].rows = [*_get_rows(files)[:2], {"remove": {"path": "old.parquet", "deletionTimestamp": 1}}]
     del files.commits[0]
+    return files
+
+
+@mutation("checkpoint-metadata.tag-values")
+def checkpoint_tag_wrong(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_v2_checkpointed_table(draw_one(draw, "uuid-json", "uuid-parquet"))
+    schemas = ("not json", schema_string([("add", "long")]), schema_string([("add", "long"), ("remove", "long")]))
+    numbers = ("99", "-1", "2.0", "x")
+    tags = {"sidecarNumActions": numbers, "sidecarSizeInBytes": numbers, "numOfAddFiles": numbers}
+    name = draw_one(draw, *tags, "sidecarFileSchema")
+    value = draw_one(draw, *tags.get(name, schemas))
+    _get_rows(files)[0] = {"checkpointMetadata": {"version": 1, "tags": {name: value}}}
     return files

@@ -1,6 +1,7 @@
 """Mutations of the checkpoint hint and its checksum."""
 
 import hashlib
+import json
 from typing import Any
 
 from hypothesis import strategies as st
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.mutations.registry import MUTATIONS, Mutation, draw_one, mutation
-from deltaspec_generators.table_files import LOG, TableFiles
+from deltaspec_generators.table_files import LOG, TableFiles, schema_string
 
 
 def _build_table_with_hint(**changes: Any) -> TableFiles:
@@ -65,6 +66,13 @@ def hint_bytes_wrong(draw: st.DrawFn) -> TableFiles:
 @mutation("last-checkpoint.add-files")
 def hint_add_files_wrong(draw: st.DrawFn) -> TableFiles:
     return _build_table_with_hint(numOfAddFiles=draw_one(draw, 0, 1, 3))
+
+
+@mutation("last-checkpoint.schema")
+def hint_schema_wrong(draw: st.DrawFn) -> TableFiles:
+    """The stated schema has a column too few, or is no schema."""
+    schema = json.loads(schema_string([("add", "long")]))
+    return _build_table_with_hint(checkpointSchema=draw_one(draw, schema, {}, "add"))
 
 
 @mutation("last-checkpoint.optional-fields")

@@ -18,6 +18,11 @@ checkpoints = View(
         "metadatas": Column(pl.Int64, "number of metaData actions"),
         "checkpoint_metadatas": Column(pl.Int64, "number of checkpointMetadata actions"),
         "checkpoint_metadata_version": Column(pl.Int64, "version in the checkpointMetadata action"),
+        "false_tags": Column(
+            pl.List(pl.String),
+            "tags of checkpointMetadata that contradict the sidecars, with what they state and what was found; null if "
+            "a sidecar could not be read",
+        ),
         "sidecars": Column(pl.Int64, "number of sidecar actions"),
         "commit_infos": Column(pl.Int64, "number of commitInfo actions"),
         "cdcs": Column(pl.Int64, "number of cdc actions"),
@@ -173,6 +178,11 @@ last_checkpoint = View(
             pl.List(pl.Int64), "size in bytes of each checkpoint of that version, without and with sidecars"
         ),
         "num_of_add_files": Column(pl.Int64, "numOfAddFiles"),
+        "schema_difference": Column(
+            pl.String,
+            "difference between checkpointSchema and the columns of a Parquet checkpoint of that version; null if one "
+            "has the schema, or none is Parquet",
+        ),
         "actual_add_file_counts": Column(pl.List(pl.Int64), "number of add actions in each checkpoint of that version"),
     },
 )

@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import msgspec
 import polars as pl
 
-from deltaspec.model.actions import DomainMetadata, Protocol, Txn
+from deltaspec.model.actions import CheckpointMetadata, DomainMetadata, Protocol, Txn
 from deltaspec.model.features.protocol import has_known_features, supports
 from deltaspec.model.json_values import JsonError, parse_lossless
 from deltaspec.model.log.last_checkpoint import compare_hint_checksum, get_hint_type
 from deltaspec.model.log.segment import Checkpoint
+from deltaspec.model.log.stated_schema import find_schema_difference
 from deltaspec.model.log.version_checksum import (
     DELETED_RECORD_BINS,
     VersionChecksum,
@@ -49,6 +50,7 @@ def build_checkpoint_row(read: ParsedCheckpoint) -> Row:
         "metadatas": read.kinds.get("metaData", 0),
         "checkpoint_metadatas": read.kinds.get("checkpointMetadata", 0),
         "checkpoint_metadata_version": read.metadata_version,
+        "false_tags": _find_false_tags(read) if read.is_complete else None,
         "sidecars": read.kinds.get("sidecar", 0),
         "commit_infos": read.kinds.get("commitInfo", 0),
         "cdcs": read.kinds.get("cdc", 0),
@@ -65,6 +67,28 @@ def build_checkpoint_row(read: ParsedCheckpoint) -> Row:
         "repeated_apps": _repeated(each.app_id for each in actions_of(Txn)),
         "v2_checkpoint_supported": supports(protocol, "v2Checkpoint") if protocol and is_known else None,
     }
+
+
+def _find_false_tags(read: ParsedCheckpoint) -> list[str]:
+    """Return the tags of checkpointMetadata that contradict the checkpoint. An empty tag states nothing."""
+    tags = next((each.tags or {} for _, _, each in read.actions if isinstance(each, CheckpointMetadata)), {})
+    numbers = {
+        "sidecarNumActions": read.actions_in_sidecars,
+        "sidecarSizeInBytes": read.bytes_in_sidecars,
+        "numOfAddFiles": read.kinds.get("add", 0) + read.adds_in_sidecars,
+    }
+    found = [
+        f"{name}: expected {number}, found {tags[name]}"
+        for name, number in numbers.items()
+        if tags.get(name) and tags[name] != str(number)
+    ]
+    schema = tags.get("sidecarFileSchema")
+    for each in read.contents if schema else ():
+        if each.source == "sidecar" and each.schema is not None:
+            difference = find_schema_difference(schema or "", each.schema, partial=True)
+            if difference is not None:
+                return [*found, f"sidecarFileSchema: {difference} ({each.file})"]
+    return found
 
 
 def _group_actions(read: ParsedCheckpoint) -> Any:
@@ -348,11 +372,22 @@ def build_hint_row(
         "actual_sizes_in_bytes": [n for each in complete_reads for n in _count_bytes(each, sizes)]
         if all_are_complete
         else None,
+        "schema_difference": _find_schema_difference(hint.checkpoint_schema, complete_reads),
         "num_of_add_files": hint.num_of_add_files,
         "actual_add_file_counts": [each.kinds.get("add", 0) + each.adds_in_sidecars for each in complete_reads]
         if all_are_complete
         else None,
     }
+
+
+def _find_schema_difference(stated: Any, reads: Iterable[ParsedCheckpoint]) -> str | None:
+    """Return how a stated schema differs from each Parquet checkpoint; None if it fits one, or there is none."""
+    schemas = [each.schema for read in reads for each in read.contents if each.source == "checkpoint" and each.schema]
+    if stated is None or not schemas:
+        return None
+    text = stated if isinstance(stated, str) else msgspec.json.encode(stated).decode()
+    found = [find_schema_difference(text, each, partial=False) for each in schemas]
+    return None if None in found else found[0]
 
 
 def _count_actions(read: ParsedCheckpoint) -> list[int]:
@@ -362,4 +397,4 @@ def _count_actions(read: ParsedCheckpoint) -> list[int]:
 
 def _count_bytes(read: ParsedCheckpoint, sizes: Mapping[str, int]) -> list[int]:
     own = sum(sizes.get(name, 0) for name in read.checkpoint.files)
-    return [own, own + sum({each.name: each.actual_size or 0 for each in read.sidecars}.values())]
+    return [own, own + read.bytes_in_sidecars]

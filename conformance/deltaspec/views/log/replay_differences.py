@@ -119,18 +119,19 @@ def compare_files(
     missing = joined.filter(pl.col("_present").is_null())
     live = _live_logical_files(right) if len(extra) else set()
     for part in extra.iter_slices(_ROWS_PER_SLICE):
-        yield [
-            derived_file.row(
+        rows = []
+        for each in part.iter_rows(named=True):
+            is_live = (each["path_key"], each["deletion_vector_id"]) in live
+            row = derived_file.row(
                 each["kind"],
                 each["path"] or each["path_key"],
                 "extra",
                 recorded=_format_file(each),
-                may_have_expired=each["kind"] == "remove"
-                and not tombstones_complete
-                and (each["path_key"], each["deletion_vector_id"]) not in live,
+                replayed="a live file" if is_live else None,
+                may_have_expired=each["kind"] == "remove" and not tombstones_complete and not is_live,
             )
-            for each in part.iter_rows(named=True)
-        ]
+            rows.append(row)
+        yield rows
     for part in missing.iter_slices(_ROWS_PER_SLICE):
         yield [
             derived_file.row(

@@ -98,6 +98,11 @@ class ParsedCheckpoint:
         return self.unreadable is None and self.storage_error is None and not broken
 
     @property
+    def bytes_in_sidecars(self) -> int:
+        """Size of the listed sidecars in bytes."""
+        return sum({each.name: each.actual_size or 0 for each in self.sidecars}.values())
+
+    @property
     def is_v2(self) -> bool:
         """Whether it has actions that only V2 checkpoints have."""
         return bool(self.kinds.get("checkpointMetadata") or self.kinds.get("sidecar"))
