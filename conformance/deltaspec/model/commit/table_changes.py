@@ -4,10 +4,17 @@ import re
 from collections.abc import Iterator
 
 from deltaspec.model.actions import MetaData, Protocol
-from deltaspec.model.features import column_mapping_changes, identity_columns, protocol_evolution, table_properties
+from deltaspec.model.features import (
+    column_mapping_changes,
+    feature_uses,
+    identity_columns,
+    protocol_evolution,
+    table_properties,
+)
 from deltaspec.model.features.protocol import Refused, find_protocol_faults, get_supported_features, has_known_features
 from deltaspec.model.features.table_features import get_current_name, get_known_features, strip_preview_suffix
 from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit, read_mapping_mode, read_schema
+from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import PRIMITIVES, Primitive, Struct, iter_fields, iter_leaf_types
@@ -59,6 +66,28 @@ def _used(proposal: ProposedCommit) -> set[str]:
     if before.protocol is None or before.metadata is None or schema is None:
         return set()
     return table_properties.find_active_features(before.protocol, before.metadata, schema)
+
+
+def check_used_features(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Protocol Evolution: require support of everything that the table used before the protocol and still uses."""
+    old, new = proposal.before.protocol, proposal.after.protocol
+    if not proposal.actions_of_type(Protocol) or new is None or not has_known_features(new):
+        return
+    before = None
+    if old is not None and has_known_features(old):
+        before = feature_uses.get_usable_features(get_supported_features(old), proposal.revision)
+    kept = _find_uses(proposal.before, proposal.revision) & _find_uses(proposal.after, proposal.revision)
+    after = feature_uses.get_usable_features(get_supported_features(new), proposal.revision)
+    for use in sorted(feature_uses.find_abandoned_uses(kept, before, after)):
+        yield Refused("protocol.breaking-changes", use.text)
+
+
+def _find_uses(snapshot: Snapshot, revision: Revision) -> frozenset[feature_uses.FeatureUse]:
+    found = feature_uses.find_domain_uses(snapshot.domains, revision)
+    schema = read_schema(snapshot.metadata)
+    if snapshot.metadata is not None:
+        found |= feature_uses.find_property_uses(snapshot.metadata.configuration, revision)
+    return found if schema is None else found | feature_uses.find_schema_uses(schema, revision)
 
 
 def check_metadata(proposal: ProposedCommit) -> Iterator[Refused]:
@@ -181,6 +210,7 @@ def _columns(proposal: ProposedCommit, *, first: bool) -> column_mapping_changes
 CHECKS: tuple[CommitCheck, ...] = (
     check_protocol,
     check_protocol_change,
+    check_used_features,
     check_metadata,
     check_metadata_support,
     check_mapped_columns,

@@ -3,7 +3,7 @@
 Source: Table Features, and the chapter of each feature.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import NamedTuple
 
 from deltaspec.model.commit.type_widening import FEATURE as TYPE_WIDENING
@@ -26,9 +26,9 @@ class FeatureUse(NamedTuple):
     kind: str
     """`type`, `column metadata`, `property` or `domain`."""
     name: str
-    """Column path, property or domain; for column metadata, the path and the key."""
+    """Column path, property or domain."""
     key: str = ""
-    """Key of the column metadata."""
+    """Key of column metadata."""
 
     @property
     def text(self) -> str:
@@ -87,3 +87,19 @@ def find_domain_uses(domains: Iterable[str], revision: Revision = Revision.CURRE
             FeatureUse(feature, "domain", domain) for feature in (DOMAIN_METADATA, system_feature) if feature in known
         }
     return frozenset(found)
+
+
+def find_abandoned_uses(kept: Iterable[FeatureUse], before: Set[str] | None, after: Set[str]) -> frozenset[FeatureUse]:
+    """Return the uses whose feature a new protocol does not support.
+
+    E41 leaves open whether a feature may be dropped. The state after it must be legal in any case. What type widening
+    leaves behind has a requirement of its own.
+
+    Args:
+        kept: uses by the versions before and after the protocol.
+        before: features that the version before supports, from `get_usable_features`; None if unknown.
+        after: features that the new protocol supports.
+    """
+    if before is None:
+        return frozenset(use for use in kept if use.feature not in after)
+    return frozenset(use for use in kept if use.feature in before - {TYPE_WIDENING} and use.feature not in after)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from deltaspec.model.features.feature_uses import (
     FeatureUse,
+    find_abandoned_uses,
     find_domain_uses,
     find_property_uses,
     find_schema_uses,
@@ -80,5 +81,4 @@ class FeatureUseHistory:
         if before == now:
             return UnsupportedUses(introduced)
         kept = (uses & uses_before) | find_domain_uses(kept_domains, self.revision)
-        legal_before = kept if before is None else {use for use in kept if use.feature in before}
-        return UnsupportedUses(introduced, frozenset(use for use in legal_before if use.feature not in now))
+        return UnsupportedUses(introduced, find_abandoned_uses(kept, before, now))

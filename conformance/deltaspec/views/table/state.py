@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn, WireStruct
-from deltaspec.model.commit import iceberg_compat, type_widening
+from deltaspec.model.commit import iceberg_compat
 from deltaspec.model.commit.operations import reuses_existing_files
 from deltaspec.model.features import clustering, table_features, table_properties
 from deltaspec.model.features.feature_uses import FeatureUse
@@ -440,8 +440,6 @@ class TableState:
         self, change: _Change, actions: list[tuple[int, WireStruct]], abandoned: frozenset[FeatureUse]
     ) -> None:
         traces = find_widening_traces(change.protocol, self.protocol, self.metadata, self.schema)
-        if traces:  # a finding of its own
-            abandoned = frozenset(use for use in abandoned if use.feature != type_widening.FEATURE)
         before = change.protocol
         for line, action in actions:
             if isinstance(action, Protocol):
