@@ -4,6 +4,7 @@ import polars as pl
 
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.file_actions import file_actions
+from deltaspec.views.files.outdated_files import outdated_files
 from deltaspec.views.table.table_actions import configuration, metadata, schema_fields
 
 
@@ -301,3 +302,35 @@ def physical_names_without_mapping() -> pl.Expr:
     """
     misnamed = pl.col("misnamed_statistics").is_not_null() & pl.col("column_mapping_mode").is_null()
     return (pl.col("kind") == "add") & misnamed
+
+
+@rule("CMP031", requires="column-mapping.partition-keys-physical", view=outdated_files)
+def partition_values_left_under_logical_names() -> pl.Expr:
+    """A partition column has a new physical name, but live files have its values under the logical name.
+
+    Readers look for the physical name. They find no value and return null or fail.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last legal version. A writer that enables column mapping must
+    keep the names of existing columns as physical names.
+
+    Conforms::
+        with_logical_partition_key: 0
+    Violates::
+        with_logical_partition_key: 2
+    """
+    return pl.col("with_logical_partition_key") > 0
+
+
+@rule("CMP032", requires="column-mapping.physical-names-in-files", view=outdated_files)
+def columns_left_under_other_names() -> pl.Expr:
+    """Column mapping is turned on or off, and live files store a column under another name than readers look for.
+
+    Readers return null for the column in all rows of these files, and ignore its statistics.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last legal version. A writer that enables column mapping must
+    keep the names of existing columns as physical names; one that disables it must rewrite the files.
+
+    Conforms::
+        with_other_column_names: 0
+    Violates::
+        with_other_column_names: 2
+    """
+    return pl.col("with_other_column_names") > 0

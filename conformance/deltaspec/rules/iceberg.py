@@ -6,6 +6,7 @@ from deltaspec.rules.registry import rule
 from deltaspec.views.data.data_files import data_files
 from deltaspec.views.data.file_columns import file_columns
 from deltaspec.views.files.adds_without_stats import adds_without_stats
+from deltaspec.views.files.outdated_files import outdated_files
 from deltaspec.views.table.iceberg import iceberg, nested_ids
 
 
@@ -130,6 +131,23 @@ def compatible_file_without_num_records() -> pl.Expr:
     """
     is_required = (pl.col("iceberg_compatibility") == "V1") | pl.col("path_is_new")
     return is_required & pl.col("num_records_missing")
+
+
+@rule("ICE008", requires="iceberg-v1.numbers-of-records", view=outdated_files)
+def files_left_without_num_records() -> pl.Expr:
+    """Iceberg compatibility V1 is enabled, but the statistics of live files have no numRecords.
+
+    Iceberg manifests require the number of records of every file. (V1 requires it for all files, V2 only for new
+    files.)
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the rows of
+    the files with a conforming writer.
+
+    Conforms::
+        without_num_records: 0
+    Violates::
+        without_num_records: 2
+    """
+    return pl.col("without_num_records") > 0
 
 
 # Ids of elements, keys and values

@@ -39,6 +39,7 @@ CHAPTERS = {
     "file_actions": "FIL",
     "write_settings": "PQT",
     "file_history": "FIL",
+    "outdated_files": "FIL",
     "file_paths": "FIL",
     "footers": "PQT",
     "constraint_checks": "ROW",
