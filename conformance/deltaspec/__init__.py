@@ -63,7 +63,8 @@ def validate(
               several, separated by commas. Default: all.
             - ignore (str | collection of str): codes, or prefixes of codes, to leave out.
             - samples (int): how many findings of each rule the report has. Default: 1000.
-            - accept_unchecked (str | collection of str): rules whose unchecked places do not make the run incomplete.
+            - accept_unchecked (str | collection of str): rules whose unchecked places do not make the run incomplete;
+              `feature:NAME` for a table feature that is not checked.
             - allow_outside (bool): follow absolute paths that lead out of the table, as in shallow clones.
 
     Raises:

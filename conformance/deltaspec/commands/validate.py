@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deltaspec.commands.options import COLOR, REVISIONS, parse_clock, parse_codes
+from deltaspec.commands.options import COLOR, REVISIONS, parse_clock, parse_codes, parse_names
 from deltaspec.commands.printing import build_console, choose_allocator, encode_json, print_bytes, progress_bar
 from deltaspec.errors import InvalidUsage
 from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
@@ -58,9 +58,9 @@ _MACHINE_SAMPLES = 1000
 @click.option(
     "--accept-unchecked",
     multiple=True,
-    callback=parse_codes,
+    callback=parse_names,
     metavar="CODES",
-    help="Do not report the run as incomplete because of these rules.",
+    help="Do not report the run as incomplete because of these rules, or of a table feature: feature:NAME.",
 )
 @click.option(
     "--allow-outside", is_flag=True, help="Follow absolute paths that lead out of the table, as in shallow clones."

@@ -77,10 +77,18 @@ class Finding(Struct, frozen=True, kw_only=True):
         return " · ".join(self.location_parts)
 
 
+FEATURE_PREFIX = "feature:"
+"""What precedes the name of a table feature in `NotChecked.rule` and in accepted codes."""
+
+
 class NotChecked(Struct, frozen=True, kw_only=True):
-    """A selected rule that could not be decided, at one location or for the complete table."""
+    """A selected rule that could not be decided, at one location or for the complete table.
+
+    Or a table feature that the kit does not check.
+    """
 
     rule: str
+    """Code of the rule, or `feature:` and the name of the feature."""
     reason: str
     file: str | None = None
     accepted: bool = False
@@ -157,6 +165,11 @@ class Checked(Struct, frozen=True, kw_only=True):
     """Files of the log that were read, but could not be replayed or compared with replay."""
     files_not_read: list[FilesNotRead] = field(default_factory=list)
     missing_commits: list[MissingCommits] = field(default_factory=list)
+
+    @property
+    def undecided_rules(self) -> set[str]:
+        """Codes of the rules in `not_checked`."""
+        return {each.rule for each in self.not_checked if not each.rule.startswith(FEATURE_PREFIX)}
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
@@ -253,7 +266,7 @@ class Report(Struct, frozen=True, kw_only=True):
         if len(first) > _ROWS_SHOWN:
             body += f'<tr><td colspan="5">and {count(len(first) - _ROWS_SHOWN, "rule")} more</td></tr>'
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if rows else ""
-        undecided = len({each.rule for each in self.checked.not_checked})
+        undecided = len(self.checked.undecided_rules)
         note = f"<p>{count(undecided, 'rule')} not completely checked</p>" if undecided else ""
         title = f"<b>{self.verdict.upper()}</b> {escape(self._table_and_version)}, level {escape(self.level)}"
         return f"<div><p>{title}: {self._counted or 'no findings'}</p>{table}{note}</div>"

@@ -168,7 +168,7 @@ def _printable(text: str) -> str:
 
 def _ledger(report: Report, console: Console) -> None:
     checked = report.checked
-    undecided = len({each.rule for each in checked.not_checked})
+    undecided = len(checked.undecided_rules)
     ledger = (
         f"{count(len(checked.run), 'rule')} run, {len(checked.not_applicable)} not applicable, "
         f"{len(checked.skipped)} not selected" + (f", {undecided} not completely checked" if undecided else "")

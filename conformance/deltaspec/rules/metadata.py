@@ -55,19 +55,21 @@ def malformed_schema() -> pl.Expr:
 
 @rule("MET003", requires=("schema.primitive-types", "schema.variant-type"), view=metadata)
 def unknown_type() -> pl.Expr:
-    """A field has a type that the revision does not define.
+    """A field has a type that neither the revision nor a feature of the table defines.
 
-    Readers fail on the table. (The type is `integer`, not `int`; examples of the protocol are wrong here, E16.)
+    Readers fail on the table. (The type is `integer`, not `int`; examples of the protocol are wrong here, E16. Types of
+    proposals need the feature of the proposal.)
     Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
     the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
     delete commit files. If a newer revision defines the type, validate with that revision.
 
     Conforms::
-        schema_fault: null
+        schema_fault: null, undefined_types: null
     Violates::
-        schema_fault: "unknown type"
+        schema_fault: "unknown type", undefined_types: null
+        schema_fault: null, undefined_types: ["g: geometry(OGC:CRS84)"]
     """
-    return pl.col("schema_fault") == "unknown type"
+    return pl.col("schema_fault").eq_missing("unknown type") | pl.col("undefined_types").is_not_null()
 
 
 @rule("MET004", requires="schema.decimal-range", view=metadata)

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from deltaspec.model.revisions import Revision
-from deltaspec.report.report_types import Finding, NotChecked
+from deltaspec.report.report_types import FEATURE_PREFIX, Finding, NotChecked
 from deltaspec.report.text import bound_text
 from deltaspec.rules.registry import Rule
 from deltaspec.validation.findings_table import InMemorySink, Sink, build_finding_rows
@@ -141,6 +141,10 @@ class Findings:
         """Record that one rule could not be decided, if the run has it."""
         if any(rule.code == code for rule in self.rules):
             self._ledger.add_reason(code, reason, file)
+
+    def mark_feature_unchecked(self, name: str, reason: str) -> None:
+        """Record that what a table feature requires is not checked."""
+        self._ledger.add_reason(f"{FEATURE_PREFIX}{name}", reason, None)
 
     def mark_levels_undecided(
         self, reason: str, file: str | None = None, *, levels: Collection[str] = LEVELS[1:]

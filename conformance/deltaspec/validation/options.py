@@ -12,6 +12,7 @@ from typing import TypedDict, Unpack
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.model.revisions import Revision
+from deltaspec.report.report_types import FEATURE_PREFIX
 from deltaspec.rules import RULES
 from deltaspec.rules.registry import Rule
 from deltaspec.validation.findings import Findings
@@ -53,7 +54,7 @@ class Options:
     samples: int
     """Findings that the report keeps of each rule."""
     accept_unchecked: tuple[str, ...]
-    """Rules whose unchecked places do not make a run incomplete."""
+    """Rules, and features after `feature:`, whose unchecked places do not make a run incomplete."""
     allow_outside: bool
     """Follow absolute paths that lead out of the table."""
 
@@ -79,11 +80,15 @@ class Options:
             select=None if select is None else _check_codes("select", select),
             ignore=_check_codes("ignore", arguments.get("ignore", ())),
             samples=_check_integer("samples", arguments.get("samples", 1000), at_least=1) or 1000,
-            accept_unchecked=_check_codes("accept_unchecked", arguments.get("accept_unchecked", ())),
+            accept_unchecked=_check_codes("accept_unchecked", arguments.get("accept_unchecked", ()), features=True),
             allow_outside=_check_boolean("allow_outside", arguments.get("allow_outside", False)),
         )
         _check_selection(options)
         return options
+
+    def accepts_feature(self, name: str) -> bool:
+        """Return whether the user accepts that a table feature is not checked."""
+        return f"{FEATURE_PREFIX}{name}" in self.accept_unchecked
 
     @cached_property
     def selection(self) -> RuleSelection:
@@ -176,8 +181,10 @@ def _check_boolean(name: str, value: bool) -> bool:
     return value
 
 
-def _check_codes(option: str, codes: str | Collection[str]) -> tuple[str, ...]:
+def _check_codes(option: str, codes: str | Collection[str], *, features: bool = False) -> tuple[str, ...]:
     """Return codes in upper case; a single string may name several, separated by commas.
+
+    With `features`, also names of table features after `feature:`.
 
     Raises:
         InvalidUsage: a code is no string, or no prefix of a rule code.
@@ -185,8 +192,11 @@ def _check_codes(option: str, codes: str | Collection[str]) -> tuple[str, ...]:
     given = codes.split(",") if isinstance(codes, str) else codes
     if not isinstance(given, Collection) or not all(isinstance(each, str) for each in given):
         raise InvalidUsage(f"invalid {option} {codes!r}; expected codes of rules")
-    codes = tuple(each.strip().upper() for each in given)
+    names = [each.strip() for each in given]
+    codes = tuple(each if features and each.startswith(FEATURE_PREFIX) else each.upper() for each in names)
     for each in codes:
+        if features and each.startswith(FEATURE_PREFIX):
+            continue
         if not each or not any(code.startswith(each) for code in RULES):
             similar = get_close_matches(each, RULES, 1)
             help_text = f" (did you mean {similar[0]}?)" if similar else "; see `deltaspec rules`"

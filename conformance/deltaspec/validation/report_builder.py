@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from deltaspec.model.commit.catalog_managed import FEATURE
 from deltaspec.model.log.file_names import SidecarName, StagedCommit, parse_log_file_name
 from deltaspec.report.report_types import (
+    FEATURE_PREFIX,
     REPORT_VERSION,
     SEVERITIES,
     Checked,
@@ -16,8 +17,9 @@ from deltaspec.report.report_types import (
     Report,
     Verdict,
 )
+from deltaspec.report.text import bound_text, escape_text
 from deltaspec.rules import RULES
-from deltaspec.validation.log.log_run import LogRun
+from deltaspec.validation.log.log_run import LogRun, describe_unknown_readers
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import list_unread_files
 from deltaspec.version import __version__
@@ -37,7 +39,7 @@ def build_report(run: LogRun, engine: str) -> Report:
         for code in selection.in_level
         if RULES[code].view.name in findings.evaluated_views and code not in selection.without_clock
     ]
-    ledger = _build_ledger(findings.not_checked, options.accept_unchecked)
+    ledger = _build_ledger(findings.not_checked, options.accept_unchecked, _find_accepted_reasons(run))
     decided = {*evaluated, *(entry.rule for entry in ledger)}
     not_applicable = [code for code in selection.in_level if code not in decided]
     counts: dict[str, int] = {
@@ -109,11 +111,32 @@ def _build_reasons(options: Options, not_applicable: list[str]) -> dict[str, str
     return reasons
 
 
-def _build_ledger(not_checked: list[NotChecked], accepted: Collection[str]) -> list[NotChecked]:
+def _find_accepted_reasons(run: LogRun) -> list[str]:
+    """Return the reasons of entries that concern only features which the user accepts as unchecked."""
+    needed = run.facts.state.unknown_reader_features
+    accepted = bool(needed) and all(map(run.options.accepts_feature, needed))
+    return [describe_unknown_readers(needed)] if accepted else []
+
+
+def _build_ledger(
+    not_checked: list[NotChecked], accepted: Collection[str], accepted_reasons: Collection[str]
+) -> list[NotChecked]:
     """Sort the entries, drop duplicates, and flag those that the user accepts."""
     entries = {(each.rule, each.reason, each.file): each for each in not_checked}
+    features = {
+        f"{FEATURE_PREFIX}{escape_text(bound_text(each.removeprefix(FEATURE_PREFIX)))}"
+        for each in accepted
+        if each.startswith(FEATURE_PREFIX)
+    }
     return [
-        NotChecked(rule=rule, reason=reason, file=file, accepted=any(rule.startswith(each) for each in accepted))
+        NotChecked(
+            rule=rule,
+            reason=reason,
+            file=file,
+            accepted=rule in features
+            or reason in accepted_reasons
+            or any(rule.startswith(each) for each in accepted if not each.startswith(FEATURE_PREFIX)),
+        )
         for rule, reason, file in sorted(entries, key=lambda entry: (entry[0], entry[2] or "", entry[1]))
     ]
 

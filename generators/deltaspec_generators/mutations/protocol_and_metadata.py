@@ -121,6 +121,19 @@ def type_unknown(draw: st.DrawFn) -> TableFiles:
     return _build_table_with_metadata(schemaString=schema_string([("id", draw_one(draw, "int", "bigint", "Long", ""))]))
 
 
+@mutation("schema.primitive-types")
+def type_of_a_proposal_without_its_feature(draw: st.DrawFn) -> TableFiles:
+    types = ("geometry(OGC:CRS84)", "geography", "timestamp_nanos", "interval day to second", "time(6)", "char(3)")
+    kind: Any = draw_one(draw, *types, {"type": "udt", "class": "Point", "sqlType": "string"})
+    nested = {"type": "array", "elementType": kind, "containsNull": True}
+    return log_only.build_table(fields=[("id", "long"), ("g", draw_one(draw, kind, nested))])
+
+
+@mutation("schema.primitive-types", revisions=("r1", "r2", "r3"))
+def variant_before_its_revision(draw: st.DrawFn) -> TableFiles:
+    return log_only.build_table(fields=[("id", "long"), ("v", "variant")])
+
+
 @mutation("schema.decimal-range")
 def decimal_too_wide(draw: st.DrawFn) -> TableFiles:
     return _build_table_with_metadata(

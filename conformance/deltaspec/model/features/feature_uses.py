@@ -46,7 +46,7 @@ def find_schema_uses(schema: Struct, revision: Revision = Revision.CURRENT) -> f
     known, found = get_known_features(revision), set()
     for path, field in iter_fields(schema):
         column = ".".join(path)
-        found |= {FeatureUse(feature, "type", column) for feature in _iter_type_features(field.type)}
+        found |= {FeatureUse(each, "type", column) for each in _iter_type_features(field.type) if each in known}
         for key, value in field.metadata.items():
             feature = TYPE_WIDENING if key == TYPE_CHANGES else get_key_feature(key)
             has_effect = has_type_change_record(field) if key == TYPE_CHANGES else value is not None

@@ -31,6 +31,8 @@ class Feature:
     """State of the proposal that defines the feature, if no revision does."""
     alters_replay: bool = False
     """Whether the proposal changes the result of replaying the log."""
+    affects: str | None = None
+    """What the proposal may affect, if the kit does not check it; None if it does."""
 
 
 _ALL = _ORDER = ("r1", "r2", "r3", "current")
@@ -38,13 +40,15 @@ _R3 = ("r3", "current")
 _CURRENT = ("current",)
 
 
-def _proposals(
+def _propose(
     kind: Literal["writer", "reader-writer"],
-    *names: str,
+    name: str,
+    affects: str | None,
     proposal: ProposalStatus = "proposed",
+    *,
     alters_replay: bool = False,
-) -> tuple[Feature, ...]:
-    return tuple(Feature(name, kind, (), proposal=proposal, alters_replay=alters_replay) for name in names)
+) -> Feature:
+    return Feature(name, kind, (), proposal=proposal, alters_replay=alters_replay, affects=affects)
 
 
 FEATURES: dict[str, Feature] = {
@@ -77,23 +81,26 @@ FEATURES: dict[str, Feature] = {
         Feature("typeWidening", "reader-writer", _CURRENT),
         Feature("variantType", "reader-writer", _CURRENT),
         Feature("variantShredding", "reader-writer", _CURRENT, requires=("variantType",)),
-        *_proposals(
-            "writer",
-            "checkpointProtection",
-            "columnMappingUsageTracking",
-            "concurrentIdentityColumns",
-            "icebergCompatV3",
-            "icebergNativeV4",
-            "icebergWriterCompatV1",
-            "icebergWriterCompatV3",
-            "invisibleColumns",
-            "redirectWriterOnly",
-        ),
-        *_proposals("reader-writer", "geospatial", "materializedVoidType", "redirectReaderWriter", "timestampNanos"),
-        *_proposals("reader-writer", "adaptiveMetadata", "columnUpdates", alters_replay=True),
-        *_proposals("writer", "collations", "materializePartitionColumns", proposal="accepted"),
-        *_proposals("writer", "coordinatedCommits", "managedCommit", proposal="superseded"),
-        *_proposals("reader-writer", "catalogOwned", proposal="superseded"),
+        _propose("writer", "checkpointProtection", None),
+        _propose("writer", "columnMappingUsageTracking", "the removal of column mapping"),
+        _propose("writer", "concurrentIdentityColumns", "the values and high-water marks of identity columns"),
+        _propose("writer", "icebergCompatV3", "schema, properties, row ids, data files and their field ids"),
+        _propose("writer", "icebergNativeV4", "everything that writers store"),
+        _propose("writer", "icebergWriterCompatV1", "schema, properties and features"),
+        _propose("writer", "icebergWriterCompatV3", "schema, properties and features"),
+        _propose("writer", "invisibleColumns", "the columns that clients see"),
+        _propose("writer", "redirectWriterOnly", "where writers find the table"),
+        _propose("reader-writer", "geospatial", "columns of type geometry and geography, their statistics and files"),
+        _propose("reader-writer", "materializedVoidType", "columns of type void in data files"),
+        _propose("reader-writer", "redirectReaderWriter", "where clients find the table"),
+        _propose("reader-writer", "timestampNanos", "columns of nanosecond timestamps, their statistics and files"),
+        _propose("reader-writer", "adaptiveMetadata", "the log and its replay", alters_replay=True),
+        _propose("reader-writer", "columnUpdates", "the rows of data files, and replay", alters_replay=True),
+        _propose("writer", "collations", "statistics and schema of columns with a collation", "accepted"),
+        _propose("writer", "materializePartitionColumns", None, "accepted"),
+        _propose("writer", "coordinatedCommits", "where commits are, and their timestamps", "superseded"),
+        _propose("writer", "managedCommit", "where commits are, and their timestamps", "superseded"),
+        _propose("reader-writer", "catalogOwned", "where commits are, and their timestamps", "superseded"),
     )
 }
 
@@ -188,6 +195,23 @@ def may_alter_replay(name: str, revision: str = "current") -> bool:
     """Return whether a feature may change the result of replay: it is unknown, or its proposal does so."""
     base = FEATURES.get(strip_preview_suffix(name))
     return get_feature_status(name, revision) == "unknown" or (base is not None and base.alters_replay)
+
+
+CHECKED_PREVIEWS = ("typeWidening-preview", "variantType-preview", "variantShredding-preview")
+"""Preview names that engines write and the kit checks like the accepted features."""
+
+
+def get_unchecked_effect(name: str) -> str | None:
+    """Return what a listed feature may affect, if the kit does not check it; None if it does.
+
+    The kit checks the features of the current revision, proposals without `Feature.affects`, and `CHECKED_PREVIEWS`.
+    """
+    if get_feature(name) is not None or name in CHECKED_PREVIEWS:
+        return None
+    base = FEATURES.get(strip_preview_suffix(name))
+    if base is None or (base.name != name and base.affects is None):
+        return "anything that its definition says: replay, schema, statistics, data files"
+    return base.affects
 
 
 def get_implied_features(min_reader_version: int, min_writer_version: int) -> set[str]:

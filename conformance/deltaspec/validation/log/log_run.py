@@ -6,15 +6,18 @@ Engines provide how bytes become actions, and where: `EmbeddedRun` in this proce
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
 
 from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark
+from deltaspec.model.features.table_features import get_unchecked_effect
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.log.segment import Checkpoint
+from deltaspec.model.revisions import Revision
 from deltaspec.report.report_types import Inventory
+from deltaspec.report.text import bound_text, escape_text
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.buckets import Buckets
 from deltaspec.validation.data.data_stages import check_data
@@ -52,6 +55,8 @@ from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
 from deltaspec.wire.log.line_decoder import LogSummary
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
 
+MAX_FEATURES_SHOWN = 20
+"""Number of unchecked features that the ledger lists."""
 ACTION_VIEWS: tuple[View, ...] = (file_actions, deletion_vectors)
 """Views of single file actions."""
 REPLAY_VIEWS: tuple[View, ...] = (
@@ -152,11 +157,13 @@ class LogRun(ABC):
         facts = self.read_history()
         for view in STATE_VIEWS:
             self.findings.evaluate_rows(view, facts.state.rows[view.name])
+        self.findings.evaluate_rows(table_state.metadata, facts.state.undefined_types)
         refusal = facts.state.refusal
         if refusal is not None:
             reason = f"revision {self.options.revision} refuses the table: {refusal.reason}"
             self.findings.discard_findings(reason, except_views=(table_state.protocols, table_state.features))
             return ReadLog(facts, self.findings, self.parsed_checkpoints, None)
+        self._mark_unchecked_features(facts.state)
         self._mark_unread_schemas_undecided()
         if not self.plan.is_range:
             check_log_listing(facts, self.findings)
@@ -176,7 +183,7 @@ class LogRun(ABC):
         self._read_commits(self._read_earlier_commits())
         unknown = self.state.unknown_reader_features
         if unknown:
-            self.block_replay(f"readers need {', '.join(unknown)}, which is unknown", None)
+            self.block_replay(describe_unknown_readers(unknown), None)
         return self.history.build()
 
     def _mark_gaps_undecided(self) -> None:
@@ -425,12 +432,27 @@ class LogRun(ABC):
         self.state.lose({None})
         self.block_replay(f"commits before version {version} are missing", None)
 
+    def _mark_unchecked_features(self, state: TableState) -> None:
+        """Mark the features that the kit does not check; older revisions refuse a table with unknown features."""
+        found = {name: get_unchecked_effect(name) for name in sorted(state.listed_features)}
+        unchecked = [(name, effect) for name, effect in found.items() if effect is not None]
+        accepted = self.options.accepts_feature
+        unchecked.sort(key=lambda each: accepted(each[0]))  # those that are not accepted are never left out
+        for name, effect in unchecked[:MAX_FEATURES_SHOWN] if self.options.revision is Revision.CURRENT else ():
+            shown = escape_text(bound_text(name))
+            self.findings.mark_feature_unchecked(shown, f"feature {shown} is not checked; it may affect {effect}")
+
     def _mark_unread_schemas_undecided(self) -> None:
         """Mark schemas that are nested too deeply to be read: no revision limits the depth, so they may be valid."""
         for row in self.state.rows[table_state.metadata.name]:
             if row["schema_fault"] == "too deep":
                 views = (table_state.metadata, table_state.schema_fields)
                 self.findings.mark_undecided(views, row["schema_fault_pointer"], row["file"])
+
+
+def describe_unknown_readers(needed: Collection[str]) -> str:
+    """Return why replay cannot be trusted if readers need these features or this version."""
+    return f"readers need {', '.join(needed)}, which may change replay"
 
 
 def commit_file(version: int) -> str:

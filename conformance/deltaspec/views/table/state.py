@@ -20,6 +20,8 @@ from deltaspec.model.features.protocol import (
     may_read,
     may_write,
 )
+from deltaspec.model.features.protocol_evolution import get_listed_features
+from deltaspec.model.features.undefined_types import find_undefined_types, may_define_types
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 from deltaspec.model.rows.statistics import list_leaf_columns
@@ -154,6 +156,8 @@ class TableState:
     mapping: str | None = None
     supported: set[str] | None = None
     """Features that the table supports; None if the protocol is unknown, or is missing a required feature list."""
+    listed_features: set[str] = field(default_factory=set)
+    """Features that the protocol of some version so far lists."""
     used: set[str] = field(default_factory=set)
     """Features that were active in some version so far."""
     mapped: MappingHistory = field(default_factory=MappingHistory)
@@ -164,6 +168,8 @@ class TableState:
     """History of type changes."""
     clustered: ClusteringHistory = field(default_factory=ClusteringHistory)
     """History of columns and clustering columns."""
+    undefined_types: list[Row] = field(default_factory=list)
+    """Further rows of the view `metadata`, only with its column `undefined_types`."""
     variant_uses: StateRows = field(default_factory=StateRows)
     """Rows of the view `variant_uses`."""
     iceberg: IcebergHistory = field(default_factory=IcebergHistory)
@@ -181,6 +187,8 @@ class TableState:
     _parts: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     """Parts of the state that each view was last built from."""
     _context: FileContext | None = None
+    _undefined_types: frozenset[str] = frozenset()
+    """Columns of the last known state whose type is undefined."""
     _removed_domains: frozenset[str] = frozenset()
     """Domains that the current commit removes; the actions of a commit have no order."""
 
@@ -249,6 +257,7 @@ class TableState:
             unsupported = self._apply_feature_uses(change)
             self._add_protocol_rows(change, actions, unsupported.abandoned)
             self._evaluate_metadata(change, unsupported.introduced)
+            self._evaluate_types(change)
             self._evaluate_iceberg(change, actions)
             if self.protocol is not None and self.metadata is not None and self.schema is not None:
                 self.used |= table_properties.find_active_features(self.protocol, self.metadata, self.schema)
@@ -272,6 +281,7 @@ class TableState:
             self.metadata, self.schema, self.metadata_known = None, None, False
             self.uses.forget_metadata()
         if kinds & {"protocol", "metaData", None}:
+            self._undefined_types = frozenset()
             self._context = None
             self.mapped.forget()
             self.iceberg.forget()
@@ -415,6 +425,7 @@ class TableState:
         names = get_supported_features(action)
         names = {table_features.get_current_name(name, self.revision) for name in names}
         self.protocol, self.supported, self.protocol_known = action, None, True
+        self.listed_features |= get_listed_features(action)
         if has_known_features(action):
             self.supported = names
 
@@ -467,12 +478,22 @@ class TableState:
                 self.schema, metadata.configuration, self.mapping, is_first=change.is_first
             )
             row = build_metadata_row(metadata, self.schema, self._schema_fault, self.mapping)
+            if row["schema_fault"] == "unknown type" and may_define_types(self.supported):
+                row["schema_fault"] = "type of an unknown feature"
             self.views["metadata"].add(location, row | facts)
         has_other_columns = self._has_changed("schema_fields", self.schema, self.mapping, self.supported)
         if self.schema is not None and has_other_columns:
             fields = build_field_rows(self.schema, self._mapping_of_fields, self.supported, introduced, self.revision)
             self.views["schema_fields"].replace(location, ((row["column"], row) for row in fields))
         self._add_configuration_rows(location, change, introduced, has_other_columns=has_other_columns)
+
+    def _evaluate_types(self, change: _Change) -> None:
+        """Evaluate which types are undefined; each is reported once."""
+        found = find_undefined_types(self.schema, self.supported, self.revision)
+        new = [each for each in found if each not in self._undefined_types]
+        self._undefined_types = frozenset(found)
+        if new:
+            self.undefined_types.append({**change.locate_cause(MetaData), "undefined_types": new})
 
     def _add_configuration_rows(
         self, location: Row, change: _Change, introduced: frozenset[FeatureUse], *, has_other_columns: bool

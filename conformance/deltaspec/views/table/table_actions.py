@@ -79,6 +79,11 @@ metadata = View(
         "provider": Column(pl.String, "format.provider"),
         "schema_fault": Column(pl.String, "kind of the first fault in schemaString; null if there is none"),
         "schema_fault_pointer": Column(pl.String, "location and description of that fault", shown=True),
+        "undefined_types": Column(
+            pl.List(pl.String),
+            "`column: type` of columns whose type neither the revision nor a feature of the table defines, and that "
+            "were defined, or not there, in the preceding version; null in rows of the complete metadata",
+        ),
         "partition_columns": Column(pl.List(pl.String), "partitionColumns"),
         "unknown_partition_columns": Column(pl.List(pl.String), "partition columns that are not in the schema"),
         "repeated_partition_columns": Column(pl.List(pl.String), "partition columns that are listed more than once"),
