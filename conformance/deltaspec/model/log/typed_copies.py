@@ -8,8 +8,9 @@ has is not a difference. A bound may be truncated in one copy as the footnote de
 string to a prefix. From `current` on, statistics without `tightBounds` are tight.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from deltaspec.model.json_values import Number
@@ -24,8 +25,8 @@ from deltaspec.model.schema.partition_values import (
     parse_partition_value,
 )
 
-Object = Mapping[str, Any]
-_TIMESTAMPS = ("timestamp", "timestamp_ntz")
+Object = dict[str, Any]
+_TIMESTAMPS = (Primitive("timestamp"), Primitive("timestamp_ntz"))
 
 
 @dataclass(frozen=True)
@@ -63,15 +64,28 @@ def iter_differences(
             yield CopyDifference(name, None, _spell(text.get(name)), _spell(typed.get(name)))
     for name, is_same_entry in COLUMN_STATISTICS.items():
         here, there = text.get(name), typed.get(name)
-        if not isinstance(here, Mapping) or not isinstance(there, Mapping) or here == there:
+        if not isinstance(here, dict) or not isinstance(there, dict) or here == there:
             continue
         for column in columns:
+            if here.get(column.path[0]) == there.get(column.path[0]):
+                continue
             try:
-                one, other = get_entry(dict(here), column), get_entry(dict(there), column)
+                one, other = get_entry(here, column), get_entry(there, column)
             except StatisticsError:  # a rule of level `rows` reports it
                 continue
             if one is not None and other is not None and one != other and not is_same_entry(one, other, column.type):
                 yield CopyDifference(name, column, _spell(one), _spell(other))
+
+
+def has_more_entries(typed: Object, text: Object) -> bool:
+    """Return whether the typed copy has entries that the JSON copy does not have."""
+    for name, value in typed.items():
+        present = text.get(name)
+        if present is None or (
+            isinstance(value, dict) and isinstance(present, dict) and has_more_entries(value, present)
+        ):
+            return True
+    return False
 
 
 def merge_copies(text: Object, typed: Object) -> dict[str, Any]:
@@ -81,7 +95,7 @@ def merge_copies(text: Object, typed: Object) -> dict[str, Any]:
         present = merged.get(name)
         if present is None:
             merged[name] = value
-        elif isinstance(present, Mapping) and isinstance(value, Mapping):
+        elif isinstance(present, dict) and isinstance(value, dict):
             merged[name] = merge_copies(present, value)
     return merged
 
@@ -115,10 +129,20 @@ def _is_same_bound(one: Any, other: Any, kind: DataType, *, is_maximum: bool) ->
         return True
     if kind == Primitive("variant"):
         return compare(one, other, is_maximum)
+    if kind in _TIMESTAMPS and _is_same_iso_moment(one, other):
+        return True
     first, second = (bounds.read_bound(_as_number(value), kind) for value in (one, other))
     if first.value is None or second.value is None or (first.is_nan and second.is_nan):
         return True
     return compare(first.value, second.value, is_maximum)
+
+
+def _is_same_iso_moment(one: Any, other: Any) -> bool:
+    """Return whether two usual timestamps are equal; most copies are, in another time zone."""
+    try:
+        return datetime.fromisoformat(one) == datetime.fromisoformat(other)
+    except (TypeError, ValueError):
+        return False
 
 
 def _as_number(value: Any) -> Any:

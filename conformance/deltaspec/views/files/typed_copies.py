@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaspec.model.json_values import Number
-from deltaspec.model.log.typed_copies import is_same_partition_value, iter_differences, merge_copies
+from deltaspec.model.log.typed_copies import has_more_entries, is_same_partition_value, iter_differences, merge_copies
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows.statistics import LeafColumn
 from deltaspec.views.base import LOCATION_COLUMNS, Column, View
@@ -133,9 +133,8 @@ def _compare_pairs(
                     "typed": _valid_utf8(each.typed),
                 }
             )
-        complete = merge_copies(stated, stored)
-        if complete != stated:
-            found[row] = encode_statistics(complete)
+        if has_more_entries(stored, stated):
+            found[row] = encode_statistics(merge_copies(stated, stored))
     return found
 
 
