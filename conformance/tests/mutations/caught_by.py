@@ -40,6 +40,7 @@ EXPLICIT: dict[str, str] = {
     "change_type_absent": "CDF001",
     "change_left_out": "CDF006",
     "change_of_another_row": "CDF007",
+    "change_of_another_variant": "CDF007",
     "constraint_that_old_writers_pass_over": "CFG004",
     "checkpoint_without_protocol": "CKP002",
     "v2_content_without_feature": "CKP007",

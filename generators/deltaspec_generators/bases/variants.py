@@ -7,9 +7,15 @@ from typing import Any
 import pyarrow as pa
 
 from deltaspec_generators.bases import data_files, log_only
-from deltaspec_generators.bases.log_only import get_action
+from deltaspec_generators.bases.actions import (
+    CHANGE_FEED_ENABLED,
+    CHANGE_FILE_PATH,
+    add_change_file,
+    build_change_rows,
+)
+from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.bases.variant_encoder import build_variant_column
-from deltaspec_generators.table_files import TableFiles, protocol_action
+from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
 
 SHREDDING = ("variantType", "variantShredding")
 ENABLED = {"delta.enableVariantShredding": "true"}
@@ -90,3 +96,51 @@ def build_shredded_arrays(*rows: tuple[bytes | None, Sequence[Mapping[str, Any]]
 
 
 EMPTY = {"value": None, "typed_value": None}
+
+
+PLACES = ("column", "struct", "array", "map")
+
+
+def place_variants(variants: pa.Array, place: str) -> tuple[Any, pa.Array]:
+    """Return the Delta type and the array of a column with variants in a `column`, `struct`, `array` or `map`."""
+    offsets = pa.array(range(len(variants) + 1), pa.int32())
+    match place:
+        case "struct":
+            field = {"name": "v", "type": "variant", "nullable": True, "metadata": {}}
+            return {"type": "struct", "fields": [field]}, pa.StructArray.from_arrays([variants], ["v"])
+        case "array":
+            kind = {"type": "array", "elementType": "variant", "containsNull": True}
+            return kind, pa.ListArray.from_arrays(offsets, variants)
+        case "map":
+            keys = pa.array(["key"] * len(variants))
+            kind = {"type": "map", "keyType": "string", "valueType": "variant", "valueContainsNull": True}
+            return kind, pa.MapArray.from_arrays(offsets, keys, variants)
+    return "variant", variants
+
+
+def build_table_with_changed_variant(place: str, *, before: pa.Array, after: pa.Array, changes: pa.Array) -> TableFiles:
+    """Build a table whose last commit replaces a file of one row, with an update preimage and postimage.
+
+    Args:
+        place: one of `PLACES`.
+        before: the variant in the removed file.
+        after: the variant in the added file.
+        changes: the two variants of the change data.
+    """
+    kind, rows = place_variants(before, place)
+    protocol = protocol_action(3, 7, list(SHREDDING), [*SHREDDING, "changeDataFeed"])
+    files = TableFiles()
+    files.commits[0] = [
+        commit_info_action(0),
+        protocol,
+        metadata_action([("v", kind)], configuration={**ENABLED, **CHANGE_FEED_ENABLED}),
+    ]
+    stats = '{"numRecords":1}'
+    add = data_files.add_data_file(files, "a.parquet", pa.table({"v": rows}), stats=stats)
+    files.commits[1] = [commit_info_action(1), add]
+    new = data_files.add_data_file(files, "b.parquet", pa.table({"v": place_variants(after, place)[1]}), stats=stats)
+    images = pa.table({"v": place_variants(changes, place)[1]})
+    kinds: list[str | None] = ["update_preimage", "update_postimage"]
+    change = add_change_file(files, CHANGE_FILE_PATH, build_change_rows(images, kinds))
+    files.commits[2] = [commit_info_action(2, operation="UPDATE"), new, remove_action(add), change]
+    return files

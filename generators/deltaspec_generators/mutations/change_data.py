@@ -16,8 +16,11 @@ from deltaspec_generators.bases.actions import (
 )
 from deltaspec_generators.bases.data_files import FIELDS, add_data_file, build_rows
 from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.bases.variant_encoder import encode_variant
+from deltaspec_generators.bases.variants import PLACES, build_table_with_changed_variant
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
+from deltaspec_generators.tables.variants import variant_arrays, variant_values
 
 
 def _replace_column(table: pa.Table, name: str, values: list[Any]) -> pa.Table:
@@ -107,6 +110,18 @@ def change_of_another_row(draw: st.DrawFn) -> TableFiles:
     }
     name = draw_one(draw, *changes)
     return build_updated_table_with_changes(_replace_column(table, name, changes[name]))
+
+
+@mutation("cdc.whole-changes", level="rows", revisions=("current",))
+def change_of_another_variant(draw: st.DrawFn) -> TableFiles:
+    """The postimage has another variant than the new file, at any nesting, shredded or not."""
+    old, new, wrong = draw(st.lists(variant_values(), min_size=3, max_size=3, unique_by=encode_variant))
+    return build_table_with_changed_variant(
+        draw(st.sampled_from(PLACES)),
+        before=draw(variant_arrays([old])),
+        after=draw(variant_arrays([new])),
+        changes=draw(variant_arrays([old, wrong])),
+    )
 
 
 @mutation("cdc.for-updates", level="rows")

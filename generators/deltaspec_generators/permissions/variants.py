@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from deltaspec_generators.bases import data_files
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
-from deltaspec_generators.bases.variant_encoder import build_variant_column
+from deltaspec_generators.bases.variant_encoder import build_shredded_variants, build_variant_column
 from deltaspec_generators.bases.variants import (
     ENABLED,
     METADATA,
@@ -17,6 +17,7 @@ from deltaspec_generators.bases.variants import (
     TEXT,
     VALUE,
     build_shredded_column,
+    build_table_with_changed_variant,
     build_table_with_variants,
     build_unshredded_column,
     build_variant_field,
@@ -135,4 +136,17 @@ def column_generated_from_a_variant() -> TableFiles:
     return build_variant_table(
         [build_variant_field(CURRENT_DEFAULT="CAST(null AS VARIANT)"), computed],
         writer=["generatedColumns", "allowColumnDefaults"],
+    )
+
+
+@permission("variant.other-uses", "rows")
+def change_data_with_other_encodings_of_a_variant() -> TableFiles:
+    """The change data is not shredded, and the files are shredded differently."""
+    old: Any = {"a": 1, "b": ["x", None], "c": {"a": True}}
+    new: Any = {"a": "text", "b": {"a": 1}, "c": []}
+    return build_table_with_changed_variant(
+        "struct",
+        before=build_shredded_variants([old], {"a": pa.int64(), "b": [pa.string()]}),
+        after=build_shredded_variants([new], {"b": {"a": pa.int64(), "c": None}}),
+        changes=build_variant_column([old, new]),
     )
