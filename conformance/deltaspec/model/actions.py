@@ -9,7 +9,7 @@ import json
 from collections.abc import Collection
 from typing import Annotated, Any, TypeAlias, TypeVar, cast
 
-from msgspec import Meta, Struct, defstruct
+from msgspec import Meta, Struct, convert, defstruct, to_builtins
 from msgspec.structs import fields, replace
 
 from deltaspec.model.revisions import Revision
@@ -298,11 +298,18 @@ def get_action_types(revision: Revision = Revision.CURRENT) -> dict[str, type[Wi
     return _TYPES[revision]
 
 
+_COMPLETE = {_TYPES[each][name]: ACTION_TYPES[name] for each in Revision for name in ("add", "remove")}
+"""Class without the fields that a revision does not define to the complete one."""
+
+
 def normalize_action(action: WireStruct) -> WireStruct:
     """Convert an action class of an older revision to the current one, and drop free-form values of commitInfo.
 
     Any other action is returned unchanged.
     """
+    complete = _COMPLETE.get(type(action), type(action))
+    if complete is not type(action):
+        return convert(to_builtins(action), complete)
     match action:
         case DomainMetadataMap(domain=domain, configuration=configuration, removed=removed):
             if isinstance(configuration, dict):

@@ -29,20 +29,25 @@ class Scenario:
         """The newest snapshot, or the empty snapshot before the first commit."""
         return self._snapshots[-1] if self._snapshots else EMPTY_SNAPSHOT
 
+    @property
+    def _earlier(self) -> list[Snapshot]:
+        """The snapshots before the newest one."""
+        return self._snapshots[:-1]
+
     def __getitem__(self, version: int) -> Snapshot:
         return self._snapshots[version]
 
     def commit(self, *actions: Action) -> Snapshot:
         """Write the next version; fail if the model rejects it."""
         version = self.version + 1
-        assert check_commit(self.now, version, actions, self.revision) == Accepted()
+        assert check_commit(self.now, version, actions, self.revision, self._earlier) == Accepted()
         self._snapshots.append(replay_commit(self.now, version, actions, self.revision))
         self.commits[version] = actions
         return self.now
 
     def expect_refusal(self, *actions: Action) -> str:
         """Return the requirement for which the model refuses the commit. Nothing is written."""
-        answer = check_commit(self.now, self.version + 1, actions, self.revision)
+        answer = check_commit(self.now, self.version + 1, actions, self.revision, self._earlier)
         assert isinstance(answer, Refused), "the commit was accepted"
         return answer.requirement
 

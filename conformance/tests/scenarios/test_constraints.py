@@ -149,10 +149,9 @@ def test_omitted_values_get_the_default(orders: Scenario) -> None:
     assert apply_defaults({**row, "state": None}, columns, {"state": "new"})["state"] is None
 
 
-def test_feature_in_use_cannot_be_dropped(orders: Scenario) -> None:
-    """Dropping `allowColumnDefaults` would leave a default that writers ignore."""
+def test_default_without_its_feature_is_ignored(orders: Scenario) -> None:
+    """Whether a protocol may drop a feature in use is undecided (E41, E43), so it is not refused."""
     without = ["appendOnly", "invariants", "checkConstraints", "generatedColumns"]
-    assert orders.expect_refusal(protocol(1, 7, None, without)) == "protocol.features-stay"
     before = orders.now
     assert before.protocol is not None
     assert before.metadata is not None
@@ -161,10 +160,11 @@ def test_feature_in_use_cannot_be_dropped(orders: Scenario) -> None:
     assert find_unsupported_keys(columns.fields[2].metadata, without) == ["CURRENT_DEFAULT"]
 
 
-def test_upgrade_lists_the_features_in_use() -> None:
+def test_upgrade_lists_the_feature_of_a_constraint() -> None:
     """The constraint is in use, so its feature must be listed; generated columns were never used."""
     scenario = Scenario(protocol(1, 4), metadata(KNOWN_STATE, schema(ID, STATE)))
-    assert scenario.expect_refusal(protocol(1, 7, None, ["appendOnly", "invariants"])) == "protocol.upgrade-assumes-use"
+    without = protocol(1, 7, None, ["appendOnly", "invariants"])
+    assert scenario.expect_refusal(without) == "protocol.breaking-changes"
     scenario.commit(protocol(1, 7, None, ["checkConstraints"]))
 
 

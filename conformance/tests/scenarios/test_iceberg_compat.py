@@ -56,7 +56,7 @@ def visits(revision: Revision) -> Scenario:
     """Build visits by day: first without Iceberg compatibility, then V1, then V2, then without it again."""
     nested = tags(revision, element=10)
     scenario = Scenario(build_protocol("columnMapping"), build_metadata([ID, DAY], "day"), revision=revision)  # 0
-    scenario.commit(file("a", "2024-01-01"))  # 1: no record counts yet
+    scenario.commit(file("a", "2024-01-01", rows=2))  # 1: V1 requires the record counts of all files
     scenario.commit(build_protocol("columnMapping", "icebergCompatV1"))  # 2: supported, and not enabled
     scenario.commit(build_metadata([ID, DAY], "day", **FIRST))  # 3: the file that is there stays as it is
     scenario.commit(file("b", "2024-01-02", rows=3))  # 4
@@ -92,6 +92,18 @@ def test_compatibility_of_each_version(revision: Revision) -> None:
         features = get_supported_features(snapshot.protocol)
         found[version] = " ".join(get_enabled_compatibilities(features, snapshot.metadata.configuration, revision))
     assert found == COMPATIBLE
+
+
+@pytest.mark.parametrize("revision", BOTH)
+def test_first_compatibility_requires_record_counts_of_live_files(revision: Revision) -> None:
+    scenario = Scenario(
+        build_protocol("columnMapping", "icebergCompatV1", "icebergCompatV2"),
+        build_metadata([ID, DAY], "day"),
+        file("a", "2024-01-01"),
+        revision=revision,
+    )
+    assert scenario.expect_refusal(build_metadata([ID, DAY], "day", **FIRST)) == "iceberg-v1.numbers-of-records"
+    scenario.commit(build_metadata([ID, DAY], "day", **SECOND))  # which requires them of new files only
 
 
 def build_visits_until(version: int, revision: Revision) -> Scenario:

@@ -81,7 +81,7 @@ class Tickets:
         self.commit(*columns, tickets(number, rank), *more)
 
     def commit(self, numbers: list[int], ranks: list[int], *actions: Any) -> None:
-        self.scenario.commit(*actions, add(f"file {self.scenario.version + 1}"))
+        self.scenario.commit(*actions, add(f"file-{self.scenario.version + 1}"))
         self.numbers.append(numbers)
         self.ranks.append(ranks)
 
@@ -98,10 +98,10 @@ def table(request: pytest.FixtureRequest) -> Tickets:
     # 3: two concurrent writers, one of which uses every other number
     found.write(1, skip=2)
     # 4: a merge updates a row, deletes the last, and inserts one
-    found.write(1, None, remove("file 3"), deleted=1)
+    found.write(1, None, remove("file-3"), deleted=1)
     # 5: an optimization moves rows, and no value
     found.commit(
-        found.numbers[-1], found.ranks[-1], remove("file 1", data_change=False), remove("file 2", data_change=False)
+        found.numbers[-1], found.ranks[-1], remove("file-1", data_change=False), remove("file-2", data_change=False)
     )
     # 6: the owner moves the mark of `rank` to the explicit values
     number, rank = identities(scenario.now)

@@ -174,13 +174,11 @@ def test_r1_has_its_own_feature_property_and_flag() -> None:
 
     # an unchanged mark is repeated with each new file
     new = add("b", rows=2, base_row_id=3)
-    assert scenario.expect_refusal(new) == "row-ids.mark-with-new-files"
+    assert scenario.expect_refusal(new) == "row-ids.mark-while-reserved"
     assert scenario.expect_refusal(new, first_mark(9, preserved=False)) == "row-ids.preserved-flag"
     assert scenario.expect_refusal(add("b", rows=2), first_mark(9, preserved=True)) == "row-ids.base-row-id"
     scenario.commit(new, first_mark(9, preserved=True))
     assert scenario.expect_refusal(remove("a")) == "row-ids.removed-base-row-id"
-    two = (first_mark(9, preserved=True), first_mark(9, preserved=True))
-    assert scenario.expect_refusal(*two) == "reconciliation.one-high-water-mark"
 
     # an update may lose ids, and says so
     scenario.commit(remove("a", base_row_id=0), add("h", rows=3, base_row_id=10), first_mark(12, preserved=False))

@@ -95,8 +95,8 @@ def test_only_listed_and_recorded_changes_are_accepted(orders: Scenario) -> None
 def test_record_has_a_valid_field_path(orders: Scenario) -> None:
     nowhere = column("prices", prices("decimal(10,4)"), ("decimal(6,2)", "decimal(10,4)"))
     assert orders.expect_refusal(build_metadata(WIDER_AMOUNT, nowhere)) == "type-widening.changes-name-place"
-    text = field("amount", "long", delta__typeChanges='[{"fromType":"integer","toType":"long"}]')
-    assert orders.expect_refusal(build_metadata(text, WIDER_PRICES)) == "type-widening.changes-are-list"
+    single = field("amount", "long", delta__typeChanges={"fromType": "integer", "toType": "long"})
+    assert orders.expect_refusal(build_metadata(single, WIDER_PRICES)) == "type-widening.changes-are-list"
     half = field("amount", "long", delta__typeChanges=[{"toType": "long"}])
     assert orders.expect_refusal(build_metadata(half, WIDER_PRICES)) == "type-widening.changes-name-types"
 

@@ -13,26 +13,36 @@ from deltaspec.model.actions import CommitInfo, Protocol
 from deltaspec.model.commit.in_commit_timestamps import is_enabled
 from deltaspec.model.features.protocol import Accepted, Decision, Refused
 from deltaspec.model.log.file_names import CommitName, StagedCommit, commit_name, parse_log_file_name
-from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
+from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit, TableVersion, refuse_illegal_state
 from deltaspec.model.revisions import Revision
 
 FEATURE = "catalogManaged"
 
 
-def check_catalog_managed(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Require a transaction id and in-commit timestamps.
+def check_transaction_id(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Require a transaction id that no known commit has.
 
     Source: Writer Requirements for Catalog-managed tables (current).
     """
     if proposal.revision is not Revision.CURRENT or not proposal.supports(FEATURE):  # [Changed in current]
         return
-    if not any(info.txn_id is not None for info in proposal.actions_of_type(CommitInfo)):
+    used = {snapshot.commit_info.txn_id for snapshot in proposal.history if snapshot.commit_info is not None}
+    ids = [info.txn_id for info in proposal.actions_of_type(CommitInfo) if info.txn_id is not None]
+    if not ids:
         yield Refused("commit-info.transaction-id", "no txnId")
-    if not is_enabled(proposal.after):
+    elif ids[0] in used:
+        yield Refused("commit-info.transaction-id-unique", f"an earlier commit has the txnId {ids[0]}")
+
+
+def check_timestamps(table: TableVersion) -> Iterator[Refused]:
+    """Require in-commit timestamps. Source: Writer Requirements for Catalog-managed tables (current)."""
+    if table.revision is not Revision.CURRENT or not table.supports(FEATURE):  # [Changed in current]
+        return
+    if not is_enabled(table.snapshot):
         yield Refused("catalog-managed.in-commit-timestamps", "in-commit timestamps are not enabled")
 
 
-CHECKS: tuple[CommitCheck, ...] = (check_catalog_managed,)
+CHECKS: tuple[CommitCheck, ...] = (check_transaction_id, refuse_illegal_state(check_timestamps))
 
 
 def is_catalog_managed(protocol: Protocol) -> bool:

@@ -2,72 +2,81 @@
 
 from collections.abc import Iterator
 
-from deltaspec.model.actions import Add, DomainMetadata, MetaData
+from deltaspec.model.actions import Add
 from deltaspec.model.features import clustering
-from deltaspec.model.features.protocol import Refused, get_supported_features
-from deltaspec.model.features.table_features import strip_preview_suffix
-from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
+from deltaspec.model.features.protocol import Refused
+from deltaspec.model.log.proposed_commit import (
+    CommitCheck,
+    ProposedCommit,
+    TableVersion,
+    read_mapping_mode,
+    read_schema,
+    refuse_illegal_files,
+    refuse_illegal_state,
+)
 from deltaspec.model.revisions import Revision
+from deltaspec.model.schema.column_mapping import list_physical_paths
 
 
-def _columns(proposal: ProposedCommit) -> tuple[clustering.Path, ...]:
-    """Return the clustering columns after the commit; empty if clustering is not supported."""
-    if not proposal.revision.since(Revision.R3) or not proposal.supports(clustering.FEATURE):  # [Changed in r3]
+def _columns(table: TableVersion) -> tuple[clustering.Path, ...]:
+    """Return the clustering columns of a version; empty if clustering is not supported."""
+    if not table.revision.since(Revision.R3) or not table.supports(clustering.FEATURE):  # [Changed in r3]
         return ()
-    return clustering.read_clustering_columns(proposal.after.domains.get(clustering.DOMAIN))
+    return clustering.read_clustering_columns(table.snapshot.domains.get(clustering.DOMAIN))
 
 
-def check_feature(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Require the clustering feature when the domain defines clustering columns."""
-    protocol = proposal.after.protocol
-    if protocol is None or not proposal.revision.since(Revision.R3):  # [Changed in r3] clustering is new
-        return
-    if clustering.FEATURE in {strip_preview_suffix(name) for name in get_supported_features(protocol)}:
-        return
-    for action in proposal.actions_of_type(DomainMetadata):
-        if clustering.read_clustering_columns(action):
-            yield Refused("clustering.feature", action.configuration)
-
-
-def check_columns(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_columns(table: TableVersion) -> Iterator[Refused]:
     """Require clustering columns to be columns of the table, by physical name, and the table to be unpartitioned."""
-    schema, metadata, named = proposal.schema, proposal.after.metadata, _columns(proposal)
-    is_new = proposal.actions_of_type(MetaData) != [] or any(
-        each.domain == clustering.DOMAIN for each in proposal.actions_of_type(DomainMetadata)
-    )
-    if not named or schema is None or metadata is None or not is_new:
+    schema, metadata, named = table.schema, table.metadata, _columns(table)
+    if not named or schema is None or metadata is None:
         return
     if metadata.partition_columns:
         yield Refused("clustering.not-partitioned", ", ".join(metadata.partition_columns))
-    for name in clustering.find_unknown_columns(named, schema, proposal.mapping, proposal.revision):
+    for name in clustering.find_unknown_columns(named, schema, table.mapping, table.revision):
         yield Refused("clustering.columns-by-physical-name", name)
 
 
 def check_statistics(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require statistics of the clustering columns in added files, and of new clustering columns in all files.
 
-    This follows the protocol literally: a snapshot does not show whether a file is older than a column.
+    A file that is older than a column needs no statistics of it.
     """
-    named = clustering.resolve_columns(_columns(proposal), proposal.schema, proposal.mapping)
-    before = clustering.read_clustering_columns(proposal.before.domains.get(clustering.DOMAIN))
-    new = tuple(each for each in named if each not in before)
-    added = proposal.actions_of_type(Add)
-    for add in added:
-        for name in clustering.find_columns_without_statistics(add.stats, named) or ():
+    old, new = _resolve_columns(proposal.version_before), _resolve_columns(proposal.version_after)
+    for add in proposal.actions_of_type(Add):
+        for name in clustering.find_columns_without_statistics(add.stats, _columns_of_file(proposal, add, new)) or ():
             yield Refused("clustering.statistics", f"{add.path} has no statistics of {name}")
-    for add in proposal.after.files.values() if new else ():
-        for name in (clustering.find_columns_without_statistics(add.stats, new) or ()) if add not in added else ():
+    named = tuple(each for each in new if each not in old)
+    for add in proposal.remaining_files if named else ():
+        for name in clustering.find_columns_without_statistics(add.stats, _columns_of_file(proposal, add, named)) or ():
             yield Refused("clustering.statistics-of-new-columns", f"{add.path} stays live without statistics of {name}")
 
 
-def check_provider(proposal: ProposedCommit) -> Iterator[Refused]:
+def _resolve_columns(table: TableVersion) -> tuple[clustering.Path, ...]:
+    return clustering.resolve_columns(_columns(table), table.schema, table.mapping)
+
+
+def _columns_of_file(
+    proposal: ProposedCommit, add: Add, columns: tuple[clustering.Path, ...]
+) -> tuple[clustering.Path, ...]:
+    """Return the columns that the table had in every known version in which the file was live."""
+    for snapshot in proposal.snapshots_with(add):
+        schema = read_schema(snapshot.metadata)
+        if schema is not None:
+            existing = {path for path, _ in list_physical_paths(schema, read_mapping_mode(snapshot))}
+            columns = tuple(each for each in columns if each in existing)
+    return columns
+
+
+def check_provider(table: TableVersion, add: Add) -> Iterator[Refused]:
     """Require a clustering provider that is not blank."""
-    if not proposal.revision.since(Revision.R3):  # [Changed in r3] the field is new
-        return
-    for add in proposal.actions_of_type(Add):
-        if clustering.has_blank_provider(add.clustering_provider):
-            yield Refused("clustering.provider", add.path)
+    # [Changed in r3] the field is new
+    if table.revision.since(Revision.R3) and clustering.has_blank_provider(add.clustering_provider):
+        yield Refused("clustering.provider", add.path)
 
 
-CHECKS: tuple[CommitCheck, ...] = (check_feature, check_columns, check_statistics, check_provider)
+CHECKS: tuple[CommitCheck, ...] = (
+    refuse_illegal_state(check_columns),
+    check_statistics,
+    refuse_illegal_files(check_provider),
+)
 """In the order in which `validation.check_commit` evaluates them."""

@@ -7,7 +7,14 @@ from typing import Any
 from deltaspec.model.actions import CommitInfo, MetaData, Remove
 from deltaspec.model.features import constraints, default_columns
 from deltaspec.model.features.protocol import Refused
-from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit, read_mapping_mode
+from deltaspec.model.log.proposed_commit import (
+    CommitCheck,
+    ProposedCommit,
+    TableVersion,
+    read_mapping_mode,
+    read_schema,
+    refuse_illegal_state,
+)
 from deltaspec.model.revisions import Revision
 
 _MAKES_OR_RESTORES = re.compile("create|replace|restore|rollback|clone|convert|import|replicat", re.IGNORECASE)
@@ -31,13 +38,12 @@ def creates_or_restores_table(operation: Any) -> bool:
     return isinstance(operation, str) and _MAKES_OR_RESTORES.search(operation) is not None
 
 
-def check_constraints(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_constraints(table: TableVersion) -> Iterator[Refused]:
     """CHECK Constraints: require a name and an expression. The feature is checked with the other properties."""
-    for action in proposal.actions_of_type(MetaData):
-        for name, expression in constraints.read_check_constraints(action.configuration).items():
-            broken = constraints.find_constraint_fault(name, expression)
-            if broken is not None:
-                yield Refused(broken, f"constraint {name!r}: {expression!r}")
+    for name, expression in constraints.read_check_constraints(table.configuration).items():
+        broken = constraints.find_constraint_fault(name, expression)
+        if broken is not None:
+            yield Refused(broken, f"constraint {name!r}: {expression!r}")
 
 
 def check_defaults(proposal: ProposedCommit) -> Iterator[Refused]:
@@ -58,9 +64,19 @@ def check_defaults(proposal: ProposedCommit) -> Iterator[Refused]:
     if proposal.before.metadata is None or is_replaced_table(proposal.before.metadata, after, operation):
         return
     known = default_columns.collect_columns(before, read_mapping_mode(proposal.before))
+    for snapshot in reversed(proposal.earlier):
+        older = read_schema(snapshot.metadata)
+        if older is None:
+            break
+        known = default_columns.merge_columns(
+            default_columns.collect_columns(older, read_mapping_mode(snapshot)), known
+        )
     for path in default_columns.find_illegal_defaults(known, schema, proposal.mapping):
         yield Refused("default-columns.not-with-column", ".".join(path))
 
 
-CHECKS: tuple[CommitCheck, ...] = (check_constraints, check_defaults)
+CHECKS: tuple[CommitCheck, ...] = (
+    refuse_illegal_state(check_constraints),
+    check_defaults,
+)
 """In the order in which `validation.check_commit` evaluates them."""

@@ -3,16 +3,27 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from deltaspec.model.actions import Add, Cdc, DeletionVectorDescriptor, MetaData, Remove
+from deltaspec.model.actions import Add, Cdc, Remove
+from deltaspec.model.commit.operations import reuses_existing_files
 from deltaspec.model.features.protocol import Refused
-from deltaspec.model.features.table_properties import is_property_true
 from deltaspec.model.log.paths import is_absolute, path_key
-from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
+from deltaspec.model.log.proposed_commit import (
+    CommitCheck,
+    ProposedCommit,
+    TableVersion,
+    read_mapping_mode,
+    read_schema,
+    refuse_illegal_files,
+)
 from deltaspec.model.log.reconciliation import get_file_key, get_vector_id
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import change_data
-from deltaspec.model.rows.statistics import parse_statistics
+from deltaspec.model.rows.entry_names import EntryNames, collect_entry_names, find_misnamed_entry
+from deltaspec.model.rows.statistics import count_records, parse_statistics
 from deltaspec.model.schema import column_mapping
+from deltaspec.model.schema.data_types import DataType, Primitive, iter_fields
+from deltaspec.model.schema.partition_values import PartitionValueError, is_canonical, is_in_utc, parse_partition_value
+from deltaspec.model.schema.schema_string import find_void_fault
 
 
 def check_repeated_actions(proposal: ProposedCommit) -> Iterator[Refused]:
@@ -56,58 +67,196 @@ def find_conflicting_vectors(
 
 
 def check_deletion_vectors(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Deletion Vectors: require the feature, enablement for new vectors, and a record count."""
-    files: list[Add | Remove] = [*proposal.actions_of_type(Add), *proposal.actions_of_type(Remove)]
-    for action in files:
-        if action.deletion_vector is not None and not proposal.supports("deletionVectors"):
-            yield Refused("deletion-vectors.needs-feature", action.path)
-    settings = proposal.after.metadata.configuration if proposal.after.metadata else {}
+    """Deletion Vectors: require that new vectors are made while the property enables them."""
+    table = proposal.version_after
+    # [Changed in r3] the property is new
+    if not table.supports("deletionVectors") or not proposal.revision.since(Revision.R3):
+        return
+    if table.configuration.get("delta.enableDeletionVectors", "false").lower() != "false":  # or an invalid value
+        return
+    known = {key for snapshot in proposal.history for key in (*snapshot.files, *snapshot.tombstones)}
     for add in proposal.actions_of_type(Add):
-        if add.deletion_vector is None:
-            continue
-        # [Changed in r3] the property is new
-        enabled = is_property_true(settings, "delta.enableDeletionVectors") or not proposal.revision.since(Revision.R3)
-        if not enabled and _is_new(proposal, add, add.deletion_vector):
+        is_new = get_vector_id(add) is not None and get_file_key(add) not in known
+        if is_new and proposal.before.version >= 0 and not reuses_existing_files(proposal.operation):
             yield Refused("deletion-vectors.made-while-enabled", add.path)
-        if not has_row_count(add):
-            yield Refused("deletion-vectors.needs-num-records", add.path)
 
 
-def _is_new(proposal: ProposedCommit, add: Add, vector: DeletionVectorDescriptor) -> bool:
-    """Return whether a vector is new. Restored vectors, and vectors cloned with their table, are not."""
-    if proposal.before.version < 0:
-        return False
-    known = {key[1] for key in (*proposal.before.files, *proposal.before.tombstones)}
-    known |= {get_vector_id(add) for add in proposal.before.files.values()}
-    return vector.unique_id not in known
+def check_vector_support(table: TableVersion, add: Add) -> Iterator[Refused]:
+    """Deletion Vectors: require the feature, and a record count."""
+    if add.deletion_vector is None:
+        return
+    if table.features is not None and not table.supports("deletionVectors"):
+        yield Refused("deletion-vectors.needs-feature", add.path)
+    if not has_row_count(add):
+        yield Refused("deletion-vectors.needs-num-records", add.path)
 
 
 def has_row_count(add: Add) -> bool:
     """Return whether the statistics of a file include the number of records."""
-    try:
-        return add.stats is not None and parse_statistics(add.stats).num_records is not None
-    except ValueError:
-        return False
+    return count_records(add) is not None
 
 
-def check_partition_values(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Add File and Remove File: require a value for each partition column, under its physical name."""
-    schema, metadata = proposal.schema, proposal.after.metadata
-    if schema is None or metadata is None:
+def check_partition_values(table: TableVersion, file: Add | Cdc) -> Iterator[Refused]:
+    """Partition Values: require a value of its type for each partition column, under its physical name.
+
+    Values of other columns are undecided.
+    """
+    schema, metadata = table.schema, table.metadata
+    if schema is None or metadata is None or table.features is None:
         return
-    columns = set(column_mapping.list_physical_partition_columns(schema, metadata.partition_columns, proposal.mapping))
-    files: list[Add | Cdc] = [*proposal.actions_of_type(Add), *proposal.actions_of_type(Cdc)]
-    for action in files:
-        if not columns <= set(action.partition_values):
-            yield Refused("add.partition-values", action.path)
-    for add in proposal.after.files.values() if proposal.actions_of_type(MetaData) else ():
-        if add not in files and is_illegal_partitioning(columns, add):
-            yield Refused("add.partition-values", f"{add.path} stays live without a value for a new partition column")
+    types = column_mapping.get_partition_types(schema, metadata.partition_columns, table.mapping)
+    if len(types) < len(set(metadata.partition_columns)):
+        return  # the metadata is illegal
+    physical_names = column_mapping.list_physical_partition_columns(schema, metadata.partition_columns, table.mapping)
+    for name, key in zip(metadata.partition_columns, physical_names, strict=True):
+        if key not in file.partition_values:
+            misnamed = name != key and name in file.partition_values and name not in types
+            requirement = "column-mapping.partition-keys-physical" if misnamed else "add.partition-values"
+            yield Refused(requirement, f"{file.path} has no value of {key}")
+            continue
+        fault = _find_value_fault(file.partition_values[key], types[key], table.revision)
+        if fault is not None:
+            yield Refused("partition-values.serialization", f"{file.path}: {key}: {fault}")
 
 
-def is_illegal_partitioning(columns: set[str], add: Add) -> bool:
-    """Return whether a live file has no value for a partition column (physical names) of the new metadata."""
-    return not columns <= set(add.partition_values)
+def _find_value_fault(text: str | None, kind: DataType, revision: Revision) -> str | None:
+    try:
+        parse_partition_value(text, kind)
+    except PartitionValueError as fault:
+        return str(fault)
+    # [Changed in current] timestamps may have a time zone
+    is_newer = text is not None and kind == Primitive("timestamp") and is_canonical(text, kind) and is_in_utc(text)
+    return f"{text!r} is ISO 8601" if is_newer and revision is not Revision.CURRENT else None
+
+
+def check_change_file_values(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Add CDC File: require partition values as for added files."""
+    for cdc in proposal.actions_of_type(Cdc):
+        yield from check_partition_values(proposal.version_after, cdc)
+
+
+def check_statistics_names(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Column Mapping: require statistics under physical names, or under logical names if columns are not mapped.
+
+    A mode that the protocol does not support is another fault. If columns are mapped, dropped columns may have had any
+    name, so all versions must be known.
+    """
+    table = proposal.version_after
+    is_off = table.mapping is None and table.configuration.get(column_mapping.MODE) in ("id", "name")
+    if table.schema is None or is_off or (table.mapping is not None and not proposal.knows_complete_history):
+        return
+    names = collect_entry_names(table.schema, table.mapping, _collect_names(proposal))
+    if names is None:
+        return
+    for add in proposal.actions_of_type(Add):
+        entry = _find_misnamed_entry(add, names)
+        if entry is not None:
+            name = "statistics-physical" if table.mapping else "enabled-by-property"
+            yield Refused(f"column-mapping.{name}", f"{add.path} has statistics {entry}")
+
+
+def check_renamed_columns(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Column Mapping: require that turning the mapping on or off keeps the names under which files store columns.
+
+    While the mapping is on, a column is identified by its id.
+    """
+    old, new = proposal.version_before, proposal.version_after
+    if (old.mapping is None) == (new.mapping is None) or old.schema is None or new.schema is None:
+        return
+    names_before, names_after = _list_stored_names(old), _list_stored_names(new)
+    renamed = {path for path, name in names_before.items() if names_after.get(path, name) != name}
+    for add in proposal.remaining_files if renamed else ():
+        columns = renamed
+        for snapshot in proposal.snapshots_with(add):
+            columns = columns & _list_stored_names(TableVersion(snapshot, proposal.revision)).keys()
+        if columns and count_records(add) != 0:
+            yield Refused("column-mapping.physical-names-in-files", f"{add.path} stores {'.'.join(min(columns))}")
+
+
+def _list_stored_names(table: TableVersion) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Return the physical path of each column that data files store, by logical path."""
+    if table.schema is None or table.metadata is None:
+        return {}
+    fields = zip(
+        iter_fields(table.schema), column_mapping.list_physical_paths(table.schema, table.mapping), strict=True
+    )
+    return {
+        path: physical
+        for (path, field), (physical, _) in fields
+        if field.type != Primitive("void") and path[0] not in table.metadata.partition_columns
+    }
+
+
+def _collect_names(proposal: ProposedCommit) -> frozenset[str]:
+    """Return the names that any column has or had in files, in any known version."""
+    found: set[str] = set()
+    for snapshot in (*proposal.history, proposal.after):
+        schema = read_schema(snapshot.metadata)
+        if schema is not None:
+            paths = column_mapping.list_physical_paths(schema, read_mapping_mode(snapshot))
+            found |= {path[-1] for path, _ in paths}
+    return frozenset(found)
+
+
+def _find_misnamed_entry(add: Add, names: EntryNames) -> str | None:
+    try:
+        statistics = None if add.stats is None else parse_statistics(add.stats)
+    except ValueError:
+        return None
+    if statistics is None:
+        return None
+    entries = {
+        "minValues": statistics.min_values,
+        "maxValues": statistics.max_values,
+        "nullCount": statistics.null_count,
+    }
+    return find_misnamed_entry(entries, names)
+
+
+def check_void_columns(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Void Type: forbid adding data files to a table that has only void columns to store."""
+    if proposal.revision is not Revision.CURRENT or proposal.schema is None:  # [Changed in current]
+        return
+    fault = find_void_fault(proposal.schema)
+    if fault is not None:
+        requirement, reason = fault
+        for add in proposal.actions_of_type(Add):
+            yield Refused(requirement, f"{add.path}: {reason}")
+
+
+def check_unchanged_rows(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Add File and Remove File: require that files with `dataChange=false` neither add nor remove rows.
+
+    The rows are counted, if the number of valid rows of every file is known.
+    """
+    live, adds, removes = proposal.before.files, proposal.actions_of_type(Add), proposal.actions_of_type(Remove)
+    if all(add.data_change for add in adds) and all(remove.data_change for remove in removes):
+        return
+    removed = [live.get(get_file_key(remove)) for remove in removes]
+    counts = [None if add is None else _count_valid_rows(add) for add in [*adds, *removed]]
+    if None in counts:
+        return
+    added_rows, removed_rows = counts[: len(adds)], counts[len(adds) :]
+    removed_keys = {get_file_key(remove) for remove in removes}
+    added_unchanged = sum(
+        rows or 0
+        for add, rows in zip(adds, added_rows, strict=True)
+        if not add.data_change and (get_file_key(add) not in live or get_file_key(add) in removed_keys)
+    )
+    removed_unchanged = sum(
+        rows or 0 for remove, rows in zip(removes, removed_rows, strict=True) if not remove.data_change
+    )
+    if added_unchanged > sum(rows or 0 for rows in removed_rows):
+        yield Refused("add.unchanged-rows", f"{added_unchanged} rows are added without dataChange")
+    if removed_unchanged > sum(rows or 0 for rows in added_rows):
+        yield Refused("remove.unchanged-rows", f"{removed_unchanged} rows are removed without dataChange")
+
+
+def _count_valid_rows(add: Add) -> int | None:
+    """Return the number of rows that the deletion vector keeps; None if the number of records is unknown."""
+    records = count_records(add)
+    deleted = add.deletion_vector.cardinality if add.deletion_vector else 0
+    return None if records is None else records - deleted
 
 
 def check_removes(proposal: ProposedCommit) -> Iterator[Refused]:
@@ -115,6 +264,11 @@ def check_removes(proposal: ProposedCommit) -> Iterator[Refused]:
     for remove in proposal.actions_of_type(Remove):
         if remove.extended_file_metadata and (remove.partition_values is None or remove.size is None):
             yield Refused("remove.extended-file-metadata", remove.path)
+        added = proposal.last_added_files.get(get_file_key(remove))
+        # [Changed in current] extended file metadata does not include tags
+        is_tagged = added is not None and added.tags is not None and proposal.revision is not Revision.CURRENT
+        if remove.extended_file_metadata and is_tagged and remove.tags is None:
+            yield Refused("remove.tags-with-extended-metadata", remove.path)
 
 
 def check_change_files(proposal: ProposedCommit) -> Iterator[Refused]:
@@ -132,7 +286,13 @@ CHECKS: tuple[CommitCheck, ...] = (
     check_repeated_actions,
     check_replaced_vectors,
     check_deletion_vectors,
-    check_partition_values,
+    refuse_illegal_files(check_vector_support),
+    refuse_illegal_files(check_partition_values),
+    check_change_file_values,
+    check_statistics_names,
+    check_renamed_columns,
+    check_void_columns,
+    check_unchanged_rows,
     check_removes,
     check_change_files,
 )

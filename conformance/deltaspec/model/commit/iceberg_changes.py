@@ -8,7 +8,15 @@ from deltaspec.model.commit.file_changes import has_row_count
 from deltaspec.model.commit.operations import reuses_existing_files
 from deltaspec.model.features.protocol import Refused, get_supported_features
 from deltaspec.model.log.paths import path_key
-from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit, read_mapping_mode, read_schema
+from deltaspec.model.log.proposed_commit import (
+    CommitCheck,
+    ProposedCommit,
+    TableVersion,
+    read_mapping_mode,
+    read_schema,
+    refuse_illegal_files,
+    refuse_illegal_state,
+)
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import get_type_name
@@ -26,10 +34,6 @@ def _requirement(compatibility: str, name: str) -> str:
     return f"iceberg-{compatibility.lower()}.{name}"
 
 
-def _changes_table(proposal: ProposedCommit) -> bool:
-    return any(isinstance(each, Protocol | MetaData) for each in proposal.actions)
-
-
 def check_readers(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require a protocol under which readers support column mapping."""
     for action in proposal.actions_of_type(Protocol):
@@ -39,16 +43,14 @@ def check_readers(proposal: ProposedCommit) -> Iterator[Refused]:
                 yield Refused(_requirement(compatibility, "readers"), feature)
 
 
-def check_state(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_state(table: TableVersion) -> Iterator[Refused]:
     """Require column mapping and supported types; forbid deletion vectors and the other compatibility."""
-    protocol, metadata, schema = proposal.after.protocol, proposal.after.metadata, proposal.schema
-    if protocol is None or metadata is None or not _changes_table(proposal):
-        return
-    enabled = _enabled(proposal.after, proposal.revision)
+    schema = table.schema
+    enabled = _enabled(table.snapshot, table.revision)
     for each in enabled:
-        if proposal.mapping is None:
+        if table.mapping is None:
             yield Refused(_requirement(each, "mapped"), "columns are not mapped")
-        if iceberg_compat.conflicts_with_vectors(each, get_supported_features(protocol), metadata.configuration):
+        if iceberg_compat.conflicts_with_vectors(each, table.features or (), table.configuration):
             yield Refused(_requirement(each, "no-deletion-vectors"), "deletionVectors")
         if each == "V2" and len(enabled) > 1:
             yield Refused("iceberg-v2.not-with-first", "V1 is enabled too")
@@ -56,7 +58,7 @@ def check_state(proposal: ProposedCommit) -> Iterator[Refused]:
             continue
         for path, kind in iceberg_compat.find_forbidden_columns(schema, each):
             yield Refused(_requirement(each, "types"), f"{'.'.join(path)}: {get_type_name(kind)}")
-        if proposal.supports("typeWidening") and proposal.revision is Revision.CURRENT:  # [Changed in current]
+        if table.supports("typeWidening") and table.revision is Revision.CURRENT:  # [Changed in current]
             for path, old, new in iceberg_compat.find_forbidden_type_changes(schema):
                 yield Refused(
                     _requirement(each, "type-changes"), f"{'.'.join(path)}: {get_type_name(old)}, {get_type_name(new)}"
@@ -85,17 +87,15 @@ def check_partitioning(proposal: ProposedCommit) -> Iterator[Refused]:
         yield Refused(_requirement(enabled[0], "partitions-keep-names"), name)
 
 
-def check_nested_ids(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_nested_ids(table: TableVersion) -> Iterator[Refused]:
     """Require unique ids of elements, keys and values under V2, in the location that the protocol defines."""
-    schema, mapping = proposal.schema, proposal.mapping
-    if schema is None or mapping is None or "V2" not in _enabled(proposal.after, proposal.revision):
+    schema, mapping = table.schema, table.mapping
+    if schema is None or mapping is None or "V2" not in _enabled(table.snapshot, table.revision):
         return
-    if not _changes_table(proposal):
-        return
-    is_current = proposal.revision is Revision.CURRENT
+    is_current = table.revision is Revision.CURRENT
     # [Changed in current] key and names
     key = "iceberg-v2.nested-ids-key" if is_current else "iceberg-v2.nested-ids-key-by-name"
-    for found in iceberg_compat.find_nested_id_faults(schema, mapping, proposal.revision):
+    for found in iceberg_compat.find_nested_id_faults(schema, mapping, table.revision):
         for requirement, names in (
             (key, found.under_another_key),
             ("iceberg-v2.nested-ids-place", found.elsewhere),
@@ -107,13 +107,25 @@ def check_nested_ids(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def check_added_files(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Require the number of records in added files; under V2 only in new ones."""
+    """Require the number of records in new files under V2."""
     known = {path for path, _ in (*proposal.before.files, *proposal.before.tombstones)}
-    for each in _enabled(proposal.after, proposal.revision):
-        for add in proposal.actions_of_type(Add):
-            if not has_row_count(add) and (each == "V1" or path_key(add.path) not in known):
-                yield Refused(_requirement(each, "numbers-of-records"), add.path)
+    for add in proposal.actions_of_type(Add) if "V2" in _enabled(proposal.after, proposal.revision) else ():
+        if not has_row_count(add) and path_key(add.path) not in known:
+            yield Refused("iceberg-v2.numbers-of-records", add.path)
 
 
-CHECKS: tuple[CommitCheck, ...] = (check_readers, check_state, check_partitioning, check_nested_ids, check_added_files)
+def check_live_files(table: TableVersion, add: Add) -> Iterator[Refused]:
+    """Require the number of records in all files under V1."""
+    if "V1" in _enabled(table.snapshot, table.revision) and not has_row_count(add):
+        yield Refused("iceberg-v1.numbers-of-records", add.path)
+
+
+CHECKS: tuple[CommitCheck, ...] = (
+    check_readers,
+    refuse_illegal_state(check_state),
+    check_partitioning,
+    refuse_illegal_state(check_nested_ids),
+    check_added_files,
+    refuse_illegal_files(check_live_files),
+)
 """In the order in which `validation.check_commit` evaluates them."""

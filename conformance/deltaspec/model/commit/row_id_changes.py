@@ -2,15 +2,20 @@
 
 from collections.abc import Iterator
 
-from deltaspec.model.actions import Add, DomainMetadata, Remove, RowIdHighWaterMark
+from deltaspec.model.actions import Add, Remove, RowIdHighWaterMark
 from deltaspec.model.features.protocol import Refused, supports
-from deltaspec.model.features.table_properties import is_property_true
 from deltaspec.model.log.paths import path_key
-from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
+from deltaspec.model.log.proposed_commit import (
+    CommitCheck,
+    ProposedCommit,
+    TableVersion,
+    refuse_illegal_files,
+    refuse_illegal_state,
+)
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
-from deltaspec.model.rows.statistics import parse_statistics
+from deltaspec.model.rows.statistics import count_records
 
 
 def assigns_row_ids(proposal: ProposedCommit) -> bool:
@@ -21,31 +26,44 @@ def assigns_row_ids(proposal: ProposedCommit) -> bool:
     return row_tracking.assigns_row_ids(protocol, metadata, proposal.revision)
 
 
-def _select_requirement(proposal: ProposedCommit, first: str, later: str) -> str:
+def _select_requirement(revision: Revision, first: str, later: str) -> str:
     """Return the requirement id for r1 or for later revisions."""
-    return first if proposal.revision is Revision.R1 else later
+    return first if revision is Revision.R1 else later
 
 
 def check_added_ids(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Require a base id in every add; new files get the commit's version, files committed again keep their values."""
+    """Require new files to get the commit's version, and files committed again to keep their values."""
     before, after = proposal.before.metadata, proposal.after.metadata
-    if not assigns_row_ids(proposal) or after is None:
+    # [Changed in r2] files committed again keep their values, and commit versions are new
+    if not assigns_row_ids(proposal) or after is None or proposal.revision is Revision.R1:
         return
-    earlier = {} if before and is_replaced_table(before.id, after.id) else _earlier(proposal.before)
+    is_replaced = before is not None and is_replaced_table(before.id, after.id)
+    earlier = _last_actions(proposal)
     for add in proposal.actions_of_type(Add):
-        known = earlier.get(path_key(add.path))
-        if add.base_row_id is None and not may_omit_row_ids(known, proposal.revision):
-            yield Refused(_select_requirement(proposal, "row-ids.base-row-id", "row-tracking.base-row-id"), add.path)
-        elif is_illegal_base_row_id(known, add) and proposal.revision is not Revision.R1:
-            yield Refused("row-tracking.base-row-id-kept", add.path)
-        if proposal.revision is Revision.R1:  # [Changed in r2] commit versions are new
+        known, version = earlier.get(path_key(add.path)), add.default_row_commit_version
+        if known is not None and not is_replaced:
+            if is_illegal_base_row_id(known, add):
+                yield Refused("row-tracking.base-row-id-kept", add.path)
+            if None not in (version, known.default_row_commit_version) and version != known.default_row_commit_version:
+                yield Refused("row-tracking.commit-version-kept", add.path)
+        if known is None and proposal.knows_complete_history and version is not None and version < proposal.version:
+            yield Refused("row-tracking.fresh-version", f"{add.path} has version {version}")
+
+
+def check_required_ids(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Require row ids in every add; since r2 not in a file that was committed before without them."""
+    if not assigns_row_ids(proposal):
+        return
+    earlier = _last_actions(proposal)
+    for add in proposal.actions_of_type(Add):
+        if may_omit_row_ids(earlier.get(path_key(add.path)), proposal.revision):
             continue
-        if add.default_row_commit_version is None and may_omit_row_ids(known, proposal.revision):
-            continue
-        if is_illegal_commit_version(known, add, proposal.version):
-            was_set = known is not None and known.default_row_commit_version is not None
-            name = "row-tracking.commit-version-kept" if was_set else "row-tracking.commit-version"
-            yield Refused(name, add.path)
+        if add.base_row_id is None:
+            yield Refused(
+                _select_requirement(proposal.revision, "row-ids.base-row-id", "row-tracking.base-row-id"), add.path
+            )
+        if add.default_row_commit_version is None and proposal.revision is not Revision.R1:  # [Changed in r2]
+            yield Refused("row-tracking.commit-version", add.path)
 
 
 def is_replaced_table(id_before: str, id_after: str) -> bool:
@@ -68,21 +86,6 @@ def is_illegal_base_row_id(before: Add | Remove | None, after: Add | Remove) -> 
     return before is not None and before.base_row_id is not None and after.base_row_id != before.base_row_id
 
 
-def is_illegal_commit_version(before: Add | Remove | None, after: Add, version: int) -> bool:
-    """Return whether a file has an invalid default row commit version.
-
-    An unknown path may belong to a file that was removed long ago and keeps its version.
-
-    Args:
-        before: Last known action of the path; None if unknown.
-        after: The file in the commit.
-        version: Version of the commit.
-    """
-    if before is not None and before.default_row_commit_version is not None:
-        return after.default_row_commit_version != before.default_row_commit_version
-    return after.default_row_commit_version is None or after.default_row_commit_version > version
-
-
 def check_future_versions(proposal: ProposedCommit) -> Iterator[Refused]:
     """Forbid a default row commit version after the commit's version, even if row ids are not assigned."""
     for add in proposal.actions_of_type(Add) if proposal.revision is not Revision.R1 else ():
@@ -94,19 +97,21 @@ def check_removed_ids(proposal: ProposedCommit) -> Iterator[Refused]:
     """Require a remove to repeat the values of the last add of its path."""
     if not assigns_row_ids(proposal):
         return
-    earlier = _earlier(proposal.before)
+    earlier = _last_actions(proposal)
     for remove in proposal.actions_of_type(Remove):
         known = earlier.get(path_key(remove.path))
         differs = isinstance(known, Add) and known.default_row_commit_version is not None
         differs = differs and remove.default_row_commit_version != (known and known.default_row_commit_version)
-        if is_illegal_base_row_id(known, remove) or (differs and proposal.revision is not Revision.R1):
-            yield Refused(_select_requirement(proposal, "row-ids.removed-base-row-id", "remove.row-ids"), remove.path)
+        if isinstance(known, Add) and (is_illegal_base_row_id(known, remove) or differs):
+            yield Refused(
+                _select_requirement(proposal.revision, "row-ids.removed-base-row-id", "remove.row-ids"), remove.path
+            )
 
 
-def _earlier(snapshot: Snapshot) -> dict[str, Add | Remove]:
-    """Return the last action of each path; live files take precedence."""
-    dead = {path: remove for (path, _), remove in snapshot.tombstones.items()}
-    return {**dead, **{path: add for (path, _), add in snapshot.files.items()}}
+def _last_actions(proposal: ProposedCommit) -> dict[str, Add | Remove]:
+    """Return the last add of each path, or its tombstone if the add is unknown."""
+    actions: dict[str, Add | Remove] = {path: remove for (path, _), remove in proposal.before.tombstones.items()}
+    return {**actions, **{path: add for (path, _), add in proposal.last_added_files.items()}}
 
 
 def read_revision_high_water_mark(snapshot: Snapshot, revision: Revision) -> int | None:
@@ -118,103 +123,123 @@ def read_revision_high_water_mark(snapshot: Snapshot, revision: Revision) -> int
 
 
 def check_high_water_mark(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Forbid fresh row ids above the mark; in r1, require a mark in every commit with new files."""
+    """Require a mark that covers the row ids of live files, and of the files that the commit removes.
+
+    A file is not judged again while neither its ids nor the mark change.
+    """
     if not assigns_row_ids(proposal):
         return
     mark = read_revision_high_water_mark(proposal.after, proposal.revision)
-    known = {key[0] for key in (*proposal.before.files, *proposal.before.tombstones)}
-    mark_changed = mark is not None and mark != read_revision_high_water_mark(proposal.before, proposal.revision)
-    for add in proposal.after.files.values() if mark_changed else proposal.actions_of_type(Add):
-        if has_illegal_row_ids(add, mark):
-            name = {Revision.R1: "row-ids.mark-covers-ids", Revision.R2: "row-tracking.mark-of-action"}
-            yield Refused(name.get(proposal.revision, "row-tracking.high-water-mark"), f"{add.path} above {mark}")
-    for add in proposal.actions_of_type(Add):
-        if (
-            proposal.revision is Revision.R1
-            and path_key(add.path) not in known
-            and not proposal.actions_of_type(RowIdHighWaterMark)
-        ):
-            yield Refused("row-ids.mark-with-new-files", add.path)
+    before = read_revision_high_water_mark(proposal.before, proposal.revision)
+    assigned_before = proposal.version_before.supports(row_tracking.get_feature_name(proposal.revision))
+    files = {**(proposal.before.files if assigned_before else {}), **proposal.after.files}
+    for key, add in files.items():
+        last = get_last_row_id(add)
+        if last is None or (mark is not None and last <= mark):
+            continue
+        is_known = assigned_before and proposal.before.files.get(key) is add
+        if is_known and (before is None if mark is None else before is not None and last > before):
+            continue
+        if mark is None:
+            name = _select_requirement(proposal.revision, "row-ids.mark-with-new-files", "row-tracking.mark-in-domain")
+            yield Refused(name, f"{add.path} has row ids, the table has no mark")
+        else:
+            names = {Revision.R1: "row-ids.mark-covers-ids", Revision.R2: "row-tracking.mark-of-action"}
+            name = names.get(proposal.revision, "row-tracking.high-water-mark")
+            yield Refused(name, f"{add.path} has row id {last}, the mark is {mark}")
 
 
-def has_illegal_row_ids(add: Add, mark: int | None) -> bool:
-    """Return whether a file has a fresh row id above the mark; without a row count, only the base id is compared."""
-    rows = _rows(add)
-    if add.base_row_id is None or rows == 0:
-        return False
-    return mark is None or add.base_row_id + (rows or 1) - 1 > mark
+def check_mark_of_new_files(proposal: ProposedCommit) -> Iterator[Refused]:
+    """r1: require a mark in every commit with new files, if the table has one."""
+    if proposal.revision is not Revision.R1 or not assigns_row_ids(proposal):  # [Changed in r2]
+        return
+    earlier = _last_actions(proposal)
+    is_new = any(path_key(add.path) not in earlier for add in proposal.actions_of_type(Add))
+    if is_new and proposal.after.row_id_high_water_mark and not proposal.actions_of_type(RowIdHighWaterMark):
+        yield Refused("row-ids.mark-while-reserved", "new files, but no rowIdHighWaterMark")
 
 
-def _rows(file: Add | Remove) -> int | None:
-    try:
-        return None if file.stats is None else parse_statistics(file.stats).num_records
-    except ValueError:
+def get_last_row_id(add: Add) -> int | None:
+    """Return the default row id of the last row; None without a row id or a row count, or for a file without rows."""
+    rows = count_records(add)
+    if add.base_row_id is None or add.base_row_id < 0 or rows is None or rows <= 0:
         return None
+    return add.base_row_id + rows - 1
 
 
-def check_unique_ids(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_unique_ids(table: TableVersion) -> Iterator[Refused]:
     """Require disjoint default row ids of live files; files without a row count are ignored."""
-    if not assigns_row_ids(proposal):
+    protocol, metadata = table.protocol, table.metadata
+    if protocol is None or metadata is None or not row_tracking.assigns_row_ids(protocol, metadata, table.revision):
         return
     ranges = [
-        (add.base_row_id, add.base_row_id + rows, add.path)
-        for add in proposal.after.files.values()
-        if add.base_row_id is not None and (rows := _rows(add))
+        (add.base_row_id or 0, last, add.path)
+        for add in table.snapshot.files.values()
+        if (last := get_last_row_id(add)) is not None
     ]
-    end = -1
-    for start, stop, path in sorted(ranges):
-        if start < end:
-            yield Refused(_select_requirement(proposal, "row-ids.base-row-id", "row-tracking.unique-default-ids"), path)
-        end = max(end, stop)
+    end, owner = -1, ""
+    for start, last, path in sorted(ranges):
+        if start <= end:
+            name = _select_requirement(table.revision, "row-ids.base-row-id", "row-tracking.unique-default-ids")
+            yield Refused(name, f"{owner} and {path}")
+        if last > end:
+            end, owner = last, path
 
 
 def check_reused_ids(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Require new base ids not to overlap ids of removed files. Ids reserved by an earlier commit may be below the
-    mark.
+    """Require new row ids not to overlap ids of removed files. Ids reserved by an earlier commit may be below the mark.
+
+    Row ids start over when the feature is dropped.
     """
     if not assigns_row_ids(proposal) or proposal.revision is Revision.R1:  # [Changed in r2]
         return
-    earlier = _earlier(proposal.before)
-    taken = {
-        path: (file.base_row_id, file.base_row_id + max(_rows(file) or 1, 1) - 1)
-        for path, file in earlier.items()
-        if file.base_row_id is not None and path not in {key[0] for key in proposal.after.files}
-    }
-    for add in proposal.actions_of_type(Add):
-        known = earlier.get(path_key(add.path))
-        if add.base_row_id is None or (known is not None and known.base_row_id is not None):
+    assigned: set[tuple[str, int, int]] = set()
+    for snapshot in proposal.history:
+        if snapshot.protocol is None or not supports(snapshot.protocol, row_tracking.FEATURE):
+            assigned = set()
             continue
-        last = add.base_row_id + max(_rows(add) or 1, 1) - 1
-        if any(first <= last and add.base_row_id <= end for first, end in taken.values()):
-            yield Refused("row-tracking.above-mark", add.path)
+        assigned |= {_row_id_range(path, add) for (path, _), add in snapshot.files.items() if get_last_row_id(add)}
+    live = {key[0] for key in proposal.after.files}
+    for add in proposal.actions_of_type(Add):
+        last = get_last_row_id(add)
+        if last is None or add.base_row_id is None:
+            continue
+        own = path_key(add.path)
+        if any(path == own and first == add.base_row_id for path, first, _ in assigned):
+            continue
+        for path, first, end in sorted(assigned):
+            if path not in (*live, own) and first <= last and add.base_row_id <= end:
+                yield Refused("row-tracking.above-mark", f"{add.path} has row ids of {path}")
 
 
-def check_enabled_table(proposal: ProposedCommit) -> Iterator[Refused]:
-    """If row ids are enabled, require them in every live file, and unused names for the hidden columns."""
-    protocol, metadata, revision = proposal.after.protocol, proposal.after.metadata, proposal.revision
-    if protocol is None or metadata is None:
-        return
-    if not supports(protocol, row_tracking.get_feature_name(revision)):
-        if is_property_true(metadata.configuration, row_tracking.R1_ENABLED) and revision is Revision.R1:
-            yield Refused("row-ids.feature", row_tracking.R1_ENABLED)
+def _row_id_range(path: str, add: Add) -> tuple[str, int, int]:
+    return path, add.base_row_id or 0, get_last_row_id(add) or 0
+
+
+def check_hidden_columns(table: TableVersion) -> Iterator[Refused]:
+    """Require names of the hidden columns if row ids are enabled; no other column may have such a name."""
+    protocol, metadata, revision = table.protocol, table.metadata, table.revision
+    if protocol is None or metadata is None or not supports(protocol, row_tracking.get_feature_name(revision)):
         return
     enabled = row_tracking.is_enabled(protocol, metadata, revision)
     for name in row_tracking.get_column_properties(revision):
         column = metadata.configuration.get(name)
-        schema = proposal.schema
         if column is None and enabled:
-            yield Refused(_select_requirement(proposal, "row-ids.column-name", "row-tracking.column-names"), name)
-        elif column is not None and schema and row_tracking.find_conflicting_column(column, schema, proposal.mapping):
-            yield Refused(
-                _select_requirement(proposal, "row-ids.column-name", "row-tracking.column-names-unique"), column
-            )
-    for add in proposal.after.files.values() if enabled else ():
-        has_no_version = add.default_row_commit_version is None and revision is not Revision.R1
-        if add.base_row_id is None or has_no_version:
-            name = _select_requirement(
-                proposal, "row-ids.all-files-when-enabled", "row-tracking.fields-set-when-enabled"
-            )
-            yield Refused(name, add.path)
+            yield Refused(_select_requirement(revision, "row-ids.column-name", "row-tracking.column-names"), name)
+        taken = row_tracking.find_conflict(name, metadata.configuration, table.schema, table.mapping, revision)
+        if taken is not None:
+            requirement = _select_requirement(revision, "row-ids.column-name", "row-tracking.column-names-unique")
+            yield Refused(requirement, f"{name} = {column!r} is the name of {taken}")
+
+
+def check_enabled_files(table: TableVersion, add: Add) -> Iterator[Refused]:
+    """If row ids are enabled, require them in every live file."""
+    protocol, metadata, revision = table.protocol, table.metadata, table.revision
+    if protocol is None or metadata is None or not row_tracking.is_enabled(protocol, metadata, revision):
+        return
+    if add.base_row_id is None or (add.default_row_commit_version is None and revision is not Revision.R1):
+        name = _select_requirement(revision, "row-ids.all-files-when-enabled", "row-tracking.fields-set-when-enabled")
+        yield Refused(name, add.path)
 
 
 def check_preserved_flag(proposal: ProposedCommit) -> Iterator[Refused]:
@@ -235,35 +260,17 @@ def may_copy_rows(proposal: ProposedCommit) -> bool:
     return not all(adds) and (any(adds) or bool(proposal.actions_of_type(Remove)))
 
 
-def check_single_mark(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Forbid a second high-water mark action, because the actions of a commit have no order (E37)."""
-    if (
-        not proposal.revision.since(Revision.R3) and len(proposal.actions_of_type(RowIdHighWaterMark)) > 1
-    ):  # [Changed in r3]
-        yield Refused("reconciliation.one-high-water-mark", "two rowIdHighWaterMark actions")
-
-
-def check_mark_domain(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Forbid removing the high-water mark domain while row ids are assigned."""
-    if not assigns_row_ids(proposal) or not proposal.revision.since(Revision.R3):
-        return
-    for action in proposal.actions_of_type(DomainMetadata):
-        if action.domain == row_tracking.DOMAIN and (
-            action.removed or row_tracking.parse_high_water_mark(action.configuration) is None
-        ):
-            yield Refused("row-tracking.mark-in-domain", action.domain)
-
-
 CHECKS: tuple[CommitCheck, ...] = (
     check_future_versions,
     check_added_ids,
+    check_required_ids,
     check_removed_ids,
     check_high_water_mark,
-    check_unique_ids,
+    check_mark_of_new_files,
+    refuse_illegal_state(check_unique_ids),
     check_reused_ids,
-    check_enabled_table,
+    refuse_illegal_state(check_hidden_columns),
+    refuse_illegal_files(check_enabled_files),
     check_preserved_flag,
-    check_mark_domain,
-    check_single_mark,
 )
 """In the order in which `validation.check_commit` evaluates them."""

@@ -1,26 +1,25 @@
 """Checks of protocol and metadata in a commit. Source: Table Features, Change Metadata, Column Mapping."""
 
-import re
+from collections import Counter
 from collections.abc import Iterator
 
 from deltaspec.model.actions import MetaData, Protocol
-from deltaspec.model.features import (
-    column_mapping_changes,
-    feature_uses,
-    identity_columns,
-    protocol_evolution,
-    table_properties,
-)
+from deltaspec.model.features import column_mapping_changes, feature_uses, identity_columns, table_properties
 from deltaspec.model.features.protocol import Refused, find_protocol_faults, get_supported_features, has_known_features
-from deltaspec.model.features.table_features import get_current_name, get_known_features, strip_preview_suffix
-from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit, read_mapping_mode, read_schema
+from deltaspec.model.features.table_properties import find_unsupported_type_feature
+from deltaspec.model.log.proposed_commit import (
+    CommitCheck,
+    ProposedCommit,
+    TableVersion,
+    read_mapping_mode,
+    read_schema,
+    refuse_illegal_state,
+)
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import PRIMITIVES, Primitive, Struct, iter_fields, iter_leaf_types
+from deltaspec.model.schema.data_types import Struct, iter_fields
 from deltaspec.model.schema.schema_string import SchemaError, find_repeated_names, parse_schema
-
-GUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 FAULT_REQUIREMENTS = {
     "reader 3 with writer below 7": "protocol.reader-3-needs-writer-7",
@@ -35,7 +34,10 @@ FAULT_REQUIREMENTS = {
 """The `protocol.FAULTS` that the protocol forbids; the others are a SHOULD or not mentioned."""
 
 _SCHEMA_REQUIREMENTS = {"unknown type": "schema.primitive-types", "decimal out of range": "schema.decimal-range"}
+_UNDECIDED_SCHEMA_FAULTS = ("too deep", "lone surrogate")
+"""A schema that only exceeds the limits of the kit may be valid; a lone surrogate is valid JSON grammar."""
 _EXPLICIT_REQUIREMENTS = {
+    "delta.enableRowIds": "row-ids.feature",
     "delta.enableRowTracking": "row-tracking.enabled-with-feature",
     "delta.enableVariantShredding": "configuration.properties-need-features",
 }
@@ -48,24 +50,6 @@ def check_protocol(proposal: ProposedCommit) -> Iterator[Refused]:
         for fault, feature in find_protocol_faults(action, proposal.revision):
             if fault in FAULT_REQUIREMENTS:
                 yield Refused(FAULT_REQUIREMENTS[fault], feature or fault)
-
-
-def check_protocol_change(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Supported Features: require that listed features stay, and that an upgrade lists the features in use."""
-    before = proposal.before.protocol
-    for action in proposal.actions_of_type(Protocol):
-        for feature in protocol_evolution.find_illegal_removals(before, action, proposal.revision):
-            yield Refused("protocol.features-stay", feature)
-        for feature in protocol_evolution.find_omitted_features(before, action, _used(proposal), proposal.revision):
-            yield Refused("protocol.upgrade-assumes-use", feature)
-
-
-def _used(proposal: ProposedCommit) -> set[str]:
-    """Return the features that the version before uses; a snapshot does not show earlier versions."""
-    before, schema = proposal.before, proposal.schema_before
-    if before.protocol is None or before.metadata is None or schema is None:
-        return set()
-    return table_properties.find_active_features(before.protocol, before.metadata, schema)
 
 
 def check_used_features(proposal: ProposedCommit) -> Iterator[Refused]:
@@ -93,13 +77,11 @@ def _find_uses(snapshot: Snapshot, revision: Revision) -> frozenset[feature_uses
 def check_metadata(proposal: ProposedCommit) -> Iterator[Refused]:
     """Change Metadata, Schema Serialization Format: require a valid metaData action."""
     for action in proposal.actions_of_type(MetaData):
-        if not GUID.fullmatch(action.id):
-            yield Refused("metadata.id-is-guid", action.id)
-        yield from _property_faults(action)
         try:
             schema = parse_schema(action.schema_string)
         except SchemaError as fault:
-            yield Refused(_SCHEMA_REQUIREMENTS.get(fault.kind, "metadata.schema-string"), str(fault))
+            if fault.kind not in _UNDECIDED_SCHEMA_FAULTS:
+                yield Refused(_SCHEMA_REQUIREMENTS.get(fault.kind, "metadata.schema-string"), str(fault))
             continue
         names = [field.name for field in schema.fields]
         columns = action.partition_columns
@@ -109,82 +91,69 @@ def check_metadata(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused("schema.names-unique", ", ".join(find_repeated_names(schema)))
 
 
-def _property_faults(action: MetaData) -> Iterator[Refused]:
-    for name, value in action.configuration.items():
-        fault = table_properties.find_property_fault(name, value)
+def check_properties(table: TableVersion) -> Iterator[Refused]:
+    """Table Properties: require valid values, and protocol support for properties that need a feature."""
+    for name, value in table.configuration.items():
+        fault = table_properties.find_property_fault(name, value, table.revision)
         if fault is not None:
-            yield Refused("configuration.values", f"{name} {fault}")
-
-
-def check_metadata_support(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Require protocol support for everything that the metadata uses."""
-    action, schema = proposal.after.metadata, proposal.schema
-    table = proposal.after.protocol
-    if action is None or table is None or not has_known_features(table):
-        return
-    supported = _any_name(table, proposal.revision)
-    for name, value in action.configuration.items():
-        needed = table_properties.get_required_feature(name, value)
-        requirement = (
-            "configuration.properties-need-features" if _is_constraint(name) else _EXPLICIT_REQUIREMENTS.get(name)
-        )
-        if (
-            needed is not None
-            and requirement is not None
-            and needed in get_known_features(proposal.revision) - supported
+            yield Refused("configuration.values", f"{name} = {value!r} {fault}")
+        requirement = _EXPLICIT_REQUIREMENTS.get(name)
+        if name.startswith(table_properties.CONSTRAINT_PREFIX):
+            requirement = "configuration.properties-need-features"
+        if requirement is not None and table_properties.find_unsupported_feature(
+            name, value, table.features, table.revision
         ):
-            yield Refused(requirement, name)
-    for leaf in iter_leaf_types(schema) if schema is not None else ():
-        needed = PRIMITIVES.get(leaf.name) if isinstance(leaf, Primitive) else None
-        if needed is not None and needed not in supported:
-            yield Refused("schema.types-need-features", needed)
-    if schema is not None and "identityColumns" in supported:
-        for path, field in iter_fields(schema):
-            if identity_columns.find_identity_fault(field.metadata) is not None:
-                yield Refused("identity-columns.properties", ".".join(path))
+            yield Refused(requirement, f"{name} = {value!r}")
 
 
-def _is_constraint(name: str) -> bool:
-    return name.startswith(table_properties.CONSTRAINT_PREFIX)
+def check_column_types(table: TableVersion) -> Iterator[Refused]:
+    """Primitive Types, Identity Columns: require protocol support for the types, and valid identity properties."""
+    for path, field in iter_fields(table.schema) if table.schema is not None else ():
+        feature = find_unsupported_type_feature(field.type, table.features)
+        if feature is not None:
+            yield Refused("schema.types-need-features", f"{'.'.join(path)} needs {feature}")
+        fault = identity_columns.find_identity_fault(field.metadata)
+        if fault is not None and table.supports(identity_columns.FEATURE):
+            yield Refused("identity-columns.properties", f"{'.'.join(path)}: {fault}")
 
 
-def _any_name(table: Protocol, revision: Revision) -> set[str]:
-    """Return the supported features by current name, with previews as their feature."""
-    return {get_current_name(strip_preview_suffix(name), revision) for name in get_supported_features(table)}
-
-
-def check_mapped_columns(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Column Mapping: require unique ids and physical names of all fields, and no id above the maximum."""
-    schema, metadata = proposal.schema, proposal.after.metadata
-    if proposal.mapping is None or schema is None or metadata is None:
+def check_mapped_columns(table: TableVersion) -> Iterator[Refused]:
+    """Column Mapping: require unique 32-bit ids and physical names of all fields, and no id above the maximum."""
+    if table.mapping is None or table.schema is None:
         return
-    ids, paths, names = [], [], []
-    for path, field in column_mapping.list_physical_paths(schema, proposal.mapping):
+    fields = list(column_mapping.list_physical_paths(table.schema, table.mapping))
+    for path, field in fields:
         number, name = column_mapping.column_id(field), field.metadata.get(column_mapping.PHYSICAL_NAME)
-        if number is None:
-            yield Refused("column-mapping.ids-assigned", field.name)
+        if number is None or not -(2**31) <= number < 2**31:
+            yield Refused("column-mapping.ids-assigned", f"{'.'.join(path)} has id {number}")
         if not isinstance(name, str):
-            yield Refused("column-mapping.physical-names-assigned", field.name)
-        ids += [] if number is None else [number]
-        paths.append(path)
-        names.append(name)
-    if len(set(ids)) < len(ids):
-        yield Refused("column-mapping.ids-unique", str(ids))
+            yield Refused("column-mapping.physical-names-assigned", ".".join(path))
+    ids = Counter(column_mapping.column_id(field) for _, field in fields)
+    for number, count in ids.items():
+        if number is not None and count > 1:
+            yield Refused("column-mapping.ids-unique", f"{count} columns have id {number}")
     # [Changed in current] paths are unique, not names
-    if proposal.revision is Revision.CURRENT and len(set(paths)) < len(paths):
-        yield Refused("column-mapping.physical-paths-unique", str(paths))
-    if proposal.revision is not Revision.CURRENT and len(set(names)) < len(names):
-        yield Refused("column-mapping.physical-names-unique", str(names))
-    highest = table_properties.get_integer_property(metadata.configuration, column_mapping.MAX_COLUMN_ID)
-    if ids and (highest is None or highest < max(ids)):
-        yield Refused("column-mapping.max-column-id", f"{highest} is below {max(ids)}")
+    is_current = table.revision is Revision.CURRENT
+    requirement = "column-mapping.physical-paths-unique" if is_current else "column-mapping.physical-names-unique"
+    names = Counter(path if is_current else path[-1:] for path, _ in fields)
+    for path, count in names.items():
+        if count > 1:
+            yield Refused(requirement, f"{count} columns have the name {'.'.join(path)}")
+    highest = table_properties.get_integer_property(table.configuration, column_mapping.MAX_COLUMN_ID)
+    used = column_mapping.find_max_column_id(table.schema)
+    if used is not None and (highest is None or highest < used):
+        yield Refused("column-mapping.max-column-id", f"{highest} is below {used}")
 
 
 def check_mapped_column_changes(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Column Mapping, Writer Requirements: forbid changes of immutable properties of mapped columns."""
+    """Column Mapping, Writer Requirements: forbid changes of immutable properties of mapped columns.
+
+    The columns are compared with those of all known versions: when a restore brings back an id or a physical name, it
+    must belong to the same column.
+    """
     if not proposal.actions_of_type(MetaData):
         return
-    before, after = _columns(proposal, first=True), _columns(proposal, first=False)
+    before, after = _collect_columns_so_far(proposal), _collect_columns(proposal.after)
     if column_mapping_changes.is_illegal_max_column_id(before, after):
         yield Refused("column-mapping.max-id-never-falls", column_mapping.MAX_COLUMN_ID)
     for number, old, new in column_mapping_changes.find_illegal_physical_names(before, after):
@@ -197,8 +166,17 @@ def check_mapped_column_changes(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused("column-mapping.new-columns-named-anew", f"column {number}: {name} is in use")
 
 
-def _columns(proposal: ProposedCommit, *, first: bool) -> column_mapping_changes.MappedColumns | None:
-    snapshot = proposal.before if first else proposal.after
+def _collect_columns_so_far(proposal: ProposedCommit) -> column_mapping_changes.MappedColumns | None:
+    """Return the mapped columns of all known versions before the commit; each metadata counts once."""
+    columns, metadata = None, None
+    for snapshot in proposal.history:
+        if snapshot.metadata is not metadata:
+            metadata = snapshot.metadata
+            columns = column_mapping_changes.merge_mapped_columns(columns, _collect_columns(snapshot))
+    return columns
+
+
+def _collect_columns(snapshot: Snapshot) -> column_mapping_changes.MappedColumns | None:
     schema: Struct | None = read_schema(snapshot.metadata)
     if schema is None or snapshot.metadata is None:
         return None
@@ -209,11 +187,11 @@ def _columns(proposal: ProposedCommit, *, first: bool) -> column_mapping_changes
 
 CHECKS: tuple[CommitCheck, ...] = (
     check_protocol,
-    check_protocol_change,
     check_used_features,
     check_metadata,
-    check_metadata_support,
-    check_mapped_columns,
+    refuse_illegal_state(check_properties),
+    refuse_illegal_state(check_column_types),
+    refuse_illegal_state(check_mapped_columns),
     check_mapped_column_changes,
 )
 """In the order in which `validation.check_commit` evaluates them."""

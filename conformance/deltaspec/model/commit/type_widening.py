@@ -8,11 +8,10 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from deltaspec.model.actions import MetaData
 from deltaspec.model.features.protocol import Refused, get_supported_features, has_known_features
 from deltaspec.model.features.table_features import strip_preview_suffix
 from deltaspec.model.features.table_properties import is_property_true
-from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
+from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit, TableVersion, refuse_illegal_state
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.column_mapping import MODE, column_id
@@ -289,19 +288,16 @@ def _has_feature(supported: set[str]) -> bool:
 # checks of a commit
 
 
-def check_recorded_changes(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Type Change Metadata: require a valid record, and the feature on tables with a record."""
-    schema = proposal.schema
-    if (
-        schema is None or not proposal.actions_of_type(MetaData) or proposal.revision is not Revision.CURRENT
-    ):  # [Changed in current]
+def check_recorded_changes(table: TableVersion) -> Iterator[Refused]:
+    """Type Change Metadata: require a valid record."""
+    schema = table.schema
+    if schema is None or table.revision is not Revision.CURRENT:  # [Changed in current]
         return
     for path, field in iter_fields(schema):
-        if has_type_change_record(field) and not _is_supported(proposal.after):
-            yield Refused("type-widening.feature", ".".join(path))
         changes, faults = read_type_change_record(field)
         for fault in faults:
-            yield Refused(_OF_FAULT[fault.kind], f"{'.'.join(path)}: {fault.what}")
+            if fault.kind != "text":  # undecided (E30)
+                yield Refused(_OF_FAULT[fault.kind], f"{'.'.join(path)}: {fault.what}")
         for change in changes:
             if not may_be_recorded(change):
                 yield Refused(
@@ -313,6 +309,21 @@ def check_recorded_changes(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused("type-widening.recorded", f"{'.'.join(place.column)}: {missing}")
 
 
+def check_feature(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Type Widening: require the feature on tables with a record. See `check_dropped_feature` if a commit drops it."""
+    old, new = proposal.version_before.features, proposal.version_after.features
+    if old is None or new is None or not is_dropped(set(old), set(new)):
+        yield from refuse_illegal_state(_check_feature)(proposal)
+
+
+def _check_feature(table: TableVersion) -> Iterator[Refused]:
+    if table.schema is None or table.revision is not Revision.CURRENT:  # [Changed in current]
+        return
+    for path, field in iter_fields(table.schema):
+        if has_type_change_record(field) and table.supports_feature_or_preview(FEATURE) is False:
+            yield Refused("type-widening.feature", ".".join(path))
+
+
 def may_be_recorded(change: TypeChange) -> bool:
     """Return whether a record may contain a change: it is listed, or the chapter does not cover one of the types."""
     old, new = change.before, change.after
@@ -320,7 +331,6 @@ def may_be_recorded(change: TypeChange) -> bool:
 
 
 _OF_FAULT = {
-    "text": "type-widening.changes-are-list",
     "no list": "type-widening.changes-are-list",
     "no object": "type-widening.changes-are-list",
     "types": "type-widening.changes-name-types",
@@ -336,7 +346,7 @@ def check_changed_types(proposal: ProposedCommit) -> Iterator[Refused]:
     before, after = proposal.schema_before, proposal.schema
     if before is None or after is None or proposal.revision is not Revision.CURRENT:  # [Changed in current]
         return
-    if not _is_supported(proposal.after) or not has_remaining_files(proposal):
+    if not _is_supported(proposal.after) or not proposal.remaining_files:
         return
     enabled = _is_enabled(proposal.before) or _is_enabled(proposal.after)
     for change in find_changed_types(before, after, by_id=_by_id(proposal)):
@@ -356,11 +366,6 @@ def check_changed_types(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused("type-widening.changes-for-iceberg", name)
         if not change.is_recorded:
             yield Refused("type-widening.recorded", name)
-
-
-def has_remaining_files(proposal: ProposedCommit) -> bool:
-    """Return whether a live file of the version before stays live and is not added again."""
-    return any(proposal.after.files.get(key) is add for key, add in proposal.before.files.items())
 
 
 def check_dropped_feature(proposal: ProposedCommit) -> Iterator[Refused]:
@@ -394,5 +399,10 @@ def _by_id(proposal: ProposedCommit) -> bool:
     return proposal.mapping is not None and settings.get(MODE) in ("id", "name")
 
 
-CHECKS: tuple[CommitCheck, ...] = (check_recorded_changes, check_changed_types, check_dropped_feature)
+CHECKS: tuple[CommitCheck, ...] = (
+    check_feature,
+    refuse_illegal_state(check_recorded_changes),
+    check_changed_types,
+    check_dropped_feature,
+)
 """In the order in which `validation.check_commit` evaluates them."""

@@ -1,7 +1,7 @@
 """Decide whether a commit may follow a snapshot. Source: Requirements for Writers, chapter by chapter.
 
-The form of single actions is checked when they are parsed, and data files are not opened. All checks use only the
-actions of the commit and the state before it. Violating a SHOULD does not refuse a commit.
+The form of lines is checked when they are parsed, data files are not opened, and SQL is not parsed. Neither violating a
+SHOULD nor a divergence, which is a point that the protocol leaves undecided, refuses a commit.
 """
 
 from collections import Counter
@@ -22,6 +22,7 @@ from deltaspec.model.commit import (
     clustering_changes,
     constraint_changes,
     file_changes,
+    file_form,
     iceberg_changes,
     in_commit_timestamps,
     row_id_changes,
@@ -29,15 +30,20 @@ from deltaspec.model.commit import (
     type_widening,
     variant_columns,
 )
+from deltaspec.model.features import clustering, system_domains
 from deltaspec.model.features.protocol import Accepted, Decision, Refused
 from deltaspec.model.features.table_properties import is_append_only
-from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
+from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit, TableVersion, refuse_illegal_state
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.revisions import Revision
 
 
 def check_commit(
-    snapshot: Snapshot, version: int, actions: Sequence[Action], revision: Revision = Revision.CURRENT
+    snapshot: Snapshot,
+    version: int,
+    actions: Sequence[Action],
+    revision: Revision = Revision.CURRENT,
+    earlier: Sequence[Snapshot] = (),
 ) -> Decision:
     """Decide whether a commit with these actions may follow the snapshot.
 
@@ -46,18 +52,24 @@ def check_commit(
         version: Proposed version.
         actions: Actions of the commit, in the order of the lines.
         revision: Protocol revision.
+        earlier: Snapshots before `snapshot`, ascending. Requirements on the history, such as names that no column ever
+            had, are checked as far as they go.
 
     Returns:
         `Accepted`, or the first `Refused` in the order of `CHECKS`; see `collect_refusals` for all.
     """
-    return next(collect_refusals(snapshot, version, actions, revision), Accepted())
+    return next(collect_refusals(snapshot, version, actions, revision, earlier), Accepted())
 
 
 def collect_refusals(
-    snapshot: Snapshot, version: int, actions: Sequence[Action], revision: Revision = Revision.CURRENT
+    snapshot: Snapshot,
+    version: int,
+    actions: Sequence[Action],
+    revision: Revision = Revision.CURRENT,
+    earlier: Sequence[Snapshot] = (),
 ) -> Iterator[Refused]:
-    """Yield every reason to refuse the commit."""
-    proposal = ProposedCommit(snapshot, version, actions, revision)
+    """Yield every reason to refuse the commit. Arguments as `check_commit`."""
+    proposal = ProposedCommit(snapshot, version, actions, revision, earlier)
     for check in CHECKS:
         yield from check(proposal)
 
@@ -72,7 +84,9 @@ def check_next_version(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def check_first_version(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Change Metadata, Action Reconciliation: require a protocol and metadata from the first version on."""
+    """Change Metadata, Action Reconciliation: require a protocol and metadata in the first version."""
+    if proposal.before.version >= 0:
+        return
     if proposal.after.metadata is None:
         yield Refused("metadata.in-first-version", "no metaData")
     if proposal.after.protocol is None:
@@ -80,15 +94,16 @@ def check_first_version(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def check_single_actions(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Delta Log Entries: forbid actions that replace each other, because the actions of a commit have no order."""
+    """Delta Log Entries: forbid actions that replace each other, because the actions of a commit have no order.
+
+    Whether a commit may contain a domain or a high-water mark twice is undecided (E37).
+    """
     if len(proposal.actions_of_type(Protocol)) > 1:
         yield Refused("protocol.one-a-version", "two protocol actions")
     if len(proposal.actions_of_type(MetaData)) > 1:
         yield Refused("metadata.one-a-version", "two metaData actions")
     for app in find_repeated_keys(action.app_id for action in proposal.actions_of_type(Txn)):
         yield Refused("reconciliation.no-repeated-actions", f"two txn actions of {app}")
-    for domain in find_repeated_keys(action.domain for action in proposal.actions_of_type(DomainMetadata)):
-        yield Refused("domain.one-a-version", f"two domainMetadata actions of {domain}")  # E37
     if any(isinstance(action, CheckpointMetadata | Sidecar) for action in proposal.actions):
         yield Refused("reconciliation.checkpoint-actions-not-in-commits", "checkpointMetadata or sidecar in a commit")
 
@@ -108,10 +123,25 @@ def check_append_only(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused("append-only.no-removal", remove.path)
 
 
-def check_domains(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Domain Metadata: require the feature."""
-    if proposal.actions_of_type(DomainMetadata) and not proposal.supports("domainMetadata"):
-        yield Refused("domain.needs-feature", proposal.actions_of_type(DomainMetadata)[0].domain)
+def check_domain_actions(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Domain Metadata: require the feature, and the format of the domains that the protocol defines."""
+    for action in proposal.actions_of_type(DomainMetadata):
+        if proposal.version_after.features is not None and not proposal.supports("domainMetadata"):
+            yield Refused("domain.needs-feature", action.domain)
+        fault = None if action.removed else system_domains.find_domain_fault(action)
+        if fault is not None and proposal.revision.since(Revision.R3):  # [Changed in r3] the domains are new
+            yield Refused("domain.system-configuration", f"{action.domain} {fault}")
+
+
+def check_domains(table: TableVersion) -> Iterator[Refused]:
+    """Domain Metadata, Clustered Table: require the features of live domains."""
+    for name in table.snapshot.domains if table.features is not None else ():
+        if not table.supports("domainMetadata"):
+            yield Refused("domain.needs-feature", name)
+        feature = system_domains.find_domain_feature(name)
+        if feature is not None and not table.supports_feature_or_preview(feature):
+            is_clustering = name == clustering.DOMAIN and table.revision.since(Revision.R3)
+            yield Refused("clustering.feature" if is_clustering else "domain.demands-on-writers", name)
 
 
 CHECKS: tuple[CommitCheck, ...] = (
@@ -123,11 +153,13 @@ CHECKS: tuple[CommitCheck, ...] = (
     *variant_columns.CHECKS,
     *constraint_changes.CHECKS,
     check_append_only,
-    check_domains,
+    check_domain_actions,
+    refuse_illegal_state(check_domains),
     *in_commit_timestamps.CHECKS,
     *catalog_managed.CHECKS,
     *iceberg_changes.CHECKS,
     *clustering_changes.CHECKS,
+    *file_form.CHECKS,
     *file_changes.CHECKS,
     *row_id_changes.CHECKS,
 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from deltaspec.model.features import clustering
 from deltaspec.model.features.protocol import Refused
-from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
+from deltaspec.model.log.proposed_commit import CommitCheck, TableVersion, refuse_illegal_state
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.column_mapping import list_physical_paths
 from deltaspec.model.schema.data_types import Field, Primitive, Struct, iter_fields
@@ -99,17 +99,17 @@ def _is_json_value(text: str) -> bool:
         return False
 
 
-def check_variant_columns(proposal: ProposedCommit) -> Iterator[Refused]:
+def check_variant_columns(table: TableVersion) -> Iterator[Refused]:
     """Compatibility with other Delta Features: forbid variants as partition, clustering or generated columns or
     defaults.
     """
-    schema, metadata = proposal.schema, proposal.after.metadata
-    if schema is None or metadata is None or proposal.revision is not Revision.CURRENT:  # [Changed in current]
+    schema, metadata = table.schema, table.metadata
+    if schema is None or metadata is None or table.revision is not Revision.CURRENT:  # [Changed in current]
         return
-    clustered = clustering.read_clustering_columns(proposal.after.domains.get(clustering.DOMAIN))
-    if not proposal.supports(clustering.FEATURE):
+    clustered = clustering.read_clustering_columns(table.snapshot.domains.get(clustering.DOMAIN))
+    if not table.supports(clustering.FEATURE):
         clustered = ()
-    for column in find_variant_columns(schema, metadata.partition_columns, clustered, proposal.mapping):
+    for column in find_variant_columns(schema, metadata.partition_columns, clustered, table.mapping):
         name = ".".join(column.path)
         if column.is_partition_column:
             yield Refused("variant.not-partitioning", name)
@@ -121,5 +121,5 @@ def check_variant_columns(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused("variant.default-null", f"{name}: {column.default}")
 
 
-CHECKS: tuple[CommitCheck, ...] = (check_variant_columns,)
+CHECKS: tuple[CommitCheck, ...] = (refuse_illegal_state(check_variant_columns),)
 """In the order in which `validation.check_commit` evaluates them."""

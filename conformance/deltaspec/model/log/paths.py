@@ -5,6 +5,7 @@ decoded paths with dot segments resolved (RFC 2396, 5.2) and the scheme in lower
 """
 
 import re
+from contextlib import suppress
 from urllib.parse import quote, unquote_to_bytes
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
@@ -137,6 +138,19 @@ def find_path_fault(path: str) -> str | None:
 def has_non_ascii(path: str) -> bool:
     """Return whether the path contains characters beyond ASCII, which a URI must escape."""
     return not path.isascii()
+
+
+def find_hidden_directory(path: str) -> str | None:
+    """Return the first hidden directory of a relative path: its name begins with an underscore, escaped or not.
+
+    `_change_data`, and directories of partition columns such as `_day=1`, are not hidden.
+    """
+    if is_absolute(path):
+        return None
+    with suppress(PathError):
+        path = decode(path)
+    directories = (name for name in path.split("/")[:-1] if name.startswith("_"))
+    return next((name for name in directories if name != "_change_data" and "=" not in name), None)
 
 
 def escapes_table(path: str) -> bool:

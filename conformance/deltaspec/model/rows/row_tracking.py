@@ -5,7 +5,7 @@ A row has a fresh id from its position, and a stable id that it keeps when it is
 stores it in a hidden column. Since r2, the version that last wrote the row works the same way.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from deltaspec.model.actions import Action, Add, CommitInfo, MetaData, Protocol, RowIdHighWaterMark
 from deltaspec.model.features.protocol import supports
@@ -150,6 +150,30 @@ def find_conflicting_column(name: str, schema: Struct, mapping: str | None) -> s
         if name in (field.name, column_mapping.physical_name(field, mapping)):
             return field.name
     return None
+
+
+def find_conflict(
+    name: str,
+    configuration: Mapping[str, str],
+    schema: Struct | None,
+    mapping: str | None,
+    revision: Revision = Revision.CURRENT,
+) -> str | None:
+    """Return the table column, or the other property, with the name of a hidden column; None if the name is unique.
+
+    Args:
+        name: Property with the name of the hidden column.
+        configuration: Configuration of the table.
+        schema: Schema of the table; None if unknown.
+        mapping: Column mapping mode; None if it is off.
+        revision: Protocol revision.
+    """
+    column = configuration.get(name)
+    if column is None:
+        return None
+    others = (each for each in get_column_properties(revision) if each != name and configuration.get(each) == column)
+    conflict = None if schema is None else find_conflicting_column(column, schema, mapping)
+    return conflict or next(others, None)
 
 
 def read_high_water_mark(snapshot: Snapshot) -> int | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from deltaspec.model.actions import WireStruct
+from deltaspec.model.actions import Add, Remove, WireStruct
 from deltaspec.model.json_values import JsonError, Number, parse_lossless
 from deltaspec.model.schema.column_mapping import physical_name
 from deltaspec.model.schema.data_types import Array, DataType, Map, Primitive, Struct
@@ -58,6 +58,14 @@ def parse_statistics(text: str) -> Statistics:
         max_values=_typed(document, "maxValues", dict),
         null_count=_typed(document, "nullCount", dict),
     )
+
+
+def count_records(file: Add | Remove) -> int | None:
+    """Return the number of records that the statistics of a file state; None if they do not, or are malformed."""
+    try:
+        return None if file.stats is None else parse_statistics(file.stats).num_records
+    except StatisticsError:
+        return None
 
 
 def has_nonstandard_null_count(text: str) -> bool:

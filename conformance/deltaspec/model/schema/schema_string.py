@@ -331,24 +331,24 @@ def find_repeated_names(kind: DataType, path: tuple[str, ...] = ()) -> list[str]
     return found
 
 
-def get_void_blocked_reason(schema: Struct) -> str | None:
-    """Return why columns of type void prevent adding data files; None if they do not.
+def find_void_fault(schema: Struct) -> tuple[str, str] | None:
+    """Return why columns of type void prevent adding data files, as requirement and reason; None if they do not.
 
     Source: Void Type (current).
     """
     if schema.fields and all(member.type == _VOID for member in schema.fields):
-        return "all columns are void"
+        return "schema.void-not-all-columns", "all columns are void"
     return next(_void_hindrances(schema, (), contained=False), None)
 
 
-def _void_hindrances(kind: DataType, path: tuple[str, ...], *, contained: bool) -> Iterator[str]:
-    """Yield the reasons at and below a type; `contained` means inside an array or a map."""
+def _void_hindrances(kind: DataType, path: tuple[str, ...], *, contained: bool) -> Iterator[tuple[str, str]]:
+    """Yield the faults at and below a type; `contained` means inside an array or a map."""
     match kind:
         case Primitive("void") if contained:
-            yield f"{'.'.join(path)} is void inside an array or a map"
+            yield "schema.void-not-in-containers", f"{'.'.join(path)} is void inside an array or a map"
         case Struct(fields):
             if path and fields and all(member.type == _VOID for member in fields):
-                yield f"all fields of {'.'.join(path)} are void"
+                yield "schema.void-not-all-of-a-struct", f"all fields of {'.'.join(path)} are void"
             for member in fields:
                 yield from _void_hindrances(member.type, (*path, member.name), contained=contained)
         case Array(element):

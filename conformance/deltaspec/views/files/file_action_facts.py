@@ -16,13 +16,13 @@ import pyarrow.compute as pc
 from deltaspec.model.features.clustering import has_blank_provider
 from deltaspec.model.log import paths
 from deltaspec.model.revisions import Revision
+from deltaspec.model.rows.entry_names import EntryNames
 from deltaspec.model.rows.statistics import LeafColumn
 from deltaspec.model.schema.data_types import DataType
 from deltaspec.views.files import misnamed_statistics, partition_facts, statistics_facts
 from deltaspec.views.files.file_actions import deletion_vectors, file_actions
 from deltaspec.views.files.vector_facts import vector_facts
 from deltaspec.views.table import clustering_history
-from deltaspec.views.table.mapping_history import EntryNames
 
 _UNUSUAL_PATH = r"[^A-Za-z0-9_\-./=]|^/|\.\.|//|(^|/)\.(/|$)|^$"
 _PLAIN_ESCAPE = r"%(2[0-9A-Da-d]|[3-7][0-9A-Fa-f])"

@@ -6,10 +6,8 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from deltaspec.model.rows.entry_names import EntryNames, find_misnamed_entry
 from deltaspec.views.files.statistics_facts import sparse
-from deltaspec.views.table.mapping_history import EntryNames
-
-_MEMBERS = ("minValues", "maxValues", "nullCount")
 
 
 def find_misnamed_statistics(stats: Any, names: EntryNames | None) -> pl.Series:
@@ -43,22 +41,5 @@ def _find_first_entry(text: str, names: EntryNames) -> str | None:
         return None
     if not isinstance(statistics, dict):
         return None
-    for member in _MEMBERS:
-        entry = _misnamed_entry(statistics.get(member), names)
-        if entry is not None:
-            return f"{member}.{entry}".encode("utf-8", "backslashreplace").decode()
-    return None
-
-
-def _misnamed_entry(entries: Any, names: EntryNames) -> str | None:
-    if not isinstance(entries, dict):
-        return None
-    misnamed_entries: list[str] = [name for name in entries if name in names.other]
-    if misnamed_entries and (names.is_certain or not any(name in names.used for name in entries)):
-        return misnamed_entries[0]
-    for name, nested in entries.items():
-        below = names.used.get(name)
-        entry = _misnamed_entry(nested, below) if below is not None else None
-        if entry is not None:
-            return f"{name}.{entry}"
-    return None
+    entry = find_misnamed_entry(statistics, names)
+    return None if entry is None else entry.encode("utf-8", "backslashreplace").decode()

@@ -307,11 +307,6 @@ def column_rows(
     names = {name: metadata.configuration.get(name) for name in row_tracking.get_column_properties(revision)}
     rows = []
     for name, column in names.items():
-        others = [other for other in names if other != name and column is not None and names[other] == column]
-        unknown = column is None or schema is None
-        conflict = (
-            None if unknown else row_tracking.find_conflicting_column(column or "", schema or Struct(()), mapping)
-        )
-        conflict = conflict or next(iter(others), None)
+        conflict = row_tracking.find_conflict(name, metadata.configuration, schema, mapping, revision)
         rows.append({**location, "property": name, "column": column, "enabled": enabled, "conflicts_with": conflict})
     return rows

@@ -1,8 +1,6 @@
 """Column mapping along the validated history: facts of metadata and fields, and names that statistics may use."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from deltaspec.model.features.column_mapping_changes import (
@@ -14,8 +12,9 @@ from deltaspec.model.features.column_mapping_changes import (
     merge_mapped_columns,
 )
 from deltaspec.model.features.table_properties import get_integer_property
+from deltaspec.model.rows.entry_names import EntryNames, collect_entry_names
 from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import DataType, Field, Struct, iter_fields
+from deltaspec.model.schema.data_types import Field, Struct, iter_fields
 
 Row = dict[str, Any]
 
@@ -152,25 +151,6 @@ def _shared_names(fields: list[tuple[Field, tuple[str, ...]]], older: set[int]) 
     return {name for name, structs in parents.items() if len(structs) > 1} - names_of_older_fields
 
 
-@dataclass(frozen=True)
-class EntryNames:
-    """Names of statistics entries at one nesting level."""
-
-    used: Mapping[str, "EntryNames | None"]
-    """Valid name to the names of the level below; None for columns that are not structs."""
-    other: frozenset[str]
-    """Wrong names: logical instead of physical or vice versa, unless a column has or had the name validly."""
-    is_certain: bool
-    """Whether a name in `other` is certainly wrong; otherwise a dropped column may have had it."""
-
-    def wrong_names(self) -> Iterator[str]:
-        """Yield every name in `other`, at all levels."""
-        yield from self.other
-        for below in self.used.values():
-            if below is not None:
-                yield from below.wrong_names()
-
-
 def entry_names(
     schema: Struct, configuration: dict[str, str], mapping: str | None, history: MappingHistory
 ) -> EntryNames | None:
@@ -186,32 +166,7 @@ def entry_names(
         return None
     if mapping is not None and not history.is_complete:
         return None
-    historical_names = history.names if mapping else frozenset()
-    found = _collect_entry_names(schema, mapping, historical_names, is_certain=mapping is not None)
-    return found if any(found.wrong_names()) else None
-
-
-def _collect_entry_names(
-    schema: Struct, mapping: str | None, historical_names: frozenset[str], *, is_certain: bool
-) -> EntryNames:
-    used: dict[str, EntryNames | None] = {}
-    others = set()
-    for field in schema.fields:
-        physical = column_mapping.physical_name(field, "name")
-        name, other = (physical, field.name) if mapping else (field.name, physical)
-        used[name] = _nested_entry_names(field.type, mapping, historical_names, is_certain=is_certain)
-        others.add(other)
-    return EntryNames(used, frozenset(others - used.keys() - historical_names), is_certain)
-
-
-def _nested_entry_names(
-    kind: DataType, mapping: str | None, historical_names: frozenset[str], *, is_certain: bool
-) -> EntryNames | None:
-    return (
-        _collect_entry_names(kind, mapping, historical_names, is_certain=is_certain)
-        if isinstance(kind, Struct)
-        else None
-    )
+    return collect_entry_names(schema, mapping, history.names)
 
 
 def logical_partition_names(schema: Struct, partition_columns: list[str], mapping: str | None) -> dict[str, str]:

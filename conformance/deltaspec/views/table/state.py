@@ -27,7 +27,7 @@ from deltaspec.model.rows import row_tracking
 from deltaspec.model.rows.statistics import list_leaf_columns
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import DataType, Struct
-from deltaspec.model.schema.schema_string import TYPE_CHANGES, SchemaError, get_void_blocked_reason, parse_schema
+from deltaspec.model.schema.schema_string import TYPE_CHANGES, SchemaError, find_void_fault, parse_schema
 from deltaspec.views.data.variants import build_variant_use_rows
 from deltaspec.views.files.file_action_facts import FileContext
 from deltaspec.views.table.clustering_history import ClusteringHistory, build_clustering_row
@@ -331,7 +331,7 @@ class TableState:
             statistics = entry_names(self.schema, self.metadata.configuration, self.mapping, self.mapped)
         clustered = self.clustering_columns
         vectors = self.supports("deletionVectors")
-        void = None if self.schema is None else get_void_blocked_reason(self.schema)
+        void = None if self.schema is None else find_void_fault(self.schema)
         enabled = self.iceberg.enabled_now
         return FileContext(
             columns,
@@ -343,7 +343,7 @@ class TableState:
             self.mapping,
             logical,
             statistics,
-            void,
+            void[1] if void else None,
             iceberg=enabled[-1] if enabled else None,
             leaf_columns=leaves,
         )

@@ -11,7 +11,6 @@ from deltaspec.model.actions import (
     Action,
     Add,
     CommitInfo,
-    DeletionVectorDescriptor,
     DomainMetadata,
     MetaData,
     RowIdHighWaterMark,
@@ -22,6 +21,7 @@ from deltaspec.model.commit.validation import check_commit, collect_refusals
 from deltaspec.model.features.protocol import FAULTS, Accepted, Refused
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot, replay_commit
 from deltaspec.model.revisions import Revision
+from deltaspec.model.rows.deletion_vectors import build_inline_descriptor
 
 ID = '{"name":"id","type":"long","nullable":true,"metadata":%s}'
 
@@ -78,7 +78,7 @@ def test_live_files_have_values_for_new_partition_columns() -> None:
 VECTORS = table(
     protocol(3, 7, ["deletionVectors"], ["deletionVectors"]), metadata({"delta.enableDeletionVectors": "true"}), add()
 )
-VECTOR = DeletionVectorDescriptor(storage_type="i", path_or_inline_dv="abc", size_in_bytes=2, cardinality=1)
+VECTOR = build_inline_descriptor([1])
 ROWS = '{"numRecords":3}'
 
 
@@ -94,6 +94,23 @@ def test_new_vector_requires_the_property_since_r3() -> None:
     actions = (remove(), add(deletion_vector=VECTOR, stats=ROWS))
     assert list_refusals(off, *actions) == ["deletion-vectors.made-while-enabled"]
     assert list_refusals(off, *actions, revision=Revision.R2) == []
+
+
+def test_vector_is_contained_in_its_descriptor() -> None:
+    def refusals(**fields: Any) -> list[str]:
+        return list_refusals(VECTORS, add("b", deletion_vector=replace(VECTOR, **fields), stats=ROWS))
+
+    assert refusals() == []
+    assert refusals(storage_type="x") == ["deletion-vectors.storage-type"]
+    assert refusals(storage_type="u", path_or_inline_dv="abc") == ["deletion-vectors.path"]
+    assert refusals(storage_type="p", path_or_inline_dv="abc") == ["deletion-vectors.path"]
+    assert refusals(offset=1) == ["deletion-vectors.offset"]
+    assert refusals(cardinality=2) == ["deletion-vectors.cardinality"]
+    assert refusals(size_in_bytes=VECTOR.size_in_bytes - 4) == [
+        "deletion-vectors.size",
+        "deletion-vectors.bitmap-format",
+    ]
+    assert refusals(cardinality=4) == ["deletion-vectors.cardinality", "deletion-vectors.rows-exist"]
 
 
 def test_vector_of_an_older_version_is_not_new() -> None:
@@ -126,14 +143,17 @@ def test_append_only_is_evaluated_after_the_commit() -> None:
     assert list_refusals(unsupported, remove()) == []
 
 
-def test_features_stay() -> None:
-    """E41."""
+def test_divergences_are_accepted() -> None:
+    """What the protocol leaves undecided is not refused: E41, E37."""
     before = table(protocol(1, 7, None, ["appendOnly", "domainMetadata"]), metadata())
-    assert list_refusals(before, protocol(1, 7, None, ["appendOnly"])) == ["protocol.features-stay"]
-    assert (
-        list_refusals(before, protocol(3, 7, ["deletionVectors"], ["appendOnly", "domainMetadata", "deletionVectors"]))
-        == []
-    )
+    assert list_refusals(before, protocol(1, 7, None, ["appendOnly"])) == []
+    assert list_refusals(before, user_domain("1"), user_domain("2")) == []
+    used = table(protocol(1, 4), metadata({"delta.enableChangeDataFeed": "true"}))
+    assert list_refusals(used, protocol(1, 7, None, []), metadata()) == []
+
+
+def user_domain(configuration: str) -> DomainMetadata:
+    return DomainMetadata(domain="app", configuration=configuration, removed=False)
 
 
 WIDENING = protocol(3, 7, ["typeWidening"], ["typeWidening"])
@@ -150,12 +170,6 @@ def test_type_widening_is_removed_without_a_trace(after: dict[str, str], schema:
     """E41: the newest revision defines the removal."""
     before = table(WIDENING, metadata({"delta.enableTypeWidening": "true"}))
     assert list_refusals(before, protocol(3, 7, [], []), metadata(after, schema)) == expected
-
-
-def test_used_feature_is_listed_on_upgrade() -> None:
-    before = table(protocol(1, 4), metadata({"delta.enableChangeDataFeed": "true"}))
-    assert list_refusals(before, protocol(1, 7, None, []), metadata()) == ["protocol.upgrade-assumes-use"]
-    assert list_refusals(before, protocol(1, 7, None, ["changeDataFeed"]), metadata()) == []
 
 
 def test_feature_is_required_no_later_than_its_use() -> None:
@@ -236,7 +250,7 @@ def test_row_ids_are_fresh_and_below_the_mark() -> None:
     assert list_refusals(before, tracked("b", 3, 1), mark(4)) == ["row-tracking.high-water-mark"]
     assert list_refusals(before, tracked("b", 2, 1), mark(5)) == ["row-tracking.unique-default-ids"]
     assert list_refusals(before, add("b", stats=ROWS)) == ["row-tracking.base-row-id", "row-tracking.commit-version"]
-    assert list_refusals(before, tracked("b", 3, 2), mark(5)) == ["row-tracking.commit-version"] * 2
+    assert list_refusals(before, tracked("b", 3, 2), mark(5)) == ["row-tracking.commit-version"]
     assert list_refusals(before, mark(8)) == []
 
 
@@ -257,7 +271,7 @@ def test_files_of_another_table_are_new() -> None:
     replaced = msgspec.structs.replace(metadata(), id="33333333-2222-4333-8444-555555555555")
     assert list_refusals(before, replaced, tracked("a", 3, 1), mark(5)) == []
     assert list_refusals(before, replaced, tracked("a", 3, 0), mark(5)) == []
-    assert list_refusals(before, replaced, tracked("a", 3, 2), mark(5)) == ["row-tracking.commit-version"] * 2
+    assert list_refusals(before, replaced, tracked("a", 3, 2), mark(5)) == ["row-tracking.commit-version"]
     assert list_refusals(before, replaced, add("a", stats=ROWS)) == [
         "row-tracking.base-row-id",
         "row-tracking.commit-version",
@@ -279,7 +293,7 @@ def test_commit_with_new_files_requires_a_mark_in_r1() -> None:
     before = table(r1, metadata(), first, reserved, revision=Revision.R1)
     new = add("b", base_row_id=3, stats=ROWS)
     assert list_refusals(before, new, reserved, revision=Revision.R1) == []
-    assert list_refusals(before, new, revision=Revision.R1) == ["row-ids.mark-with-new-files"]
+    assert list_refusals(before, new, revision=Revision.R1) == ["row-ids.mark-while-reserved"]
     assert list_refusals(before, first, revision=Revision.R1) == []
 
 

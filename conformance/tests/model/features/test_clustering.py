@@ -202,7 +202,7 @@ def test_unknown_column_and_partitioned_table_are_refused() -> None:
 def test_clustering_domain_without_the_feature_is_refused(features: list[str]) -> None:
     scenario = Scenario(protocol(1, 7, None, features), build_two_column_table())
     assert scenario.expect_refusal(clustered_by("id")) == "clustering.feature"
-    scenario.commit(clustered_by())
+    assert scenario.expect_refusal(clustered_by()) == "clustering.feature"
 
 
 def test_preview_of_the_feature_allows_the_domain() -> None:
@@ -218,5 +218,6 @@ def test_blank_clustering_provider_is_refused() -> None:
 
 
 def test_revisions_before_r3_have_no_clustering() -> None:
-    scenario = Scenario(protocol(1, 7, None, ["domainMetadata"]), build_two_column_table("day"), revision=Revision.R2)
+    features = ["domainMetadata", "clustering"]
+    scenario = Scenario(protocol(1, 7, None, features), build_two_column_table("day"), revision=Revision.R2)
     scenario.commit(clustered_by("hour"))

@@ -14,7 +14,7 @@ from deltaspec.model.schema.schema_string import (
     TypeChange,
     find_repeated_names,
     find_schema_faults,
-    get_void_blocked_reason,
+    find_void_fault,
     parse_schema,
     read_type_changes,
     render_tree,
@@ -296,7 +296,9 @@ def columns(**types: DataType) -> Struct:
     ],
 )
 def test_void_that_prevents_adding_files(schema: Struct, why: str) -> None:
-    assert get_void_blocked_reason(schema) == why
+    fault = find_void_fault(schema)
+    assert fault is not None
+    assert fault[1] == why
 
 
 @pytest.mark.parametrize(
@@ -311,7 +313,7 @@ def test_void_that_prevents_adding_files(schema: Struct, why: str) -> None:
     ],
 )
 def test_void_that_is_omitted_from_files(schema: Struct) -> None:
-    assert get_void_blocked_reason(schema) is None
+    assert find_void_fault(schema) is None
 
 
 def test_repeated_names_ignore_case_within_a_struct_only() -> None:
