@@ -65,6 +65,8 @@ def validate(
             - samples (int): how many findings of each rule the report has. Default: 1000.
             - accept_unchecked (str | collection of str): rules whose unchecked places do not make the run incomplete;
               `feature:NAME` for a table feature that is not checked.
+            - writer_time_zone (str): time zone of the sessions that wrote the table, such as `Europe/Paris` or
+              `+01:00`. SQL expressions that depend on it, such as `CAST(ts AS DATE)`, are unchecked without it.
             - allow_outside (bool): follow absolute paths that lead out of the table, as in shallow clones.
 
     Raises:

@@ -118,6 +118,7 @@ class TestValidate:
             "samples": 9,
             "accept_unchecked": ("CRC001",),
             "allow_outside": True,
+            "writer_time_zone": None,
             "progress": ignore_progress,
             "findings_out": None,
             "state": "kept",

@@ -66,6 +66,11 @@ _MACHINE_SAMPLES = 1000
     "--allow-outside", is_flag=True, help="Follow absolute paths that lead out of the table, as in shallow clones."
 )
 @click.option(
+    "--writer-time-zone",
+    metavar="ZONE",
+    help="Time zone of the sessions that wrote the table, such as Europe/Paris, for SQL expressions that depend on it.",
+)
+@click.option(
     "--engine",
     default="embedded",
     show_default=True,
@@ -95,6 +100,7 @@ def validate(
     samples: int | None,
     accept_unchecked: list[str],
     allow_outside: bool,
+    writer_time_zone: str | None,
     engine: str,
     estimates: bool,
     findings_out: str | None,
@@ -140,6 +146,7 @@ def validate(
         samples=samples or default_samples,
         accept_unchecked=accept_unchecked,
         allow_outside=allow_outside,
+        writer_time_zone=writer_time_zone,
     )
     with progress_bar() as progress:
         settings = RunSettings(progress or ignore_progress, state, resume, findings_out)

@@ -1,13 +1,14 @@
 """Reject expressions whose value depends on more than the row: the session time zone, the date or the runtime.
 
-A table does not record the time zone in which its rows were written, so such expressions stay undecided. Types are
-those that Spark derives for every part of an expression.
+A table does not record the time zone in which its rows were written. Unless the user names it, expressions that depend
+on it stay undecided. Types are those that Spark derives for every part of an expression.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from deltaspec.sql.terms import TIMES, Undecided, parse_time
 from deltaspec.sql.tree import (
@@ -37,7 +38,8 @@ _FLOATING = re.compile(r"\b(float|double)\b")
 _NUMBER = re.compile(r"(tinyint|smallint|int|bigint|float|double|decimal\(\d+,\d+\))")
 _COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>"})
 _DAY_PATTERN = re.compile(r"(yyyy|MM|dd|[-/._ ,])+")
-"""Date patterns that every pattern parser reads alike."""
+_TIME_PATTERN = re.compile(r"(yyyy|MM|dd|HH|mm|ss|[-/._ ,:])+")
+"""Patterns that every pattern parser reads alike: of dates, and of timestamps."""
 
 
 def _split(text: str) -> frozenset[str]:
@@ -64,46 +66,138 @@ _CONVERTS_TO_STRING = _split(
 )
 
 
-def check_session_independence(tree: Expression, get_type: TypeLookup) -> None:
-    """Raise `Undecided` if the value of an expression depends on more than its row."""
+class ZoneDependent(Undecided):
+    """The value depends on the time zone of the session that wrote the rows."""
+
+
+def check_session_independence(tree: Expression, get_type: TypeLookup, *, zone_is_known: bool = False) -> None:
+    """Check that the value of an expression depends on its row alone.
+
+    Args:
+        tree: the expression.
+        get_type: types of its parts.
+        zone_is_known: the session has the time zone in which the rows were written.
+
+    Raises:
+        ZoneDependent: it depends on the time zone, which is not known.
+        Undecided: it depends on something else.
+    """
+    checker = _Checker(get_type, zone_is_known)
     for node in walk(tree):
+        checker.check(node)
+
+
+@dataclass(frozen=True)
+class _Checker:
+    get_type: TypeLookup
+    zone_is_known: bool
+
+    def check(self, node: Expression) -> None:
+        """Check one part of an expression without its children."""
         match node:
             case Literal(value, kind) if kind in TIMES:
                 parse_time(str(value), kind)
             case Cast():
-                _check_cast(node, get_type)
+                self.check_cast(node)
             case Binary(operator, left, right) if operator in _COMPARISONS:
-                _check_comparison((left, right), get_type)
+                self.check_comparison((left, right))
             case In():
-                _check_common_type(children(node), get_type)
+                self.check_common_type(children(node))
             case Case():
-                _check_case(node, get_type)
+                self.check_case(node)
             case Call():
-                _check_call(node, get_type)
+                self.check_call(node)
             case Item(base, key):
-                _check_item(base, key, get_type)
-            case Binary() | Like() | Sign() if any(map(_is_zoned, map(get_type, children(node)))):
-                raise Undecided("a timestamp is converted to a string or number in the session time zone")
+                self.check_item(base, key)
+            case Binary() | Like() | Sign() if any(map(_is_zoned, map(self.get_type, children(node)))):
+                self.reject_zone("a timestamp is converted to a string or number in the session time zone")
             case Binary("||", left, right):
-                _reject_floats((left, right), get_type)
+                self.reject_floats((left, right))
             case Literal() | Column() | Member() | Not() | Is() | Unit() | Binary() | Like() | Sign():
                 pass
+
+    def reject_zone(self, reason: str) -> None:
+        """Raise `ZoneDependent` unless the time zone is known."""
+        if not self.zone_is_known:
+            raise ZoneDependent(reason)
+
+    def check_comparison(self, nodes: Iterable[Expression]) -> None:
+        """Check values that are compared. A string with a time zone becomes the same timestamp in every session."""
+        self.check_common_type(each for each in nodes if not _has_zone(each))
+
+    def check_common_type(self, nodes: Iterable[Expression]) -> None:
+        """Check values that are converted to one type. Without ANSI mode, a timestamp next to a string becomes one."""
+        kinds = {self.get_type(each) for each in nodes} - {"void"}
+        if len(kinds) > 1 and any(map(_is_zoned, kinds)):
+            self.reject_zone(f"{' and '.join(sorted(kinds))} are converted to one type in the session time zone")
+
+    def check_cast(self, node: Cast) -> None:
+        kind = self.get_type(node.operand)
+        if node.type == "string":
+            self.reject_floats((node.operand,))
+        if _is_zoned(kind):
+            if node.type == "timestamp" or node.type.split("(")[0] in (
+                *("byte", "short", "integer", "long", "float", "double", "decimal"),
+            ):
+                return
+            self.reject_zone(f"a timestamp is converted to {node.type} in the session time zone")
+        elif node.type == "timestamp" and not (
+            _NUMBER.fullmatch(kind) or kind in ("void", "boolean") or _has_zone(node.operand)
+        ):
+            self.reject_zone(f"{kind} is converted to timestamp in the session time zone")
+
+    def check_case(self, node: Case) -> None:
+        results = [result for _, result in node.branches]
+        self.check_common_type([*results, *([] if node.otherwise is None else [node.otherwise])])
+        if node.operand is not None:
+            self.check_comparison([node.operand, *(when for when, _ in node.branches)])
+
+    def check_item(self, base: Expression, key: Expression) -> None:
+        if _is_zoned(self.get_type(key)) or self.get_type(base).startswith("map<timestamp,"):
+            raise Undecided("a map is looked up by timestamp")
+
+    def check_call(self, node: Call) -> None:
+        name, kinds = node.name, [self.get_type(each) for each in node.arguments]
+        if name in _INEXACT:
+            raise Undecided(f"engines differ in the last digits of {name}")
+        if name in _ZONE_DEPENDENT:
+            self.reject_zone(f"{name} uses the session time zone")
+        if name in _CLOCK_PARTS and kinds != ["timestamp_ntz"]:
+            self.reject_zone(f"{name} of a {kinds[0]} uses the session time zone")
+        if name in _NEEDS_TIMESTAMP and kinds != ["timestamp"]:
+            self.reject_zone(f"{kinds[0]} is converted to timestamp in the session time zone")
+        if name == "date_format" or (name in ("to_date", "to_timestamp", "from_unixtime") and len(kinds) > 1):
+            self.check_pattern(node, kinds)
+        if name in _CONVERTS_TO_STRING:
+            self.reject_floats(node.arguments)
+        if name == "if" or name == "nvl2":
+            self.check_common_type(node.arguments[1:])
+        elif name in _CHOICES:
+            self.check_common_type(node.arguments)
+        elif name in _COMPARING:
+            self.check_comparison(node.arguments)
+        elif name == "element_at":
+            self.check_item(node.arguments[0], node.arguments[1])
+        elif name not in _ZONE_INDEPENDENT | _RETURNS_TIMESTAMP and any(map(_is_zoned, (*kinds, self.get_type(node)))):
+            self.reject_zone(f"{name} reads or returns a timestamp in the session time zone")
+
+    def check_pattern(self, node: Call, kinds: list[str]) -> None:
+        pattern = node.arguments[1]
+        text = str(pattern.value) if isinstance(pattern, Literal) and pattern.type == "string" else ""
+        of_dates = kinds[0] == ("date" if node.name == "date_format" else "string") and node.name != "to_timestamp"
+        if of_dates and node.name != "from_unixtime" and _DAY_PATTERN.fullmatch(text):
+            return
+        if not _TIME_PATTERN.fullmatch(text):
+            raise Undecided(f"{node.name} depends on the session: its time zone and its pattern parser")
+        self.reject_zone(f"{node.name} uses the session time zone")
+
+    def reject_floats(self, nodes: Iterable[Expression]) -> None:
+        if any(_FLOATING.search(self.get_type(each)) for each in nodes):
+            raise Undecided("runtimes format floating-point numbers differently")
 
 
 def _is_zoned(kind: str) -> bool:
     return _TIMESTAMP.search(kind) is not None
-
-
-def _check_comparison(nodes: Iterable[Expression], get_type: TypeLookup) -> None:
-    """Check values that are compared. A string with a time zone becomes the same timestamp in every session."""
-    _check_common_type((each for each in nodes if not _has_zone(each)), get_type)
-
-
-def _check_common_type(nodes: Iterable[Expression], get_type: TypeLookup) -> None:
-    """Check values that are converted to one type. Without ANSI mode, a timestamp next to a string becomes a string."""
-    kinds = {get_type(each) for each in nodes} - {"void"}
-    if len(kinds) > 1 and any(map(_is_zoned, kinds)):
-        raise Undecided(f"{' and '.join(sorted(kinds))} are converted to one type in the session time zone")
 
 
 def _has_zone(node: Expression) -> bool:
@@ -114,70 +208,3 @@ def _has_zone(node: Expression) -> bool:
     except Undecided:
         return False
     return True
-
-
-def _check_cast(node: Cast, get_type: TypeLookup) -> None:
-    kind = get_type(node.operand)
-    if node.type == "string":
-        _reject_floats((node.operand,), get_type)
-    if _is_zoned(kind):
-        if node.type == "timestamp" or node.type.split("(")[0] in (
-            *("byte", "short", "integer", "long", "float", "double", "decimal"),
-        ):
-            return
-        raise Undecided(f"a timestamp is converted to {node.type} in the session time zone")
-    if node.type == "timestamp" and not (
-        _NUMBER.fullmatch(kind) or kind in ("void", "boolean") or _has_zone(node.operand)
-    ):
-        raise Undecided(f"{kind} is converted to timestamp in the session time zone")
-
-
-def _check_case(node: Case, get_type: TypeLookup) -> None:
-    results = [result for _, result in node.branches]
-    _check_common_type([*results, *([] if node.otherwise is None else [node.otherwise])], get_type)
-    if node.operand is not None:
-        _check_comparison([node.operand, *(when for when, _ in node.branches)], get_type)
-
-
-def _check_item(base: Expression, key: Expression, get_type: TypeLookup) -> None:
-    if _is_zoned(get_type(key)) or get_type(base).startswith("map<timestamp,"):
-        raise Undecided("a map is looked up by timestamp")
-
-
-def _check_call(node: Call, get_type: TypeLookup) -> None:
-    name, kinds = node.name, [get_type(each) for each in node.arguments]
-    if name in _INEXACT:
-        raise Undecided(f"engines differ in the last digits of {name}")
-    if name in _ZONE_DEPENDENT:
-        raise Undecided(f"{name} uses the session time zone")
-    if name in _CLOCK_PARTS and kinds != ["timestamp_ntz"]:
-        raise Undecided(f"{name} of a {kinds[0]} uses the session time zone")
-    if name in _NEEDS_TIMESTAMP and kinds != ["timestamp"]:
-        raise Undecided(f"{kinds[0]} is converted to timestamp in the session time zone")
-    if name == "date_format" or (name == "to_date" and len(kinds) > 1):
-        _check_date_pattern(node, kinds)
-    if name in _CONVERTS_TO_STRING:
-        _reject_floats(node.arguments, get_type)
-    if name == "if" or name == "nvl2":
-        _check_common_type(node.arguments[1:], get_type)
-    elif name in _CHOICES:
-        _check_common_type(node.arguments, get_type)
-    elif name in _COMPARING:
-        _check_comparison(node.arguments, get_type)
-    elif name == "element_at":
-        _check_item(node.arguments[0], node.arguments[1], get_type)
-    elif name not in _ZONE_INDEPENDENT | _RETURNS_TIMESTAMP and any(map(_is_zoned, (*kinds, get_type(node)))):
-        raise Undecided(f"{name} reads or returns a timestamp in the session time zone")
-
-
-def _check_date_pattern(node: Call, kinds: list[str]) -> None:
-    pattern = node.arguments[1]
-    is_date = kinds[0] == ("date" if node.name == "date_format" else "string")
-    is_known = isinstance(pattern, Literal) and pattern.type == "string" and _DAY_PATTERN.fullmatch(str(pattern.value))
-    if not is_date or not is_known:
-        raise Undecided(f"{node.name} depends on the session: its time zone and its pattern parser")
-
-
-def _reject_floats(nodes: Iterable[Expression], get_type: TypeLookup) -> None:
-    if any(_FLOATING.search(get_type(each)) for each in nodes):
-        raise Undecided("runtimes format floating-point numbers differently")

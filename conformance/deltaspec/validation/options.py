@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from functools import cached_property
 from typing import TypedDict, Unpack
+from zoneinfo import ZoneInfo
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.model.revisions import Revision
@@ -34,6 +36,7 @@ class OptionArguments(TypedDict, total=False):
     samples: int
     accept_unchecked: str | Collection[str]
     allow_outside: bool
+    writer_time_zone: str | None
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,8 @@ class Options:
     """Rules, and features after `feature:`, whose unchecked places do not make a run incomplete."""
     allow_outside: bool
     """Follow absolute paths that lead out of the table."""
+    writer_time_zone: str | None
+    """Time zone of the sessions that wrote the table, for SQL expressions that depend on it; None if unknown."""
 
     @classmethod
     def create(cls, **arguments: Unpack[OptionArguments]) -> Options:
@@ -82,6 +87,7 @@ class Options:
             samples=_check_integer("samples", arguments.get("samples", 1000), at_least=1) or 1000,
             accept_unchecked=_check_codes("accept_unchecked", arguments.get("accept_unchecked", ()), features=True),
             allow_outside=_check_boolean("allow_outside", arguments.get("allow_outside", False)),
+            writer_time_zone=_check_time_zone(arguments.get("writer_time_zone")),
         )
         _check_selection(options)
         return options
@@ -173,6 +179,17 @@ def _check_integer(name: str, value: int | None, at_least: int) -> int | None:
     if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < at_least):
         raise InvalidUsage(f"invalid {name} {value!r}; expected an integer from {at_least}")
     return value
+
+
+def _check_time_zone(name: str | None) -> str | None:
+    """Raise `InvalidUsage` for a string that is neither the name of a time zone nor an offset such as +01:00."""
+    if name is None or (isinstance(name, str) and re.fullmatch(r"[+-](0[0-9]|1[0-7]):[0-5][0-9]", name)):
+        return name
+    try:
+        ZoneInfo(name)
+    except (KeyError, OSError, TypeError, ValueError) as fault:  # ZoneInfoNotFoundError is a KeyError
+        raise InvalidUsage(f"unknown time zone {name!r}; write a name such as Europe/Paris, or +01:00") from fault
+    return name
 
 
 def _check_boolean(name: str, value: bool) -> bool:

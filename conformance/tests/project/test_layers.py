@@ -18,6 +18,7 @@ MODULES = [(package, path) for package, root in PACKAGES.items() for path in sor
 ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.errors": set(),
     "deltaspec.version": set(),
+    "deltaspec.build": {"version"},
     "deltaspec.requirements": set(),
     "deltaspec.model": set(),
     "deltaspec.report": {"errors"},
@@ -25,7 +26,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.sql": {"model", "wire"},
     "deltaspec.views": {"model", "wire", "sql"},
     "deltaspec.rules": {"requirements", "views"},
-    "deltaspec.validation": {"rules", "views", "sql", "wire", "model", "report", "errors", "version"},
+    "deltaspec.validation": {"rules", "views", "sql", "wire", "model", "report", "errors", "version", "build"},
     "deltaspec.candidates": {"model", "wire", "errors"},
     "deltaspec.suites": {"candidates", "deltaspec_generators", "model"},
     "deltaspec.golden": {"candidates", "deltaspec_generators", "model"},

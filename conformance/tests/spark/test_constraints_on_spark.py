@@ -13,12 +13,14 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from helpers.expression_values import COLUMNS, PLAIN_ROWS, SCHEMA, evaluate
-from spark.session import create, run
+from spark.session import append, create, run, with_settings
 from spark.test_sql_expressions import EXPRESSIONS
 
+import deltaspec
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import get_type_name
 from deltaspec.rules import RULES
+from deltaspec.spark import validate
 from deltaspec.sql.evaluation import compile_expression
 from deltaspec.sql.expression_columns import ExpressionColumns
 from deltaspec.sql.logical_row_reader import arrow_type
@@ -368,3 +370,24 @@ def test_no_untrusted_code_runs_in_column_expressions(spark: "SparkSession", tmp
 
 
 REFLECT = "the function reflect is not in the list of deterministic functions"
+
+
+def test_time_zone_of_the_writers_decides_expressions_over_timestamps(spark: "SparkSession", tmp_path: Path) -> None:
+    path = str(tmp_path / "zoned")
+    with with_settings(spark, {"spark.sql.session.timeZone": "America/New_York"}):
+        columns = "at TIMESTAMP, day DATE GENERATED ALWAYS AS (CAST(at AS DATE)), n INT"
+        create(spark, path, columns, constraints__late="hour(at) > 21")
+        append(spark, path, "SELECT TIMESTAMP '2024-07-01 22:30:00' AS at, 1 AS n")
+    unknown, same, other = (
+        validate(spark, path, level="rows", writer_time_zone=zone).report
+        for zone in (None, "America/New_York", "Asia/Tokyo")
+    )
+    assert (unknown.verdict, same.verdict, other.verdict) == ("incomplete", "conforms", "violations")
+    reasons = {each.rule: each.reason for each in unknown.checked.not_checked}
+    assert reasons.keys() == {"ROW040", "ROW041"}
+    assert all(reason.endswith("; --writer-time-zone names it") for reason in reasons.values())
+    assert same.checked.not_checked == []
+    assert other.totals == {"ROW040": 1, "ROW041": 1}
+    embedded = [each.reason for each in deltaspec.validate(path, level="rows").checked.not_checked]
+    assert len(embedded) == 2
+    assert all(" needs Spark and --writer-time-zone: " in reason for reason in embedded)

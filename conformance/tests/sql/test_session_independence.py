@@ -3,7 +3,7 @@
 import pytest
 
 from deltaspec.sql.parser import SupportedExpression, parse_expression
-from deltaspec.sql.session_independence import check_session_independence
+from deltaspec.sql.session_independence import ZoneDependent, check_session_independence
 from deltaspec.sql.terms import Undecided
 from deltaspec.sql.tree import Column, Expression, Literal
 
@@ -21,11 +21,15 @@ def get_type(node: Expression) -> str:
     return "boolean"
 
 
-def get_reason(text: str) -> str | None:
+def parse(text: str) -> Expression:
     answer = parse_expression(text)
     assert isinstance(answer, SupportedExpression)
+    return answer.tree
+
+
+def get_reason(text: str) -> str | None:
     try:
-        check_session_independence(answer.tree, get_type)
+        check_session_independence(parse(text), get_type)
     except Undecided as error:
         return str(error)
     return None
@@ -78,3 +82,29 @@ def test_timestamp_next_to_a_string_becomes_a_string_in_the_session_time_zone(te
 )
 def test_value_without_zone_becomes_a_timestamp_in_the_session_time_zone(text: str, types: str) -> None:
     assert get_reason(text) == f"{types} are converted to one type in the session time zone"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CAST(at AS DATE) = day",
+        "YEAR(at) = 2020",
+        "DATE_FORMAT(at, 'yyyy-MM-dd HH:mm') = 'x'",
+        "date_trunc('DAY', at) = at",
+        "hour(at) < 24",
+        "at > '2020-01-01 00:00:00'",
+        "at > day",
+    ],
+)
+def test_known_time_zone_decides(text: str) -> None:
+    tree = parse(text)
+    with pytest.raises(ZoneDependent):
+        check_session_independence(tree, get_type)
+    check_session_independence(tree, get_type, zone_is_known=True)
+
+
+@pytest.mark.parametrize("text", ["DATE_FORMAT(at, 'E') = 'x'", "exp(b) > 1", "date '2020' < day"])
+def test_time_zone_does_not_decide_everything(text: str) -> None:
+    with pytest.raises(Undecided) as fault:
+        check_session_independence(parse(text), get_type, zone_is_known=True)
+    assert not isinstance(fault.value, ZoneDependent)

@@ -186,6 +186,11 @@ def test_one_string_names_rules_like_a_list(checkpointed: Path) -> None:
         ({"at": "3"}, "invalid at '3'; expected an integer from 0"),
         ({"at": -1}, "invalid at -1"),
         ({"samples": 0}, "invalid samples 0; expected an integer from 1"),
+        ({"writer_time_zone": "Europe/Paris"}, None),
+        ({"writer_time_zone": "-08:00"}, None),
+        ({"writer_time_zone": "Mars/Base"}, "unknown time zone 'Mars/Base'"),
+        ({"writer_time_zone": "../../etc/passwd"}, "unknown time zone"),
+        ({"writer_time_zone": 3}, "unknown time zone 3"),
         ({"allow_outside": "false"}, "invalid allow_outside 'false'"),
     ],
 )

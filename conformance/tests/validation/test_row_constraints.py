@@ -346,7 +346,7 @@ def test_file_of_a_narrower_type_is_widened(tmp_path: Path) -> None:
             check_constraint("id > (SELECT 1)"),
             {},
             "ROW040",
-            "CHECK constraint c needs Spark: SELECT is not supported",
+            "CHECK constraint c is not evaluated: SELECT is not supported",
         ),
         (
             CONSTRAINTS_PROTOCOL,
@@ -360,14 +360,14 @@ def test_file_of_a_narrower_type_is_widened(tmp_path: Path) -> None:
             {},
             build_invariant_metadata("my_udf(id)"),
             "ROW043",
-            "the invariant of id needs Spark: the function my_udf ",
+            "the invariant of id is not evaluated: the function my_udf ",
         ),
         (
             GENERATED_COLUMNS_PROTOCOL,
             {},
             {GENERATION_EXPRESSION: "rand()"},
             "ROW041",
-            "the expression of id needs Spark: the function rand is not",
+            "the expression of id is not evaluated: the function rand is not",
         ),
         (
             GENERATED_COLUMNS_PROTOCOL,

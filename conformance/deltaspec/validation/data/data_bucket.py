@@ -64,6 +64,7 @@ class DataBucket:
         self.stated_row_ids = facts.stated_row_ids
         self.history_is_complete = facts.plan.history_is_complete
         self.level = facts.options.level
+        self.writer_time_zone = facts.options.writer_time_zone
         self.version = facts.plan.version
         self.clock_ms = facts.options.clock_ms
         self.table: TableSchema | None = facts.state.table_schema

@@ -17,6 +17,7 @@ from pyroaring import BitMap64
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.sql.expression_columns import ExpressionColumns
 from deltaspec.sql.row_evaluation import ConstraintResult, evaluate_constraints
+from deltaspec.sql.spark_needs import describe_need
 from deltaspec.sql.tree import Expression
 from deltaspec.validation.data.data_bucket import describe_read_error
 from deltaspec.validation.data.read_ahead import read_ahead
@@ -64,7 +65,8 @@ def check_row_constraints(data: DataBucket) -> None:
     table = data.table
     if table is None or not data.findings.has_rules_for(constraint_checks):
         return  # an unknown schema is reported by `check_row_values`
-    asked = ConstraintRecorder(table, data.state, data.operations, data.findings)
+    zone = data.writer_time_zone
+    asked = ConstraintRecorder(table, data.state, data.operations, data.findings, writer_time_zone=zone)
     if not asked.supported:
         return
     reader = ConstraintReader(data.access, table, tuple(asked.supported), data.vectors)
@@ -121,7 +123,8 @@ class ConstraintRecorder:
         operations: Mapping[int, str | None],
         findings: Findings,
         *,
-        undecided_prefix: str = "needs Spark",
+        evaluates_on_spark: bool = False,
+        writer_time_zone: str | None = None,
         records_unsupported: bool = True,
     ) -> None:
         """Collect the expressions, and record those that are not supported.
@@ -131,15 +134,12 @@ class ConstraintRecorder:
             state: state of the table at the validated version.
             operations: operation that each commit states.
             findings: receives ledger entries.
-            undecided_prefix: start of the ledger entry of an expression that is not evaluated; the reason follows.
+            evaluates_on_spark: Spark evaluates what this process cannot.
+            writer_time_zone: time zone of the writers; None if unknown.
             records_unsupported: record expressions that are not supported.
         """
-        self._state, self._operations, self._findings, self._undecided_prefix = (
-            state,
-            operations,
-            findings,
-            undecided_prefix,
-        )
+        self._table, self._state, self._operations, self._findings = table, state, operations, findings
+        self._evaluates_on_spark, self._zone_is_known = evaluates_on_spark, writer_time_zone is not None
         self.supported: list[tuple[RowConstraint, Expression]] = []
         for each in collect_row_constraints(table.schema, table.configuration, table.features, state.revision):
             condition = each.condition
@@ -156,9 +156,12 @@ class ConstraintRecorder:
 
     def mark_undecided(self, condition: RowConstraint, why: str, path: str | None) -> None:
         """Record that an expression was not evaluated on a file; on all files if `path` is None."""
-        self._findings.mark_rule_undecided(
-            self._get_rule(condition), f"{condition.title} {self._undecided_prefix}: {why}", path
-        )
+        tree = condition.condition
+        if self._evaluates_on_spark or isinstance(tree, str):
+            need = "is not evaluated"
+        else:
+            need = describe_need(tree, self._table.schema, zone_is_known=self._zone_is_known)
+        self._findings.mark_rule_undecided(self._get_rule(condition), f"{condition.title} {need}: {why}", path)
 
     def mark_file_undecided(self, data_file: DataFile, why: str) -> None:
         """Record that the rows of a file cannot be read."""

@@ -53,6 +53,7 @@ def build_key(options: Options, store: Store, plan: Plan, engine: str, buckets: 
         "the number of samples": options.samples,
         "--accept-unchecked": sorted(options.accept_unchecked),
         "--allow-outside": options.allow_outside,
+        "--writer-time-zone": options.writer_time_zone,
         _LISTING: _compute_listing_digest(plan),
     }
 

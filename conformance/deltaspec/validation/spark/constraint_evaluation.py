@@ -52,7 +52,6 @@ _OPEN_COST_BYTES = 1 << 20
 _EXPRESSIONS_AT_ONCE = 50
 _MAX_EXPRESSIONS = 500
 """Maximum number of expressions per table, because each may need several jobs."""
-_NOT_EVALUATED = "is not evaluated"
 _BYTES_AT_ONCE = 8 << 30
 """Size of a batch of files, whose columns executors keep in memory while the batch is evaluated."""
 Row = dict[str, Any]
@@ -80,12 +79,13 @@ def check_constraints_on_spark(
     table = facts.state.table_schema
     if table is None or not findings.has_rules_for(constraint_checks):
         return
-    recorder = ConstraintRecorder(table, facts.state, facts.operations, findings, undecided_prefix=_NOT_EVALUATED)
+    recorder = ConstraintRecorder(table, facts.state, facts.operations, findings, evaluates_on_spark=True)
     if not recorder.supported:
         return
     access = DataAccess(facts.store, allow_outside=facts.options.allow_outside)
-    context = ConstraintContext(access, table, tuple(recorder.supported))
-    with isolated_session(spark, SETTINGS) as isolated:
+    zone = facts.options.writer_time_zone
+    context = ConstraintContext(access, table, tuple(recorder.supported), zone)
+    with isolated_session(spark, SETTINGS | ({"spark.sql.session.timeZone": zone} if zone else {})) as isolated:
         plans = ExpressionPlanner(isolated, context)
         evaluator = _ConstraintEvaluator(isolated or spark, findings, recorder, context, plans)
         for batch in _iter_batches(files):

@@ -89,6 +89,8 @@ class ConstraintContext:
     access: DataAccess
     table: TableSchema
     constraints: tuple[tuple[RowConstraint, Expression], ...]
+    writer_time_zone: str | None = None
+    """Time zone of the sessions that wrote the rows; None if unknown."""
 
     def build_reader(self) -> ConstraintReader:
         """Build a reader; call this in the task, because a reader cannot be pickled."""

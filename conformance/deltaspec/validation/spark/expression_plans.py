@@ -12,7 +12,8 @@ from deltaspec.model.schema.data_types import Array, DataType, Map, Struct, get_
 from deltaspec.sql.binding import BoundExpression, ColumnNumbering, column_name
 from deltaspec.sql.logical_row_reader import arrow_type, member_name
 from deltaspec.sql.resource_bounds import ResourceBounds, compute_resource_bounds
-from deltaspec.sql.session_independence import check_session_independence
+from deltaspec.sql.session_independence import ZoneDependent, check_session_independence
+from deltaspec.sql.spark_needs import ZONE_OPTION
 from deltaspec.sql.terms import Undecided
 from deltaspec.sql.tree import Call, Expression, render
 from deltaspec.validation.spark.constraint_session import (
@@ -133,7 +134,11 @@ class ExpressionPlanner:
             types = self._types[ansi]
             if types[bound.tree] not in ("boolean", "void"):
                 raise Undecided(f"its type is {types[bound.tree]}; expected boolean")
-            check_session_independence(bound.tree, types.__getitem__)
+            try:
+                zone_is_known = self._context.writer_time_zone is not None
+                check_session_independence(bound.tree, types.__getitem__, zone_is_known=zone_is_known)
+            except ZoneDependent as fault:
+                raise Undecided(f"{fault}; {ZONE_OPTION} names it") from fault
         return ExpressionPlan(bound.columns, bound.violation, bounds)
 
     def _load_types(self, ansi: str, nodes: list[Expression]) -> None:
