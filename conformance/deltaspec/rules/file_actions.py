@@ -162,14 +162,15 @@ def vector_without_num_records() -> pl.Expr:
     DELTA STATISTICS` (Databricks).
 
     Conforms::
-        kind: add, source: commit, has_deletion_vector: true, num_records: 10
-        kind: add, source: commit, has_deletion_vector: false, num_records: null
-        kind: add, source: checkpoint, has_deletion_vector: true, num_records: null
-        kind: remove, source: commit, has_deletion_vector: true, num_records: null
+        kind: add, statistics_are_kept: true, has_deletion_vector: true, num_records: 10
+        kind: add, statistics_are_kept: true, has_deletion_vector: false, num_records: null
+        kind: add, statistics_are_kept: false, has_deletion_vector: true, num_records: null
+        kind: add, statistics_are_kept: null, has_deletion_vector: true, num_records: null
+        kind: remove, statistics_are_kept: true, has_deletion_vector: true, num_records: null
     Violates::
-        kind: add, source: commit, has_deletion_vector: true, num_records: null
+        kind: add, statistics_are_kept: true, has_deletion_vector: true, num_records: null
     """
-    added = (pl.col("kind") == "add") & (pl.col("source") == "commit")
+    added = (pl.col("kind") == "add") & pl.col("statistics_are_kept")
     return added & pl.col("has_deletion_vector") & pl.col("num_records").is_null()
 
 

@@ -16,6 +16,7 @@ import deltaspec
 from deltaspec.model.log import typed_copies
 from deltaspec.report.report_types import Report
 from deltaspec_generators.bases.data_files import encode_data_file
+from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.bases.typed_copies import (
     FEATURE_TYPES,
     LAYOUTS,
@@ -28,7 +29,16 @@ from deltaspec_generators.bases.typed_copies import (
     change_typed_statistic,
     get_column_name,
 )
-from deltaspec_generators.table_files import TableFiles, write_table
+from deltaspec_generators.bases.variant_encoder import encode_variant, encode_variant_bound
+from deltaspec_generators.checkpoint_writer import CheckpointFiles
+from deltaspec_generators.table_files import (
+    TableFiles,
+    add_action,
+    domain_action,
+    metadata_action,
+    protocol_action,
+    write_table,
+)
 
 NOON = datetime(2024, 1, 2, 12, tzinfo=UTC)
 _OLD_REVISIONS = ("r1", "r2", "r3")
@@ -143,6 +153,66 @@ def test_every_comparison_is_drawn() -> None:
     assert families == typed_copies.BOUNDS.keys() - {"variant"}
     assert families == typed_copies.PARTITION_VALUES.keys() - {"binary"}
     assert {*STATISTICS} == typed_copies.FILE_STATISTICS.keys() | typed_copies.COLUMN_STATISTICS.keys()
+
+
+# statistics that exist only as columns reach the rules of the log
+
+
+_INLINE_VECTOR = {
+    "storageType": "i",
+    "pathOrInlineDv": "^Bg9^0rr910000000000iXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L",
+    "sizeInBytes": 44,
+    "cardinality": 6,
+}
+
+
+def build_base(
+    statistics: list[dict[str, Any]], *, features: tuple[str, ...] = (), domain: Any = None, **more: Any
+) -> TableFiles:
+    """Build a table that begins with a checkpoint; its adds have these statistics as columns, and equal fields."""
+    files = build_table_of_copies(build_facts(("long",)), ("long",))
+    checkpoint = files.checkpoints[0]
+    table = checkpoint.rows[1]
+    assert isinstance(table, dict)
+    properties = {"delta.checkpoint.writeStatsAsJson": "false", "delta.checkpoint.writeStatsAsStruct": "true"}
+    readers = [each for each in features if each == "deletionVectors"]
+    checkpoint.rows = [
+        protocol_action(3, 7, readers, features) if readers else protocol_action(1, 7, None, features),
+        {"metaData": {**table["metaData"], "partitionColumns": [], "configuration": properties}},
+        *([] if domain is None else [domain]),
+        *(add_action(f"{number}.parquet", stats_parsed=each, **more) for number, each in enumerate(statistics)),
+    ]
+    del checkpoint.parsed["partitionValues_parsed"]
+    return files
+
+
+_ROW_IDS = domain_action("delta.rowTracking", '{"rowIdHighWaterMark":100}')
+_TRACKED: dict[str, Any] = {
+    "features": ("rowTracking", "domainMetadata"),
+    "domain": _ROW_IDS,
+    "baseRowId": 5,
+    "defaultRowCommitVersion": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("statistics", "more", "rule"),
+    [
+        ([{"numRecords": -1}], {}, "FIL017"),
+        ([{"numRecords": 1, "nullCount": {"c_long": 2}}], {}, "FIL018"),
+        ([{"numRecords": 1}], {"features": ("deletionVectors",), "deletionVector": _INLINE_VECTOR}, "DVX008"),
+        (
+            [{"nullCount": {"c_long": 1}}],
+            {"features": ("deletionVectors",), "deletionVector": _INLINE_VECTOR},
+            "FIL015",
+        ),
+        ([{"numRecords": 10}, {"numRecords": 10}], _TRACKED, "RID001"),
+    ],
+)
+def test_statistics_that_exist_only_as_columns_reach_the_rules(
+    statistics: list[dict[str, Any]], more: dict[str, Any], rule: str, tmp_path: Path
+) -> None:
+    assert find_violations(validate(build_base(statistics, **more), tmp_path / "t")) == {rule}
 
 
 # statistics that exist only as columns, compared with the data
@@ -282,6 +352,52 @@ def test_partition_values_are_compared_as_values(
     facts.values[column], facts.typed_values[column] = text, typed
     report = validate(build_table_of_copies(facts, (kind,)), tmp_path / "t", select=["CKP"])
     assert find_violations(report) == (set() if conforms else {"CKP081"})
+
+
+# bounds of variants
+
+
+def build_table_with_variant_bound(
+    text: dict[str, Any], typed: dict[str, Any], *, shredded: bool = False
+) -> TableFiles:
+    """Build a table whose checkpoint has a bound of the variant column `v` twice."""
+    features = ["variantType", "variantShredding"]
+    stored = dict(zip(("metadata", "value"), encode_variant(typed), strict=True))
+    members = [("metadata", pa.binary()), ("value", pa.binary()), *([("typed_value", pa.int64())] if shredded else [])]
+    kind = pa.struct([("numRecords", pa.int64()), ("minValues", pa.struct([("v", pa.struct(members))]))])
+    stats = msgspec.json.encode({"numRecords": 2, "minValues": {"v": encode_variant_bound(text)}}).decode()
+    add = add_action("a.parquet", stats=stats, stats_parsed={"numRecords": 2, "minValues": {"v": stored}})
+    rows: list[Any] = [protocol_action(3, 7, features, features), metadata_action([("v", "variant")]), add]
+    files = TableFiles()
+    files.commits[2] = [commit_info_action(2)]
+    files.checkpoints.append(CheckpointFiles(1, rows=rows, parsed={"stats_parsed": kind}))
+    return files
+
+
+@pytest.mark.parametrize(
+    ("text", "typed", "conforms"),
+    [
+        ({"$['a']": 1}, {"$['a']": 1}, True),
+        ({"$['a']": 1}, {"$['a']": 1, "$['b']": 2}, True),
+        ({"$['a']": "ab"}, {"$['a']": "abc"}, True),
+        ({"$['a']": 1}, {"$['a']": 2}, False),
+        ({"$['a']": 1}, {"$['a']": "1"}, False),
+        ({"$['a']": "ab"}, {"$['a']": "b"}, False),
+    ],
+)
+def test_bounds_of_variants_are_compared_by_path(
+    text: dict[str, Any], typed: dict[str, Any], conforms: bool, tmp_path: Path
+) -> None:
+    report = validate(build_table_with_variant_bound(text, typed), tmp_path / "t", select=["CKP080"])
+    assert find_violations(report) == (set() if conforms else {"CKP080"})
+    assert report.checked.not_checked == []
+
+
+def test_bounds_of_shredded_variants_are_listed_as_not_checked(tmp_path: Path) -> None:
+    bound = {"$['a']": 1}
+    report = validate(build_table_with_variant_bound(bound, bound, shredded=True), tmp_path / "t", select=["CKP080"])
+    reasons = [each.reason for each in report.checked.not_checked]
+    assert reasons == ["add.stats_parsed.minValues.v has shredded variants, which cannot be compared"]
 
 
 # values that cannot be compared

@@ -217,6 +217,12 @@ def get_integer_property(configuration: dict[str, str], name: str) -> int | None
     return int(value) if re.fullmatch(r"\d{1,18}", value, re.ASCII) else None
 
 
+def keeps_statistics_in_checkpoints(configuration: dict[str, str]) -> bool:
+    """Return whether a checkpoint must have the statistics that exist, as JSON (the default) or as columns."""
+    as_json = configuration.get("delta.checkpoint.writeStatsAsJson", "true").lower() == "true"
+    return as_json or is_property_true(configuration, "delta.checkpoint.writeStatsAsStruct")
+
+
 def is_append_only(protocol: Protocol, metadata: MetaData) -> bool:
     """Return whether data may only be added. Source: Append-only Tables."""
     return supports(protocol, "appendOnly") and is_property_true(metadata.configuration, "delta.appendOnly")

@@ -17,6 +17,7 @@ from deltaspec.model.json_values import Number
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import bounds, variant_bounds
 from deltaspec.model.rows.statistics import LeafColumn, StatisticsError, get_entry
+from deltaspec.model.rows.variant_values import Scalar
 from deltaspec.model.schema.data_types import DataType, Decimal, Primitive
 from deltaspec.model.schema.partition_values import (
     PartitionValueError,
@@ -26,6 +27,8 @@ from deltaspec.model.schema.partition_values import (
 )
 
 Object = dict[str, Any]
+_NANOSECONDS = 10**6
+"""Nanoseconds of a millisecond."""
 _TIMESTAMPS = (Primitive("timestamp"), Primitive("timestamp_ntz"))
 
 
@@ -159,9 +162,9 @@ def _is_equal(one: Any, other: Any, _: bool) -> bool:
     return bool(one == other)
 
 
-def _is_same_millisecond(one: int, other: int, _: bool) -> bool:
-    """Return whether the values are equal, or one is the other truncated to milliseconds."""
-    truncated = {value - value % bounds.MILLISECOND for value in (one, other)}
+def _is_same_millisecond(one: int, other: int, _: bool, unit: int = bounds.MILLISECOND) -> bool:
+    """Return whether the values are equal, or one is the other truncated to milliseconds of so many units."""
+    truncated = {value - value % unit for value in (one, other)}
     return one == other or (len(truncated) == 1 and not truncated.isdisjoint((one, other)))
 
 
@@ -179,13 +182,24 @@ def _is_incremented_truncation(short: str, long: str) -> bool:
     return is_shorter and bounds.is_incremented_truncation(short, long)
 
 
-def _is_same_variant(one: Any, other: Any, _: bool) -> bool:
-    """Compare the types of the bounds of each path; an unreadable bound is reported by another rule."""
+def _is_same_variant(one: Any, other: Any, is_maximum: bool) -> bool:
+    """Compare the bounds of the paths that both copies have; an unreadable bound is reported by another rule."""
     try:
         first, second = variant_bounds.read_variant_bound(one), variant_bounds.read_variant_bound(other)
     except variant_bounds.VariantBoundError:
         return True
-    return all(first[path] == second[path] for path in first.keys() & second.keys())
+    return all(_is_same_scalar(first[path], second[path], is_maximum) for path in first.keys() & second.keys())
+
+
+def _is_same_scalar(one: Scalar, other: Scalar, is_maximum: bool) -> bool:
+    if one.kind != other.kind:
+        return False
+    match one.kind:
+        case "string":
+            return _is_same_prefix(one.value.decode(), other.value.decode(), is_maximum)
+        case "timestamp" | "timestamp_ntz":
+            return _is_same_millisecond(one.value, other.value, is_maximum, _NANOSECONDS)
+    return bool(one.value == other.value) or (one.value != one.value and other.value != other.value)
 
 
 FILE_STATISTICS: dict[str, Callable[[Any, Any], bool]] = {

@@ -20,6 +20,7 @@ from deltaspec.validation.log.replay_stage import (
     VECTORS,
 )
 from deltaspec.views.data.column_facts import column_facts
+from deltaspec.views.data.data_files import data_files
 from deltaspec.views.files.adds_without_stats import collect_adds_without_stats
 from deltaspec.views.files.file_action_facts import (
     FileContext,
@@ -41,6 +42,9 @@ from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
 from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA
 from deltaspec.wire.log.line_outcomes import LineOutcomes
 from deltaspec.wire.log.stats_parsed import PARSED_STATISTICS, TypedColumns
+
+_COUNTING_VIEWS = (file_actions, deletion_vectors, data_files)
+"""Views of single files with the number of records."""
 
 
 def check_file_actions(
@@ -108,9 +112,13 @@ def _check_typed_copies(findings: Findings, merged: MergedCopies, provenance: Pr
         typed_copies, [{"file": provenance.file, "version": provenance.version, **row} for row in merged.rows]
     )
     for name, reasons in merged.unread.items():
-        views = (typed_copies, column_facts) if name == PARSED_STATISTICS else (typed_copies,)
         for reason in reasons:
-            findings.mark_undecided(views, reason, str(provenance.file))
+            file = str(provenance.file)
+            findings.mark_undecided((typed_copies,), reason, file)
+            if name == PARSED_STATISTICS:
+                findings.mark_undecided((column_facts,), reason, file)
+            if name == PARSED_STATISTICS and merged.lost_statistics:
+                findings.mark_undecided(_COUNTING_VIEWS, reason, file, read_columns=frozenset({"num_records"}))
 
 
 def check_lines(findings: Findings, read: Iterable[tuple[str, int, LineOutcomes]]) -> None:

@@ -41,7 +41,7 @@ def build_clustered_file_rows(
 
     Args:
         files: live data files with `source`, `version`, `file`, `line`, `path`, `path_key` and `stats`. Files of a
-            checkpoint without `stats` are skipped: their statistics may be in stats_parsed.
+            checkpoint without `stats` are skipped: the checkpoint may leave statistics out.
         since: clustering column to the version since which it is one.
         fields_since: clustering column, joined by dots, to the first version whose schema has it.
         chain: every add and remove of the validated history.

@@ -59,6 +59,8 @@ class FileContext:
     """Enabled Iceberg compatibility, `V1` or `V2`; `V2` if both are."""
     leaf_columns: tuple[LeafColumn, ...] | None = None
     """Columns that may have statistics; None if the schema is unknown."""
+    checkpoints_keep_statistics: bool | None = None
+    """Whether table properties require that checkpoints have the statistics that exist."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,11 @@ def build_file_facts(
         column_mapping_mode=pl.lit(context.mapping, pl.String),
         void_columns_reason=pl.lit(context.void_columns_reason, pl.String),
         iceberg_compatibility=pl.lit(context.iceberg, pl.String),
+        statistics_are_kept=pl.lit(
+            location.source == "commit"
+            or (context.checkpoints_keep_statistics if location.source in ("checkpoint", "sidecar") else None),
+            pl.Boolean,
+        ),
         table_is_partitioned=pl.lit(
             None if context.partition_columns is None else bool(context.partition_columns), pl.Boolean
         ),
@@ -168,7 +175,7 @@ def _columns_without_statistics(
 ) -> pl.Expr:
     """Build the list of clustering columns without statistics, for adds in commits.
 
-    Adds in checkpoints are left out because their statistics may be in stats_parsed.
+    Adds in checkpoints are left out because a checkpoint may leave statistics out.
     """
     name = "clustering_columns_without_statistics"
     if not columns:

@@ -77,7 +77,12 @@ file_actions = View(
         "stats_have_lone_surrogate": Column(
             pl.Boolean, "whether stats is valid except for escaped lone surrogates; null without statistics"
         ),
-        "num_records": Column(pl.Int64, "stats.numRecords"),
+        "statistics_are_kept": Column(
+            pl.Boolean,
+            "whether the log file has all statistics of its files: a commit, or a checkpoint unless table properties "
+            "leave them out; null for a compaction",
+        ),
+        "num_records": Column(pl.Int64, "numRecords of stats, or of stats_parsed in a checkpoint"),
         "has_null_counts_key": Column(
             pl.Boolean,
             "whether the statistics have the key nullCounts, which the protocol does not define; null without "

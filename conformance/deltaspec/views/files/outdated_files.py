@@ -72,7 +72,7 @@ def find_outdated_files(intervals: pl.DataFrame, changes: Sequence[RequirementCh
             _build_steps((each.version, None) for each in forbidding),
         ),
         "without_num_records": _join_first_change(
-            adds.filter(has_no_num_records & (pl.col("source") == "commit")),  # stats_parsed may have it otherwise
+            adds.filter(has_no_num_records & (pl.col("source") == "commit")),  # a checkpoint may leave statistics out
             _build_steps((each.version, None) for each in requiring),
         ),
         "with_other_column_names": _join_first_change(

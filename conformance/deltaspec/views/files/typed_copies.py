@@ -64,6 +64,8 @@ class MergedCopies:
     """Rows of `typed_copies` without the location of the file."""
     unread: dict[str, set[str]] = field(default_factory=dict)
     """Why values were not compared, by typed column."""
+    lost_statistics: bool = False
+    """`stats_parsed` could not be decoded, so that its record counts are not known."""
 
 
 def merge_typed_columns(table: pa.Table, typed: TypedColumns, context: FileContext) -> MergedCopies:
@@ -77,10 +79,11 @@ def merge_typed_columns(table: pa.Table, typed: TypedColumns, context: FileConte
     merged = MergedCopies(table)
     for name, reason in typed.unread:
         merged.unread.setdefault(name, set()).add(reason)
+    merged.lost_statistics = typed.statistics is None and PARSED_STATISTICS in merged.unread
     adds = pl.Series(pc.equal(table.column("kind"), "add"), dtype=pl.Boolean).arg_true()
     if typed.statistics is not None:
-        known = None if context.leaf_columns is None else [each.path for each in context.leaf_columns]
-        texts, merged.unread[PARSED_STATISTICS] = render_statistics(typed, known)
+        texts, reasons = render_statistics(typed, [each.path for each in context.leaf_columns or ()])
+        merged.unread.setdefault(PARSED_STATISTICS, set()).update(reasons)
         _merge_statistics(merged, adds, texts, context)
     if typed.partition_values is not None:
         _compare_partition_values(merged, adds, typed, context)
@@ -118,7 +121,8 @@ def _compare_pairs(
     for row, text, other in zip(both.to_list(), json.gather(both), typed.gather(both), strict=True):
         try:
             stated, stored = _decode(text), _decode(other)
-        except (msgspec.DecodeError, RecursionError):  # another rule reports it
+        except (msgspec.DecodeError, RecursionError):
+            merged.unread[PARSED_STATISTICS].add("statistics in JSON cannot be decoded")
             continue
         if not isinstance(stated, dict) or stated == stored:
             continue
@@ -173,7 +177,8 @@ def _compare_partition_values(merged: MergedCopies, adds: pl.Series, typed: Type
     if context.partition_columns is None:
         merged.unread[PARSED_PARTITION_VALUES] = {"the schema of the table is not known"}
         return
-    columns, merged.unread[PARSED_PARTITION_VALUES] = render_partition_values(typed, context.partition_columns)
+    columns, reasons = render_partition_values(typed, context.partition_columns)
+    merged.unread.setdefault(PARSED_PARTITION_VALUES, set()).update(reasons)
     has_values = pl.Series(typed.partition_values.is_valid(), dtype=pl.Boolean)
     maps = merged.table.column("partition_values").combine_chunks().take(adds.to_arrow())
     for column, kind in context.partition_columns.items():

@@ -346,6 +346,9 @@ class TableState:
             void[1] if void else None,
             iceberg=enabled[-1] if enabled else None,
             leaf_columns=leaves,
+            checkpoints_keep_statistics=None
+            if self.metadata is None
+            else table_properties.keeps_statistics_in_checkpoints(self.metadata.configuration),
         )
 
     @property

@@ -21,10 +21,9 @@ from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA
 from deltaspec.wire.log.line_validation import LineError, explain_action
 from deltaspec.wire.log.stats_parsed import (
     LEGACY_CALENDAR,
-    PARSED_PARTITION_VALUES,
-    PARSED_STATISTICS,
     StoredForm,
     TypedColumns,
+    list_typed_columns,
     read_typed_columns,
 )
 from deltaspec.wire.parquet.arrow_schema import open_by_parquet_schema
@@ -210,7 +209,7 @@ def iter_file_action_tables(
 def _read_stored_form(parquet: pq.ParquetFile) -> StoredForm:
     leaves = map(parquet.schema.column, range(len(parquet.schema)))
     return StoredForm(
-        frozenset(tuple(leaf.path.split(".")) for leaf in leaves if leaf.physical_type == "INT96"),
+        frozenset(leaf.path for leaf in leaves if leaf.physical_type == "INT96"),
         any(key in (parquet.metadata.metadata or {}) for key in LEGACY_CALENDAR),
     )
 
@@ -222,13 +221,7 @@ def _batches_with_typed_columns(
 
     The second value is None, or says why the batch has no typed columns.
     """
-    schema = parquet.schema_arrow
-    kind = schema.field("add").type if "add" in present else pa.null()
-    typed = [
-        name
-        for name in (PARSED_STATISTICS, PARSED_PARTITION_VALUES)
-        if pa.types.is_struct(kind) and kind.get_field_index(name) >= 0
-    ]
+    typed = list_typed_columns(parquet.schema_arrow.field("add").type) if "add" in present else []
     done, unread = 0, None
     if typed:
         try:

@@ -41,8 +41,8 @@ _VARIANT_MEMBERS = {"metadata", "value"}
 class StoredForm:
     """What the Arrow type of a column does not say about how a file stores it."""
 
-    int96_paths: frozenset[Path] = frozenset()
-    """Columns stored as INT96, which are instants although their Arrow type has no time zone."""
+    int96_paths: frozenset[str] = frozenset()
+    """Columns stored as INT96, joined by dots: they are instants although their Arrow type has no time zone."""
     has_legacy_calendar: bool = False
 
 
@@ -59,6 +59,12 @@ class TypedColumns:
     """Columns that cannot be decoded, each with the reason."""
 
 
+def list_typed_columns(add: pa.DataType) -> list[str]:
+    """Return the names of the typed columns in the Arrow type of the column `add`, repeated as they are there."""
+    names = [member.name for member in add] if pa.types.is_struct(add) else []
+    return [name for name in names if name in (PARSED_STATISTICS, PARSED_PARTITION_VALUES)]
+
+
 def read_typed_columns(adds: pa.StructArray, form: StoredForm) -> TypedColumns | None:
     """Return the typed columns of add actions; None if there are none.
 
@@ -66,25 +72,28 @@ def read_typed_columns(adds: pa.StructArray, form: StoredForm) -> TypedColumns |
         adds: the column `add`, without nulls.
         form: how the file stores the columns.
     """
+    names = Counter(list_typed_columns(adds.type))
+    if not names:
+        return None
+    unread = tuple((name, f"add.{name} exists {number} times") for name, number in names.items() if number > 1)
     statistics, values = (_struct_member(adds, name) for name in (PARSED_STATISTICS, PARSED_PARTITION_VALUES))
-    return None if statistics is None and values is None else TypedColumns(statistics, values, form)
+    return TypedColumns(statistics, values, form, unread)
 
 
-def render_statistics(typed: TypedColumns, columns: Iterable[Path] | None) -> tuple[pl.Series, set[str]]:
+def render_statistics(typed: TypedColumns, columns: Iterable[Path]) -> tuple[pl.Series, set[str]]:
     """Convert `stats_parsed` to JSON objects.
 
     Args:
         typed: typed columns with statistics.
-        columns: physical paths of the columns to convert; None for all.
+        columns: physical paths of the columns to convert.
 
     Returns:
         JSON texts, null where the struct is null; and the reasons why values could not be converted.
     """
     reasons: set[str] = set()
-    names = None if columns is None else _build_names(columns)
     assert typed.statistics is not None
     renderer = _Renderer(typed.form, reasons)
-    return renderer.render_statistics(typed.statistics, ("add", PARSED_STATISTICS), names), reasons
+    return renderer.render_statistics(typed.statistics, ("add", PARSED_STATISTICS), _build_names(columns)), reasons
 
 
 def render_partition_values(typed: TypedColumns, columns: Iterable[str]) -> tuple[dict[str, pl.Series], set[str]]:
@@ -107,15 +116,16 @@ def _build_names(columns: Iterable[Path]) -> _Names:
     """Return the columns as a tree."""
     names: dict[str, _Names] = {}
     for path in columns:
-        here = names
+        here: _Names = names
         for step in path[:-1]:
-            here = here.setdefault(step, {})  # type: ignore[assignment]
-        here[path[-1]] = None
+            here = None if here is None else here.setdefault(step, {})
+        if here is not None:
+            here[path[-1]] = None
     return names
 
 
 def _struct_member(array: pa.StructArray, name: str) -> pa.StructArray | None:
-    if not pa.types.is_struct(array.type) or array.type.get_field_index(name) < 0:
+    if array.type.get_field_index(name) < 0:
         return None
     member = pc.struct_field(array, name)
     return member if pa.types.is_struct(member.type) else None
@@ -132,15 +142,8 @@ class _Renderer:
 
     def render_statistics(self, statistics: pa.StructArray, path: Path, names: _Names) -> pl.Series:
         """Return statistics as JSON objects; null where the struct is null."""
-        members: dict[str, pl.Series] = {}
-        for name, fits in _STATISTICS.items():
-            if statistics.type.get_field_index(name) < 0:
-                continue
-            column = pc.struct_field(statistics, name)
-            if pa.types.is_struct(column.type) if fits is None else fits(column.type):
-                kept = _keep_counts(column) if name == "nullCount" else column
-                members[name] = self._render(kept, (*path, name), None if fits is not None else names)
-        texts = _join_members(members, len(statistics))
+        members = dict(self.render_members(statistics, path, dict.fromkeys(_STATISTICS, names)))
+        texts = _join_members({name: members[name] for name in _STATISTICS if name in members}, len(statistics))
         return texts.set(~pl.Series(statistics.is_valid(), dtype=pl.Boolean), None)
 
     def render_members(self, array: pa.StructArray, path: Path, names: _Names) -> Iterable[tuple[str, pl.Series]]:
@@ -155,8 +158,14 @@ class _Renderer:
             yield name, self._render(pc.struct_field(array, name), (*path, name), below)
 
     def _render(self, array: pa.Array, path: Path, names: _Names) -> pl.Series:
-        """Return JSON values as text; null for null, and for a struct without values."""
+        """Return JSON values as text; null for null, for a struct without values, and for a statistic of another type.
+
+        Another rule reports the type.
+        """
         kind = array.type
+        expected = _STATISTICS.get(path[2]) if path[1] == PARSED_STATISTICS else None
+        if expected is not None and not pa.types.is_struct(kind) and not expected(kind):
+            return _nulls(len(array))
         if pa.types.is_struct(kind):
             if _is_variant(kind):
                 return self._render_variants(array, path)
@@ -194,7 +203,7 @@ class _Renderer:
     def _render_timestamps(self, array: pa.Array, path: Path) -> pl.Series:
         """Return timestamps with milliseconds, as engines write them, or with microseconds if they have some."""
         times, parts = _MICROS_PER_UNIT[array.type.unit]
-        zoned = array.type.tz is not None or path in self._form.int96_paths
+        zoned = array.type.tz is not None or ".".join(path) in self._form.int96_paths
         stored = pl.Series(pl.from_arrow(array.cast(pa.int64())), dtype=pl.Int64)
         moments = self._drop_old(stored * times // parts, _SAME_TIMESTAMPS_SINCE_US, path)
         usual = moments.set(~moments.is_between(_MICROSECONDS[0], _MICROSECONDS[1]).fill_null(True), None)
@@ -232,23 +241,11 @@ _STATISTICS: Mapping[str, Any] = {
     "numRecords": pa.types.is_integer,
     "minValues": None,
     "maxValues": None,
-    "nullCount": None,
+    "nullCount": pa.types.is_integer,
     "tightBounds": pa.types.is_boolean,
 }
-"""Statistics in the order in which engines write them, with the test of their Arrow type; None for structs."""
-
-
-def _keep_counts(counts: pa.StructArray) -> pa.StructArray:
-    """Return null counts without the columns that are neither integers nor structs, which another rule reports."""
-    kept = [
-        (member.name, _keep_counts(child) if pa.types.is_struct(member.type) else child)
-        for member, child in zip(counts.type, counts.flatten(), strict=True)
-        if pa.types.is_integer(member.type) or pa.types.is_struct(member.type)
-    ]
-    arrays, fields = [child for _, child in kept], [pa.field(name, child.type) for name, child in kept]
-    if not kept:
-        return pa.nulls(len(counts), pa.struct([]))
-    return pa.StructArray.from_arrays(arrays, fields=fields, mask=counts.is_null())
+"""Statistics in the order in which engines write them, with the test of the Arrow type of their values; None for the
+types of the table's columns."""
 
 
 def _is_variant(kind: pa.StructType) -> bool:

@@ -25,6 +25,8 @@ ARROW = {
     "st": pa.struct([("x", pa.int64())]),
 }
 
+COLUMNS = [*((name,) for name in (*ARROW, "x", "a", "b") if name != "st"), ("st", "x"), ("c", "d")]
+
 
 def texts(adds: list[Any], kind: pa.DataType, **options: Any) -> dict[int, Any]:
     """Return row -> statistics, parsed with numbers as written."""
@@ -45,8 +47,8 @@ def read_statistics(table: pa.Table, **options: Any) -> tuple[dict[int, str], se
     found: dict[int, str] = {}
     reasons: set[str] = set()
     for actions, typed in iter_file_action_tables(parquet, read_non_file_actions(parquet)):
-        if typed is not None:
-            texts, unread = render_statistics(typed, None)
+        if typed is not None and typed.statistics is not None:
+            texts, unread = render_statistics(typed, COLUMNS)
             found |= {line: text for line, text in zip(actions["line"].to_pylist(), texts, strict=True) if text}
             reasons |= unread
     return found, reasons
