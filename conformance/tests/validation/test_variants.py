@@ -7,6 +7,7 @@ import pytest
 
 import deltaspec
 from deltaspec.report.report_types import Report
+from deltaspec_generators.bases.actions import CHANGE_FILE_PATH
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.bases.variants import (
     ENABLED,
@@ -14,6 +15,7 @@ from deltaspec_generators.bases.variants import (
     NUMBER,
     OBJECT,
     build_shredded_column,
+    build_table_with_changed_variant,
     build_table_with_variants,
     build_unshredded_column,
     build_variant_field,
@@ -106,3 +108,20 @@ def test_new_shredded_file_after_disabling_is_found(tmp_path: Path) -> None:
     files = build_table_with_shredded_file(initially_enabled=True)
     files.commits[1].append(metadata_action([build_variant_field()]))
     assert write_and_validate(files, tmp_path, "footers").totals == {"VAR007": 1}
+
+
+def test_variants_in_change_data_files_are_checked(tmp_path: Path) -> None:
+    values = build_unshredded_column((NAMES, NUMBER))
+    broken = build_unshredded_column((NAMES, NUMBER), (NAMES, BROKEN))
+    files = build_table_with_changed_variant("column", before=values, after=values, changes=broken)
+    report = write_and_validate(files, tmp_path)
+    assert [(each.rule, each.path) for each in report.findings] == [("VAR005", CHANGE_FILE_PATH)]
+    assert collect_reasons(report, "CDF007") == {"v: a string is not UTF-8"}
+
+
+def test_change_data_file_that_vacuum_deleted_is_not_reported(tmp_path: Path) -> None:
+    values = build_unshredded_column((NAMES, NUMBER))
+    changes = build_unshredded_column((NAMES, NUMBER), (NAMES, NUMBER))
+    files = build_table_with_changed_variant("column", before=values, after=values, changes=changes)
+    del files.data[CHANGE_FILE_PATH]
+    assert collect_reasons(write_and_validate(files, tmp_path), "VAR005") == set()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from deltaspec.model.schema.data_types import Primitive, iter_leaf_types
@@ -40,15 +39,21 @@ def check_variants(data: DataBucket) -> None:
     """Check every variant value of the live files and change data files. Without variant columns no file is read."""
     if not data.findings.has_rules_for(variant_columns):
         return
-    total = len(data.files) + len(data.changes)
-    for number, data_file in enumerate(chain(data.files, data.changes)):
-        if number % 100 == 0:
-            data.progress("variants", number, total)
-        is_change = data_file.kind == "cdc"
-        table = data.get_table_schema(data_file.version) if is_change else data.table
-        # an unknown schema is reported by `check_row_values` or `check_change_data`
-        if table is not None and _VARIANT in iter_leaf_types(table.schema):
-            _check_file(data, data_file, table)
+    # an unknown schema is reported by `check_row_values` or `check_change_data`
+    if data.table is not None and _has_variants(data.table):
+        for number, data_file in enumerate(data.files):
+            if number % 100 == 0:
+                data.progress("variants", number, len(data.files))
+            _check_file(data, data_file, data.table)
+    schemas = {version: data.get_table_schema(version) for version in data.versions_with_change_data}
+    with_variants = {version: table for version, table in schemas.items() if table is not None and _has_variants(table)}
+    for data_file in data.changes if with_variants else ():
+        if data_file.version in with_variants:
+            _check_file(data, data_file, with_variants[data_file.version])
+
+
+def _has_variants(table: TableSchema) -> bool:
+    return _VARIANT in iter_leaf_types(table.schema)
 
 
 def _check_file(data: DataBucket, data_file: DataFile, table: TableSchema) -> None:
