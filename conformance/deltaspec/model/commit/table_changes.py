@@ -7,6 +7,7 @@ from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.features import column_mapping_changes, feature_uses, identity_columns, table_properties
 from deltaspec.model.features.protocol import Refused, find_protocol_faults, get_supported_features, has_known_features
 from deltaspec.model.features.table_properties import find_unsupported_type_feature
+from deltaspec.model.features.undefined_types import find_undefined_types
 from deltaspec.model.log.proposed_commit import (
     CommitCheck,
     ProposedCommit,
@@ -108,8 +109,10 @@ def check_properties(table: TableVersion) -> Iterator[Refused]:
 
 def check_column_types(table: TableVersion) -> Iterator[Refused]:
     """Primitive Types, Identity Columns: require protocol support for the types, and valid identity properties."""
+    for undefined in find_undefined_types(table.schema, table.features, table.revision):
+        yield Refused("schema.primitive-types", undefined)
     for path, field in iter_fields(table.schema) if table.schema is not None else ():
-        feature = find_unsupported_type_feature(field.type, table.features)
+        feature = find_unsupported_type_feature(field.type, table.features, table.revision)
         if feature is not None:
             yield Refused("schema.types-need-features", f"{'.'.join(path)} needs {feature}")
         fault = identity_columns.find_identity_fault(field.metadata)
