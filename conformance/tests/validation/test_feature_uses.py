@@ -71,9 +71,10 @@ def test_dropped_feature_that_is_still_used_is_reported_once(name: str, data: st
     assert any(text.startswith(f"{use.feature}: ") for text in finding.evidence["uses_without_feature"])
 
 
-@given(name=USES, data=st.data())
+@given(name=USES.filter(lambda name: name != "timestamps of commits"), data=st.data())
 @example_settings(30)
 def test_feature_that_is_dropped_again_is_another_cause(name: str, data: st.DataObject) -> None:
+    """In-commit timestamps are left out, because adding the feature again must be recorded."""
     use = FEATURE_USES[name]
     files = use.build_table()
     for _ in range(2):
@@ -125,6 +126,19 @@ def test_use_of_a_base_checkpoint_is_reported(name: str) -> None:
     (finding,) = validate(files).findings
     assert finding.rule == use.rule
     assert finding.evidence.get("last_legal_version") is None
+
+
+@given(name=USES, data=st.data())
+@example_settings(20)
+def test_fault_of_earlier_commits_is_not_new_in_the_base(name: str, data: st.DataObject) -> None:
+    """The default history reads the commits before the base too, as far as they exist."""
+    use = FEATURE_USES[name]
+    files = use.build_table()
+    append_commit(files, use.build_protocol(supported=False))
+    draw_other_commits(data, files, use)
+    draw_checkpoint(data, files)
+    append_commit(files, txn_action("loader", 100))
+    assert dict(validate(files).totals) == {"PRO008": 1}
 
 
 @given(name=USES)

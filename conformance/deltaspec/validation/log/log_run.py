@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark
+from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, WireStruct
 from deltaspec.model.features.table_features import get_unchecked_effect
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.log.segment import Checkpoint
@@ -106,6 +106,9 @@ class LogRun(ABC):
         self.context = ReadContext(store, plan, options, compares_files)
         self.history = LogFactsBuilder(self.context)
         self.parsed_checkpoints: dict[Checkpoint, ParsedCheckpoint] = {}
+        self._base_lines: list[tuple[int, WireStruct]] = []
+        self._evaluated_base: str | None = None
+        """File of the base whose state was evaluated with the earlier commits."""
 
     @property
     def state(self) -> TableState:
@@ -156,7 +159,8 @@ class LogRun(ABC):
         """Read the log, and put its file actions into the buckets."""
         facts = self.read_history()
         for view in STATE_VIEWS:
-            self.findings.evaluate_rows(view, facts.state.rows[view.name])
+            rows = facts.state.rows[view.name]
+            self.findings.evaluate_rows(view, [row for row in rows if row["file"] != self._evaluated_base])
         self.findings.evaluate_rows(table_state.metadata, facts.state.undefined_types)
         refusal = facts.state.refusal
         if refusal is not None:
@@ -262,8 +266,9 @@ class LogRun(ABC):
         read = self._read_base(base)
         file = f"{LOG_DIRECTORY}/{base.files[0]}"
         self.history.base_actions = [action for _, _, action in read.actions]
-        self.state.apply(base.version, file, [(line, action) for _, line, action in read.actions])
-        self.state.lose({fault.kind for _, _, fault in read.faults})
+        self._base_lines = [(line, action) for _, line, action in read.actions]
+        self.state.apply(base.version, file, self._base_lines)
+        self._lose_state({fault.kind for _, _, fault in read.faults}, file)
         if read.faults:
             reason = "an action of the checkpoint that the history starts from cannot be decoded"
             self.findings.mark_undecided((replay_differences, checksums), reason, file)
@@ -343,10 +348,18 @@ class LogRun(ABC):
             self.history.earlier_table_actions += actions
             if self.plan.base is None or version < self.plan.base.version:  # the base has the others
                 own_actions.apply(version, file, log.actions)
+        self._continue_with_base(own_actions)
         for view in STATE_VIEWS:
             self.findings.evaluate_rows(view, own_actions.rows[view.name])
         self.findings.evaluate_rows(log_files.commits, rows)
         return previous
+
+    def _continue_with_base(self, state: TableState) -> None:
+        """Apply the base after the earlier commits that lead to it: a fault that they had is not new in it."""
+        base = self.plan.base
+        if base is not None and state.known_version == base.version - 1:
+            self._evaluated_base = f"{LOG_DIRECTORY}/{base.files[0]}"
+            state.apply(base.version, self._evaluated_base, self._base_lines)
 
     def _read_commits(self, previous: PreviousCommit) -> None:
         history = self.history
@@ -368,7 +381,7 @@ class LogRun(ABC):
                 previous = PreviousCommit()
                 continue
             self._mark_undecoded_lines(file, log)
-            self.state.lose(log.undecoded_kinds)
+            self._lose_state(log.undecoded_kinds, file)
             self.state.apply(version, file, log.actions)
             history.table_actions += [(version, a) for _, a in log.actions if not isinstance(a, CommitInfo)]
             history.operations[version] = find_operation(log.actions)
@@ -426,6 +439,15 @@ class LogRun(ABC):
             transactions_may_expire=retained,
         )
         self.history.compared_states[version] = (actions, state.file_context(self.store.root))
+
+    def _lose_state(self, kinds: set[str | None], file: str) -> None:
+        """Record that actions of these kinds in a file cannot be decoded: what they change is undecided."""
+        self.state.lose(kinds)
+        if kinds & {"protocol", "metaData", None}:
+            self.findings.mark_undecided(STATE_VIEWS, "a protocol or metaData action cannot be decoded", file)
+        elif "domainMetadata" in kinds:
+            views = (table_state.domains, table_state.clustering)
+            self.findings.mark_undecided(views, "a domainMetadata action cannot be decoded", file)
 
     def _lose_state_before(self, version: int) -> None:
         """Record that commits before a version are unknown, and with them the state that they made."""

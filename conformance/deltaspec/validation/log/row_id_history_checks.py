@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from deltaspec.model.actions import MetaData, Protocol, WireStruct
 from deltaspec.model.commit.row_id_changes import is_replaced_table
-from deltaspec.model.features.protocol import has_known_features, supports
 from deltaspec.model.log.file_names import commit_name
-from deltaspec.model.log.proposed_commit import read_schema
 from deltaspec.model.rows import row_tracking
-from deltaspec.model.schema import column_mapping
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.files.row_id_history import (
@@ -29,7 +24,6 @@ from deltaspec.views.files.row_id_history import (
 )
 from deltaspec.views.files.row_id_marks import build_row_id_mark_rows, collect_marks, row_id_marks
 from deltaspec.views.files.row_ids import (
-    column_rows,
     find_removed_files_without_ids,
     row_id_columns,
     row_id_ranges,
@@ -76,8 +70,7 @@ def check_row_id_history(facts: LogFacts, findings: Findings, intervals: pl.Data
     enabled, suspended = build_row_id_enablement(facts), build_suspension_history(facts)
     if not any(supported for _, supported, _ in enabled):
         return
-    for place, protocol, metadata in _iter_metadata(facts):
-        _check_columns(facts, findings, place, protocol, metadata)
+    findings.evaluate_rows(row_id_columns, facts.state.row_id_columns.rows)
     findings.evaluate_rows(row_id_states, _build_state_rows(facts, enabled, suspended))
     if facts.replay_blocked_reason is not None:
         findings.mark_undecided(_FILE_VIEWS, facts.replay_blocked_reason)
@@ -168,51 +161,13 @@ def _build_state_rows(
     """Build the rows of `row_id_states`."""
     rows = [*facts.state.rows[table_state.protocols.name], *facts.state.rows[table_state.configuration.name]]
     files = {row["version"]: row["file"] for row in rows}
-    found = []
+    found: list[dict[str, Any]] = []
     for version in sorted({version for version, _, _ in (*enabled, *suspended)}):
-        row: dict[str, Any] = {"version": version, "file": files[version]}
+        row: dict[str, Any] = {}
         for name, since in (("enabled", enabled), ("suspended", suspended)):
             states = [supported and enabled_now for start, supported, enabled_now in since if start <= version]
             row[name] = states[-1] if states else False
-        found.append(row)
+        if found and all(found[-1][name] == value for name, value in row.items()):
+            continue
+        found.append({"version": version, "file": files[version], **row})
     return found
-
-
-def _iter_metadata(facts: LogFacts) -> Iterator[tuple[dict[str, Any], Protocol, MetaData]]:
-    """Yield protocol and metadata at each version that changes one of them, with the location of the metadata."""
-    places = {row["version"]: row for row in facts.state.rows[table_state.metadata.name]}
-    actions: list[tuple[int, WireStruct]] = list(facts.table_actions)
-    if facts.plan.base is not None:
-        actions = [(facts.plan.base.version, each) for each in facts.base_actions] + actions
-    protocol: Protocol | None = None
-    metadata: MetaData | None = None
-    changes: dict[int, list[WireStruct]] = {}
-    for version, action in actions:
-        if isinstance(action, Protocol | MetaData):
-            changes.setdefault(version, []).append(action)
-    place: dict[str, Any] | None = None
-    gaps = sorted(facts.plan.commits_after_gaps)
-    for version, changed in changes.items():
-        if gaps and version >= gaps[0]:
-            protocol, metadata = None, None
-            gaps = [each for each in gaps if each > version]
-        for action in changed:
-            protocol = action if isinstance(action, Protocol) else protocol
-            metadata = action if isinstance(action, MetaData) else metadata
-        place = places.get(version, place)
-        if protocol is not None and metadata is not None and place is not None:
-            yield {name: place[name] for name in ("version", "file", "line")}, protocol, metadata
-
-
-def _check_columns(
-    facts: LogFacts, findings: Findings, place: dict[str, Any], protocol: Protocol, metadata: MetaData
-) -> None:
-    known = has_known_features(protocol)
-    if not known or not supports(protocol, row_tracking.get_feature_name(facts.options.revision)):
-        return
-    mapping = column_mapping.get_mapping_mode(metadata.configuration, supported=supports(protocol, "columnMapping"))
-    enabled = row_tracking.is_enabled(protocol, metadata, facts.options.revision)
-    rows = column_rows(
-        place, metadata, read_schema(metadata), mapping, enabled=enabled, revision=facts.options.revision
-    )
-    findings.evaluate_rows(row_id_columns, rows)

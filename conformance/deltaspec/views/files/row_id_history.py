@@ -48,7 +48,7 @@ row_id_commits = View(
 
 row_id_states = View(
     name="row_id_states",
-    grain="version of the validated history in which row tracking support, enablement or suspension may have changed",
+    grain="version of the validated history in which enablement or suspension of row tracking changed, and the first",
     key=("version",),
     columns={
         "version": Column(pl.Int64, "table version"),

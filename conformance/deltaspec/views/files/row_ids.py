@@ -9,7 +9,7 @@ from deltaspec.model.actions import MetaData
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 from deltaspec.model.schema.data_types import Struct
-from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, Column, View
+from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, STATE_COLUMNS, Column, View
 from deltaspec.views.table.enablement import EnablementHistory, find_supported_since
 
 MAX_ID = 2**63 - 1
@@ -44,13 +44,11 @@ row_id_ranges = View(
 
 row_id_columns = View(
     name="row_id_columns",
-    grain="property that names a materialized row-tracking column, at each version of a table that supports row ids in "
-    "which the metadata or protocol changed",
+    grain="property that names a materialized row-tracking column of a table that supports row ids, at each version in "
+    "which the row changed",
     key=(),
     columns={
-        "version": Column(pl.Int64, "version of the current metaData action"),
-        "file": Column(pl.String, "log file of the action, relative to the table root"),
-        "line": Column(pl.Int64, "line number or Parquet row number, starting at 1"),
+        **STATE_COLUMNS,
         "column": Column(pl.String, "name of the materialized column; null if the property is not set"),
         "property": Column(pl.String, "name of the property"),
         "enabled": Column(pl.Boolean, "whether row ids are enabled at that version"),
@@ -286,7 +284,6 @@ def find_removed_files_above_mark(
 
 
 def column_rows(
-    location: dict[str, Any],
     metadata: MetaData,
     schema: Struct | None,
     mapping: str | None,
@@ -294,10 +291,9 @@ def column_rows(
     enabled: bool,
     revision: Revision = Revision.CURRENT,
 ) -> list[dict[str, Any]]:
-    """Return the rows of `row_id_columns`, one per property.
+    """Return the rows of `row_id_columns` without location, one per property.
 
     Args:
-        location: version, file and line of the metadata.
         metadata: metadata of a table that supports row ids.
         schema: schema of the table; None if unknown.
         mapping: column mapping mode; None if off.
@@ -308,5 +304,5 @@ def column_rows(
     rows = []
     for name, column in names.items():
         conflict = row_tracking.find_conflict(name, metadata.configuration, schema, mapping, revision)
-        rows.append({**location, "property": name, "column": column, "enabled": enabled, "conflicts_with": conflict})
+        rows.append({"property": name, "column": column, "enabled": enabled, "conflicts_with": conflict})
     return rows

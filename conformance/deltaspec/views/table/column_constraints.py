@@ -76,6 +76,8 @@ class ColumnHistory:
     _metadata: MetaData | None = None
     _known: KnownColumns | None = None
     _identities: list[_IdentityColumn] = field(default_factory=list)
+    _is_supported: bool = False
+    """Whether the table supports identity columns."""
     _is_complete: bool = False
     """Whether the validated history starts with the first version of the table and is fully known."""
 
@@ -104,8 +106,10 @@ class ColumnHistory:
         """
         version, file = location
         self.changes = {}
-        if metadata is self._metadata and metadata is not None:
+        is_supported = supported is not None and identity_columns.FEATURE in supported
+        if metadata is self._metadata and metadata is not None and is_supported == self._is_supported:
             return
+        self._is_supported = is_supported
         if metadata is None or schema is None or supported is None:
             self.forget()
             self._identities_since.append((version, None))
@@ -113,7 +117,7 @@ class ColumnHistory:
         operation = next((action.operation for _, action in actions if isinstance(action, CommitInfo)), None)
         self._is_complete = self._is_complete or (version == 0 and ".checkpoint." not in file)
         before, self._metadata = self._metadata, metadata
-        identities = _identities(schema, mapping) if identity_columns.FEATURE in supported else []
+        identities = _identities(schema, mapping) if is_supported else []
         if before is not None and not is_replaced_table(before, metadata, operation):
             self.changes = self._compare(identities)
             if not isinstance(operation, str):  # it may be a restore, which may move the mark back

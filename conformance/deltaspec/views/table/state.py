@@ -30,6 +30,7 @@ from deltaspec.model.schema.data_types import DataType, Struct
 from deltaspec.model.schema.schema_string import TYPE_CHANGES, SchemaError, find_void_fault, parse_schema
 from deltaspec.views.data.variants import build_variant_use_rows
 from deltaspec.views.files.file_action_facts import FileContext
+from deltaspec.views.files.row_ids import column_rows
 from deltaspec.views.table.clustering_history import ClusteringHistory, build_clustering_row
 from deltaspec.views.table.column_constraints import ColumnHistory
 from deltaspec.views.table.domain_rows import build_domain_row
@@ -172,6 +173,8 @@ class TableState:
     """Further rows of the view `metadata`, only with its column `undefined_types`."""
     variant_uses: StateRows = field(default_factory=StateRows)
     """Rows of the view `variant_uses`."""
+    row_id_columns: StateRows = field(default_factory=StateRows)
+    """Rows of the view `row_id_columns`."""
     iceberg: IcebergHistory = field(default_factory=IcebergHistory)
     """History of enabled Iceberg compatibilities."""
     file_requirements: RequirementHistory = field(default_factory=RequirementHistory)
@@ -265,12 +268,18 @@ class TableState:
             self._evaluate_clustering(change)
             self._evaluate_variants(change)
         if change.has(Protocol, MetaData):
+            self._evaluate_row_id_columns(change)
             self._evaluate_file_requirements(change)
 
     def _has_changed(self, view: str, *parts: Any) -> bool:
         """Return whether a part of the state that a view is built from changed since the last time."""
         before, self._parts[view] = self._parts.get(view), parts
         return before is None or not all(map(_is_same, before, parts))
+
+    @property
+    def known_version(self) -> int | None:
+        """Last version that was applied, if its protocol and metadata are known; otherwise None."""
+        return None if self.protocol is None or self.metadata is None else self._preceding_version
 
     def lose(self, kinds: set[str | None]) -> None:
         """Record that actions of these kinds could not be decoded (None: unknown kind)."""
@@ -292,7 +301,7 @@ class TableState:
             self.conditions.forget()
         if kinds & {"protocol", "metaData", "domainMetadata", None}:
             self._parts.clear()
-            for view in (*self.views.values(), self.variant_uses):
+            for view in (*self.views.values(), self.variant_uses, self.row_id_columns):
                 view.forget()
         if kinds & {"domainMetadata", None}:
             self.domains_known = False
@@ -557,6 +566,16 @@ class TableState:
         )
         self.views["iceberg"].replace(location, ((row["compatibility"], row) for row in rows))
         self.views["nested_ids"].replace(location, ((row["column"], row) for row in nested_ids))
+
+    def _evaluate_row_id_columns(self, change: _Change) -> None:
+        """Evaluate the names of the columns of materialized row ids, also against the schema."""
+        rows = []
+        is_supported = self.supports(row_tracking.get_feature_name(self.revision))
+        if self.protocol is not None and self.metadata is not None and is_supported:
+            enabled = row_tracking.is_enabled(self.protocol, self.metadata, self.revision)
+            rows = column_rows(self.metadata, self.schema, self.mapping, enabled=enabled, revision=self.revision)
+        location = change.locate_cause(MetaData)
+        self.row_id_columns.replace(location, ((row["property"], row) for row in rows))
 
     def _evaluate_file_requirements(self, change: _Change) -> None:
         """Evaluate what the state requires of live files."""
