@@ -156,4 +156,4 @@ def test_feature_is_removable_after_rewriting_shredded_files(events: Scenario) -
 def test_older_revisions_have_no_variants(revision: Revision) -> None:
     """The name is not a type there; how such a reader treats it is not visible in the log."""
     scenario = Scenario(protocol(1, 2), build_metadata(ID, DAY), revision=revision)
-    assert scenario.expect_refusal(build_metadata(ID, DAY, EVENT)) == "schema.types-need-features"
+    assert scenario.expect_refusal(build_metadata(ID, DAY, EVENT)) == "schema.primitive-types"

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.features import column_mapping_changes, feature_uses, identity_columns, table_properties
-from deltaspec.model.features.protocol import Refused, find_protocol_faults, get_supported_features, has_known_features
-from deltaspec.model.features.table_properties import find_unsupported_type_feature
+from deltaspec.model.features.protocol import Refused, find_protocol_faults
 from deltaspec.model.features.undefined_types import find_undefined_types
 from deltaspec.model.log.proposed_commit import (
     CommitCheck,
@@ -20,7 +19,7 @@ from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Struct, iter_fields
-from deltaspec.model.schema.schema_string import SchemaError, find_repeated_names, parse_schema
+from deltaspec.model.schema.schema_string import TYPE_CHANGES, SchemaError, find_repeated_names, parse_schema
 
 FAULT_REQUIREMENTS = {
     "reader 3 with writer below 7": "protocol.reader-3-needs-writer-7",
@@ -54,25 +53,47 @@ def check_protocol(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def check_used_features(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Protocol Evolution: require support of everything that the table used before the protocol and still uses."""
-    old, new = proposal.before.protocol, proposal.after.protocol
-    if not proposal.actions_of_type(Protocol) or new is None or not has_known_features(new):
+    """Table Features: require support of what the metadata begins to use, and of what the table uses and still used.
+
+    A use that was illegal before is not refused again. E41 leaves open whether a feature may be dropped, and E43
+    whether column metadata and most properties may exist without their feature.
+    """
+    before, after = _find_uses(proposal.version_before), _find_uses(proposal.version_after)
+    supported = _get_usable_features(proposal.version_after)
+    if supported is None:
         return
-    before = None
-    if old is not None and has_known_features(old):
-        before = feature_uses.get_usable_features(get_supported_features(old), proposal.revision)
-    kept = _find_uses(proposal.before, proposal.revision) & _find_uses(proposal.after, proposal.revision)
-    after = feature_uses.get_usable_features(get_supported_features(new), proposal.revision)
-    for use in sorted(feature_uses.find_abandoned_uses(kept, before, after)):
-        yield Refused("protocol.breaking-changes", use.text)
+    for use in sorted(after - before):
+        requirement = _find_requirement_of_use(use)
+        if use.feature not in supported and requirement is not None:
+            yield Refused(requirement, use.text)
+    earlier = _get_usable_features(proposal.version_before)
+    if earlier != supported:
+        for use in sorted(feature_uses.find_abandoned_uses(before & after, earlier, supported)):
+            yield Refused("protocol.breaking-changes", use.text)
 
 
-def _find_uses(snapshot: Snapshot, revision: Revision) -> frozenset[feature_uses.FeatureUse]:
-    found = feature_uses.find_domain_uses(snapshot.domains, revision)
-    schema = read_schema(snapshot.metadata)
-    if snapshot.metadata is not None:
-        found |= feature_uses.find_property_uses(snapshot.metadata.configuration, revision)
-    return found if schema is None else found | feature_uses.find_schema_uses(schema, revision)
+def _find_uses(table: TableVersion) -> frozenset[feature_uses.FeatureUse]:
+    found = feature_uses.find_domain_uses(table.snapshot.domains, table.revision)
+    found |= feature_uses.find_property_uses(table.configuration, table.revision)
+    return found if table.schema is None else found | feature_uses.find_schema_uses(table.schema, table.revision)
+
+
+def _get_usable_features(table: TableVersion) -> frozenset[str] | None:
+    return None if table.features is None else feature_uses.get_usable_features(table.features, table.revision)
+
+
+def _find_requirement_of_use(use: feature_uses.FeatureUse) -> str | None:
+    """Return the requirement that a use without its feature violates, or None; see `check_domains` for domains."""
+    match use.kind:
+        case "type":
+            return "schema.types-need-features"
+        case "column metadata":
+            return "type-widening.feature" if use.key == TYPE_CHANGES else None
+        case "property" if use.name.startswith(table_properties.CONSTRAINT_PREFIX):
+            return "configuration.properties-need-features"
+        case "property":
+            return _EXPLICIT_REQUIREMENTS.get(use.name)
+    return None
 
 
 def check_metadata(proposal: ProposedCommit) -> Iterator[Refused]:
@@ -93,28 +114,18 @@ def check_metadata(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def check_properties(table: TableVersion) -> Iterator[Refused]:
-    """Table Properties: require valid values, and protocol support for properties that need a feature."""
+    """Table Properties: require valid values."""
     for name, value in table.configuration.items():
         fault = table_properties.find_property_fault(name, value, table.revision)
         if fault is not None:
             yield Refused("configuration.values", f"{name} = {value!r} {fault}")
-        requirement = _EXPLICIT_REQUIREMENTS.get(name)
-        if name.startswith(table_properties.CONSTRAINT_PREFIX):
-            requirement = "configuration.properties-need-features"
-        if requirement is not None and table_properties.find_unsupported_feature(
-            name, value, table.features, table.revision
-        ):
-            yield Refused(requirement, f"{name} = {value!r}")
 
 
-def check_column_types(table: TableVersion) -> Iterator[Refused]:
-    """Primitive Types, Identity Columns: require protocol support for the types, and valid identity properties."""
+def check_columns(table: TableVersion) -> Iterator[Refused]:
+    """Primitive Types, Identity Columns: require types that are defined, and valid identity properties."""
     for undefined in find_undefined_types(table.schema, table.features, table.revision):
         yield Refused("schema.primitive-types", undefined)
     for path, field in iter_fields(table.schema) if table.schema is not None else ():
-        feature = find_unsupported_type_feature(field.type, table.features, table.revision)
-        if feature is not None:
-            yield Refused("schema.types-need-features", f"{'.'.join(path)} needs {feature}")
         fault = identity_columns.find_identity_fault(field.metadata)
         if fault is not None and table.supports(identity_columns.FEATURE):
             yield Refused("identity-columns.properties", f"{'.'.join(path)}: {fault}")
@@ -193,7 +204,7 @@ CHECKS: tuple[CommitCheck, ...] = (
     check_used_features,
     check_metadata,
     refuse_illegal_state(check_properties),
-    refuse_illegal_state(check_column_types),
+    refuse_illegal_state(check_columns),
     refuse_illegal_state(check_mapped_columns),
     check_mapped_column_changes,
 )

@@ -289,7 +289,7 @@ def _has_feature(supported: set[str]) -> bool:
 
 
 def check_recorded_changes(table: TableVersion) -> Iterator[Refused]:
-    """Type Change Metadata: require a valid record."""
+    """Type Change Metadata: require a valid record. The feature is checked with the other features in use."""
     schema = table.schema
     if schema is None or table.revision is not Revision.CURRENT:  # [Changed in current]
         return
@@ -307,21 +307,6 @@ def check_recorded_changes(table: TableVersion) -> Iterator[Refused]:
         missing = find_gap(place)
         if missing is not None:
             yield Refused("type-widening.recorded", f"{'.'.join(place.column)}: {missing}")
-
-
-def check_feature(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Type Widening: require the feature on tables with a record. See `check_dropped_feature` if a commit drops it."""
-    old, new = proposal.version_before.features, proposal.version_after.features
-    if old is None or new is None or not is_dropped(set(old), set(new)):
-        yield from refuse_illegal_state(_check_feature)(proposal)
-
-
-def _check_feature(table: TableVersion) -> Iterator[Refused]:
-    if table.schema is None or table.revision is not Revision.CURRENT:  # [Changed in current]
-        return
-    for path, field in iter_fields(table.schema):
-        if has_type_change_record(field) and table.supports_feature_or_preview(FEATURE) is False:
-            yield Refused("type-widening.feature", ".".join(path))
 
 
 def may_be_recorded(change: TypeChange) -> bool:
@@ -400,7 +385,6 @@ def _by_id(proposal: ProposedCommit) -> bool:
 
 
 CHECKS: tuple[CommitCheck, ...] = (
-    check_feature,
     refuse_illegal_state(check_recorded_changes),
     check_changed_types,
     check_dropped_feature,

@@ -33,7 +33,7 @@ from deltaspec.model.commit import (
 from deltaspec.model.features import clustering, system_domains
 from deltaspec.model.features.protocol import Accepted, Decision, Refused
 from deltaspec.model.features.table_properties import is_append_only
-from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit, TableVersion, refuse_illegal_state
+from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.revisions import Revision
 
@@ -123,25 +123,22 @@ def check_append_only(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused("append-only.no-removal", remove.path)
 
 
-def check_domain_actions(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Domain Metadata: require the feature, and the format of the domains that the protocol defines."""
+def check_domains(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Domain Metadata: require the features of written domains, and the format of those that the protocol defines."""
+    table = proposal.version_after
     for action in proposal.actions_of_type(DomainMetadata):
-        if proposal.version_after.features is not None and not proposal.supports("domainMetadata"):
+        if table.features is not None and not table.supports("domainMetadata"):
             yield Refused("domain.needs-feature", action.domain)
-        fault = None if action.removed else system_domains.find_domain_fault(action)
+        if action.removed:
+            continue
+        feature = system_domains.find_domain_feature(action.domain)
+        if feature is not None and table.supports_feature_or_preview(feature) is False:
+            # [Changed in r3] clustering is new
+            is_clustering = action.domain == clustering.DOMAIN and proposal.revision.since(Revision.R3)
+            yield Refused("clustering.feature" if is_clustering else "domain.demands-on-writers", action.domain)
+        fault = system_domains.find_domain_fault(action)
         if fault is not None and proposal.revision.since(Revision.R3):  # [Changed in r3] the domains are new
             yield Refused("domain.system-configuration", f"{action.domain} {fault}")
-
-
-def check_domains(table: TableVersion) -> Iterator[Refused]:
-    """Domain Metadata, Clustered Table: require the features of live domains."""
-    for name in table.snapshot.domains if table.features is not None else ():
-        if not table.supports("domainMetadata"):
-            yield Refused("domain.needs-feature", name)
-        feature = system_domains.find_domain_feature(name)
-        if feature is not None and not table.supports_feature_or_preview(feature):
-            is_clustering = name == clustering.DOMAIN and table.revision.since(Revision.R3)
-            yield Refused("clustering.feature" if is_clustering else "domain.demands-on-writers", name)
 
 
 CHECKS: tuple[CommitCheck, ...] = (
@@ -153,8 +150,7 @@ CHECKS: tuple[CommitCheck, ...] = (
     *variant_columns.CHECKS,
     *constraint_changes.CHECKS,
     check_append_only,
-    check_domain_actions,
-    refuse_illegal_state(check_domains),
+    check_domains,
     *in_commit_timestamps.CHECKS,
     *catalog_managed.CHECKS,
     *iceberg_changes.CHECKS,

@@ -4,14 +4,12 @@ The protocol does not name the retention properties (S25); engines agree on them
 """
 
 import re
-from collections.abc import Collection
 
 from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.features.protocol import get_supported_features, supports
-from deltaspec.model.features.table_features import get_known_features, supports_feature_or_preview
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.column_mapping import MAX_COLUMN_ID, MODE
-from deltaspec.model.schema.data_types import PRIMITIVES, DataType, Primitive, Struct, iter_fields, iter_leaf_types
+from deltaspec.model.schema.data_types import PRIMITIVES, Primitive, Struct, iter_fields, iter_leaf_types
 
 DEFAULT_FILE_RETENTION_MS = 7 * 86_400_000
 DEFAULT_LOG_RETENTION_MS = 30 * 86_400_000
@@ -155,40 +153,6 @@ def get_required_feature(name: str, value: str) -> str | None:
     if name.startswith(CONSTRAINT_PREFIX):
         return "checkConstraints"
     return BOOLEANS.get(name) if value.lower() == "true" else None
-
-
-def find_unsupported_feature(
-    name: str, value: str, supported: Collection[str] | None, revision: Revision = Revision.CURRENT
-) -> str | None:
-    """Return the feature that a property requires and the table does not support, not even as a preview.
-
-    Args:
-        name: Name of the property.
-        value: Value of the property.
-        supported: Features that the table supports; None if unknown.
-        revision: Protocol revision; features that it does not define are ignored.
-    """
-    needed = get_required_feature(name, value)
-    if needed is None or supported is None or needed not in get_known_features(revision):
-        return None
-    return None if supports_feature_or_preview(supported, needed) else needed
-
-
-def find_unsupported_type_feature(
-    kind: DataType, supported: Collection[str] | None, revision: Revision = Revision.CURRENT
-) -> str | None:
-    """Return the feature that a type requires and the table does not support; None if the features are unknown.
-
-    The result for a struct is None, because its fields have types of their own. Types that the revision does not define
-    require nothing (see `undefined_types`).
-    """
-    if supported is None or isinstance(kind, Struct):
-        return None
-    for leaf in iter_leaf_types(kind):
-        needed = PRIMITIVES.get(leaf.name) if isinstance(leaf, Primitive) else None
-        if needed in get_known_features(revision) and not supports_feature_or_preview(supported, needed or ""):
-            return needed
-    return None
 
 
 def parse_interval_ms(text: str) -> int | None:
