@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -354,6 +355,37 @@ def test_partition_values_are_compared_as_values(
     assert find_violations(report) == (set() if conforms else {"CKP081"})
 
 
+def test_statistics_of_unknown_columns_are_ignored(tmp_path: Path) -> None:
+    facts = build_facts(("long", "string"))
+    change_typed_statistic(facts, "minValues", "string")
+    files = build_table_of_copies(facts, ("long", "string"))
+    row = files.checkpoints[0].rows[1]
+    assert isinstance(row, dict)
+    schema = msgspec.json.decode(row["metaData"]["schemaString"])
+    schema["fields"] = [each for each in schema["fields"] if each["name"] != "c_string"]
+    row["metaData"]["schemaString"] = msgspec.json.encode(schema).decode()
+    assert find_violations(validate(files, tmp_path / "t")) == set()
+
+
+@pytest.mark.parametrize("statistic", ["numRecords", "minValues"])
+def test_json_of_a_later_checkpoint_is_compared_with_the_columns_of_the_base(statistic: str, tmp_path: Path) -> None:
+    facts, later = build_facts(("timestamp",)), build_facts(("timestamp",))
+    facts.stats = None
+    assert later.stats is not None
+    for directory, expected in (("sound", set()), ("wrong", {"CKP032"})):
+        files = build_table_of_copies(
+            facts, ("timestamp",), configuration={"delta.checkpoint.writeStatsAsJson": "true"}
+        )
+        second = build_table_of_copies(later, ("timestamp",)).checkpoints[0]
+        second.rows[1] = files.checkpoints[0].rows[1]
+        second.version = 2
+        files.checkpoints.append(second)
+        report = validate(files, tmp_path / directory, select=["CKP032", "CKP080"])
+        assert find_violations(report) == expected
+        later.typed = None
+        later.stats[statistic] = 11 if statistic == "numRecords" else {"c_timestamp": "2024-01-02T03:04:05.122Z"}
+
+
 # bounds of variants
 
 
@@ -415,6 +447,45 @@ def test_values_that_cannot_be_compared_are_listed(tmp_path: Path) -> None:
     reasons = {each.reason for each in report.checked.not_checked if each.rule == "CKP080"}
     assert reasons == {"add.stats_parsed.minValues.c_long has the type binary, whose values cannot be compared"}
     assert report.verdict != "conforms"
+
+
+def test_damaged_typed_statistics_are_not_checked(tmp_path: Path) -> None:
+    files = build_table_of_copies(build_facts(("string",)), ("string",))
+    write_table(files, tmp_path)
+    (path,) = (tmp_path / "_delta_log").glob("*.parquet")
+    content, group = bytearray(path.read_bytes()), pq.read_metadata(path).row_group(0)
+    chunks = [group.column(index) for index in range(group.num_columns)]
+    (damaged,) = (each for each in chunks if each.path_in_schema == "add.stats_parsed.minValues.c_string")
+    for position in range(damaged.data_page_offset, damaged.data_page_offset + damaged.total_compressed_size):
+        content[position] = 255
+    path.write_bytes(content)
+    report = deltaspec.validate(str(tmp_path), level="log", history="all")
+    assert (find_violations(report), report.verdict) == (set(), "incomplete")
+    assert {"CKP080", "CKP081", "FIL015", "FIL017"} <= {each.rule for each in report.checked.not_checked}
+
+
+def test_repeated_typed_columns_are_not_checked(tmp_path: Path) -> None:
+    files = build_table_of_copies(build_facts(("long",)), ("long",))
+    write_table(files, tmp_path)
+    (path,) = (tmp_path / "_delta_log").glob("*.parquet")
+    table = pq.read_table(path)
+    adds = table["add"].combine_chunks()
+    fields, arrays = list(adds.type), adds.flatten()
+    number = adds.type.get_field_index("stats_parsed")
+    twice = pa.StructArray.from_arrays([*arrays, arrays[number]], fields=[*fields, fields[number]], mask=adds.is_null())
+    pq.write_table(table.set_column(table.schema.get_field_index("add"), "add", twice), path)
+    report = deltaspec.validate(str(tmp_path), level="log", history="all", select=["CKP080", "CKP081"])
+    assert report.verdict == "incomplete"
+    assert {each.reason for each in report.checked.not_checked} == {"add.stats_parsed exists 2 times"}
+
+
+@pytest.mark.parametrize("text", ["", "x", "null", "[]"])
+def test_short_statistics_that_are_not_an_object_are_found(text: str, tmp_path: Path) -> None:
+    files = build_table_of_copies(build_facts(("long",)), ("long",))
+    row = files.checkpoints[0].rows[-1]
+    assert isinstance(row, dict)
+    row["add"]["stats"] = text
+    assert find_violations(validate(files, tmp_path / "t", select=["FIL"])) == {"FIL016"}
 
 
 def test_statistics_that_are_not_json_are_reported_once(tmp_path: Path) -> None:

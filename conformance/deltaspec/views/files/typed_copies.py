@@ -19,7 +19,6 @@ from deltaspec.model.revisions import Revision
 from deltaspec.model.rows.statistics import LeafColumn
 from deltaspec.views.base import LOCATION_COLUMNS, Column, View
 from deltaspec.views.files.file_action_facts import FileContext
-from deltaspec.wire.log.checkpoint_summary import SHORTEST_STATISTICS
 from deltaspec.wire.log.stats_parsed import (
     PARSED_PARTITION_VALUES,
     PARSED_STATISTICS,
@@ -94,7 +93,7 @@ def _merge_statistics(merged: MergedCopies, adds: pl.Series, typed: pl.Series, c
     texts = pl.Series(pl.from_arrow(merged.table.column("stats")), dtype=pl.String)
     json = texts.gather(adds)
     known = typed.str.len_bytes() > len("{}")
-    no_json = (json.str.len_bytes() < SHORTEST_STATISTICS).fill_null(True)
+    no_json = json.is_null() | (json == "{}").fill_null(False)
     typed_only = (known & no_json).fill_null(False)
     completed = json.zip_with(~typed_only, typed)
     both = (known & ~no_json & (json != typed)).fill_null(False).arg_true()
