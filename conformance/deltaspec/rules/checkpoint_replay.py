@@ -56,7 +56,7 @@ def removed_file_in_checkpoint() -> pl.Expr:
     view=replay_differences,
 )
 def file_differs_in_checkpoint() -> pl.Expr:
-    """An add action in a checkpoint differs from the add action that the commits leave.
+    """An add action in a checkpoint differs from the add action that the commits or another checkpoint leave.
 
     Readers get another deletion vector, partition value, size or statistic, depending on where they start.
     Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table

@@ -178,7 +178,7 @@ class EmbeddedRun(LogRun):
         done = 0
         files = tuple(f"{LOG_DIRECTORY}/{name}" for name in read.checkpoint.files)
         parts = PartAssignmentCheck(files, vectors_supported=context.deletion_vectors_supported)
-        for batch in iter_file_action_batches(self.store, read):
+        for batch in iter_file_action_batches(self.store, read, compared=self.context.compares_files):
             parts.check_batch(batch.file, batch.table)
             provenance = Provenance(batch.source, batch.file, read.checkpoint.version)
             self._put_file_actions(batch.table, provenance, context, tag, batch.typed)

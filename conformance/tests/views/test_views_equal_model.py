@@ -287,9 +287,8 @@ def test_derived_files_of_valid_logs_equal_replay(files: TableFiles) -> None:
     assert rows == expired
 
 
-_EXPIRED = {("remove", "missing", True), ("remove", "extra", True)}
-"""Expired tombstones: `logs()` leaves them out of some checkpoints, as the protocol allows. A later checkpoint may keep
-tombstones that the base checkpoint left out."""
+_EXPIRED = {("remove", "missing", True)}
+"""Expired tombstones: `logs()` leaves them out of some checkpoints, as the protocol allows."""
 
 
 def differences_of_model(run: RecordingRun, decoded: DecodedLog) -> list[tuple[Any, ...]]:
@@ -318,7 +317,9 @@ def differences_of_run(run: RecordingRun) -> list[tuple[Any, ...]]:
 _UNEQUAL = sorted(
     name
     for name, each in MUTATIONS.items()
-    if each.requirement == "checkpoint.equals-replay" and "current" in (each.revisions or ("current",))
+    if each.requirement == "checkpoint.equals-replay"
+    and not each.breaks.__module__.endswith("typed_copies")  # which the model does not read
+    and "current" in (each.revisions or ("current",))
 )
 
 

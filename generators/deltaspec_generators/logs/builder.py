@@ -60,6 +60,10 @@ class LogBuilder:
     """Minimum and maximum of each identity column by path and physical name."""
     parsed_stats: dict[str, Body] = field(default_factory=dict)
     """Statistics as Python values by their JSON text."""
+    tombstones: dict[int, list[Body]] = field(default_factory=dict)
+    """Tombstones in the checkpoints of each version, which are drawn in ascending order."""
+    left_out: list[Body] = field(default_factory=list)
+    """Expired tombstones that the checkpoints drawn last left out."""
     vector_files: dict[str, bytes] = field(default_factory=dict)
     """Deletion-vector files by path relative to the table."""
 

@@ -82,12 +82,9 @@ def _build_table_rows(state: TableState) -> list[Row]:
 
 
 def _draw_file_rows(builder: LogBuilder, state: TableState) -> list[Row]:
-    """Draw rows of live files and tombstones, ordered by path; expired tombstones may be left out."""
-    tombstones = list(state.tombstones.values())
-    if builder.draw(st.booleans()):
-        retention = RETENTION_MS[state.configuration.get("delta.deletedFileRetentionDuration")]
-        tombstones = [body for body in tombstones if body.get("deletionTimestamp", 0) + retention >= state.timestamp_ms]
-    rows = [("add", body) for body in state.live.values()] + [("remove", body) for body in tombstones]
+    """Draw rows of live files and tombstones, ordered by path."""
+    rows = [("add", body) for body in state.live.values()]
+    rows += [("remove", body) for body in _draw_tombstones(builder, state)]
     rewritten = builder.draw(st.booleans())
     found: list[Row] = []
     for kind, body in sorted(rows, key=lambda row: str(row[1]["path"])):
@@ -95,6 +92,23 @@ def _draw_file_rows(builder: LogBuilder, state: TableState) -> list[Row]:
         row = {name: value for name, value in body.items() if name not in dropped}
         found.append({kind: {**row, "dataChange": False} if rewritten else row})
     return found
+
+
+def _draw_tombstones(builder: LogBuilder, state: TableState) -> list[Body]:
+    """Draw the tombstones in the checkpoints of a version: expired ones may be left out, there and in later versions.
+
+    A writer knows a tombstone that an older checkpoint left out only if it still has the commits before it.
+    """
+    if state.version not in builder.tombstones:
+        left_out = [each for each in builder.left_out if each in state.tombstones.values()]
+        kept = [body for body in state.tombstones.values() if body not in left_out]
+        if builder.draw(st.booleans()):
+            retention = RETENTION_MS[state.configuration.get("delta.deletedFileRetentionDuration")]
+            expired = [each for each in kept if each.get("deletionTimestamp", 0) + retention < state.timestamp_ms]
+            kept = [each for each in kept if each not in expired]
+            left_out += expired
+        builder.tombstones[state.version], builder.left_out = kept, left_out
+    return builder.tombstones[state.version]
 
 
 def _build_file_row(builder: LogBuilder, state: TableState, row: Row, *, as_json: bool, as_struct: bool) -> Row:

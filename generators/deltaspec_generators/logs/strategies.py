@@ -93,7 +93,7 @@ def _add_log_files(builder: LogBuilder, files: TableFiles) -> None:
     """Draw checkpoints, compactions, checksums, cleanup and the hint."""
     draw, last = builder.draw, len(builder.commits) - 1
     versions = st.integers(0, last).map(lambda back: last - back)
-    for version in draw(st.lists(versions, max_size=3)):
+    for version in sorted(draw(st.lists(versions, max_size=3))):
         checkpoint = log_directory.draw_checkpoint(builder, builder.states[version])
         # Two checkpoints of one version need different file names.
         if not {name for each in files.checkpoints for name in each.names} & set(checkpoint.names):

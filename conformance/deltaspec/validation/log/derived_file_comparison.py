@@ -25,10 +25,31 @@ from deltaspec.views.files.file_history_rows import build_derived_file_history
 from deltaspec.views.files.file_replay import find_live_files
 from deltaspec.views.log.checkpoints import replay_differences
 from deltaspec.views.log.derived_file_rows import LiveFileTotals, all_files_fault
-from deltaspec.views.log.replay_differences import compare_files
+from deltaspec.views.log.replay_differences import Row, compare_files
 from deltaspec.wire.log.checkpoint_summary import SHORTEST_STATISTICS
 
+_RULES_OF_UNKNOWN_ACTIONS = {
+    ("checkpoint", "remove"): "CKP033",
+    ("checkpoint", "txn"): "CKP037",
+    ("checksum", "txn"): "CRC011",
+}
+"""Rules over actions that replay does not leave, by kind of derived file and action."""
 _INTERVAL_COLUMNS = ("kind", "version", "until")
+
+
+def evaluate_differences(findings: Findings, differences: list[Row]) -> None:
+    """Evaluate the rules over differences, and record which differences cannot be decided.
+
+    An action that only the derived file has may be one that the base left out, because it had expired. Of two
+    checkpoints of one version, either may be younger.
+    """
+    findings.evaluate_rows(replay_differences, differences)
+    for each in differences:
+        if each["difference"] == "extra" and each["may_have_expired"] and each["compared_with"] is None:
+            reason = "the checkpoint that the history starts from may have left out expired tombstones and transactions"
+            findings.mark_rule_undecided(
+                _RULES_OF_UNKNOWN_ACTIONS[each["derived_file_kind"], each["kind"]], reason, each["file"]
+            )
 
 
 def compare_derived_file(
@@ -89,7 +110,7 @@ def _compare_checkpoint(
         columns=checkpoint.columns,
     )
     for batch in differences:
-        findings.evaluate_rows(replay_differences, batch)
+        evaluate_differences(findings, batch)
 
 
 def _compare_compaction(

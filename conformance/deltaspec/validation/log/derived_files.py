@@ -18,11 +18,13 @@ from deltaspec.model.actions import DomainMetadata, MetaData, Txn, WireStruct
 from deltaspec.model.features.table_properties import compute_tombstone_cutoff_ms, compute_transaction_cutoff_ms
 from deltaspec.model.log.file_names import CompactionName, checksum_name, compaction_name
 from deltaspec.model.log.segment import Checkpoint
+from deltaspec.model.log.state_differences import DerivedFileKind
 from deltaspec.model.log.version_checksum import VersionChecksum
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.checkpoint_checks import check_checkpoint
 from deltaspec.validation.log.concurrent_writes import is_hint_unchanged
+from deltaspec.validation.log.derived_file_comparison import evaluate_differences
 from deltaspec.validation.log.derived_file_types import (
     CheckpointFileActions,
     ChecksumFileActions,
@@ -131,7 +133,7 @@ class DerivedFiles:
         expected, context = _get_state(facts, checkpoint.version)
         tag = DERIVED_ROWS + checkpoint.files[0]
         read = reader.read_derived_checkpoint(checkpoint, context, tag)
-        derived_file = DerivedFile("checkpoint", f"{LOG_DIRECTORY}/{checkpoint.files[0]}", checkpoint.version)
+        derived_file = _locate(facts, "checkpoint", f"{LOG_DIRECTORY}/{checkpoint.files[0]}", checkpoint.version)
         tombstone_cutoff, _ = _compute_retention_cutoffs(facts, expected)
         files = CheckpointFileActions(
             tag, derived_file, False, context.partition_columns, tombstone_cutoff, context.leaf_columns or ()
@@ -178,7 +180,7 @@ class DerivedFiles:
             rows = decode_line_stream(adds).files.table()
             columns = build_file_facts(rows, Provenance("checksum", file, version), context)
             reader.put_rows(tag, select_replay_columns(columns, compared=True))
-        derived_file = DerivedFile("checksum", file, version)
+        derived_file = _locate(facts, "checksum", file, version)
         files = ChecksumFileActions(
             tag,
             derived_file,
@@ -188,6 +190,12 @@ class DerivedFiles:
             context.leaf_columns or (),
         )
         self._checksums.append((files, (fault, pointer)))
+
+
+def _locate(facts: LogFacts, kind: DerivedFileKind, file: str, version: int) -> DerivedFile:
+    base = facts.plan.base
+    is_of_base = base is not None and base.version == version
+    return DerivedFile(kind, file, version, f"{LOG_DIRECTORY}/{base.files[0]}" if base and is_of_base else None)
 
 
 def compares_file_actions(store: Store, plan: Plan) -> bool:
@@ -231,7 +239,7 @@ def _compute_retention_cutoffs(facts: LogFacts, state: TableActions) -> tuple[in
 def _evaluate_differences(findings: Findings, differences: list[Row]) -> None:
     """Evaluate differences. The rules count as run even if there is no difference."""
     findings.evaluated_views.add(replay_differences.name)
-    findings.evaluate_rows(replay_differences, differences)
+    evaluate_differences(findings, differences)
 
 
 def _check_checkpoint(

@@ -437,6 +437,7 @@ class LogRun(ABC):
             dict(state.domains) if state.domains_known else None,
             row_id_high_water_marks(state.row_id_mark) if state.row_id_mark_known else None,
             transactions_may_expire=retained,
+            is_complete=self.plan.base is None,
         )
         self.history.compared_states[version] = (actions, state.file_context(self.store.root))
 

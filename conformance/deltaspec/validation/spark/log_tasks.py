@@ -189,7 +189,8 @@ class FactsTask:
         summary, revision = PartSummary(), self.context.options.revision
         files = tuple(f"{LOG_DIRECTORY}/{name}" for name in unit.checkpoint.files)
         parts = PartAssignmentCheck(files, vectors_supported=unit.context.deletion_vectors_supported)
-        for batch in iter_part_batches(unit.part, _open_part(store, unit.part, revision), summary, revision):
+        source, compared = _open_part(store, unit.part, revision), self.context.compares_files
+        for batch in iter_part_batches(unit.part, source, summary, revision, compared=compared):
             parts.check_batch(batch.file, batch.table)
             provenance = Provenance(batch.source, batch.file, unit.checkpoint.version)
             check_file_actions(

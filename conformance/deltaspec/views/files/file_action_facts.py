@@ -137,12 +137,16 @@ def build_file_facts(
 
 
 def _have_entries(maps: pa.ChunkedArray) -> pl.Series:
+    if maps.null_count == len(maps):
+        return pl.Series([False]).new_from_index(0, len(maps))
     lengths = pc.list_value_length(partition_facts.entries(maps))
     return pl.Series(pl.from_arrow(pc.greater(pc.fill_null(lengths, 0), 0)))
 
 
 def _are_blank(providers: pl.Series) -> pl.Series:
     """Return whether each provider is blank; null where it is null."""
+    if providers.null_count() == len(providers):
+        return pl.Series([None], dtype=pl.Boolean).new_from_index(0, len(providers))
     return providers.is_in([each for each in providers.unique().drop_nulls() if has_blank_provider(each)])
 
 

@@ -90,6 +90,12 @@ replay_differences = View(
         "field": Column(pl.String, "field that differs; null for other differences", shown=True),
         "recorded": Column(pl.String, "value in the derived file", shown=True),
         "replayed": Column(pl.String, "value after replay", shown=True),
+        "compared_with": Column(
+            pl.String,
+            "checkpoint of the same version that replay starts from, relative to the table root; null if the values "
+            "after replay are those of commits",
+            shown=True,
+        ),
         "may_have_expired": Column(
             pl.Boolean, "for tombstones and transactions: whether retention may have removed the action legally"
         ),

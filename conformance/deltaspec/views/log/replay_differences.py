@@ -7,7 +7,7 @@ A derived file is a checkpoint, a log compaction or a version checksum. It is co
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -59,10 +59,13 @@ class DerivedFile:
     file: str
     """Relative to the table root."""
     version: int
+    compared_with: str | None = None
+    """Checkpoint of the same version that replay starts from, relative to the table root; None for commits."""
 
     def row(self, kind: str, path: str | None, difference: str, **more: Any) -> Row:
         """Build a row of `replay_differences`."""
         location = {"derived_file_kind": self.kind, "file": self.file, "version": self.version}
+        location["compared_with"] = self.compared_with
         return {**location, "kind": kind, "path": path, "difference": difference, **more}
 
 
@@ -76,7 +79,10 @@ class TableActions:
     domains: Mapping[str, DomainMetadata] | None = None
     row_id_high_water_marks: Mapping[None, RowIdHighWaterMark] | None = None
     """Only in r1 and r2: at most one action."""
-    transactions_may_expire: bool = field(default=False)
+    transactions_may_expire: bool = False
+    """A transaction that the other side has may be missing because it expired."""
+    is_complete: bool = True
+    """Replay started at version 0, so that it knows every action; else a checkpoint may have left out expired ones."""
 
     @property
     def by_kind(self) -> dict[str, Mapping[Any, Any] | None]:
@@ -128,7 +134,10 @@ def compare_files(
                 "extra",
                 recorded=_format_file(each),
                 replayed="a live file" if is_live else None,
-                may_have_expired=each["kind"] == "remove" and not tombstones_complete and not is_live,
+                may_have_expired=each["kind"] == "remove"
+                and not tombstones_complete
+                and not is_live
+                and not _is_retained(each["deletion_timestamp"], retention_cutoff_ms),
             )
             rows.append(row)
         yield rows
@@ -299,10 +308,13 @@ def compare_table_actions(
             rows += _compare_actions(derived_file, kind, actions, theirs[kind])
     for row in rows:
         if row["kind"] == "txn" and row["difference"] != "differs":
-            row["may_have_expired"] = replayed.transactions_may_expire
-            if row["difference"] == "missing" and replayed.transactions is not None:
-                moment = replayed.transactions[row["path"]].last_updated
-                row["may_have_expired"] &= not _is_retained(moment, retention_cutoff_ms)
+            is_missing = row["difference"] == "missing"
+            owner = (replayed if is_missing else recorded).transactions or {}
+            row["may_have_expired"] = (
+                replayed.transactions_may_expire
+                and (is_missing or not replayed.is_complete)
+                and not _is_retained(owner[row["path"]].last_updated, retention_cutoff_ms)
+            )
     return rows
 
 

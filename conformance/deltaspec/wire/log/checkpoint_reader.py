@@ -271,19 +271,27 @@ def list_parts(read: ParsedCheckpoint) -> list[CheckpointPart]:
     return parts
 
 
-def iter_file_action_batches(store: Store, read: ParsedCheckpoint) -> Iterator[FileActionBatch]:
-    """Yield the file actions of a checkpoint in batches; defects and errors are recorded in `read`."""
+def iter_file_action_batches(store: Store, read: ParsedCheckpoint, *, compared: bool) -> Iterator[FileActionBatch]:
+    """Yield the file actions of a checkpoint in batches; defects and errors are recorded in `read`.
+
+    `compared` is an argument of `iter_file_action_tables`.
+    """
     parts, json_lines = list_parts(read), dict(read.json_lines)
     sources = prefetch_handles(store, [part.file for part in parts if part.file not in json_lines])
     for part in parts:
         found = PartSummary()
         source = json_lines.get(part.file) or next(sources)
-        yield from iter_part_batches(part, source, found, read.revision)
+        yield from iter_part_batches(part, source, found, read.revision, compared=compared)
         read.add_part(part, found)
 
 
 def iter_part_batches(
-    part: CheckpointPart, source: LogFile | Any | StorageError, found: PartSummary, revision: Revision
+    part: CheckpointPart,
+    source: LogFile | Any | StorageError,
+    found: PartSummary,
+    revision: Revision,
+    *,
+    compared: bool,
 ) -> Iterator[FileActionBatch]:
     """Yield the file actions of one file of a checkpoint in batches.
 
@@ -292,6 +300,7 @@ def iter_part_batches(
         source: the decoded file if it has JSON lines, else an open handle, or the error of opening it.
         found: filled during iteration.
         revision: protocol revision for decoding.
+        compared: as in `iter_file_action_tables`.
     """
     if isinstance(source, LogFile):
         found.contents = summarize_json_checkpoint(part.file, source)
@@ -302,7 +311,7 @@ def iter_part_batches(
         parquet = open_parquet(_unwrap(source))
         rows = part.rows if part.rows is not None else _read_sidecar_actions(parquet, found, revision)
         found.contents = start_parquet_summary(kind, part.file, source)
-        for table, typed in iter_file_action_tables(parquet, rows, found.contents, revision):
+        for table, typed in iter_file_action_tables(parquet, rows, found.contents, revision, compared=compared):
             yield FileActionBatch(kind, part.file, table, typed)
     except UnreadableParquet as fault:
         found.contents, found.unreadable = None, str(fault)

@@ -52,6 +52,7 @@ _FIELDS = {
     "clustering_provider": "clusteringProvider",
 }
 """Column of `FILE_ACTION_SCHEMA` to the action field with its values."""
+_COMPARED_ONLY = ("tags", "clustering_provider")
 
 
 class UnreadableParquet(ValueError):
@@ -176,6 +177,8 @@ def iter_file_action_tables(
     others: NonFileActions,
     contents: CheckpointFileSummary | None = None,
     revision: Revision = Revision.CURRENT,
+    *,
+    compared: bool = True,
 ) -> Iterator[tuple[pa.Table, TypedColumns | None]]:
     """Yield the add and remove actions of the file in batches, with the typed columns of the adds.
 
@@ -186,6 +189,7 @@ def iter_file_action_tables(
         others: result of `read_non_file_actions` for the file.
         contents: summary to update with the rows; None to skip that.
         revision: protocol revision; fields that it does not define are null.
+        compared: whether to read `tags` and `clusteringProvider`, which only comparisons need; null otherwise.
 
     Raises:
         UnreadableParquet: pages cannot be decoded, or the type of a field does not fit its action.
@@ -193,7 +197,8 @@ def iter_file_action_tables(
     present = [name for name in FILE_ACTION_KINDS if others.kinds.get(name)]
     if not present:
         return
-    fields = dict.fromkeys(f"{kind}.{name.split('.')[0]}" for kind in present for name in _FIELDS.values())
+    names = [name.split(".")[0] for column, name in _FIELDS.items() if compared or column not in _COMPARED_ONLY]
+    fields = dict.fromkeys(f"{kind}.{name}" for kind in present for name in names)
     summary_columns = [] if contents is None else select_summary_columns(parquet, present)
     offset = 0
     form = _read_stored_form(parquet)
