@@ -319,3 +319,24 @@ def row_tracking_column_type_differs() -> pl.Expr:
     other = pl.col("type_fault").is_not_null() | pl.col("narrower_type").is_not_null()
     integers = pl.col("stored_type").str.contains(r"^INT(?:32|64)(?: INT\(.*\))?$")
     return pl.col("role").is_in(["row id", "row commit version"]) & other & integers
+
+
+@rule("PQT038", requires="materialized-partitions.stored", view=data_files, divergence="S44")
+def partition_column_not_materialized() -> pl.Expr:
+    """A data file that was written under materializePartitionColumns does not store a partition column.
+
+    Readers of Delta take the value from the log. Readers that open the Parquet file directly miss the column. (The
+    feature is an accepted proposal that is not yet part of the protocol.)
+    Fix: Rewrite the file's rows with a writer that supports the feature, for example by overwriting its partition
+    (`replaceWhere` in Delta Spark).
+
+    Conforms::
+        kind: add, written_to_materialize: true, absent_partition_columns: []
+        kind: add, written_to_materialize: false, absent_partition_columns: ["day"]
+        kind: cdc, written_to_materialize: true, absent_partition_columns: ["day"]
+        kind: add, written_to_materialize: null, absent_partition_columns: null
+    Violates::
+        kind: add, written_to_materialize: true, absent_partition_columns: ["day"]
+    """
+    is_absent = pl.col("absent_partition_columns").list.len() > 0
+    return (pl.col("kind") == "add") & pl.col("written_to_materialize") & is_absent

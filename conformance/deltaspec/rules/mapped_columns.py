@@ -98,26 +98,52 @@ def column_id_under_another_name() -> pl.Expr:
     return pl.col("node_with_other_name").is_not_null() & ((pl.col("column_mapping_mode") == "id") | may_be_older)
 
 
-@rule("PQT034", requires="column-mapping.field-ids-in-files", view=data_files, divergence="S30")
+@rule("PQT034", requires="column-mapping.field-ids-in-files", view=data_files, warning=True)
 def file_without_field_ids() -> pl.Expr:
-    """Columns are mapped, but a data file that is not older than the mapping has no field ids.
+    """A data file has no field ids although it was written while columns were mapped.
 
-    In id mode, readers refuse the file or return null for every column. In name mode, readers that use ids do.
+    In id mode, readers refuse the file or return null for every column. In name mode, readers that use ids do. (In name
+    mode, a file without physical names has a finding of its own.)
     Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
     rewrite the file through a reader that returns null or wrong values: that makes the damage permanent.
 
     Conforms::
-        column_mapping_mode: id, has_field_ids: true, generated_names: 2, row_count: 5
-        column_mapping_mode: name, has_field_ids: false, generated_names: 0, row_count: 5
-        column_mapping_mode: null, has_field_ids: false, generated_names: null, row_count: 5
-        column_mapping_mode: id, has_field_ids: false, generated_names: 0, row_count: 0
+        column_mapping_mode: id, has_field_ids: true, physical_names: 2, generated_names: 2, written_under_mapping: true, row_count: 5
+        column_mapping_mode: name, has_field_ids: false, physical_names: 2, generated_names: 0, written_under_mapping: false, row_count: 5
+        column_mapping_mode: name, has_field_ids: false, physical_names: 0, generated_names: 0, written_under_mapping: true, row_count: 5
+        column_mapping_mode: null, has_field_ids: false, physical_names: null, generated_names: null, written_under_mapping: null, row_count: 5
+        column_mapping_mode: id, has_field_ids: false, physical_names: 2, generated_names: 0, written_under_mapping: true, row_count: 0
     Violates::
-        column_mapping_mode: id, has_field_ids: false, generated_names: 0, row_count: 5
-        column_mapping_mode: name, has_field_ids: false, generated_names: 2, row_count: 5
+        column_mapping_mode: id, has_field_ids: false, physical_names: 0, generated_names: 0, written_under_mapping: true, row_count: 5
+        column_mapping_mode: name, has_field_ids: false, physical_names: 2, generated_names: 0, written_under_mapping: true, row_count: 5
+        column_mapping_mode: name, has_field_ids: false, physical_names: 2, generated_names: 2, written_under_mapping: false, row_count: 5
     """
-    # In name mode a file without ids may be older than the mapping, unless it has generated physical names.
-    by_id, generated = pl.col("column_mapping_mode") == "id", pl.col("generated_names") > 0
-    return (by_id | generated) & ~pl.col("has_field_ids") & (pl.col("row_count") > 0)
+    has_own_names = (pl.col("column_mapping_mode") == "id") | (pl.col("physical_names") > 0)
+    return has_own_names & _is_younger_than_mapping() & ~pl.col("has_field_ids") & (pl.col("row_count") > 0)
+
+
+def _is_younger_than_mapping() -> pl.Expr:
+    """Select files that are certainly younger: the log shows it, or a generated physical name."""
+    return pl.col("written_under_mapping") | (pl.col("generated_names") > 0)
+
+
+@rule("PQT037", requires="column-mapping.field-ids-in-files", view=data_files, divergence="S30")
+def older_file_without_field_ids() -> pl.Expr:
+    """Columns are mapped by id, but a data file that may be older than the mapping has no field ids.
+
+    The protocol does not say how readers treat such a file: some refuse it, others return null for every column.
+    Fix: Rewrite the file with an engine that returns the right values, for example with `REORG TABLE t APPLY (PURGE)`
+    in Delta Spark. Do not rewrite it through a reader that returns null: that makes the damage permanent.
+
+    Conforms::
+        column_mapping_mode: id, has_field_ids: true, generated_names: 0, written_under_mapping: false, row_count: 5
+        column_mapping_mode: name, has_field_ids: false, generated_names: 0, written_under_mapping: false, row_count: 5
+        column_mapping_mode: id, has_field_ids: false, generated_names: 0, written_under_mapping: true, row_count: 5
+    Violates::
+        column_mapping_mode: id, has_field_ids: false, generated_names: 0, written_under_mapping: false, row_count: 5
+    """
+    is_older = (pl.col("column_mapping_mode") == "id") & ~_is_younger_than_mapping()
+    return is_older & ~pl.col("has_field_ids") & (pl.col("row_count") > 0)
 
 
 @rule("PQT035", requires="column-mapping.physical-names-in-files", view=data_files, divergence="S30")

@@ -165,3 +165,20 @@ def version_below_one() -> pl.Expr:
         min_reader_version: 1, min_writer_version: -1
     """
     return (pl.col("min_reader_version") < 1) | (pl.col("min_writer_version") < 1)
+
+
+@rule("PRO010", requires="checkpoint-protection.removal", view=protocols, divergence="S44")
+def protection_dropped_too_early() -> pl.Expr:
+    """A protocol drops checkpointProtection although commits before the protected version remain.
+
+    Clients then clean up the log step by step. A checkpoint that hides commits of dropped features may be deleted, and
+    older readers fail on those commits. (The feature is a proposal.)
+    Fix: Run `ALTER TABLE t DROP FEATURE checkpointProtection TRUNCATE HISTORY`, which deletes the older commits and
+    checkpoints. Older versions of the table are then lost.
+
+    Conforms::
+        protected_before: null
+    Violates::
+        protected_before: 7
+    """
+    return pl.col("protected_before").is_not_null()

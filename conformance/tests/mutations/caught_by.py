@@ -168,6 +168,7 @@ EXPLICIT: dict[str, str] = {
     "logical_name_with_its_id": "PQT032",
     "other_name_by_id": "PQT033",
     "field_ids_absent": "PQT034",
+    "field_ids_absent_from_a_file_of_unknown_age": "PQT037",
     "mapping_not_known_to_the_writer": "PQT035",
     "feature_taken_out": "PRO006",
     "version_lowered": "PRO007",

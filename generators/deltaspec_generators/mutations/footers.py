@@ -13,6 +13,7 @@ from deltaspec_generators.bases import data_files
 from deltaspec_generators.bases.column_mapping import (
     COLUMN_IDS,
     PHYSICAL_NAMES,
+    build_mapped_field,
     build_mapped_rows,
     build_mapped_table_with_data,
     field_id_metadata,
@@ -312,6 +313,19 @@ def other_name_by_id(draw: st.DrawFn) -> TableFiles:
 @mutation("column-mapping.field-ids-in-files", "footers")
 def field_ids_absent(draw: st.DrawFn) -> TableFiles:
     return _build_mapped_table(draw_one(draw, "id", "name"), ids=dict.fromkeys(COLUMN_IDS))
+
+
+@mutation("column-mapping.field-ids-in-files", "footers")
+def field_ids_absent_from_a_file_of_unknown_age(draw: st.DrawFn) -> TableFiles:
+    fields = [build_mapped_field(name, COLUMN_IDS[name], kind, name) for name, kind in data_files.FIELDS]
+    files = build_table_with_data(
+        protocol=protocol_action(2, 5),
+        configuration={"delta.columnMapping.mode": "id", "delta.columnMapping.maxColumnId": "3"},
+        fields=fields,
+    )
+    for version in (1, 2):
+        get_action(files, version, "commitInfo")["operation"] = draw_one(draw, "RESTORE", "CLONE")
+    return files
 
 
 @mutation("column-mapping.physical-names-in-files", "footers")

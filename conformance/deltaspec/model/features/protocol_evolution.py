@@ -7,8 +7,10 @@ from deltaspec.model.features.protocol import get_supported_features, has_known_
 from deltaspec.model.features.table_features import MAX_WRITER_VERSION, get_current_name, strip_preview_suffix
 from deltaspec.model.revisions import Revision
 
-REMOVABLE = ("typeWidening",)
-"""Features whose chapter defines their removal, an exception to the rule that features stay (E41)."""
+CHECKPOINT_PROTECTION = "checkpointProtection"
+PROTECTED_BEFORE = "delta.requireCheckpointProtectionBeforeVersion"
+REMOVABLE = ("typeWidening", CHECKPOINT_PROTECTION)
+"""Features whose chapter or proposal defines their removal, an exception to the rule that features stay (E41)."""
 
 
 def get_listed_features(protocol: Protocol) -> set[str]:

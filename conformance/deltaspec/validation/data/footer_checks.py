@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from deltaspec.model.rows import materialized_partitions
 from deltaspec.model.rows.variant_shredding import FEATURE
 from deltaspec.model.schema.data_types import Primitive, iter_leaf_types
 from deltaspec.model.schema.parquet_types import Node
@@ -22,6 +23,7 @@ from deltaspec.views.data.footer_facts import (
     column_rows,
 )
 from deltaspec.views.data.variants import written_without_shredding
+from deltaspec.views.files.written_while import build_history, find_paths_written_while
 from deltaspec.views.table.iceberg_history import find_paths_written_under_v2, join_written_under_v2
 from deltaspec.wire.parquet.footer_reader import Footer, FooterReader, NotParquet
 from deltaspec.wire.storage.interface import FileGone, StorageError
@@ -37,7 +39,7 @@ _LEVEL = ("footers",)
 COLUMNS_PER_BATCH = 200_000
 """Number of file columns that are converted to rows, or cached, at once: a file may have any number of columns."""
 _LOG_COLUMNS = ("version", "file", "line", "kind", "path", "path_key", "num_records", "cardinality")
-_WRITTEN = ("written_under_v2", "written_without_shredding")
+_WRITTEN = ("written_under_v2", "written_without_shredding", "written_under_mapping", "written_to_materialize")
 _READ = {
     "_read": pl.Boolean,
     "footer_fault": pl.String,
@@ -108,7 +110,7 @@ class _FooterChecker:
     def check(self, files: DataFiles) -> None:
         """Read and evaluate files."""
         done = 0
-        rows = self._with_shredding(self._with_compatibility(files.rows))
+        rows = self._with_mapping(self._with_shredding(self._with_compatibility(files.rows)))
         for part in rows.iter_slices(FILES_PER_BATCH):
             batch = _Batch()
             listed = part["actual_size"].is_not_null()
@@ -152,6 +154,29 @@ class _FooterChecker:
             begins_with_checkpoint=data.starts_after_version_0,
         )
         return rows.with_columns(written_without_shredding=pl.col("path_key").is_in(written.implode()))
+
+    def _with_mapping(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Add the columns `written_under_mapping` and `written_to_materialize`."""
+        data, table = self.data, self.data.table
+        views = data.state.rows
+        modes = ((row["version"], row["column_mapping_mode"] is not None) for row in views["metadata"])
+        feature = materialized_partitions.FEATURE
+        lists = ((row["version"], feature in (row["writer_features"] or ())) for row in views["protocols"])
+        histories = {
+            "written_under_mapping": build_history(modes) if table is not None and table.mapping else None,
+            "written_to_materialize": build_history(lists)
+            if table is not None and table.partition_columns and feature in table.features
+            else None,
+        }
+        for name, holds in histories.items():
+            found = pl.lit(None, pl.Boolean)
+            if holds is not None:
+                keys = find_paths_written_while(
+                    data.intervals, holds, data.operations, begins_with_checkpoint=data.starts_after_version_0
+                )
+                found = pl.col("path_key").is_in(keys.implode())
+            rows = rows.with_columns(found.alias(name))
+        return rows
 
     def _flush(self, part: pl.DataFrame, batch: _Batch, done: int) -> int:
         """Evaluate the collected files. Return the number of files done."""

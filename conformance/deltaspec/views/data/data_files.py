@@ -69,6 +69,16 @@ data_files = View(
             "whether the file was certainly written while Iceberg compatibility V2 was enabled",
             "footers",
         ),
+        "written_under_mapping": Column(
+            pl.Boolean,
+            "whether the file was certainly written while columns were mapped; null if they are not",
+            "footers",
+        ),
+        "written_to_materialize": Column(
+            pl.Boolean,
+            "whether the file was certainly written while materializePartitionColumns was supported; null if it is not",
+            "footers",
+        ),
         "absent_partition_columns": Column(
             pl.List(pl.String),
             "with Iceberg compatibility: partition columns, except void ones, that the file does not store",

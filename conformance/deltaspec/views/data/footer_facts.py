@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from deltaspec.model.commit.type_widening import list_recorded_types
-from deltaspec.model.rows import iceberg_files
+from deltaspec.model.rows import iceberg_files, materialized_partitions
 from deltaspec.model.schema.column_mapping import physical_name
 from deltaspec.model.schema.data_types import Field, Primitive, Struct, get_type_name
 from deltaspec.model.schema.parquet_types import Node, is_shredded
@@ -85,11 +85,13 @@ def build_schema_facts(root: Node, table: TableSchema) -> SchemaFacts:
 
 
 def _iceberg(root: Node, table: TableSchema) -> dict[str, Any]:
-    """Return the columns about Iceberg compatibility; all None if it is not enabled."""
+    """Return the columns about Iceberg compatibility and stored partition columns; None if nothing needs them."""
     enabled = table.iceberg
-    if not enabled:
-        return dict.fromkeys(_ICEBERG_COLUMNS)
     partitioning = (table.schema, table.partition_columns, root, table.mapping)
+    if not enabled:
+        stored = table.partition_columns and table.supports(materialized_partitions.FEATURE)
+        absent = iceberg_files.find_missing_partition_columns(*partitioning) if stored else None
+        return dict.fromkeys(_ICEBERG_COLUMNS) | {"absent_partition_columns": absent}
     timestamps = iceberg_files.find_int96_timestamps(table.schema, root, table.mapping)
     return {
         "iceberg_compatibility": enabled[-1],

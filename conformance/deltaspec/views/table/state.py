@@ -20,7 +20,7 @@ from deltaspec.model.features.protocol import (
     may_read,
     may_write,
 )
-from deltaspec.model.features.protocol_evolution import get_listed_features
+from deltaspec.model.features.protocol_evolution import CHECKPOINT_PROTECTION, PROTECTED_BEFORE, get_listed_features
 from deltaspec.model.features.undefined_types import find_undefined_types, may_define_types
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
@@ -189,6 +189,8 @@ class TableState:
     _preceding_version: int | None = None
     _parts: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     """Parts of the state that each view was last built from."""
+    _first_commit: int | None = None
+    """First commit of the validated history."""
     _context: FileContext | None = None
     _undefined_types: frozenset[str] = frozenset()
     """Columns of the last known state whose type is undefined."""
@@ -236,6 +238,8 @@ class TableState:
     def _begin_change(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> _Change:
         domains = [action for _, action in actions if isinstance(action, DomainMetadata)]
         self._removed_domains = frozenset(action.domain for action in domains if action.removed)
+        if self._first_commit is None and ".checkpoint." not in file:
+            self._first_commit = version
         lines: dict[type[WireStruct], int] = {
             type(each): line for line, each in actions if not isinstance(each, DomainMetadata) or _is_clustering(each)
         }
@@ -468,10 +472,21 @@ class TableState:
             if isinstance(action, Protocol):
                 location = change.locate(line)
                 row = build_protocol_row(before, action, self.used, abandoned, self.revision)
+                row["protected_before"] = self._find_untruncated_protection(before, action, change.metadata)
                 self.views["protocols"].add(location, row | {"type_widening_traces": traces})
                 features = build_feature_rows(action, self.revision)
                 self.views["features"].replace(location, ((each["feature"], each) for each in features))
                 before = action
+
+    def _find_untruncated_protection(
+        self, before: Protocol | None, after: Protocol, metadata: MetaData | None
+    ) -> int | None:
+        """Return the version before which checkpoints are protected, if that ends although earlier commits exist."""
+        dropped = get_listed_features(before) - get_listed_features(after) if before is not None else set()
+        if CHECKPOINT_PROTECTION not in dropped or metadata is None or self._first_commit is None:
+            return None
+        protected = table_properties.get_integer_property(metadata.configuration, PROTECTED_BEFORE)
+        return protected if protected is not None and self._first_commit < protected else None
 
     def _evaluate_metadata(self, change: _Change, introduced: frozenset[FeatureUse]) -> None:
         """Evaluate schema and properties, also against the protocol."""

@@ -36,6 +36,11 @@ protocols = View(
             "`feature: use` of each column, property and domain that the preceding version had too, and whose feature "
             "this protocol does not support; without those that were unsupported before, and type_widening_traces",
         ),
+        "protected_before": Column(
+            pl.Int64,
+            "for a protocol that drops checkpointProtection: version up to which history must have been truncated, "
+            "although the log still has an earlier commit; null otherwise",
+        ),
         "type_widening_traces": Column(
             pl.List(pl.String),
             "for a protocol that drops typeWidening: columns that still record type changes, and the property of the "

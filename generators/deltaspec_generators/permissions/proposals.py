@@ -1,0 +1,18 @@
+"""Permitted uses of proposals which engines write."""
+
+from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.bases.proposals import build_materialized_table
+from deltaspec_generators.permissions.registry import permission
+from deltaspec_generators.table_files import TableFiles, protocol_action
+
+
+@permission("materialized-partitions.optional")
+def partition_columns_stored_in_some_files() -> TableFiles:
+    return build_materialized_table(feature=False, last_is_cut=True)
+
+
+@permission("materialized-partitions.optional")
+def file_from_before_materialization() -> TableFiles:
+    files = build_materialized_table(feature=False, last_is_cut=True)
+    files.commits[3] = [commit_info_action(3), protocol_action(1, 7, None, ["materializePartitionColumns"])]
+    return files
