@@ -1,6 +1,6 @@
 """Results of `deltaspec show`: the state of a table as plain values."""
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 
 class FeatureState(Struct, frozen=True, kw_only=True):
@@ -34,6 +34,9 @@ class TableDescription(Struct, frozen=True, kw_only=True):
     earliest_version: int | None = None
     """First version that can still be read."""
     latest_version: int | None = None
+    """Last version that can be read."""
+    readable_versions: list[tuple[int, int]] = field(default_factory=list)
+    """First and last version of each range of versions that can be read, ascending."""
     min_reader_version: int | None
     min_writer_version: int | None
     features: list[FeatureState]

@@ -1,7 +1,7 @@
 """Render the state of a table as text, with a chart of its log files by version."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -12,15 +12,25 @@ from deltaspec.report.text import count, escape_text, size, wrap_text
 _MARKS = {"blocks": "█▌·", "ascii": "#+."}
 _LABEL = 13
 _ENTRIES_SHOWN = 20
+_RANGES_SHOWN = 10
 Interval = tuple[int, int]
 """First and last version, both inclusive."""
+
+
+def _describe_ranges(ranges: Sequence[Interval]) -> str:
+    """Describe the last ranges, as `0 to 2, 6`."""
+    texts = [f"{first} to {last}" if last > first else str(first) for first, last in ranges[-_RANGES_SHOWN:]]
+    more = len(ranges) - len(texts)
+    return ", ".join([f"{more:,} older ranges"] * bool(more) + texts)
 
 
 def write_description(table: TableDescription, console: Console) -> None:
     """Print the state of a table."""
     console.print(Text.assemble((escape_text(table.table), "bold"), f" · version {table.version}"))
     console.print()
-    if table.earliest_version is not None and table.latest_version is not None:
+    if table.readable_versions:
+        _fact(console, "readable", f"versions {_describe_ranges(table.readable_versions)}")
+    elif table.earliest_version is not None and table.latest_version is not None:
         _fact(console, "readable", f"versions {table.earliest_version} to {table.latest_version}")
     if table.min_reader_version is None:
         _fact(console, "protocol", "none")

@@ -1,7 +1,7 @@
 """Render a report as text: findings with location, reason and fix, then what was and was not checked."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +16,7 @@ from deltaspec.report.text import bound_text, count, escape_text, size, split_te
 _STYLES = {"violation": "bold red", "warning": "yellow", "divergence": "cyan"}
 _INDENT = "    "
 _LEDGER_LINES = 10
+_FILES_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -169,18 +170,46 @@ def _printable(text: str) -> str:
 def _ledger(report: Report, console: Console) -> None:
     checked = report.checked
     undecided = len(checked.undecided_rules)
+    without_clock = [code for code in checked.not_applicable if checked.reasons.get(code) == "needs --clock"]
     ledger = (
-        f"{count(len(checked.run), 'rule')} run, {len(checked.not_applicable)} not applicable, "
-        f"{len(checked.skipped)} not selected" + (f", {undecided} not completely checked" if undecided else "")
+        f"{count(len(checked.run), 'rule')} run, {len(checked.not_applicable) - len(without_clock)} not applicable"
+        + _describe_skipped(report, [*checked.skipped, *without_clock])
+        + (f", {undecided} not completely checked" if undecided else "")
     )
     for line in wrap_text(ledger, console.width):
         console.print(Text(line, style="dim"))
     _entries(_unchecked(checked.not_checked), "not checked", "yellow", console)
+    files_by_reason: dict[str, list[str]] = defaultdict(list)
+    for each in checked.derived_files_not_compared:
+        files_by_reason[each.reason].append(each.file)
     not_compared = [
-        f"not compared: {_printable(each.file)}: {_printable(each.reason)}"
-        for each in checked.derived_files_not_compared
+        f"not compared: {_describe_files(files, len(files), why)}" for why, files in files_by_reason.items()
     ]
     _entries(not_compared, "not compared", "dim", console)
+    not_read = [f"not read: {_describe_files(each.files, each.count, each.reason)}" for each in checked.files_not_read]
+    _entries(not_read, "not read", "dim", console)
+    missing = [
+        f"not listed: {each.description.rpartition(' ')[0]}"
+        + ("; log cleanup may have deleted them" if each.explained else " between other commits")
+        for each in checked.missing_commits
+    ]
+    _entries(missing, "not listed", "dim", console)
+
+
+def _describe_skipped(report: Report, codes: Sequence[str]) -> str:
+    """Return how many rules were skipped, and the option that would run them."""
+    if not codes:
+        return ""
+    reasons = Counter(report.checked.reasons.get(code, "not selected") for code in codes)
+    parts = [f"{number} {reason.replace('needs ', 'need ', 1)}" for reason, number in sorted(reasons.items())]
+    return f", {len(codes)} skipped: {', '.join(parts)}"
+
+
+def _describe_files(files: Sequence[str], total: int, reason: str) -> str:
+    """Name the first files and the number of the others, with their reason."""
+    names = ", ".join(_printable(file) for file in files[:_FILES_SHOWN])
+    more = total - min(len(files), _FILES_SHOWN)
+    return f"{names}{f' and {more:,} more' if more else ''}: {_printable(reason)}"
 
 
 def _unchecked(ledger: list[NotChecked]) -> list[str]:

@@ -3,13 +3,42 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from heapq import nsmallest
 
+from deltaspec.model.features.table_features import supports_feature_or_preview
 from deltaspec.report.report_types import NotChecked
+from deltaspec.rules.registry import RULES
 
 _MAX_LOCATIONS = 20
 """Number of locations that the ledger lists per rule; it counts the rest."""
+
+_FEATURES: dict[str, tuple[str, ...]] = {
+    "append-only": ("appendOnly",),
+    "catalog-managed": ("catalogManaged",),
+    "check-constraints": ("checkConstraints",),
+    "clustering": ("clustering",),
+    "column-invariants": ("invariants",),
+    "column-mapping": ("columnMapping",),
+    "default-columns": ("allowColumnDefaults",),
+    "deletion-vectors": ("deletionVectors",),
+    "domain": ("domainMetadata", "rowTracking", "clustering"),
+    "generated-columns": ("generatedColumns",),
+    "iceberg-v1": ("icebergCompatV1",),
+    "iceberg-v2": ("icebergCompatV2",),
+    "iceberg-v3": ("icebergCompatV3",),
+    "identity-columns": ("identityColumns",),
+    "in-commit-timestamp": ("inCommitTimestamp",),
+    "row-id-mark": ("rowTracking", "rowIds"),
+    "row-ids": ("rowTracking", "rowIds"),
+    "row-tracking": ("rowTracking", "rowIds"),
+    "sidecar": ("v2Checkpoint",),
+    "type-widening": ("typeWidening",),
+    "vacuum-protocol-check": ("vacuumProtocolCheck",),
+    "variant": ("variantType",),
+    "variant-shredding": ("variantShredding",),
+}
+"""Features whose rules are of no use to a table without them, by chapter of requirements."""
 
 _Location = tuple[str, str | None]
 """A reason, and the file that it applies to."""
@@ -85,6 +114,23 @@ class Ledger:
                 self.add_reason(code, reason, file, times)
         self._omitted.update(other._omitted)
         self._null_rows.update(other._null_rows)
+
+
+def find_unused_rules(codes: Iterable[str], supported: Collection[str]) -> set[str]:
+    """Return the rules that concern only features that a table never supported.
+
+    Args:
+        codes: codes of rules.
+        supported: every feature that the table supported in some version.
+    """
+    found = set()
+    for code in codes:
+        chapters = {requirement.partition(".")[0] for requirement in RULES[code].requires}
+        features = {feature for chapter in chapters for feature in _FEATURES.get(chapter, ())}
+        is_of_features = chapters <= _FEATURES.keys()
+        if is_of_features and not any(supports_feature_or_preview(supported, feature) for feature in features):
+            found.add(code)
+    return found
 
 
 def _sort_key(location: _Location) -> tuple[str, str]:

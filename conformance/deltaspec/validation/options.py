@@ -224,6 +224,8 @@ def _check_codes(option: str, codes: str | Collection[str], *, features: bool = 
 def _check_selection(options: Options) -> None:
     """Raise `InvalidUsage` if no rule remains to be run."""
     selection = options.selection
+    if options.select is not None and selection.in_level and not selection.rules:
+        raise InvalidUsage("the selected rules need --clock")
     if selection.in_level:
         return
     if not selection.selected:

@@ -19,10 +19,12 @@ from deltaspec.report.report_types import (
 )
 from deltaspec.report.text import bound_text, escape_text
 from deltaspec.rules import RULES
+from deltaspec.validation.ledger import find_unused_rules
 from deltaspec.validation.log.log_run import LogRun, describe_unknown_readers
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import list_unread_files
 from deltaspec.version import __version__
+from deltaspec.views.table.state import TableState
 
 
 def build_report(run: LogRun, engine: str) -> Report:
@@ -39,7 +41,9 @@ def build_report(run: LogRun, engine: str) -> Report:
         for code in selection.in_level
         if RULES[code].view.name in findings.evaluated_views and code not in selection.without_clock
     ]
-    ledger = _build_ledger(findings.not_checked, options.accept_unchecked, _find_accepted_reasons(run))
+    undecided = _drop_unused_rules(findings.not_checked, run.facts.state)
+    accepted = _find_accepted_reasons(run)
+    ledger = _build_ledger([*undecided, *_list_blocked_rules(options)], options.accept_unchecked, accepted)
     decided = {*evaluated, *(entry.rule for entry in ledger)}
     not_applicable = [code for code in selection.in_level if code not in decided]
     counts: dict[str, int] = {
@@ -68,14 +72,34 @@ def build_report(run: LogRun, engine: str) -> Report:
         checked=Checked(
             run=evaluated,
             not_applicable=not_applicable,
-            skipped=[code for code in RULES if code not in selection.in_level],
+            skipped=[code for code in RULES if code not in selection.in_level and code not in decided],
             not_checked=ledger,
             derived_files_not_compared=[each for part in (*plan.earlier_ranges, plan) for each in part.not_compared],
             files_not_read=[*plan.not_read, *_list_unread_files(run)],
             missing_commits=list(plan.gaps),
-            reasons=_build_reasons(options, not_applicable),
+            reasons={code: why for code, why in _build_reasons(options, not_applicable).items() if code not in decided},
         ),
     )
+
+
+def _drop_unused_rules(entries: list[NotChecked], state: TableState) -> list[NotChecked]:
+    """Drop rules of features that the table never supported, unless no entry would remain."""
+    if not state.supported_so_far:
+        return entries
+    unused = find_unused_rules({each.rule for each in entries}, state.supported_so_far)
+    return [each for each in entries if each.rule not in unused] or entries
+
+
+def _list_blocked_rules(options: Options) -> Iterator[NotChecked]:
+    """Yield the rules that the user selected by code and that the other options exclude."""
+    if options.select is None:
+        return
+    selection = options.selection
+    for code in selection.in_revision:
+        if code not in selection.in_level:
+            yield NotChecked(rule=code, reason=f"needs --level {RULES[code].level}")
+        elif code in selection.without_clock:
+            yield NotChecked(rule=code, reason="needs --clock")
 
 
 def _list_unread_files(run: LogRun) -> Iterator[FilesNotRead]:

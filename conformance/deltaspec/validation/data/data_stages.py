@@ -62,7 +62,7 @@ def check_data(
     """
     if facts.replay_blocked_reason:
         buckets.run_stage(_check_descriptors, facts, findings, (VECTORS,))
-        findings.mark_levels_undecided(f"the live files are not known: {facts.replay_blocked_reason}")
+        findings.mark_levels_undecided(facts.replay_blocked_reason, facts.replay_blocked_file)
         return None
     listing_error = buckets.run_once(lambda: put_listing(facts.store, buckets, progress))
     facts = replace(facts, listing_error=listing_error)

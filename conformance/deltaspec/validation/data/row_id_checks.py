@@ -68,7 +68,8 @@ def check_row_id_ranges(facts: LogFacts, findings: Findings, intervals: pl.DataF
     state, revision = facts.state, facts.options.revision
     if not state.protocol_known or not state.metadata_known:
         if state.supports(row_tracking.get_feature_name(revision)) is not False:
-            findings.mark_undecided(VIEWS_OF_THE_LOG, "an action that row tracking depends on cannot be decoded")
+            reason, file = state.lost_cause or ("the protocol and the metadata are not known", None)
+            findings.mark_undecided(VIEWS_OF_THE_LOG, reason, file)
         return
     check_row_id_history(facts, findings, intervals)
     if state.protocol is None or state.metadata is None:
@@ -76,7 +77,7 @@ def check_row_id_ranges(facts: LogFacts, findings: Findings, intervals: pl.DataF
     if not row_tracking.assigns_row_ids(state.protocol, state.metadata, revision):
         return
     if facts.replay_blocked_reason is not None:
-        findings.mark_undecided((row_id_ranges,), facts.replay_blocked_reason)
+        findings.mark_undecided((row_id_ranges,), facts.replay_blocked_reason, facts.replay_blocked_file)
         return
     mark, has_high_water_mark = state.high_water_mark
     if has_high_water_mark is None:

@@ -32,7 +32,7 @@ def check_variant_uses(facts: LogFacts, findings: Findings) -> None:
             findings.mark_rule_undecided(_DEFAULT, f"the default of {row['column']} is SQL, which needs Spark")
             break
     if facts.replay_blocked_reason is not None:
-        findings.mark_undecided((variant_uses,), facts.replay_blocked_reason)
+        findings.mark_undecided((variant_uses,), facts.replay_blocked_reason, facts.replay_blocked_file)
 
 
 def check_variants(data: DataBucket) -> None:

@@ -10,6 +10,7 @@ from deltaspec.model.features.table_features import get_feature
 from deltaspec.model.features.table_properties import find_active_features
 from deltaspec.model.log.file_names import ChecksumName, CommitName, CompactionName, parse_log_file_name
 from deltaspec.model.log.last_checkpoint import LastCheckpoint
+from deltaspec.model.log.segment import find_readable_ranges
 from deltaspec.model.schema.data_types import Struct
 from deltaspec.model.schema.schema_string import render_tree
 from deltaspec.report.description import FeatureState, LogFiles, TableDescription
@@ -48,11 +49,13 @@ def describe_table(
     schema = state.schema if isinstance(state.schema, Struct) else None
     active = find_active_features(protocol, metadata, schema) if protocol and metadata and schema else None
     log = _list_log_files(store, plan)
+    readable = find_readable_ranges(plan.entries)
     return TableDescription(
         table=store.uri,
         version=plan.version,
-        earliest_version=_find_earliest_version(log),
-        latest_version=max([*log.commits, *(version for version, _ in log.checkpoints)]),
+        earliest_version=readable[0][0] if readable else None,
+        latest_version=readable[-1][1] if readable else None,
+        readable_versions=readable,
         min_reader_version=protocol.min_reader_version if protocol else None,
         min_writer_version=protocol.min_writer_version if protocol else None,
         features=[_describe_feature(name, active) for name in sorted(state.supported or ())],
@@ -104,11 +107,6 @@ def replay_table(
 def _describe_feature(name: str, active: set[str] | None) -> FeatureState:
     known = get_feature(name) is not None
     return FeatureState(name=name, known=known, active=name in active if known and active is not None else None)
-
-
-def _find_earliest_version(log: LogFiles) -> int | None:
-    """Return the first readable version: 0 or the first checkpoint's. Versions after it may still be missing."""
-    return 0 if log.commits[:1] == [0] else min((version for version, _ in log.checkpoints), default=None)
 
 
 def _list_log_files(store: Store, plan: Plan) -> LogFiles:

@@ -59,6 +59,8 @@ class LogFacts(ReadContext):
     base_is_complete: bool
     replay_blocked_reason: str | None
     """Why the result of replay cannot be trusted; None if it can."""
+    replay_blocked_file: str | None
+    """File that the reason concerns."""
     derived_files: tuple[DerivedFileActions, ...] = ()
     listing_error: str | None = None
     """Why the directories of the table could not be listed completely."""
@@ -86,6 +88,7 @@ class LogFactsBuilder:
         self.earlier_known_from = 0
         self.base_is_complete = context.plan.base is not None
         self.replay_blocked_reason: str | None = None
+        self.replay_blocked_file: str | None = None
 
     def build(self, derived_files: tuple[DerivedFileActions, ...] = ()) -> LogFacts:
         """Return what has been collected so far."""
@@ -108,5 +111,6 @@ class LogFactsBuilder:
             earlier_known_from=self.earlier_known_from,
             base_is_complete=self.base_is_complete,
             replay_blocked_reason=self.replay_blocked_reason,
+            replay_blocked_file=self.replay_blocked_file,
             derived_files=derived_files,
         )

@@ -86,7 +86,9 @@ def check_file_actions(
         compared=reading.compares_files or values,
         stats_are_typed=merged.stats_are_typed,
     )
-    if context.partition_columns is None and not is_earlier:
+    if context.unknown_cause is not None and not is_earlier:
+        findings.mark_undecided((file_actions,), *context.unknown_cause)
+    elif context.partition_columns is None and not is_earlier:
         for file in [provenance.file] if isinstance(provenance.file, str) else dict.fromkeys(provenance.file):
             findings.mark_undecided((file_actions,), "the metadata of the table is not known", file)
     findings.evaluate(file_actions, select_file_actions(facts))

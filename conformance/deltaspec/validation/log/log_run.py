@@ -184,7 +184,7 @@ class LogRun(ABC):
             self._read_base_state(self.plan.base)
         elif not self.plan.commits:
             self.state.lose({None})
-        self._read_commits(self._read_earlier_commits())
+        self._read_commits(*self._read_earlier_commits())
         unknown = self.state.unknown_reader_features
         if unknown:
             self.block_replay(describe_unknown_readers(unknown), None)
@@ -259,7 +259,8 @@ class LogRun(ABC):
 
     def block_replay(self, reason: str, file: str | None) -> None:
         """Record that the result of replay cannot be trusted."""
-        self.history.replay_blocked_reason = self.history.replay_blocked_reason or reason
+        if self.history.replay_blocked_reason is None:
+            self.history.replay_blocked_reason, self.history.replay_blocked_file = reason, file
         self.findings.mark_undecided(REPLAY_VIEWS, reason, file)
 
     def _read_base_state(self, base: Checkpoint) -> None:
@@ -268,13 +269,13 @@ class LogRun(ABC):
         self.history.base_actions = [action for _, _, action in read.actions]
         self._base_lines = [(line, action) for _, line, action in read.actions]
         self.state.apply(base.version, file, self._base_lines)
-        self._lose_state({fault.kind for _, _, fault in read.faults}, file)
         if read.faults:
             reason = "an action of the checkpoint that the history starts from cannot be decoded"
+            self._lose_state({fault.kind for _, _, fault in read.faults}, reason, file)
             self.findings.mark_undecided((replay_differences, checksums), reason, file)
         unread = read.storage_error or read.unreadable
         if unread is not None:  # some of its actions may be missing
-            self.state.lose({None})
+            self.state.lose({None}, (unread, file))
             self.findings.mark_undecided(STATE_VIEWS, unread, file)
         self.register_parts(base, REPLAY_ROWS)
         self._put_base_files(read, self.state.file_context(self.store.root))
@@ -297,8 +298,8 @@ class LogRun(ABC):
             file = f"{LOG_DIRECTORY}/{read.checkpoint.files[0]}"
             self.findings.mark_undecided((checkpoints, sidecars, *ACTION_VIEWS), read.storage_error, file)
 
-    def _read_earlier_commits(self) -> PreviousCommit:
-        """Check the commits up to the base, which are not replayed, and return the facts of the last one.
+    def _read_earlier_commits(self) -> tuple[PreviousCommit, list[Row]]:
+        """Read the commits up to the base, which are not replayed. Return the last one and the rows of all.
 
         The state after the last one is that of the base. Going back, it stays the same until a commit changes it;
         before, it is not known.
@@ -329,8 +330,10 @@ class LogRun(ABC):
         self._end_commits()
         return self._check_earlier_commits(read)
 
-    def _check_earlier_commits(self, read: dict[int, tuple[LogSummary, TableState]]) -> PreviousCommit:
-        """Evaluate the rules over earlier commits, given with the state after each of them."""
+    def _check_earlier_commits(
+        self, read: dict[int, tuple[LogSummary, TableState]]
+    ) -> tuple[PreviousCommit, list[Row]]:
+        """Check the actions of earlier commits, given with the state after each. Return the last one and all rows."""
         previous, rows = PreviousCommit(), list[Row]()
         own_actions = TableState(self.options.revision)
         own_actions.lose({None})
@@ -351,8 +354,7 @@ class LogRun(ABC):
         self._continue_with_base(own_actions)
         for view in STATE_VIEWS:
             self.findings.evaluate_rows(view, own_actions.rows[view.name])
-        self.findings.evaluate_rows(log_files.commits, rows)
-        return previous
+        return previous, rows
 
     def _continue_with_base(self, state: TableState) -> None:
         """Apply the base after the earlier commits that lead to it: a fault that they had is not new in it."""
@@ -361,27 +363,25 @@ class LogRun(ABC):
             self._evaluated_base = f"{LOG_DIRECTORY}/{base.files[0]}"
             state.apply(base.version, self._evaluated_base, self._base_lines)
 
-    def _read_commits(self, previous: PreviousCommit) -> None:
+    def _read_commits(self, previous: PreviousCommit, rows: list[Row]) -> None:
+        """Replay the commits; `previous` and `rows` are those of the commits before them."""
         history = self.history
-        rows: list[Row] = []
         commits = self._iter_commits(self.plan.commits)
         for index, version in enumerate(self.plan.commits):
             if index % 200 == 0:
                 self.progress("commits", index, len(self.plan.commits))
             if version in self.plan.commits_after_gaps:
-                self._lose_state_before(version)
+                self._lose_commit(f"commits before version {version} are missing", None)
             file = commit_file(version)
             log = next(commits)
             if isinstance(log, StorageError):
-                self.block_replay(str(log), file)
                 self.findings.mark_undecided(
                     (log_files.lines, log_files.commits, *ACTION_VIEWS, *STATE_VIEWS), str(log), file
                 )
-                self._lose_state_before(version)
+                self._lose_commit(str(log), file)
                 previous = PreviousCommit()
                 continue
             self._mark_undecoded_lines(file, log)
-            self._lose_state(log.undecoded_kinds, file)
             self.state.apply(version, file, log.actions)
             history.table_actions += [(version, a) for _, a in log.actions if not isinstance(a, CommitInfo)]
             history.operations[version] = find_operation(log.actions)
@@ -403,24 +403,22 @@ class LogRun(ABC):
         self.progress("commits", len(self.plan.commits), len(self.plan.commits))
 
     def _mark_undecoded_lines(self, file: str, log: LogSummary) -> None:
-        for reason in log.unread:
-            self.findings.mark_undecided((log_files.lines, log_files.commits, *ACTION_VIEWS), reason, file)
-            self.block_replay(reason, file)
+        """Record what the lines of a commit that could not be decoded leave undecided, all with one reason."""
         undecoded = log.undecoded_kinds
+        if not undecoded:
+            return
+        reason = next(iter(log.unread), "a line cannot be decoded")
+        if log.unread:
+            self.findings.mark_undecided((log_files.lines, *ACTION_VIEWS), reason, file)
         if undecoded & {"add", "remove", None}:
-            self.block_replay("a file action cannot be decoded", file)
+            self.block_replay(reason, file)
         if undecoded & {"protocol", "metaData", None}:
-            self.findings.mark_undecided(
-                (replay_differences, checksums, outdated_files),
-                "a protocol or metaData action cannot be decoded",
-                file,
-            )
+            self.findings.mark_undecided((replay_differences, checksums, outdated_files), reason, file)
         if undecoded & {"txn", "domainMetadata"}:
-            self.findings.mark_undecided(
-                (replay_differences,), "a txn or domainMetadata action cannot be decoded", file
-            )
+            self.findings.mark_undecided((replay_differences,), reason, file)
         if None in undecoded:
-            self.findings.mark_undecided((log_files.commits,), "a line cannot be decoded", file)
+            self.findings.mark_undecided((log_files.commits,), reason, file)
+        self._lose_state(undecoded, reason, file)
 
     def _remember(self, version: int) -> None:
         """Keep the state at a version for which there is a derived file."""
@@ -441,19 +439,18 @@ class LogRun(ABC):
         )
         self.history.compared_states[version] = (actions, state.file_context(self.store.root))
 
-    def _lose_state(self, kinds: set[str | None], file: str) -> None:
+    def _lose_state(self, kinds: set[str | None], reason: str, file: str) -> None:
         """Record that actions of these kinds in a file cannot be decoded: what they change is undecided."""
-        self.state.lose(kinds)
+        self.state.lose(kinds, (reason, file))
         if kinds & {"protocol", "metaData", None}:
-            self.findings.mark_undecided(STATE_VIEWS, "a protocol or metaData action cannot be decoded", file)
+            self.findings.mark_undecided(STATE_VIEWS, reason, file)
         elif "domainMetadata" in kinds:
-            views = (table_state.domains, table_state.clustering)
-            self.findings.mark_undecided(views, "a domainMetadata action cannot be decoded", file)
+            self.findings.mark_undecided((table_state.domains, table_state.clustering), reason, file)
 
-    def _lose_state_before(self, version: int) -> None:
-        """Record that commits before a version are unknown, and with them the state that they made."""
-        self.state.lose({None})
-        self.block_replay(f"commits before version {version} are missing", None)
+    def _lose_commit(self, reason: str, file: str | None) -> None:
+        """Record that commits are unknown, and with them the state that they made."""
+        self.state.lose({None}, (reason, file))
+        self.block_replay(reason, file)
 
     def _mark_unchecked_features(self, state: TableState) -> None:
         """Mark the features that the kit does not check; older revisions refuse a table with unknown features."""

@@ -58,7 +58,7 @@ def replay_and_check(facts: LogFacts, findings: Findings, buckets: Buckets) -> A
     aggregates = buckets.run_stage(check_paths, facts, findings, (CDC_ROWS, *replayed))
     buckets.drop(replayed)
     if facts.replay_blocked_reason is not None:
-        findings.mark_undecided((rearrangements,), facts.replay_blocked_reason)
+        findings.mark_undecided((rearrangements,), facts.replay_blocked_reason, facts.replay_blocked_file)
     elif aggregates.rearranging and findings.has_rules_for(rearrangements):
         buckets.run_stage(_check_rearrangements, facts, findings, (REARRANGED,), in_one_bucket=True)
     buckets.run_stage(_check_row_ids, facts, findings, (WITH_ROW_IDS,), in_one_bucket=True)

@@ -73,7 +73,7 @@ def check_row_id_history(facts: LogFacts, findings: Findings, intervals: pl.Data
     findings.evaluate_rows(row_id_columns, facts.state.row_id_columns.rows)
     findings.evaluate_rows(row_id_states, _build_state_rows(facts, enabled, suspended))
     if facts.replay_blocked_reason is not None:
-        findings.mark_undecided(_FILE_VIEWS, facts.replay_blocked_reason)
+        findings.mark_undecided(_FILE_VIEWS, facts.replay_blocked_reason, facts.replay_blocked_file)
         return
     whole = facts.plan.history_is_complete
     if findings.has_rules_for(row_id_commits, new_row_ids):

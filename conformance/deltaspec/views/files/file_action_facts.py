@@ -61,6 +61,8 @@ class FileContext:
     """Columns that may have statistics; None if the schema is unknown."""
     checkpoints_keep_statistics: bool | None = None
     """Whether table properties require that checkpoints have the statistics that exist."""
+    unknown_cause: tuple[str, str | None] | None = None
+    """Why protocol or metadata are unknown, and the file that causes it; None if they are known."""
 
 
 @dataclass(frozen=True)

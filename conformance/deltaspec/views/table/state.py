@@ -159,6 +159,10 @@ class TableState:
     """Features that the table supports; None if the protocol is unknown, or is missing a required feature list."""
     listed_features: set[str] = field(default_factory=set)
     """Features that the protocol of some version so far lists."""
+    supported_so_far: set[str] = field(default_factory=set)
+    """Features that the table supported in some version so far, as far as known."""
+    lost_cause: tuple[str, str | None] | None = None
+    """Why actions were lost first, and the file; None if none were."""
     used: set[str] = field(default_factory=set)
     """Features that were active in some version so far."""
     mapped: MappingHistory = field(default_factory=MappingHistory)
@@ -285,8 +289,9 @@ class TableState:
         """Last version that was applied, if its protocol and metadata are known; otherwise None."""
         return None if self.protocol is None or self.metadata is None else self._preceding_version
 
-    def lose(self, kinds: set[str | None]) -> None:
-        """Record that actions of these kinds could not be decoded (None: unknown kind)."""
+    def lose(self, kinds: set[str | None], cause: tuple[str, str | None] | None = None) -> None:
+        """Record that actions of these kinds could not be decoded (None: unknown kind), and why: reason and file."""
+        self.lost_cause = self.lost_cause or cause
         if kinds & {"protocol", None}:
             self.protocol, self.supported, self.protocol_known = None, None, False
             self.uses.forget_protocol()
@@ -362,6 +367,7 @@ class TableState:
             checkpoints_keep_statistics=None
             if self.metadata is None
             else table_properties.keeps_statistics_in_checkpoints(self.metadata.configuration),
+            unknown_cause=None if self.protocol_known and self.metadata_known else self.lost_cause,
         )
 
     @property
@@ -442,6 +448,7 @@ class TableState:
         names = {table_features.get_current_name(name, self.revision) for name in names}
         self.protocol, self.supported, self.protocol_known = action, None, True
         self.listed_features |= get_listed_features(action)
+        self.supported_so_far |= names
         if has_known_features(action):
             self.supported = names
 
