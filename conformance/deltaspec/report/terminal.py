@@ -200,9 +200,9 @@ def _describe_skipped(report: Report, codes: Sequence[str]) -> str:
     """Return how many rules were skipped, and the option that would run them."""
     if not codes:
         return ""
-    reasons = Counter(report.checked.reasons.get(code, "not selected") for code in codes)
+    reasons = Counter(report.checked.reasons[code] for code in codes if code in report.checked.reasons)
     parts = [f"{number} {reason.replace('needs ', 'need ', 1)}" for reason, number in sorted(reasons.items())]
-    return f", {len(codes)} skipped: {', '.join(parts)}"
+    return f", {len(codes)} not selected{': ' if parts else ''}{', '.join(parts)}"
 
 
 def _describe_files(files: Sequence[str], total: int, reason: str) -> str:

@@ -186,7 +186,7 @@ def build_plan(
 
 def _describe_readable(names: Iterable[str]) -> str:
     ranges = [f"{first} to {last}" if last > first else str(first) for first, last in find_readable_ranges(names)]
-    return f"readable versions: {', '.join(ranges)}" if ranges else "no version is readable"
+    return f"versions {', '.join(ranges)} are" if ranges else "no version is"
 
 
 class _Log:

@@ -79,5 +79,5 @@ def not_checked(**changes: Any) -> NotChecked:
     return NotChecked(**(facts | changes))
 
 
-def make_not_compared(file: str) -> DerivedFileNotCompared:
-    return DerivedFileNotCompared(file=file, reason="history is latest")
+def make_not_compared(file: str, reason: str = "history is latest") -> DerivedFileNotCompared:
+    return DerivedFileNotCompared(file=file, reason=reason)

@@ -10,7 +10,7 @@ from helpers.reports import make_divergence, make_finding, make_not_compared, no
 from jsonschema import Draft202012Validator
 
 from deltaspec.report.report_schema import build_report_schema, render_report_schema
-from deltaspec.report.report_types import Report
+from deltaspec.report.report_types import FilesNotRead, MissingCommits, Report
 
 PUBLISHED = Path(__file__).parents[3] / "reports" / "report.schema.json"
 EXAMPLES = {
@@ -22,6 +22,8 @@ EXAMPLES = {
         verdict="incomplete",
         not_checked=[not_checked(), not_checked(file=None, accepted=True)],
         derived_files_not_compared=[make_not_compared("x")],
+        files_not_read=[FilesNotRead(reason="later than version 7", count=2, files=["_delta_log/8.json"])],
+        missing_commits=[MissingCommits(first=0, last=4, explained=True)],
         reasons={"CKP001": "no row"},
     ),
 }

@@ -8,7 +8,7 @@ import pytest
 from helpers.reports import COMMIT, RULE_DOCS, make_divergence, make_finding, make_not_compared, not_checked, report
 from rich.console import Console
 
-from deltaspec.report.report_types import Refusal, Report
+from deltaspec.report.report_types import FilesNotRead, MissingCommits, Refusal, Report
 from deltaspec.report.terminal import write
 
 
@@ -91,11 +91,31 @@ def test_long_location_is_split_between_its_parts() -> None:
 
 def test_long_ledger_is_shortened_and_counted() -> None:
     unchecked = [not_checked(reason=f"reason {number}") for number in range(10_000)]
-    routes = [make_not_compared(f"_delta_log/{number}.checkpoint.parquet") for number in range(500)]
+    names = [f"_delta_log/{number}.checkpoint.parquet" for number in range(500)]
+    routes = [make_not_compared(name, reason=f"commit {number} is missing") for number, name in enumerate(names)]
     text = render(report(verdict="incomplete", not_checked=unchecked, derived_files_not_compared=routes))
     assert len(text.splitlines()) < 30
     assert "not checked: 9,990 more; --format json has all\n" in text
     assert "not compared: 490 more; --format json has all\n" in text
+
+
+def test_files_that_are_not_compared_or_read_have_one_line_per_reason() -> None:
+    routes = [make_not_compared(f"_delta_log/{number}.c") for number in range(500)]
+    unread = FilesNotRead(reason="later than version 7", count=4000, files=[f"_delta_log/{n}.json" for n in range(9)])
+    gaps = [MissingCommits(first=0, last=4, explained=True), MissingCommits(first=6, last=6, explained=False)]
+    shown = report(derived_files_not_compared=routes, files_not_read=[unread], missing_commits=gaps)
+    assert [line for line in render(shown, width=200).splitlines() if line.startswith("not ")] == [
+        "not compared: _delta_log/0.c, _delta_log/1.c, _delta_log/2.c and 497 more: history is latest",
+        "not read: _delta_log/0.json, _delta_log/1.json, _delta_log/2.json and 3,997 more: later than version 7",
+        "not listed: commits 0 to 4; log cleanup may have deleted them",
+        "not listed: commit 6 between other commits",
+    ]
+
+
+def test_rules_that_were_not_selected_have_the_option_that_runs_them() -> None:
+    reasons = {"DAT001": "needs --level files", "DAT002": "needs --level files", "RET001": "needs --clock"}
+    shown = report(skipped=["DAT001", "DAT002"], not_applicable=["RET001"], reasons=reasons)
+    assert ", 0 not applicable, 3 not selected: 1 need --clock, 2 need --level files\n" in render(shown)
 
 
 def test_reason_of_many_files_is_printed_once() -> None:

@@ -86,7 +86,7 @@ def estimate(store: Store, plan: Plan, *, history: str = "latest", revision: str
         live_bytes=live.bytes,
         live_source=live.source,
         levels=[
-            LevelReads(level="log", reads=list(_estimate_log(plan, Revision(revision))), not_known=[]),
+            LevelReads(level="log", reads=list(_estimate_log(plan)), not_known=[]),
             _estimate_files(plan, live),
             _estimate_footers(live),
             _estimate_rows(live),
@@ -97,25 +97,26 @@ def estimate(store: Store, plan: Plan, *, history: str = "latest", revision: str
 # the log
 
 
-def _estimate_log(plan: Plan, revision: Revision) -> Iterator[Reads]:
+def _estimate_log(plan: Plan) -> Iterator[Reads]:
     pages = -(-len(plan.entries) // LISTING_PAGE_SIZE)
     source = f"{len(plan.entries):,} names listed, {LISTING_PAGE_SIZE:,} per request"
     yield Reads(
         what="log listing", files=exact_amount(0), requests=exact_amount(pages), bytes=exact_amount(0), source=source
     )
-    checkpoints = [*([plan.base] if plan.base else []), *plan.compared_checkpoints]
+    plans = (*plan.earlier_ranges, plan)
+    checkpoints = [c for part in plans for c in (part.base, *part.compared_checkpoints) if c is not None]
     parts = [name for each in checkpoints for name in each.files]
-    yield from _estimate_complete_files("commits", plan, map(commit_name, plan.commits))
+    commits = [version for part in plans for version in (*part.earlier_commits, *part.commits)]
+    yield from _estimate_complete_files("commits", plan, map(commit_name, commits))
     yield from _estimate_complete_files("JSON checkpoints", plan, (name for name in parts if name.endswith(".json")))
     yield from _estimate_parquet(
         "checkpoints", [plan.sizes[name] for name in parts if not name.endswith(".json")], opened=2
     )
     yield from _estimate_sidecars(plan, checkpoints)
-    if revision.since(Revision.R3):
-        yield from _estimate_complete_files(
-            "compactions", plan, (compaction_name(each.start, each.end) for each in plan.compactions)
-        )
-    yield from _estimate_complete_files("version checksums", plan, map(checksum_name, plan.checksums))
+    compactions = [compaction_name(each.start, each.end) for part in plans for each in part.compactions]
+    yield from _estimate_complete_files("compactions", plan, compactions)
+    checksums = [checksum_name(version) for part in plans for version in part.checksums]
+    yield from _estimate_complete_files("version checksums", plan, checksums)
     yield from _estimate_complete_files("checkpoint hint", plan, ["_last_checkpoint"] if plan.has_hint else [])
     yield from _estimate_staged_commits(plan)
 

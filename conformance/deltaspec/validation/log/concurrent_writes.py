@@ -19,6 +19,7 @@ from deltaspec.model.log.file_names import (
     MultipartCheckpoint,
     UuidCheckpoint,
     commit_name,
+    is_defined,
     parse_log_file_name,
 )
 from deltaspec.model.log.segment import find_complete_checkpoints
@@ -94,6 +95,7 @@ class LaterCommits:
 
     def __init__(self, store: Store, plan: Plan) -> None:
         self._store = store
+        self._revision = plan.revision
         self._version = plan.version
         self._newest = plan.version
         self._listed: set[int] = set()
@@ -122,7 +124,8 @@ class LaterCommits:
     def refresh(self) -> None:
         """List the log again."""
         try:
-            self._add_names([entry.name for entry in self._store.list_log()])
+            names = (entry.name for entry in self._store.list_log())
+            self._add_names([name for name in names if is_defined(name, self._revision)])
             self._store.size(f"{LOG_DIRECTORY}/{self._own}")  # a cleanup deletes older files first
         except DeltaspecError:  # the table may have been deleted
             self._is_known = False
@@ -163,7 +166,7 @@ def is_hint_unchanged(store: Store, plan: Plan) -> bool:
     Writers overwrite the file, and may have done so after the checkpoints were listed.
     """
     try:
-        entries = {entry.name: entry for entry in store.list_log()}
+        entries = {entry.name: entry for entry in store.list_log() if is_defined(entry.name, plan.revision)}
     except DeltaspecError:
         return False
     return entries.get(HINT) == plan.entries[HINT] and tuple(find_complete_checkpoints(entries)) == plan.all_checkpoints

@@ -194,8 +194,9 @@ class LogRun(ABC):
         """Mark the versions after a gap, up to the next checkpoint, which cannot be replayed."""
         if self.options.history != "all":
             return
+        with_checkpoint = {each.version for each in self.plan.all_checkpoints}
         for gap in self.plan.gaps:
-            if not gap.explained:
+            if not gap.explained and with_checkpoint.isdisjoint((gap.last, gap.last + 1)):
                 reason = f"versions after {gap.last} cannot be replayed: {gap.description} missing"
                 self.findings.mark_undecided(REPLAY_VIEWS, reason)
 
