@@ -16,7 +16,6 @@ from deltaspec.model.schema.column_mapping import get_partition_types, physical_
 from deltaspec.model.schema.data_types import DataType, Field, Struct, get_type_name
 from deltaspec.model.schema.partition_values import PartitionValueError, has_zone, parse_partition_value
 from deltaspec.sql.terms import Undecided
-from deltaspec.wire.data.column_aggregates import unwrap_array
 from deltaspec.wire.data.column_resolution import FileColumn, UnresolvableColumns, resolve_columns
 
 _COLLATIONS, _CHAR_VARCHAR = "__COLLATIONS", "__CHAR_VARCHAR_TYPE_STRING"
@@ -112,10 +111,10 @@ class FileColumns:
         """Return the values of a column that the file has, from its top-level column. Raises `Undecided`."""
         top = self._columns[positions[0]]
         assert top.place is not None
-        array, members = unwrap_array(batch_columns[self.file_schema.names[top.place]]), top.members
+        array, members = batch_columns[self.file_schema.names[top.place]], top.members
         for position in positions[1:]:
             column = members[position]
             if not pa.types.is_struct(array.type) or column.place is None:
                 raise Undecided(f"the file stores {array.type} for a struct")
-            array, members = unwrap_array(array.flatten()[column.place]), column.members
+            array, members = array.flatten()[column.place], column.members
         return array

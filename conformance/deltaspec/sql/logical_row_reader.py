@@ -27,7 +27,6 @@ from deltaspec.model.schema.data_types import (
 )
 from deltaspec.sql.file_columns import FileColumns, has_custom_order, resolve_column
 from deltaspec.sql.terms import Undecided
-from deltaspec.wire.data.column_aggregates import unwrap_array
 from deltaspec.wire.data.column_resolution import FileColumn, is_bytes, is_list, is_text
 from deltaspec.wire.parquet.row_batches import Batch, RowBatches, compute_remaining_rows, iter_empty_batches
 
@@ -192,7 +191,7 @@ class _Converter:
     first_unambiguous: Mapping[str, int]
 
     def convert(self, stored: pa.Array, column: FileColumn) -> pa.Array:
-        array, kind = unwrap_array(stored), column.kind
+        array, kind = stored, column.kind
         match kind:
             case Struct() if pa.types.is_struct(array.type):
                 return self._convert_struct(array, column)

@@ -18,7 +18,6 @@ from deltaspec.model.schema.partition_values import PartitionValueError, parse_p
 from deltaspec.validation.data.data_bucket import DataBucket
 from deltaspec.views.data.data_files import DataFile
 from deltaspec.views.table.state import TableSchema
-from deltaspec.wire.data.column_aggregates import unwrap_array
 from deltaspec.wire.data.column_resolution import FileColumn, UnresolvableColumns, is_bytes, is_text, resolve_columns
 from deltaspec.wire.data.row_hashing import HASH_MODULUS, Incomparable, hash_rows, is_hashable, sum_hashes
 from deltaspec.wire.data.stored_partition_values import PartitionValueComparison, has_zone
@@ -171,10 +170,10 @@ def _facts_of(source: RowBatches, file: DataFile, projection: Projection) -> Cha
     stored = _stored_partitions(file, projection, source.schema)
     names = {source.schema.names[each.place] for each in columns if each.place is not None}
     for batch in source.read(sorted({CHANGE_TYPE, *names, *stored})):
-        kinds = _texts(unwrap_array(batch.columns[CHANGE_TYPE]))
+        kinds = _texts(batch.columns[CHANGE_TYPE])
         _count(facts, kinds)
         for name, partition in stored.items():
-            odd = partition.differences(unwrap_array(batch.columns[name]))
+            odd = partition.differences(batch.columns[name])
             if odd and len(facts.mismatched_partition_values) < _VALUES_SHOWN:
                 facts.mismatched_partition_values.append(f"{name}={odd[0][1]}")
         if projection.compares and facts.incomparable_reason is None:

@@ -14,7 +14,6 @@ from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 from deltaspec.views.data.data_files import DataFile
 from deltaspec.views.table.enablement import get_property_at
-from deltaspec.wire.data.column_aggregates import unwrap_array
 from deltaspec.wire.data.row_hashing import HASH_MODULUS, sum_hashes
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.parquet.row_batches import Batch, RowBatches, compute_remaining_rows, iter_empty_batches
@@ -184,7 +183,7 @@ def _integers(batch: Batch, name: str | None) -> pl.Series | None:
     """Return a column of materialized values; None if the file does not have it or all values are null."""
     if name is None or name not in batch.columns:
         return None
-    array = unwrap_array(batch.columns[name])
+    array = batch.columns[name]
     if array.null_count == len(array):
         return None
     if not pa.types.is_integer(array.type):

@@ -115,7 +115,7 @@ class ColumnAggregate:
         self._visit(self.column, array, None, batch, batch.rows)
         if self._partition is not None and ("partition value", self.column.path) in self._checks:
             check = self._checks["partition value", self.column.path]
-            different = self._partition.differences(unwrap_array(array))
+            different = self._partition.differences(array)
             rows = [offset + row for row in batch.remaining([row for row, _ in different])]
             texts = {offset + row: text for row, text in different}
             check.record_violations(rows, texts[min(rows)] if rows else None)
@@ -123,7 +123,6 @@ class ColumnAggregate:
     def _visit(
         self, column: FileColumn, array: pa.Array, parent: pa.Array | None, batch: "_Batch", to_rows: ToRows
     ) -> None:
-        array = unwrap_array(array)
         leaf = self._leaves.get(column.path)
         found = None if leaf is None else leaf.take(array, batch.keep)
         if found is not None:
@@ -241,17 +240,6 @@ class _Batch:
     def preserved_rows(self, rows: list[int]) -> list[int]:
         """Return the rows of the file that are not deleted."""
         return self.rows(self.remaining([row - self.offset for row in rows]))
-
-
-def unwrap_array(array: pa.Array) -> pa.Array:
-    """Return the plain values of an array: the storage of an extension, the decoded dictionary."""
-    while True:
-        if isinstance(array, pa.ExtensionArray):
-            array = array.storage
-        elif isinstance(array, pa.DictionaryArray):
-            array = array.dictionary_decode()
-        else:
-            return array
 
 
 def _has_nested_check(column: FileColumn, checks: dict[tuple[str, tuple[str, ...]], RowCheck]) -> bool:

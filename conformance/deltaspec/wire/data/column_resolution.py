@@ -79,7 +79,7 @@ def _resolve_column(
     *,
     inside: bool,
 ) -> FileColumn:
-    file_type = None if place is None else unwrap_type(fields[place].type)
+    file_type = None if place is None else fields[place].type
     members = _resolve_nested(file_type, field.type, mapping, path, inside=inside)
     return FileColumn(path, field.type, field.nullable, place, file_type, members, inside)
 
@@ -140,17 +140,6 @@ def _get_field_id(field: pa.Field) -> int | None:
 def map_entries_as_lists(array: pa.MapArray, part: pa.Array) -> pa.ListArray:
     """Return keys or values of a map as lists, because Arrow's list functions fail or abort on maps."""
     return pa.ListArray.from_arrays(pc.add(array.offsets, 0), part, mask=array.is_null())
-
-
-def unwrap_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of the values: the storage type of an extension, the value type of a dictionary."""
-    while True:
-        if isinstance(kind, pa.BaseExtensionType):
-            kind = kind.storage_type
-        elif pa.types.is_dictionary(kind):
-            kind = kind.value_type
-        else:
-            return kind
 
 
 def is_list(kind: pa.DataType) -> bool:

@@ -7,7 +7,6 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from deltaspec.model.features.identity_columns import Identity, is_in_sequence
-from deltaspec.wire.data.column_aggregates import unwrap_array
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.parquet.row_batches import RowBatches
 
@@ -109,7 +108,6 @@ def read_identity_values(source: RowBatches, name: str, left: BitMap64 | None, i
 
 
 def _to_integers(array: pa.Array) -> pl.Series:
-    array = unwrap_array(array)
     if not (pa.types.is_signed_integer(array.type) or pa.types.is_null(array.type)):
         raise UnreadableRows(f"an identity column is stored as {array.type}, not as an integer")
     found = pl.from_arrow(array.cast(pa.int64()))

@@ -21,7 +21,6 @@ import pyarrow.compute as pc
 from deltaspec.model.rows.variant_encoding import VariantError, VariantUndecided
 from deltaspec.model.rows.variant_values import serialize_value
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
-from deltaspec.wire.data.column_aggregates import unwrap_array
 from deltaspec.wire.data.column_resolution import FileColumn, is_bytes, is_list, is_text, map_entries_as_lists
 from deltaspec.wire.data.variant_reader import VariantDecoder, decode_variants
 from deltaspec.wire.parquet.file_opener import UnreadableRows
@@ -91,7 +90,6 @@ def _compute_factor(number: int) -> int:
 
 
 def _hash(column: FileColumn, array: pa.Array) -> pl.Series:
-    array = unwrap_array(array)
     match column.kind:
         case _ if pa.types.is_null(array.type) or column.kind == Primitive("void"):
             return _hash_nulls(len(array))

@@ -17,7 +17,7 @@ from deltaspec.model.rows.change_data import CHANGE_TYPE
 from deltaspec.model.schema.column_mapping import get_partition_types
 from deltaspec.model.schema.data_types import DataType, Primitive, Struct
 from deltaspec.wire.data.column_aggregates import ColumnAggregate, NotNullAggregate, RowCheck
-from deltaspec.wire.data.column_resolution import FileColumn, UnresolvableColumns, resolve_columns, unwrap_type
+from deltaspec.wire.data.column_resolution import FileColumn, UnresolvableColumns, resolve_columns
 from deltaspec.wire.data.leaf_values import LeafValues
 from deltaspec.wire.data.legacy_calendar import drop_ambiguous_values, find_first_unambiguous_values
 from deltaspec.wire.parquet.file_opener import UnreadableRows, open_data_file
@@ -121,7 +121,7 @@ def _find_change_type(stored: pa.Schema, columns: tuple[FileColumn, ...]) -> Fil
     if CHANGE_TYPE not in stored.names or any(column.path[0] == CHANGE_TYPE for column in columns):
         return None
     place = stored.names.index(CHANGE_TYPE)
-    kind = unwrap_type(stored.field(place).type)
+    kind = stored.field(place).type
     return FileColumn((CHANGE_TYPE,), Primitive("string"), nullable=True, place=place, file_type=kind)
 
 
@@ -146,7 +146,7 @@ def _is_narrow(kind: pa.DataType | None) -> bool:
     if kind is None or pa.types.is_null(kind):
         return True
     if pa.types.is_struct(kind):
-        return kind.num_fields <= _MAX_GROUP_COLUMNS and all(_is_narrow(unwrap_type(each.type)) for each in kind)
+        return kind.num_fields <= _MAX_GROUP_COLUMNS and all(_is_narrow(each.type) for each in kind)
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
 
 

@@ -10,7 +10,7 @@ from deltaspec.model.rows.variant_encoding import FieldNames, VariantError, read
 from deltaspec.model.rows.variant_shredding import Pair, Shape, Typed, find_encoding_faults, read_shredded_value
 from deltaspec.model.rows.variant_values import MISSING, NUMBER, STRING, Scalar, Value
 from deltaspec.model.schema.data_types import Primitive, Struct
-from deltaspec.wire.data.column_resolution import FileColumn, UnresolvableColumns, is_list, resolve_columns, unwrap_type
+from deltaspec.wire.data.column_resolution import FileColumn, UnresolvableColumns, is_list, resolve_columns
 from deltaspec.wire.parquet.file_opener import UnreadableRows, open_data_file
 from deltaspec.wire.storage.interface import StorageError, format_error
 
@@ -125,7 +125,7 @@ def _iter_nested(
             if found is not None:
                 yield VariantRow(column.path, position, *found, is_shredded)
         return
-    kind = unwrap_type(array.type)
+    kind = array.type
     if pa.types.is_map(kind):
         parts = [array.keys, array.items]
     elif is_list(kind):
