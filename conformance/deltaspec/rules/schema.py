@@ -52,3 +52,20 @@ def identity_mark_off_sequence() -> pl.Expr:
         identity_mark_is_in_sequence: false
     """
     return ~pl.col("identity_mark_is_in_sequence")
+
+
+@rule("SCH004", requires="collations.schema", view=schema_fields, divergence="S44")
+def malformed_collation() -> pl.Expr:
+    """The collations of a string column are malformed, or the protocol does not support collations.
+
+    Clients compare the strings by their bytes, or fail. (Collations are an accepted proposal. Statistics under a
+    collation are not checked, because only its provider defines the order.)
+    Fix: Set the collation again with `ALTER TABLE t ALTER COLUMN c TYPE STRING COLLATE name` in Delta Spark, which also
+    adds the feature.
+
+    Conforms::
+        collation_fault: null
+    Violates::
+        collation_fault: "collations is not supported"
+    """
+    return pl.col("collation_fault").is_not_null()

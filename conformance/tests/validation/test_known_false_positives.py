@@ -162,11 +162,16 @@ def build_log_with_feature(feature: str) -> RawLog:
     return log
 
 
-@pytest.mark.parametrize(
-    "feature", ["variantType-preview", "typeWidening-preview", "catalogOwned-preview", "collations"]
-)
-def test_features_of_previews_and_proposals_are_known(feature: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("feature", ["variantType-preview", "typeWidening-preview"])
+def test_features_of_previews_are_known(feature: str, tmp_path: Path) -> None:
     assert_no_findings(build_log_with_feature(feature), tmp_path)
+
+
+@pytest.mark.parametrize("feature", ["catalogOwned-preview", "collations"])
+def test_other_features_leave_only_themselves_unchecked(feature: str, tmp_path: Path) -> None:
+    report = validate_unchanged(build_log_with_feature(feature).write(tmp_path))
+    assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
+    assert [each.rule for each in report.checked.not_checked] == [f"feature:{feature}"]
 
 
 def test_unknown_feature_has_no_finding_but_leaves_the_run_incomplete(tmp_path: Path) -> None:

@@ -1,7 +1,10 @@
 """Mutations of tables that use proposals which engines write."""
 
+from typing import Any
+
 from hypothesis import strategies as st
 
+from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.bases.proposals import build_materialized_table, build_protected_table
 from deltaspec_generators.mutations.registry import draw_one, mutation
@@ -18,3 +21,21 @@ def protection_dropped_before_history(draw: st.DrawFn) -> TableFiles:
     files = build_protected_table(draw_one(draw, 1, 2, 3))
     files.commits[3] = [commit_info_action(3), protocol_action(1, 7, None, [])]
     return files
+
+
+@mutation("collations.schema")
+def collation_malformed(draw: st.DrawFn) -> TableFiles:
+    found = draw_one(
+        draw, {"name": "ICU"}, {"name": "ICU.de.72"}, {"other": "ICU.de"}, {"name": 1}, "ICU.de", {"name": ""}
+    )
+    return _build_collated_table(found, ["collations", "domainMetadata"])
+
+
+@mutation("collations.schema")
+def collation_without_feature(draw: st.DrawFn) -> TableFiles:
+    return _build_collated_table({"name": draw_one(draw, "ICU.de_DE", "spark.UTF8_LCASE")}, [])
+
+
+def _build_collated_table(recorded: Any, features: list[str]) -> TableFiles:
+    name = {"name": "name", "type": "string", "nullable": True, "metadata": {"__COLLATIONS": recorded}}
+    return log_only.build_table(protocol=protocol_action(1, 7, None, features), fields=[("id", "long"), name])

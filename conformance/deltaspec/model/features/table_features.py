@@ -96,7 +96,7 @@ FEATURES: dict[str, Feature] = {
         _propose("reader-writer", "timestampNanos", "columns of nanosecond timestamps, their statistics and files"),
         _propose("reader-writer", "adaptiveMetadata", "the log and its replay", alters_replay=True),
         _propose("reader-writer", "columnUpdates", "the rows of data files, and replay", alters_replay=True),
-        _propose("writer", "collations", "statistics and schema of columns with a collation", "accepted"),
+        _propose("writer", "collations", "statistics under a collation (statsWithCollation)", "accepted"),
         _propose("writer", "materializePartitionColumns", None, "accepted"),
         _propose("writer", "coordinatedCommits", "where commits are, and their timestamps", "superseded"),
         _propose("writer", "managedCommit", "where commits are, and their timestamps", "superseded"),

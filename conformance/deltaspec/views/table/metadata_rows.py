@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from deltaspec.model.actions import MetaData
-from deltaspec.model.features import table_properties
+from deltaspec.model.features import collations, table_properties
 from deltaspec.model.features.feature_uses import FeatureUse
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import Array, Map, Struct, get_type_name, iter_fields
@@ -79,6 +79,7 @@ def build_field_rows(
             **names,
             "unsupported_feature": needed.get(column),
             "unsupported_keys": None if supported is None else keys.get(column, []),
+            "collation_fault": collations.find_collation_fault(member, supported),
             **build_constraint_columns(member, schema, supported, revision),
         }
         rows.append(row)

@@ -144,6 +144,9 @@ schema_fields = View(
             pl.List(pl.String),
             "metadata keys of features that the table does not support, if the version introduces them",
         ),
+        "collation_fault": Column(
+            pl.String, "why the collations of the field are invalid; null if they are valid or absent"
+        ),
         "invariant_fault": Column(
             pl.String, "why delta.invariants is invalid; null if it is valid, absent, or the feature is not supported"
         ),
