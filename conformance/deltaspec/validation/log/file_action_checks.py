@@ -41,8 +41,10 @@ from deltaspec.views.log.log_files import lines
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
 from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA
 from deltaspec.wire.log.line_outcomes import LineOutcomes
-from deltaspec.wire.log.stats_parsed import PARSED_STATISTICS, TypedColumns
+from deltaspec.wire.log.stats_parsed import PARSED_PARTITION_VALUES, PARSED_STATISTICS, TypedColumns
 
+_COMPARISON_RULES = {PARSED_STATISTICS: "CKP080", PARSED_PARTITION_VALUES: "CKP081"}
+"""Rule that compares each typed column with its text."""
 _COUNTING_VIEWS = (file_actions, deletion_vectors, data_files)
 """Views of single files with the number of records."""
 
@@ -116,8 +118,8 @@ def _check_typed_copies(findings: Findings, merged: MergedCopies, provenance: Pr
     for name, reasons in merged.unread.items():
         for reason in reasons:
             file = str(provenance.file)
-            findings.mark_undecided((typed_copies,), reason, file)
-            if name == PARSED_STATISTICS:
+            findings.mark_rule_undecided(_COMPARISON_RULES[name], reason, file)
+            if name == PARSED_STATISTICS and merged.needs_typed_statistics:
                 findings.mark_undecided((column_facts,), reason, file)
             if name == PARSED_STATISTICS and merged.lost_statistics:
                 findings.mark_undecided(_COUNTING_VIEWS, reason, file, read_columns=frozenset({"num_records"}))

@@ -66,6 +66,11 @@ class MergedCopies:
     lost_statistics: bool = False
     """`stats_parsed` could not be decoded, so that its record counts are not known."""
 
+    @property
+    def needs_typed_statistics(self) -> bool:
+        """Whether statistics exist, or may exist, only in the typed column."""
+        return self.lost_statistics or self.stats_are_typed is not None
+
 
 def merge_typed_columns(table: pa.Table, typed: TypedColumns, context: FileContext) -> MergedCopies:
     """Compare the typed columns of add actions with their text, and complete `stats` from `stats_parsed`.

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from deltaspec.model.rows import ordering, z85
 from deltaspec.model.schema.data_types import Primitive
+from deltaspec.wire.storage.interface import format_error
 
 PARSED_STATISTICS, PARSED_PARTITION_VALUES = "stats_parsed", "partitionValues_parsed"
 LEGACY_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
@@ -33,6 +34,7 @@ _DAYS = (-719_162, 2_932_896)
 """Years 1 to 9999, which need no sign."""
 _MICROSECONDS = (_DAYS[0] * 86_400_000_000, (_DAYS[1] + 1) * 86_400_000_000 - 1)
 _MICROS_PER_UNIT = {"s": (10**6, 1), "ms": (1000, 1), "us": (1, 1), "ns": (1, 1000)}
+_MAX_LONG = 2**63 - 1
 _NEEDS_ESCAPE = r'[\x00-\x1f"\\]'
 _VARIANT_MEMBERS = {"metadata", "value"}
 
@@ -154,8 +156,13 @@ class _Renderer:
             if number > 1:
                 self._reasons.add(f"{'.'.join((*path, name))} exists {number} times")
                 continue
-            below = None if names is None else names[name]
-            yield name, self._render(pc.struct_field(array, name), (*path, name), below)
+            below, here = None if names is None else names[name], (*path, name)
+            try:
+                texts = self._render(pc.struct_field(array, name), here, below)
+            except (pa.ArrowException, pl.exceptions.PolarsError) as fault:
+                self._reasons.add(f"{'.'.join(here)} cannot be converted: {format_error(fault)}")
+                texts = _nulls(len(array))
+            yield name, texts
 
     def _render(self, array: pa.Array, path: Path, names: _Names) -> pl.Series:
         """Return JSON values as text; null for null, for a struct without values, and for a statistic of another type.
@@ -205,6 +212,8 @@ class _Renderer:
         times, parts = _MICROS_PER_UNIT[array.type.unit]
         zoned = array.type.tz is not None or ".".join(path) in self._form.int96_paths
         stored = pl.Series(pl.from_arrow(array.cast(pa.int64())), dtype=pl.Int64)
+        if times > 1 and (stored.abs() > _MAX_LONG // times).any():
+            raise pa.ArrowInvalid("a timestamp is beyond 64 bits of microseconds")
         moments = self._drop_old(stored * times // parts, _SAME_TIMESTAMPS_SINCE_US, path)
         usual = moments.set(~moments.is_between(_MICROSECONDS[0], _MICROSECONDS[1]).fill_null(True), None)
         times_of_day = usual.cast(pl.Datetime("us"))

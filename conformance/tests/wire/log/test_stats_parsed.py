@@ -167,6 +167,15 @@ def test_values_without_a_form_in_json_are_unread(kind: pa.DataType, value: Any,
         )
 
 
+def test_timestamps_beyond_64_bits_are_unread() -> None:
+    for unit in ("ms", "us"):
+        moments = pa.struct([("x", pa.timestamp(unit))])
+        adds = [{"path": "a", "stats_parsed": {"minValues": {"x": 2**62}}}]
+        found, reasons = read_statistics(pa.table({"add": pa.array(adds, of_add(("minValues", moments)))}))
+        assert bool(reasons) == (unit == "ms")
+        assert ("x" in found[1]) == (unit == "us")
+
+
 def test_columns_with_one_name_are_unread() -> None:
     twice = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
     statistics = pa.StructArray.from_arrays([twice], names=["minValues"])
