@@ -231,6 +231,7 @@ EXPLICIT: dict[str, str] = {
     "nested_type_changed": "WID010",
     "type_changed_in_an_unlisted_way": "WID010",
     "widened_without_a_record": "WID013",
+    "files_widened_without_a_record": "WID013",
     "narrower_file_without_a_record": "WID016",
 }
 """Mutations whose requirement is checked by several rules: the code of the rule that must find each of them."""

@@ -190,6 +190,20 @@ def type_changes_forgotten(draw: st.DrawFn) -> TableFiles:
 
 
 @mutation("type-widening.recorded", "footers")
+def files_widened_without_a_record(draw: st.DrawFn) -> TableFiles:
+    """The commit and the files that it makes narrower than their column are one defect."""
+    kind, stored, wider = draw_one(
+        draw, ("integer", pa.int32(), "long"), ("float", pa.float32(), "double"), ("integer", pa.int32(), "double")
+    )
+    rows = data_files.build_rows(0)
+    rows = rows.append_column("c", pa.nulls(len(rows), stored))
+    files = build_widening_data_table((rows, rows, rows), kind)
+    fields: list[Any] = [*data_files.FIELDS, build_column(wider)]
+    files.commits[3] = [commit_info_action(3), metadata_action(fields, configuration=ENABLED)]
+    return files
+
+
+@mutation("type-widening.recorded", "footers")
 def narrower_file_without_a_record(draw: st.DrawFn) -> TableFiles:
     """The column never had the type, or only another location has a record."""
     kind, stored, record = draw_one(
