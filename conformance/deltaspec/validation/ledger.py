@@ -124,7 +124,7 @@ def find_unused_rules(codes: Iterable[str], supported: Collection[str]) -> set[s
         supported: every feature that the table supported in some version.
     """
     found = set()
-    for code in codes:
+    for code in RULES.keys() & set(codes):
         chapters = {requirement.partition(".")[0] for requirement in RULES[code].requires}
         features = {feature for chapter in chapters for feature in _FEATURES.get(chapter, ())}
         is_of_features = chapters <= _FEATURES.keys()

@@ -69,6 +69,8 @@ class Plan:
     has_hint: bool
     missing: tuple[int, ...]
     """First commits that the version needs and that are not listed; empty for a valid log."""
+    missing_in_revision: tuple[int, ...] = ()
+    """First commits that the version needs in the revision, which does not define a checkpoint of this plan."""
     earlier_commits: tuple[int, ...] = ()
     """Commits up to the version of the base, ascending and without a gap. They are not replayed, but checked by
     themselves and compared with the base."""
@@ -160,12 +162,22 @@ def build_plan(
         listed: the pinned listing of `_delta_log`.
         at: the version to validate; None for the latest.
         history: `latest`, `all`, or how many versions to go back. `snapshot` compares nothing.
-        revision: protocol revision. Files that it does not define are not read.
+        revision: protocol revision. Files that it does not define are not read, unless the version needs them: a table
+            with such a checkpoint may require a feature that the revision does not define.
 
     Raises:
         TableUnreadable: the listing has neither a commit nor a checkpoint.
         InvalidUsage: the version does not exist.
     """
+    plan = _build_plan(uri, listed, at=at, history=history, revision=revision)
+    if plan.missing and revision is not Revision.CURRENT:
+        complete = _build_plan(uri, listed, at=at, history=history, revision=Revision.CURRENT)
+        if not complete.missing:
+            return replace(complete, revision=revision, missing_in_revision=plan.missing)
+    return plan
+
+
+def _build_plan(uri: str, listed: list[Entry], *, at: int | None, history: str, revision: Revision) -> Plan:
     entries = {entry.name: entry for entry in listed if is_defined(entry.name, revision)}
     needs_commits = False
     try:

@@ -13,7 +13,8 @@ from spark.engine_differences import find_engine_differences
 
 import deltaspec
 from deltaspec_generators.bases.expressions import CONSTRAINTS_PROTOCOL, build_constrained_table, build_fields
-from deltaspec_generators.bases.log_only import build_table_with_features, commit_info_action
+from deltaspec_generators.bases.log_only import build_table, build_table_with_features, commit_info_action
+from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.table_files import add_action, write_table
 
@@ -32,6 +33,7 @@ BROKEN = (
     ("first_fresh_id_stored", "latest", 1),
     ("identity_value_before_the_mark", "latest", 3),
     ("value_of_rows_before_their_expression", "all", 1000),
+    ("compaction_of_the_future", "all", 2),
 )
 """Mutations with the history to validate and the number of samples; some for every level."""
 
@@ -42,6 +44,31 @@ def test_engines_agree_on_a_faulty_table(name: str, history: str, samples: int, 
     options = {"level": MUTATIONS[name].level, "history": history, "samples": samples, "clock": files.clock_ms}
     with table_in_temporary_directory(files) as uri:
         assert find_engine_differences(spark, uri, 2 + len(name) % 4, **options) == []
+
+
+@pytest.mark.parametrize("history", ["latest", "2", "all"])
+def test_engines_agree_on_the_edges_of_a_log(history: str, spark: object, tmp_path: Path) -> None:
+    """Two commits before a gap, two between the gap and the base, and another checkpoint of its version."""
+    files = build_table()
+    for version in range(3, 8):
+        files.commits[version] = [commit_info_action(version), add_action(f"{version}.parquet", rows=1)]
+    table = [row for row in files.commits[0] if "commitInfo" not in row]
+    adds = [row for version in range(1, 7) for row in files.commits[version] if "add" in row]
+    files.checkpoints += [
+        CheckpointFiles(6, rows=[*table, *adds]),
+        CheckpointFiles(6, "multipart", rows=[*table, *adds]),
+    ]
+    files.checkpoints[1].parts = 2
+    files.commits[1].append(add_action("b.parquet", rows=1))
+    files.commits[6].append(add_action("of_the_commit.parquet", rows=1))
+    files.compactions[5, 7] = files.commits[5][1:]
+    files.checksums[5] = {"tableSizeBytes": 1}
+    del files.commits[3]
+    write_table(files, tmp_path)
+    report = deltaspec.validate(str(tmp_path), level="log", history=history)
+    assert {"CKP030", "LOG010"} <= report.totals.keys()
+    assert history != "all" or {"CRC001", "COP001"} <= report.totals.keys()
+    assert find_engine_differences(spark, str(tmp_path), 3, level="log", history=history) == []
 
 
 def test_engines_agree_on_constraints_of_missing_files(spark: object, tmp_path: Path) -> None:

@@ -235,6 +235,16 @@ def test_checkpoint_with_a_uuid_is_read_since_r3(revision: str, is_read: bool) -
     assert (files.checkpoints[0].names[0] in list_unread(report)) is not is_read
 
 
+@pytest.mark.parametrize("revision", ["r1", "r2"])
+def test_log_that_only_later_revisions_can_read_is_refused_or_broken(revision: str) -> None:
+    files = log_only.build_v2_checkpointed_table("uuid-json")
+    del files.commits[0]
+    assert validate(files, revision=revision).verdict == "refused"
+    without_feature = log_only.build_checkpointed_table("uuid-json")
+    del without_feature.commits[0]
+    assert validate(without_feature, revision=revision).totals == {"LOG001": 1}
+
+
 # selected rules
 
 

@@ -16,7 +16,9 @@ def check_log_listing(facts: LogFacts, findings: Findings) -> None:
     states = {version: (actions.protocol, actions.metadata) for version, (actions, _) in facts.compared_states.items()}
     gaps = [(gap.first, gap.last) for gap in facts.plan.gaps if not gap.explained]
     managed = facts.state.supports(FEATURE)
-    rows = build_listing_rows(facts.plan.entries.values(), facts.plan.missing, states, managed, gaps)
+    rows = build_listing_rows(
+        facts.plan.entries.values(), facts.plan.missing or facts.plan.missing_in_revision, states, managed, gaps
+    )
     findings.evaluate_rows(listing, rows)
     check_staged_commits(facts, findings)
     check_log_start(facts, findings)
