@@ -86,7 +86,8 @@ def _drop_unused_rules(entries: list[NotChecked], state: TableState) -> list[Not
     """Drop rules of features that the table never supported, unless no entry would remain."""
     if not state.supported_so_far:
         return entries
-    unused = find_unused_rules({each.rule for each in entries}, state.supported_so_far)
+    codes = {each.rule for each in entries if not each.rule.startswith(FEATURE_PREFIX)}
+    unused = find_unused_rules(codes, state.supported_so_far)
     return [each for each in entries if each.rule not in unused] or entries
 
 
