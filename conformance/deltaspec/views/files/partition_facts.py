@@ -91,16 +91,41 @@ def parse_partition_text(text: str) -> dict[str, str]:
 
 def _partition_text(maps: Any, aligned_values: Mapping[str, Any] | None) -> pl.Series:
     if aligned_values is not None:
-        values = pl.DataFrame({name: pl.from_arrow(texts) for name, texts in aligned_values.items()})
-        # the order in which complete entries are sorted
-        names = sorted(aligned_values, key=lambda name: name + VALUE_BEGIN)
-        parts = [pl.lit(name + VALUE_BEGIN) + pl.col(name).fill_null("") for name in names]
-        return values.select(partition_text=pl.concat_str(parts, separator=ENTRY_END)).to_series()
+        return _join_aligned_values(len(maps), aligned_values)
     if not maps.null_count and not len(maps.keys):
         return pl.Series("partition_text", [""]).new_from_index(0, len(maps))
     listed = pl.DataFrame({"partition_text": pl.from_arrow(entries(maps))})
     entry = pl.element().struct.field("key") + VALUE_BEGIN + pl.element().struct.field("value").fill_null("")
     return listed.select(pl.col("partition_text").list.eval(entry).list.sort().list.join(ENTRY_END)).to_series()
+
+
+def _join_aligned_values(count: int, aligned_values: Mapping[str, Any]) -> pl.Series:
+    """Build `partition_text` once for each combination of distinct values: equal rows then share their memory."""
+    names = sorted(
+        aligned_values, key=lambda name: name + VALUE_BEGIN
+    )  # the order in which complete entries are sorted
+    distinct = {}
+    combination = pl.repeat(0, count, dtype=pl.Int64, eager=True)
+    combinations = 1
+    for name in names:
+        encoded = pc.dictionary_encode(aligned_values[name], null_encoding="encode")
+        encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+        values = pl.Series(pl.from_arrow(encoded.dictionary), dtype=pl.String).fill_null("")
+        distinct[name] = name + VALUE_BEGIN + values
+        combination = combination * len(values) + pl.Series(pl.from_arrow(encoded.indices)).cast(pl.Int64)
+        combinations *= len(values)
+        if combinations > max(count, 1000):
+            texts = pl.DataFrame({each: pl.from_arrow(aligned_values[each]) for each in names})
+            parts = [pl.lit(each + VALUE_BEGIN) + pl.col(each).fill_null("") for each in names]
+            return texts.select(partition_text=pl.concat_str(parts, separator=ENTRY_END)).to_series()
+    every = pl.int_range(combinations, eager=True)
+    parts = []
+    for name in reversed(names):
+        size = len(distinct[name])
+        parts.insert(0, distinct[name].gather(every % size).alias(str(len(parts))))
+        every = every // size
+    texts = pl.DataFrame(parts).select(partition_text=pl.concat_str(pl.all(), separator=ENTRY_END)).to_series()
+    return texts.gather(combination)
 
 
 def _compare(

@@ -55,6 +55,7 @@ class RequirementHistory:
         self.changes: list[RequirementChange] = []
         """In ascending order of versions."""
         self._before: FileRequirements | None = None
+        self._is_first = True
         self._columns: _Columns = {}
         self._is_mapped = False
 
@@ -91,7 +92,9 @@ class RequirementHistory:
             renamed_column=renamed,
             renamed_since=since,
         )
-        self._before = after
+        is_first, self._is_first, self._before = self._is_first, False, after
+        if is_first:  # there are no earlier files
+            return
         if new_columns or change.forbids_vectors or change.requires_num_records or renamed is not None:
             self.changes.append(change)
 
