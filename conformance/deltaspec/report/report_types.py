@@ -165,6 +165,7 @@ class Checked(Struct, frozen=True, kw_only=True):
     """Files of the log that were read, but could not be replayed or compared with replay."""
     files_not_read: list[FilesNotRead] = field(default_factory=list)
     missing_commits: list[MissingCommits] = field(default_factory=list)
+    """The first gaps of the log that the validated version does not need."""
 
     @property
     def undecided_rules(self) -> set[str]:

@@ -22,7 +22,7 @@ from deltaspec.rules import RULES
 from deltaspec.validation.ledger import find_unused_rules
 from deltaspec.validation.log.log_run import LogRun, describe_unknown_readers
 from deltaspec.validation.options import Options
-from deltaspec.validation.plan import list_unread_files
+from deltaspec.validation.plan import MAX_LISTED_GAPS, list_unread_files
 from deltaspec.version import __version__
 from deltaspec.views.table.state import TableState
 
@@ -76,7 +76,7 @@ def build_report(run: LogRun, engine: str) -> Report:
             not_checked=ledger,
             derived_files_not_compared=[each for part in (*plan.earlier_ranges, plan) for each in part.not_compared],
             files_not_read=[*plan.not_read, *_list_unread_files(run)],
-            missing_commits=list(plan.gaps),
+            missing_commits=list(plan.gaps[:MAX_LISTED_GAPS]),
             reasons={code: why for code, why in _build_reasons(options, not_applicable).items() if code not in decided},
         ),
     )

@@ -144,6 +144,8 @@ def is_defined(name: str, revision: Revision) -> bool:
 
     True for an `OtherFile`, which no revision defines.
     """
+    if revision is Revision.CURRENT:
+        return True
     first = _FIRST_REVISIONS.get(type(parse_log_file_name(name)))
     return first is None or revision.since(first)
 

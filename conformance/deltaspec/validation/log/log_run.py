@@ -195,10 +195,13 @@ class LogRun(ABC):
         if self.options.history != "all":
             return
         with_checkpoint = {each.version for each in self.plan.all_checkpoints}
-        for gap in self.plan.gaps:
-            if not gap.explained and with_checkpoint.isdisjoint((gap.last, gap.last + 1)):
-                reason = f"versions after {gap.last} cannot be replayed: {gap.description} missing"
-                self.findings.mark_undecided(REPLAY_VIEWS, reason)
+        gaps = [
+            gap for gap in self.plan.gaps if not gap.explained and with_checkpoint.isdisjoint((gap.last, gap.last + 1))
+        ]
+        if gaps:
+            more = f", and {len(gaps) - 1:,} more gaps" if len(gaps) > 1 else ""
+            reason = f"versions after {gaps[0].last} cannot be replayed: {gaps[0].description} missing{more}"
+            self.findings.mark_undecided(REPLAY_VIEWS, reason)
 
     # what an engine provides
 
