@@ -69,7 +69,8 @@ def _rule_page(rule: Rule, width: int) -> str:
             "Note", f"the protocol does not decide this ({rule.divergence}): a finding is not an error", width
         )
     elif requirement.level in ("must", "is"):
-        lines += format_labelled("Note", f"the protocol says {requirement.level}: a finding is a violation", width)
+        note = f"the protocol says {requirement.level}: a finding is a {rule.severity}"
+        lines += format_labelled("Note", note, width)
     lines += ["", *_examples("Conforms", rule.conforms), *_examples("Violates", rule.violates)]
     nulls = "the rule does not apply" if rule.null == "not applicable" else "the row counts as not checked"
     view = f"Reads view {rule.view.name}, one row per {rule.view.grain}. If the result is null, {nulls}."
