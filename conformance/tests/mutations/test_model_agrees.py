@@ -18,6 +18,7 @@ import pytest
 from helpers.hypothesis_settings import example_settings
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from mutations.changed_logs import changed_logs
 from mutations.test_mutations import list_sources
 
 import deltaspec
@@ -194,6 +195,14 @@ def test_commits_of_drawn_logs_are_accepted(revision: Revision, data: st.DataObj
     commits = read_commits(data.draw(logs(revision=revision)))
     if 0 in commits:
         assert judge_by_model(commits, revision) == {version: set() for version in commits}
+
+
+@pytest.mark.parametrize("revision", list(Revision))
+@example_settings(20)
+@given(data=st.data())
+def test_changed_logs(revision: Revision, data: st.DataObject) -> None:
+    files = data.draw(changed_logs(revision))
+    assert find_disagreements(files, revision, frozenset(DECIDED_BY_ONE_SIDE)) == []
 
 
 @pytest.mark.parametrize("requirement", sorted(DECIDED_BY_ONE_SIDE))
