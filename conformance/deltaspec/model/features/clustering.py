@@ -125,7 +125,8 @@ def resolve_columns(columns: Iterable[Path], schema: Struct | None, mapping: str
 
     Columns that are not in the schema are omitted. The result is empty if the schema is unknown.
     """
-    if schema is None:
+    columns = tuple(columns)
+    if schema is None or not columns:
         return ()
     find = _finder(schema, mapping)
     found = [find(each) for each in columns]

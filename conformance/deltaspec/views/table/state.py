@@ -268,16 +268,25 @@ class TableState:
             unsupported = self._apply_feature_uses(change)
             self._add_protocol_rows(change, actions, unsupported.abandoned)
             self._evaluate_metadata(change, unsupported.introduced)
+        clustered = self.domains.get(clustering.DOMAIN)
+        settings, partitions = (
+            (None, None) if self.metadata is None else (self.metadata.configuration, self.metadata.partition_columns)
+        )
+        if change.has(Protocol, MetaData) and self._has_changed("types", self.schema, self.supported):
             self._evaluate_types(change)
+        columns = (self.supported, self.schema, self.mapping, partitions)
+        if change.has(Protocol, MetaData) and self._has_changed("properties", *columns, settings):
+            self._context = None
             self._evaluate_iceberg(change, actions)
+            self._evaluate_row_id_columns(change)
             if self.protocol is not None and self.metadata is not None and self.schema is not None:
                 self.used |= table_properties.find_active_features(self.protocol, self.metadata, self.schema)
-        if change.has(Protocol, MetaData, DomainMetadata):
+            if self._has_changed("file_requirements", *columns, self.iceberg.enabled_now):
+                self._evaluate_file_requirements(change)
+        if change.has(Protocol, MetaData, DomainMetadata) and self._has_changed("clustering", *columns, clustered):
+            self._context = None
             self._evaluate_clustering(change)
             self._evaluate_variants(change)
-        if change.has(Protocol, MetaData):
-            self._evaluate_row_id_columns(change)
-            self._evaluate_file_requirements(change)
 
     def _has_changed(self, view: str, *parts: Any) -> bool:
         """Return whether a part of the state that a view is built from changed since the last time."""
@@ -515,7 +524,8 @@ class TableState:
             if row["schema_fault"] == "unknown type" and may_define_types(self.supported):
                 row["schema_fault"] = "type of an unknown feature"
             self.views["metadata"].add(location, row | facts)
-        has_other_columns = self._has_changed("schema_fields", self.schema, self.mapping, self.supported)
+        needed = [self.supports(feature) for feature in ("invariants", "identityColumns")]
+        has_other_columns = self._has_changed("schema_fields", self.schema, self.mapping, *needed)
         if self.schema is not None and has_other_columns:
             fields = build_field_rows(self.schema, self._mapping_of_fields, self.supported, introduced, self.revision)
             self.views["schema_fields"].replace(location, ((row["column"], row) for row in fields))
@@ -563,7 +573,6 @@ class TableState:
 
     def _evaluate_clustering(self, change: _Change) -> None:
         """Evaluate the clustering columns, also against schema, partitioning and column mapping."""
-        self._context = None
         self.clustered.apply(change.version, self.schema, self.mapping, self.clustering_columns)
         columns = clustering.read_clustering_columns(self.domains.get(clustering.DOMAIN))
         rows = []
@@ -611,11 +620,9 @@ class TableState:
     def _evaluate_variants(self, change: _Change) -> None:
         """Evaluate the variant columns, also against partitioning and clustering."""
         domain = self.domains.get(clustering.DOMAIN) if self.supports(clustering.FEATURE) else None
-        partitions = None if self.metadata is None else self.metadata.partition_columns
-        if self._has_changed("variant_uses", self.schema, partitions, self.mapping, domain):
-            rows = build_variant_use_rows(self.schema, self.metadata, domain, self.mapping)
-            location = change.locate_cause(MetaData, DomainMetadata)
-            self.variant_uses.replace(location, ((row["column"], row) for row in rows))
+        rows = build_variant_use_rows(self.schema, self.metadata, domain, self.mapping)
+        location = change.locate_cause(MetaData, DomainMetadata)
+        self.variant_uses.replace(location, ((row["column"], row) for row in rows))
 
     def _apply_transaction(self, location: Row, action: Txn) -> None:
         before = self.transactions.get(action.app_id)

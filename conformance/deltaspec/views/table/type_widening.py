@@ -105,6 +105,7 @@ class WideningHistory:
         self.changes: list[tuple[Row, int]] = []
         """Rows of `type_changes` without `older_files`, each with the first version whose files have the old type."""
         self._seen: list[_TrackedLocation] | None = None
+        self._schema: Struct | None = None
         self._settings: dict[str, str] = {}
         self._mapped = False
         self._supported = False
@@ -138,11 +139,16 @@ class WideningHistory:
             self.forget()
             return
         widening = None if supported is None else has_feature(supported)
+        is_mapped, self._mapped = self._mapped, mapped
+        if schema is self._schema and self._seen is not None and mapped == is_mapped:
+            self._settings, self._supported = settings, bool(widening)
+            return  # no type and no record changed
+        self._schema = schema
         rows = _build_record_rows(
             schema, None if widening is None else (frozenset() if self._supported else unsupported)
         )
         self.records.replace(location, ((row["column"], row) for row in rows))
-        found = self._follow(list_type_locations(schema), location, by_id=mapped and self._mapped)
+        found = self._follow(list_type_locations(schema), location, by_id=mapped and is_mapped)
         if widening and supported is not None:
             facts = {
                 "enabled": is_property_true(settings, type_widening.ENABLED)
@@ -153,7 +159,7 @@ class WideningHistory:
                 row, first = _build_change_row(seen, change, location["version"])
                 place = {name: location[name] for name in LOCATION_COLUMNS}
                 self.changes.append(({**place, **row, **facts}, first))
-        self._settings, self._mapped, self._supported = settings, mapped, bool(widening)
+        self._settings, self._supported = settings, bool(widening)
 
     @property
     def forgotten(self) -> frozenset[tuple[Path, DataType]]:
