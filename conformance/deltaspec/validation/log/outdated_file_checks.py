@@ -28,7 +28,10 @@ def collect_outdated_files(facts: LogFacts, findings: Findings, intervals: pl.Da
     """
     if facts.replay_blocked_reason is not None or not findings.has_rules_for(outdated_files):
         return {}
-    found, has_undecided_values = find_outdated_files(intervals, facts.state.file_requirements.changes)
+    history = facts.state.file_requirements
+    found, has_undecided_values = find_outdated_files(
+        intervals, history.changes, base_has_statistics=history.base_has_statistics
+    )
     if has_undecided_values:
         reason = "partition columns change too often to compare every change with the partition values"
         findings.mark_undecided((outdated_files,), reason)
@@ -43,5 +46,10 @@ def check_outdated_files(facts: LogFacts, findings: Findings, aggregates: Aggreg
         findings: receives what is found.
         aggregates: of all buckets.
     """
-    changes = facts.state.file_requirements.changes
-    findings.evaluate_rows(outdated_files, build_outdated_file_rows(aggregates.outdated_files, changes))
+    history = facts.state.file_requirements
+    rows = build_outdated_file_rows(aggregates.outdated_files, history.changes)
+    findings.evaluate_rows(outdated_files, rows)
+    is_unknown = facts.plan.base is not None and not history.base_has_statistics
+    if is_unknown and any(each.requires_num_records for each in history.changes):
+        reason = "the checkpoint that the history begins with leaves out statistics"
+        findings.mark_undecided((outdated_files,), reason, read_columns=frozenset({"without_num_records"}))

@@ -45,12 +45,15 @@ _MAX_COMPARISONS = 3_000_000
 """New partition columns times distinct partitions."""
 
 
-def find_outdated_files(intervals: pl.DataFrame, changes: Sequence[RequirementChange]) -> tuple[OutdatedFiles, bool]:
+def find_outdated_files(
+    intervals: pl.DataFrame, changes: Sequence[RequirementChange], *, base_has_statistics: bool
+) -> tuple[OutdatedFiles, bool]:
     """Return the live files that the changes contradict, counted by change and kind.
 
     Args:
         intervals: adds and removes of a bucket, from `file_replay.build_intervals`.
         changes: in ascending order of versions.
+        base_has_statistics: whether the base checkpoint has the statistics of its files.
 
     Returns:
         The counts, and whether partition columns change too often to compare them all with the partition values.
@@ -72,7 +75,7 @@ def find_outdated_files(intervals: pl.DataFrame, changes: Sequence[RequirementCh
             _build_steps((each.version, None) for each in forbidding),
         ),
         "without_num_records": _join_first_change(
-            adds.filter(has_no_num_records & (pl.col("source") == "commit")),  # a checkpoint may leave statistics out
+            adds.filter(has_no_num_records & (pl.lit(base_has_statistics) | (pl.col("source") == "commit"))),
             _build_steps((each.version, None) for each in requiring),
         ),
         "with_other_column_names": _join_first_change(

@@ -26,6 +26,8 @@ class FileRequirements:
     """None if unknown."""
     num_records: bool = False
     """Whether Iceberg compatibility V1 is enabled, which requires numRecords in every file."""
+    checkpoints_keep_statistics: bool = False
+    """Whether a checkpoint of the version has the statistics of its files."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class RequirementHistory:
     def __init__(self) -> None:
         self.changes: list[RequirementChange] = []
         """In ascending order of versions."""
+        self.base_has_statistics = False
+        """Whether the checkpoint that the history begins with, if any, has the statistics of its files."""
         self._before: FileRequirements | None = None
         self._is_first = True
         self._columns: _Columns = {}
@@ -94,6 +98,7 @@ class RequirementHistory:
         )
         is_first, self._is_first, self._before = self._is_first, False, after
         if is_first:  # there are no earlier files
+            self.base_has_statistics = after.checkpoints_keep_statistics
             return
         if new_columns or change.forbids_vectors or change.requires_num_records or renamed is not None:
             self.changes.append(change)

@@ -611,8 +611,13 @@ class TableState:
     def _evaluate_file_requirements(self, change: _Change) -> None:
         """Evaluate what the state requires of live files."""
         columns, logical = self._partition_columns
+        settings = self.metadata.configuration if self.metadata else {}
         required = FileRequirements(
-            columns, logical, self.supports("deletionVectors"), "V1" in self.iceberg.enabled_now
+            columns,
+            logical,
+            self.supports("deletionVectors"),
+            "V1" in self.iceberg.enabled_now,
+            table_properties.keeps_statistics_in_checkpoints(settings),
         )
         location = (change.version, change.file, change.locate_cause(Protocol, MetaData)["line"])
         self.file_requirements.apply(location, required, self.schema, self.mapping)

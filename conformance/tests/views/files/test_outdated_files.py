@@ -125,7 +125,7 @@ def changed_tables(draw: st.DrawFn) -> tuple[TableFiles, TableFiles, Fact, int]:
     for version in range(2, 2 + draw(st.integers(0, 2))):
         files.commits[version] = [commit_info_action(version)]
     change = len(files.commits)
-    if "ICE008" not in fact.rules and draw(st.booleans()):  # a checkpoint may have the number in stats_parsed
+    if draw(st.booleans()):
         files.checkpoints.append(CheckpointFiles(change - 1, rows=[*fact.legal, add]))
     twin = TableFiles(dict(files.commits), list(files.checkpoints))
     files.commits[change] = [commit_info_action(change), *fact.illegal]
