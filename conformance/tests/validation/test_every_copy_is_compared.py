@@ -204,9 +204,7 @@ def test_contradicting_row_id_mark_is_noticed_by_its_comparison_alone(
     files = TableFiles()
     files.commits[0] = [protocol_action(1, 2), metadata_action([("id", "long")]), {"rowIdHighWaterMark": mark}]
     contradiction = {**mark, **CONTRADICTIONS["rowIdHighWaterMark", name]}
-    files.checkpoints.append(
-        CheckpointFiles(0, rows=[*files.commits[0][:2], {"rowIdHighWaterMark": contradiction}])  # type: ignore[list-item]
-    )
+    files.checkpoints.append(CheckpointFiles(0, rows=[*files.commits[0][:2], {"rowIdHighWaterMark": contradiction}]))
     assert find_differences(files, Revision.R1) == [("rowIdHighWaterMark", name)]
     monkeypatch.delitem(COMPARED_FIELDS["rowIdHighWaterMark"], name)
     assert find_differences(files, Revision.R1) == []

@@ -13,7 +13,8 @@ checkpoint_contents = View(
         "file": Column(pl.String, "file name, relative to the table root"),
         "is_parquet": Column(pl.Boolean, "whether the file is Parquet; false for JSON"),
         "write_stats_as_json": Column(
-            pl.Boolean, "value of delta.checkpoint.writeStatsAsJson, true if not set; null below writer version 3 (E43)"
+            pl.Boolean,
+            "value of delta.checkpoint.writeStatsAsJson, true if not set; null if set below writer version 3 (E43)",
         ),
         "write_stats_as_struct": Column(
             pl.Boolean, "value of delta.checkpoint.writeStatsAsStruct; null if not set, or below writer version 3"

@@ -35,6 +35,8 @@ def build_checkpoint_contents_rows(
         if protocol is not None and protocol.min_writer_version >= _MIN_ENFORCING_WRITER_VERSION:
             common["write_stats_as_json"] = _boolean_property(metadata, "writeStatsAsJson", default="true")
             common["write_stats_as_struct"] = _boolean_property(metadata, "writeStatsAsStruct", default="")
+        elif protocol is not None and "delta.checkpoint.writeStatsAsJson" not in metadata.configuration:
+            common["write_stats_as_json"] = True  # the default, with or without support for the property
     protocols = {} if is_base else _protocol_rows(read)
     return [
         {
