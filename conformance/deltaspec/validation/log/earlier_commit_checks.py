@@ -14,7 +14,7 @@ from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.files.file_actions import file_history
 from deltaspec.views.files.file_history_rows import build_commit_file_history
-from deltaspec.views.files.file_replay import REPLAY_COLUMNS, build_intervals
+from deltaspec.views.files.file_replay import COMPARISON_ONLY_COLUMNS, REPLAY_COLUMNS, build_intervals
 from deltaspec.views.log.checkpoints import replay_differences
 from deltaspec.views.log.replay_differences import (
     DerivedFile,
@@ -50,13 +50,17 @@ def check_earlier_files(
     revision = facts.options.revision
     last = build_intervals(known, revision).filter(pl.col("until").is_null()).drop("until")
     _, context = facts.compared_states[base.version]
+    stated = _select_same_files(chain.filter(pl.col("source") != "commit").select(list(REPLAY_COLUMNS)), last, revision)
+    if not facts.compares_files:  # level `rows` keeps some of these columns of the base alone
+        stated = stated.with_columns(pl.lit(None, REPLAY_COLUMNS[name]).alias(name) for name in COMPARISON_ONLY_COLUMNS)
     differences = compare_files(
         DerivedFile("checkpoint", f"{LOG_DIRECTORY}/{base.files[0]}", base.version),
-        _select_same_files(chain.filter(pl.col("source") != "commit").select(list(REPLAY_COLUMNS)), last, revision),
+        stated,
         last,
         context.partition_columns,
         tombstones_complete=False,
         revision=revision,
+        columns=context.leaf_columns or (),
     )
     for batch in differences:
         findings.evaluate_rows(replay_differences, batch)
