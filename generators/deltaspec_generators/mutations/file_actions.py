@@ -212,7 +212,7 @@ def live_file_kept_under_another_vector(draw: st.DrawFn) -> TableFiles:
 def live_vector_missed_by_the_remove(draw: st.DrawFn) -> TableFiles:
     """The remove has another vector than the live file, or none."""
     files = log_only.build_table_with_vector()
-    removed = remove_action(files.commits[2][1])
+    removed = remove_action({"add": get_action(files, 2, "add")})
     removed["remove"].pop("deletionVector")
     if draw(st.booleans()):
         removed["remove"]["deletionVector"] = log_only.inline_vector_descriptor([draw(st.integers(4, 9))])

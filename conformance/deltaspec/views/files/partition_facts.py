@@ -119,13 +119,13 @@ def _join_aligned_values(count: int, aligned_values: Mapping[str, Any]) -> pl.Se
             parts = [pl.lit(each + VALUE_BEGIN) + pl.col(each).fill_null("") for each in names]
             return texts.select(partition_text=pl.concat_str(parts, separator=ENTRY_END)).to_series()
     every = pl.int_range(combinations, eager=True)
-    parts = []
+    columns: list[pl.Series] = []
     for name in reversed(names):
         size = len(distinct[name])
-        parts.insert(0, distinct[name].gather(every % size).alias(str(len(parts))))
+        columns.insert(0, distinct[name].gather(every % size).alias(str(len(columns))))
         every = every // size
-    texts = pl.DataFrame(parts).select(partition_text=pl.concat_str(pl.all(), separator=ENTRY_END)).to_series()
-    return texts.gather(combination)
+    joined = pl.DataFrame(columns).select(partition_text=pl.concat_str(pl.all(), separator=ENTRY_END)).to_series()
+    return joined.gather(combination)
 
 
 def _compare(
