@@ -44,7 +44,7 @@ LEVELS = ("log", "files", "footers", "rows")
 def use_store(store: Store) -> Iterator[None]:
     """Make every run read from this store, whatever its URI."""
     before = validate_run.open_store
-    validate_run.open_store = lambda uri: store  # type: ignore[attr-defined]
+    validate_run.open_store = lambda uri, settings: store  # type: ignore[attr-defined]
     try:
         yield
     finally:
