@@ -69,6 +69,8 @@ class Plan:
     has_hint: bool
     missing: tuple[int, ...]
     """First commits that the version needs and that are not listed; empty for a valid log."""
+    ignored: tuple[Entry, ...] = ()
+    """Listed files that the revision does not define."""
     missing_in_revision: tuple[int, ...] = ()
     """First commits that the version needs in the revision, which does not define a checkpoint of this plan."""
     earlier_commits: tuple[int, ...] = ()
@@ -192,8 +194,8 @@ def _build_plan(uri: str, listed: list[Entry], *, at: int | None, history: str, 
     plan = log.plan_broken_history() if needs_commits else log.plan_history()
     if history == "all":
         plan = log.plan_remaining_files(plan)
-    ignored = [entry.name for entry in listed if entry.name not in entries]
-    return replace(plan, gaps=log.find_gaps(plan), not_read=log.explain_unread_files(plan, ignored))
+    ignored = tuple(entry for entry in listed if entry.name not in entries)
+    return replace(plan, gaps=log.find_gaps(plan), ignored=ignored, not_read=log.explain_unread_files(plan, ignored))
 
 
 def _describe_readable(names: Iterable[str]) -> str:
@@ -391,7 +393,7 @@ class _Log:
         """Name the last missing commit up to a version, without which the version cannot be replayed."""
         return f"commit {self._find_range_start(version) - 1 if version in self._commits else version} is missing"
 
-    def explain_unread_files(self, plan: Plan, ignored: Iterable[str]) -> tuple[FilesNotRead, ...]:
+    def explain_unread_files(self, plan: Plan, ignored: Iterable[Entry]) -> tuple[FilesNotRead, ...]:
         """List the files of the log that the run does not read, by reason.
 
         Sidecars and staged commits are left out, because their checkpoints and the protocol decide.
@@ -401,8 +403,8 @@ class _Log:
         for name, parsed in self._names.items():
             if name not in read and not isinstance(parsed, SidecarName | StagedCommit | LastCheckpointName):
                 found[self._explain_unread_file(plan, name, parsed)].append(name)
-        for name in ignored:
-            found[f"revision {self._revision} does not define such files"].append(name)
+        for entry in ignored:
+            found[f"revision {self._revision} does not define such files"].append(entry.name)
         return tuple(list_unread_files(reason, names) for reason, names in found.items())
 
     def _explain_unread_file(self, plan: Plan, name: str, parsed: LogFileName) -> str:

@@ -253,3 +253,19 @@ def test_selected_rule_of_a_higher_level_makes_the_run_incomplete() -> None:
     assert report.verdict == "incomplete"
     assert {(each.rule, each.reason) for each in report.checked.not_checked} == {("STA001", "needs --level rows")}
     assert "STA001" not in report.checked.skipped
+
+
+# multipart checkpoints
+
+
+@pytest.mark.parametrize("history", ["latest", "all"])
+def test_incomplete_multipart_checkpoint_is_named_and_a_violation_in_v2_tables(history: str) -> None:
+    name = f"{1:020}.checkpoint.{1:010}.{2:010}.parquet"
+    files = log_only.build_table()
+    files.extra[LOG + name] = b"part"
+    report = validate(files, history)
+    assert (report.totals, list_unread(report)) == ({}, {name})
+    files = log_only.build_table_with_features("v2Checkpoint")
+    files.extra[LOG + name] = b"part"
+    report = validate(files, history)
+    assert (report.totals, list_unread(report)) == ({"LOG006": 1}, {name})

@@ -59,7 +59,7 @@ def build_key(options: Options, store: Store, plan: Plan, engine: str, buckets: 
 
 
 def _compute_listing_digest(plan: Plan) -> str:
-    listed = sorted((each.name, each.size_bytes, each.modified_ms) for each in plan.entries.values())
+    listed = sorted((each.name, each.size_bytes, each.modified_ms) for each in (*plan.entries.values(), *plan.ignored))
     return sha256(msgspec.json.encode(listed)).hexdigest()
 
 
