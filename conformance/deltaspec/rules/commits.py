@@ -263,12 +263,22 @@ def catalog_managed_without_in_commit_timestamps() -> pl.Expr:
     Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')`.
 
     Conforms::
-        catalog_managed: true, in_commit_timestamps_enabled: true
-        catalog_managed: false, in_commit_timestamps_enabled: false
+        catalog_managed: true, in_commit_timestamps_enabled: true, \
+            catalog_managed_before: null, in_commit_timestamps_enabled_before: null
+        catalog_managed: false, in_commit_timestamps_enabled: false, \
+            catalog_managed_before: false, in_commit_timestamps_enabled_before: false
+        catalog_managed: true, in_commit_timestamps_enabled: false, \
+            catalog_managed_before: true, in_commit_timestamps_enabled_before: false
     Violates::
-        catalog_managed: true, in_commit_timestamps_enabled: false
+        catalog_managed: true, in_commit_timestamps_enabled: false, \
+            catalog_managed_before: null, in_commit_timestamps_enabled_before: null
+        catalog_managed: true, in_commit_timestamps_enabled: false, \
+            catalog_managed_before: true, in_commit_timestamps_enabled_before: true
+        catalog_managed: true, in_commit_timestamps_enabled: false, \
+            catalog_managed_before: false, in_commit_timestamps_enabled_before: false
     """
-    return pl.col("catalog_managed") & ~pl.col("in_commit_timestamps_enabled")
+    reported = pl.col("catalog_managed_before") & ~pl.col("in_commit_timestamps_enabled_before")
+    return pl.col("catalog_managed") & ~pl.col("in_commit_timestamps_enabled") & ~reported.fill_null(False)
 
 
 @rule("COM015", requires="in-commit-timestamp.enablement-recorded", view=commits)

@@ -29,6 +29,7 @@ from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot, replay_
 from deltaspec.model.revisions import Revision
 from deltaspec.requirements import load_requirements
 from deltaspec.rules import RULES
+from deltaspec.views.files.row_ids import row_id_ranges
 from deltaspec.wire.log.line_decoder import decode_lines
 from deltaspec_generators.logs.strategies import logs
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
@@ -55,8 +56,8 @@ DECIDED_BY_ONE_SIDE: dict[str, tuple[str, str]] = {
 }
 """Requirement that only the model or only the rules decide, with a mutation that shows it, and the reason."""
 
-AT_THE_FILE = ("row-tracking.", "row-ids.")
-"""Chapters whose findings state the version that added a file, not the one that made it illegal."""
+AT_THE_FILE = frozenset(name for rule in RULES.values() if rule.view is row_id_ranges for name in rule.requires)
+"""Requirements whose findings state the version that added a file, not the one that made it illegal."""
 
 
 def read_commits(files: TableFiles) -> dict[int, bytes]:
@@ -132,11 +133,10 @@ def find_disagreements(files: TableFiles, revision: Revision, excused: Requireme
     found = []
     anywhere = frozenset().union(*(requires for each in by_rules.values() for requires in each))
     refused = frozenset().union(*(requires for each in by_model.values() for requires in each))
-    so_far: Requirements = frozenset()
     for version, ours in by_model.items():
-        theirs, so_far = by_rules.get(version, set()), so_far.union(*ours)
+        theirs = by_rules.get(version, set())
         for requires in theirs:
-            if not requires & ((refused if is_at_the_file(requires) else so_far) | excused):
+            if not requires & ((refused if is_at_the_file(requires) else frozenset().union(*ours)) | excused):
                 found.append(f"{revision} version {version}: a rule reports {sorted(requires)}, the model does not")
         names = frozenset().union(*ours)
         if not theirs and not names <= excused and not (is_at_the_file(names) and names & anywhere):
@@ -145,7 +145,7 @@ def find_disagreements(files: TableFiles, revision: Revision, excused: Requireme
 
 
 def is_at_the_file(requires: Requirements) -> bool:
-    return any(name.startswith(AT_THE_FILE) for name in requires)
+    return not AT_THE_FILE.isdisjoint(requires)
 
 
 def draw_tables(mutation: Mutation, number: int) -> Iterator[TableFiles]:

@@ -251,6 +251,7 @@ def build_commit_row(version: int, file: str, log: LogSummary, before: "Previous
         **(before.enablement if kinds["protocol"] + kinds["metaData"] else {}),
         **_recorded_enablement(state),
         "catalog_managed": state.supports("catalogManaged"),
+        "catalog_managed_before": before.catalog_managed,
         "txn_id": info.txn_id if info else None,
         "append_only": state.append_only,
         "removes_with_data_change": log.removes_with_data_change,
@@ -275,6 +276,7 @@ class PreviousCommit:
     def __init__(self) -> None:
         self.in_commit_timestamp: int | None = None
         self.in_commit_timestamps: bool | None = None
+        self.catalog_managed: bool | None = None
         self.preview: bool | None = None
         """Whether a preview of in-commit timestamps is supported; the table may then have used them already."""
         self.enablement: Row = {}
@@ -292,6 +294,7 @@ class PreviousCommit:
         """Make the commit of this row the preceding commit."""
         self.in_commit_timestamp = row["in_commit_timestamp"]
         self.in_commit_timestamps = row["in_commit_timestamps_enabled"]
+        self.catalog_managed = row["catalog_managed"]
 
 
 def _recorded_enablement(state: TableState) -> Row:

@@ -120,6 +120,9 @@ commits = View(
             "in a copied table",
         ),
         "catalog_managed": Column(pl.Boolean, "whether catalogManaged is supported after this commit"),
+        "catalog_managed_before": Column(
+            pl.Boolean, "whether catalogManaged was supported before this commit; null if unknown"
+        ),
         "txn_id": Column(pl.String, "commitInfo.txnId", shown=True),
         "version_with_same_txn_id": Column(
             pl.Int64, "first version of the validated history with the same commitInfo.txnId; null if it is this one"

@@ -254,6 +254,13 @@ def test_row_ids_are_fresh_and_below_the_mark() -> None:
     assert list_refusals(before, mark(8)) == []
 
 
+def test_mark_stays_above_the_ids_of_removed_files() -> None:
+    before = table(TRACKING, metadata(), tracked("a", 0, 0), mark(2))
+    removed = remove(base_row_id=0, default_row_commit_version=0)
+    assert list_refusals(before, removed, mark(2)) == []
+    assert list_refusals(before, removed, mark(1)) == ["row-tracking.high-water-mark"]
+
+
 def test_file_keeps_its_row_ids() -> None:
     before = table(TRACKING, metadata(), tracked("a", 0, 0), mark(2))
     assert list_refusals(before, tracked("a", 0, 0)) == []
@@ -306,6 +313,28 @@ def test_enabled_row_tracking_has_names_for_its_columns() -> None:
     }
     assert list_refusals(before, metadata(settings)) == []
     assert list_refusals(before, metadata({"delta.enableRowTracking": "true"})) == ["row-tracking.column-names"] * 2
+    shared = dict.fromkeys(settings, "_row") | {"delta.enableRowTracking": "true"}
+    assert list_refusals(before, metadata(shared)) == ["row-tracking.column-names-unique"] * 2
+
+
+def test_void_that_cannot_be_stored_forbids_files() -> None:
+    array = '{"type":"array","elementType":"void","containsNull":true}'
+    before = table(protocol(1, 2), metadata(schema=ONE_COLUMN.replace('"long"', array)))
+    assert list_refusals(before, add()) == ["schema.void-not-in-containers"]
+    assert list_refusals(before, add(), revision=Revision.R3) == []
+
+
+def test_state_is_refused_once_whichever_side_causes_it() -> None:
+    """A later commit is not refused for what is already illegal."""
+    ntz = metadata(schema=ONE_COLUMN.replace("long", "timestamp_ntz"))
+    feature = ["timestampNtz"]
+    before = table(protocol(3, 7, feature, feature), ntz)
+    without = protocol(1, 7, None, [])
+    assert list_refusals(before, without) == ["protocol.breaking-changes"]
+    assert list_refusals(PLAIN, ntz) == ["schema.types-need-features"]
+    illegal = replay_commit(before, 1, [without])
+    assert list_refusals(illegal, add()) == []
+    assert list_refusals(illegal, ntz) == []
 
 
 def test_refused_protocol_faults_are_defined() -> None:
