@@ -282,8 +282,12 @@ def protocol_changed_in_checkpoint(draw: st.DrawFn) -> TableFiles:
 @mutation("checkpoint.equals-replay")
 def metadata_changed_in_checkpoint(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table()
-    changes = ({"name": "x"}, {"configuration": {"a": "b"}}, {"id": "11111111-2222-4333-8444-666666666666"})
-    changes += ({"format": {"provider": "parquet", "options": {"a": "b"}}},)
+    changes: tuple[dict[str, Any], ...] = (
+        {"name": "x"},
+        {"configuration": {"a": "b"}},
+        {"id": "11111111-2222-4333-8444-666666666666"},
+        {"format": {"provider": "parquet", "options": {"a": "b"}}},
+    )
     _copy_body(files, "metaData").update(draw_one(draw, *changes))
     return files
 

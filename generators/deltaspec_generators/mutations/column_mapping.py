@@ -30,12 +30,13 @@ def mapping_that_readers_miss(draw: st.DrawFn) -> TableFiles:
 def feature_enabled_for_writers_alone(draw: st.DrawFn) -> TableFiles:
     """The commit that enables column mapping lists the feature only for writers."""
     files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
-    mapped_metadata = files.commits[0][2]
+    mapped = get_action(files, 0, "metaData")
+    existing = mapped | {"schemaString": mapped["schemaString"].replace("col-1", "id")}  # as files store the column
     files.commits[0][1:] = [protocol_action(1, 2), metadata_action(log_only.FIELDS)]
     files.commits[3] = [
         commit_info_action(3),
         protocol_action(3, 7, [], ["columnMapping"]),
-        mapped_metadata,
+        {"metaData": existing},
     ]
     return files
 

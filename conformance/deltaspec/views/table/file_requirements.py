@@ -69,7 +69,12 @@ class RequirementHistory:
         self._columns = {}
 
     def apply(
-        self, location: tuple[int, str, int], after: FileRequirements, schema: Struct | None, mapping: str | None
+        self,
+        location: tuple[int, str, int],
+        after: FileRequirements,
+        schema: Struct | None,
+        mapping: str | None,
+        configured_mapping: str | None,
     ) -> None:
         """Apply the next version with a protocol or metaData action.
 
@@ -78,7 +83,11 @@ class RequirementHistory:
             after: requirements from this version on.
             schema: table schema; None if unknown.
             mapping: column mapping mode; None if off.
+            configured_mapping: mode in the properties, which has no effect without the feature. A protocol that leaves
+                a mode without its feature is a fault of its own; it renames nothing.
         """
+        if self._is_mapped and mapping is None:
+            mapping = configured_mapping
         version, file, line = location
         before = self._before or FileRequirements()
         known = before.partition_columns or {}

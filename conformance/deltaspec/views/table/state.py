@@ -620,7 +620,8 @@ class TableState:
             table_properties.keeps_statistics_in_checkpoints(settings),
         )
         location = (change.version, change.file, change.locate_cause(Protocol, MetaData)["line"])
-        self.file_requirements.apply(location, required, self.schema, self.mapping)
+        configured = column_mapping.get_mapping_mode(settings, supported=True)
+        self.file_requirements.apply(location, required, self.schema, self.mapping, configured)
 
     def _evaluate_variants(self, change: _Change) -> None:
         """Evaluate the variant columns, also against partitioning and clustering."""
