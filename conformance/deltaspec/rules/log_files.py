@@ -220,11 +220,11 @@ def compaction_beyond_the_log() -> pl.Expr:
     optional and the commits have the complete history.
 
     Conforms::
-        kind: compaction, version: 5, end_version: 7, latest_commit: 7, catalog_managed: false
-        kind: compaction, version: 5, end_version: 8, latest_commit: 7, catalog_managed: true
+        kind: compaction, end_version: 7, latest_commit: 7, catalog_managed: false
+        kind: compaction, end_version: 8, latest_commit: 7, catalog_managed: true
     Violates::
-        kind: compaction, version: 5, end_version: 8, latest_commit: 7, catalog_managed: false
-        kind: compaction, version: 9, end_version: 10, latest_commit: 7, catalog_managed: false
+        kind: compaction, end_version: 8, latest_commit: 7, catalog_managed: false
+        kind: compaction, end_version: 10, latest_commit: 7, catalog_managed: false
     """
     beyond = pl.col("end_version") > pl.col("latest_commit")
     return (pl.col("kind") == "compaction") & beyond & ~pl.col("catalog_managed")

@@ -1,12 +1,14 @@
 """Mutations of checkpoints and sidecars."""
 
+import copy
 from typing import Any
 
 from hypothesis import strategies as st
 
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import get_action
-from deltaspec_generators.checkpoint_writer import Row
+from deltaspec_generators.bases.retention import build_table_cleaned_up_at_2
+from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import (
     LOG,
@@ -269,6 +271,21 @@ def tombstone_abridged(draw: st.DrawFn) -> TableFiles:
     kept = ("path", "deletionTimestamp", "dataChange")
     tombstone = {name: get_action(files, 2, "remove")[name] for name in kept}
     files.checkpoints[0].rows = [*_get_rows(files)[:2], _get_rows(files)[3], files.commits[2][1], {"remove": tombstone}]
+    return files
+
+
+@mutation("checkpoint.equals-replay")
+def checkpoints_of_one_version_contradict(draw: st.DrawFn) -> TableFiles:
+    """The history starts with two checkpoints of a version, of which one lost a file or its size."""
+    files = build_table_cleaned_up_at_2(log_only.build_table_with_features("v2Checkpoint", last_remove=False))
+    rows = copy.deepcopy(files.checkpoints[0].rows)
+    adds = [row for row in rows if isinstance(row, dict) and "add" in row]
+    if draw_one(draw, True, False):
+        rows.remove(adds[0])
+    else:
+        adds[0]["add"]["size"] += 1
+    rows.append({"checkpointMetadata": {"version": 2}})
+    files.checkpoints.append(CheckpointFiles(2, "uuid-parquet", v2=True, rows=rows))
     return files
 
 
