@@ -53,6 +53,7 @@ EXPLICIT: dict[str, str] = {
     "another_base_row_id_in_the_checkpoint": "CKP032",
     "another_commit_version_in_the_checkpoint": "CKP032",
     "file_changed_in_checkpoint": "CKP032",
+    "checkpoints_of_one_version_contradict": "CKP032",
     "typed_statistic_of_another_commit": "CKP032",
     "tombstone_of_nobody": "CKP033",
     "tombstone_changed": "CKP034",

@@ -274,16 +274,13 @@ def tombstone_abridged(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-@mutation("checkpoint.equals-replay")
+@mutation("checkpoint.equals-replay", revisions=("r3", "current"))
 def checkpoints_of_one_version_contradict(draw: st.DrawFn) -> TableFiles:
-    """The history starts with two checkpoints of a version, of which one lost a file or its size."""
+    """The history starts with two checkpoints of a version that disagree on a file, which no commit decides."""
     files = build_table_cleaned_up_at_2(log_only.build_table_with_features("v2Checkpoint", last_remove=False))
     rows = copy.deepcopy(files.checkpoints[0].rows)
-    adds = [row for row in rows if isinstance(row, dict) and "add" in row]
-    if draw_one(draw, True, False):
-        rows.remove(adds[0])
-    else:
-        adds[0]["add"]["size"] += 1
+    add = next(row["add"] for row in rows if isinstance(row, dict) and "add" in row)
+    add[draw_one(draw, "size", "modificationTime")] += 1
     rows.append({"checkpointMetadata": {"version": 2}})
     files.checkpoints.append(CheckpointFiles(2, "uuid-parquet", v2=True, rows=rows))
     return files
