@@ -131,11 +131,12 @@ def check_domains(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused("domain.needs-feature", action.domain)
         if action.removed:
             continue
-        feature = system_domains.find_domain_feature(action.domain)
+        feature = system_domains.find_domain_feature(action.domain, proposal.revision)
         if feature is not None and table.supports_feature_or_preview(feature) is False:
-            # [Changed in r3] clustering is new
-            is_clustering = action.domain == clustering.DOMAIN and proposal.revision.since(Revision.R3)
-            yield Refused("clustering.feature" if is_clustering else "domain.demands-on-writers", action.domain)
+            yield Refused(
+                "clustering.feature" if action.domain == clustering.DOMAIN else "domain.demands-on-writers",
+                action.domain,
+            )
         fault = system_domains.find_domain_fault(action)
         if fault is not None and proposal.revision.since(Revision.R3):  # [Changed in r3] the domains are new
             yield Refused("domain.system-configuration", f"{action.domain} {fault}")

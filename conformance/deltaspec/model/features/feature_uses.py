@@ -82,7 +82,7 @@ def find_domain_uses(domains: Iterable[str], revision: Revision = Revision.CURRE
     """Return the uses of features by live metadata domains."""
     known, found = get_known_features(revision), set()
     for domain in domains:
-        system_feature = find_domain_feature(domain)
+        system_feature = find_domain_feature(domain, revision)
         found |= {
             FeatureUse(feature, "domain", domain) for feature in (DOMAIN_METADATA, system_feature) if feature in known
         }

@@ -3,14 +3,17 @@
 from deltaspec.model.actions import DomainMetadata
 from deltaspec.model.features import clustering
 from deltaspec.model.json_values import JsonError, parse_lossless
+from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 
 RESERVED = "delta."
 """Prefix of system domains."""
 
 
-def find_domain_feature(domain: str) -> str | None:
-    """Return the table feature that a system domain belongs to; None if the protocol names none."""
+def find_domain_feature(domain: str, revision: Revision = Revision.CURRENT) -> str | None:
+    """Return the table feature that a system domain belongs to; None if the revision names none."""
+    if not revision.since(Revision.R3):  # [Changed in r3] the domains are new; r2 records row ids in an action
+        return None
     return {row_tracking.DOMAIN: row_tracking.FEATURE, clustering.DOMAIN: clustering.FEATURE}.get(domain)
 
 

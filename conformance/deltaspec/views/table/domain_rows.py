@@ -7,13 +7,18 @@ from deltaspec.model.actions import DomainMetadata
 from deltaspec.model.features import clustering
 from deltaspec.model.features.system_domains import RESERVED, find_domain_fault, find_domain_feature
 from deltaspec.model.log.state_differences import normalize_json
+from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 
 _KNOWN = frozenset({row_tracking.DOMAIN, clustering.DOMAIN, "delta.liquid", "delta.columnMappingUsageTracking"})
 
 
 def build_domain_row(
-    location: dict[str, Any], action: DomainMetadata, known: DomainMetadata | None, others: Set[str]
+    location: dict[str, Any],
+    action: DomainMetadata,
+    known: DomainMetadata | None,
+    others: Set[str],
+    revision: Revision,
 ) -> dict[str, Any]:
     """Return the row of `domains` for an action, without the columns that depend on the protocol.
 
@@ -24,6 +29,7 @@ def build_domain_row(
         action: the action.
         known: previous action of the domain; None if the domain was not live.
         others: live domains that the same commit does not remove; the actions of a commit have no order.
+        revision: protocol revision.
     """
     before = known.configuration if known else None
     if before is not None and normalize_json(before) == normalize_json(action.configuration):
@@ -37,7 +43,7 @@ def build_domain_row(
         "configuration_fault": None if action.removed else find_domain_fault(action),
         "configuration_before": before,
         "confusable_with": None if action.removed else confusable_with(action.domain, others),
-        "needed_feature": None if action.removed else find_domain_feature(action.domain),
+        "needed_feature": None if action.removed else find_domain_feature(action.domain, revision),
     }
 
 

@@ -558,7 +558,7 @@ class TableState:
 
     def _apply_domain(self, location: Row, action: DomainMetadata) -> None:
         others = self.domains.keys() - self._removed_domains
-        row = build_domain_row(location, action, self.domains.get(action.domain), others)
+        row = build_domain_row(location, action, self.domains.get(action.domain), others, self.revision)
         needed = row.pop("needed_feature")
         is_unsupported = needed is not None and self.supported is not None
         is_unsupported = is_unsupported and not table_features.supports_feature_or_preview(

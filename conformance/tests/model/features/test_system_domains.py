@@ -6,6 +6,7 @@ import pytest
 
 from deltaspec.model.actions import DomainMetadata
 from deltaspec.model.features.system_domains import find_domain_fault, find_domain_feature
+from deltaspec.model.revisions import Revision
 
 
 def _fault(domain: str, configuration: object) -> str | None:
@@ -44,3 +45,9 @@ def test_system_domains_belong_to_features() -> None:
     assert find_domain_feature("delta.rowTracking") == "rowTracking"
     assert find_domain_feature("delta.unheard") is None
     assert find_domain_feature("app.settings") is None
+
+
+@pytest.mark.parametrize("domain", ["delta.clustering", "delta.rowTracking"])
+@pytest.mark.parametrize("revision", Revision)
+def test_system_domain_has_a_feature_since_the_revision_that_defines_it(domain: str, revision: Revision) -> None:
+    assert (find_domain_feature(domain, revision) is not None) == revision.since(Revision.R3)
