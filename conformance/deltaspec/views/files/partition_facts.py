@@ -104,28 +104,35 @@ def _join_aligned_values(count: int, aligned_values: Mapping[str, Any]) -> pl.Se
     names = sorted(
         aligned_values, key=lambda name: name + VALUE_BEGIN
     )  # the order in which complete entries are sorted
-    distinct = {}
-    combination = pl.repeat(0, count, dtype=pl.Int64, eager=True)
+    distinct: dict[str, pl.Series] = {}
+    combination: pl.Series | None = None
     combinations = 1
     for name in names:
-        encoded = pc.dictionary_encode(aligned_values[name], null_encoding="encode")
-        encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-        values = pl.Series(pl.from_arrow(encoded.dictionary), dtype=pl.String).fill_null("")
+        values = pl.Series(pl.from_arrow(aligned_values[name].dictionary), dtype=pl.String).fill_null("")
+        indexes = pl.Series(pl.from_arrow(aligned_values[name].indices))
         distinct[name] = name + VALUE_BEGIN + values
-        combination = combination * len(values) + pl.Series(pl.from_arrow(encoded.indices)).cast(pl.Int64)
+        combination = indexes if combination is None else combination.cast(pl.Int64) * len(values) + indexes
         combinations *= len(values)
         if combinations > max(count, 1000):
-            texts = pl.DataFrame({each: pl.from_arrow(aligned_values[each]) for each in names})
-            parts = [pl.lit(each + VALUE_BEGIN) + pl.col(each).fill_null("") for each in names]
-            return texts.select(partition_text=pl.concat_str(parts, separator=ENTRY_END)).to_series()
+            return _join([_format_entries(each, aligned_values[each]) for each in names])
     every = pl.int_range(combinations, eager=True)
     columns: list[pl.Series] = []
     for name in reversed(names):
         size = len(distinct[name])
-        columns.insert(0, distinct[name].gather(every % size).alias(str(len(columns))))
+        columns.insert(0, distinct[name].gather(every % size))
         every = every // size
-    joined = pl.DataFrame(columns).select(partition_text=pl.concat_str(pl.all(), separator=ENTRY_END)).to_series()
-    return joined.gather(combination)
+    assert combination is not None
+    return _join(columns).gather(combination)
+
+
+def _format_entries(name: str, encoded: Any) -> pl.Series:
+    values = pl.Series(pl.from_arrow(encoded.dictionary), dtype=pl.String).fill_null("")
+    return (name + VALUE_BEGIN + values).gather(pl.Series(pl.from_arrow(encoded.indices)))
+
+
+def _join(parts: list[pl.Series]) -> pl.Series:
+    frame = pl.DataFrame([part.alias(str(number)) for number, part in enumerate(parts)])
+    return frame.select(partition_text=pl.concat_str(pl.all(), separator=ENTRY_END)).to_series()
 
 
 def _compare(
@@ -169,7 +176,8 @@ def _move_logical_keys(found: dict[str, dict[int, list[str]]], logical: Mapping[
 def _align_values(maps: Any) -> dict[str, Any] | None:
     """Return the values by key if every map has the same keys in the same order, and at least one; otherwise None.
 
-    Engines write maps in this form. A lookup in each map takes twenty times as long.
+    Engines write maps in this form. A lookup in each map takes twenty times as long. The values are dictionary arrays,
+    whose dictionary may contain a null.
     """
     count = len(maps)
     width = len(maps[0]) if count and maps[0].is_valid else 0
@@ -179,7 +187,7 @@ def _align_values(maps: Any) -> dict[str, Any] | None:
         return None
     if width == 1:
         names = maps.keys.unique().to_pylist()
-        return {names[0]: maps.items} if len(names) == 1 else None
+        return {names[0]: _encode(maps.items)} if len(names) == 1 else None
     found = {}
     first = pa.array(range(0, count * width, width), pa.int64())
     for position in range(width):
@@ -187,8 +195,12 @@ def _align_values(maps: Any) -> dict[str, Any] | None:
         names = maps.keys.take(entry_indices).unique().to_pylist()
         if len(names) != 1:
             return None
-        found[names[0]] = maps.items.take(entry_indices)
+        found[names[0]] = _encode(maps.items.take(entry_indices))
     return found if len(found) == width else None
+
+
+def _encode(values: Any) -> Any:
+    return pc.dictionary_encode(values, null_encoding="encode")
 
 
 def entries(values: Any) -> Any:
@@ -204,7 +216,8 @@ def _sizes(maps: Any) -> Any:
 
 def _check_values(texts: Any, column: str, kind: DataType, found: dict[str, dict[int, list[str]]]) -> None:
     invalid, non_canonical = [], []
-    for text in texts.unique().to_pylist():
+    is_encoded = pa.types.is_dictionary(texts.type)
+    for text in (texts.dictionary if is_encoded else texts.unique()).to_pylist():
         if text is None:
             continue
         try:
@@ -214,6 +227,8 @@ def _check_values(texts: Any, column: str, kind: DataType, found: dict[str, dict
             continue
         if not is_canonical(text, kind):
             non_canonical.append(text)
+    if is_encoded and (invalid or non_canonical):
+        texts = texts.cast(pa.string())
     for name, matching in (("invalid_partition_values", invalid), ("non_canonical_partition_values", non_canonical)):
         for text in matching:
             _add_to_rows(found[name], pc.equal(texts, text).fill_null(False), f"{column}={text}")
