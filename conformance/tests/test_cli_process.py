@@ -154,3 +154,14 @@ def read_terminal(master: int) -> bytes:
         return os.read(master, 1 << 16)
     except OSError:  # Linux reports a closed terminal this way
         return b""
+
+
+def test_parsing_a_clock_does_not_load_arrow() -> None:
+    """Arrow chooses its allocator when it is loaded, after the command line has set it."""
+    script = (
+        "import sys; from deltaspec.commands import options, validate\n"
+        "assert options.parse_clock(None, None, 'now') and options.parse_clock(None, None, None) is None\n"
+        "assert not {'pyarrow', 'polars'} & sys.modules.keys()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

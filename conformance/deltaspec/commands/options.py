@@ -22,7 +22,7 @@ def parse_names(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -
 def parse_clock(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
     """Parse `now` or an ISO 8601 time with a time zone into milliseconds since the epoch."""
     from deltaspec.errors import InvalidUsage
-    from deltaspec.validation.options import parse_instant
+    from deltaspec.validation.instants import parse_instant
 
     try:
         return parse_instant(value)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from functools import cached_property
 from typing import TypedDict, Unpack
@@ -18,6 +16,7 @@ from deltaspec.report.report_types import FEATURE_PREFIX
 from deltaspec.rules import RULES
 from deltaspec.rules.registry import Rule
 from deltaspec.validation.findings import Findings
+from deltaspec.validation.instants import parse_instant
 from deltaspec.validation.plan import parse_history
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.views.base import LEVELS, Level
@@ -153,25 +152,6 @@ class RunSettings:
             raise InvalidUsage("--resume needs --state DIR, the directory of the interrupted run")
         if self.state is not None and self.findings_out is not None:
             raise InvalidUsage("--findings-out cannot be combined with --state")
-
-
-def parse_instant(value: int | str | None) -> int | None:
-    """Parse milliseconds since the epoch, `now`, or an ISO 8601 time with a time zone, into milliseconds.
-
-    Raises:
-        InvalidUsage: it is none of these.
-    """
-    if value is None or type(value) is int:
-        return value
-    if value == "now":
-        return int(time.time() * 1000)
-    try:
-        found = datetime.fromisoformat(str(value))
-    except ValueError as fault:
-        raise InvalidUsage(f"{value!r} is neither `now` nor a time such as 2026-11-21T12:00:00Z") from fault
-    if found.tzinfo is None:
-        raise InvalidUsage(f"{value!r} has no time zone; add one, such as Z for UTC")
-    return (found - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
 
 
 def _check_integer(name: str, value: int | None, at_least: int) -> int | None:
