@@ -15,6 +15,9 @@ from deltaspec.views.log.derived_file_rows import LiveFileTotals
 _MAX_LISTED = 20
 """Number of unreferenced files that an inventory lists."""
 
+TableActionKey = tuple[str, str | None]
+"""Kind of a table action, and its appId or domain."""
+
 
 @dataclass
 class Aggregates:
@@ -37,6 +40,10 @@ class Aggregates:
     rearranging: set[int] = field(default_factory=set)
     """Versions of commits with a file action whose dataChange is false."""
     inventory: Inventory | None = None
+    wrong_base_files: int = 0
+    """Number of files whose state in the base contradicts earlier commits."""
+    wrong_base_actions: set[TableActionKey] = field(default_factory=set)
+    """Table actions of the base that contradict earlier commits, found after all buckets."""
 
     def merge(self, other: Aggregates) -> None:
         """Add the totals of other buckets."""
@@ -57,6 +64,7 @@ class Aggregates:
         for each, kinds in other.kinds.items():
             self.kinds[each] |= kinds
         self.rearranging |= other.rearranging
+        self.wrong_base_files += other.wrong_base_files
         if other.inventory is not None:
             self.inventory = (
                 other.inventory if self.inventory is None else add_inventories(self.inventory, other.inventory)

@@ -137,6 +137,33 @@ def test_base_without_a_file_of_its_commit_is_a_violation() -> None:
     }
 
 
+@pytest.mark.parametrize("kind", ["add", "txn"])
+@pytest.mark.parametrize("history", ["latest", "1", "all"])
+def test_later_derived_files_are_not_blamed_for_a_wrong_base(history: str, kind: str) -> None:
+    files = build_table_with_base()
+    own = add_action("of_the_commit.parquet", rows=1) if kind == "add" else txn_action("stream", 7)
+    files.commits[2].append(own)
+    files.commits[3] = [log_only.commit_info_action(3), add_action("later.parquet", rows=1)]
+    files.commits[4] = [log_only.commit_info_action(4)]
+    rows = [*build_table_with_base().checkpoints[0].rows, own, add_action("later.parquet", rows=1)]
+    files.checkpoints.append(CheckpointFiles(4, rows=rows))
+    adds = [row["add"] for row in rows if isinstance(row, dict) and "add" in row]
+    files.checksums[4] = {
+        "tableSizeBytes": sum(each["size"] for each in adds),
+        "numFiles": len(adds),
+        "numMetadata": 1,
+        "numProtocol": 1,
+        **{
+            name: row[name] for row in rows if isinstance(row, dict) for name in ("protocol", "metaData") if name in row
+        },
+    }
+    files.checksums[4]["metadata"] = files.checksums[4].pop("metaData")
+    report = validate(files, history)
+    assert report.totals == {"CKP030" if kind == "add" else "CKP037": 1}
+    files.checkpoints[0].rows.append(own)
+    assert validate(files, history).totals == {}
+
+
 def test_base_with_another_transaction_than_its_commit_is_a_violation() -> None:
     files = build_table_with_base()
     files.commits[2].append(txn_action("stream", 7))

@@ -60,6 +60,7 @@ _CHECKSUM_DIFFERENCE_RULES = ("CRC010", "CRC011", "CRC014")
 """Rules over `replay_differences` that concern version checksums only."""
 MAX_OBJECT_BYTES = 256 << 20
 """Largest version checksum and `_last_checkpoint` that is read."""
+_WRONG_BASE_REASON = "the checkpoint that the history starts from contradicts earlier commits"
 _HINT_FILE = f"{LOG_DIRECTORY}/_last_checkpoint"
 
 
@@ -253,6 +254,8 @@ def _check_checkpoint(
         findings.mark_undecided((replay_differences,), "the checkpoint cannot be read completely", derived_file.file)
         return
     expected, _ = _get_state(facts, derived_file.version)
+    if aggregates.wrong_base_files:
+        findings.mark_undecided((replay_differences,), _WRONG_BASE_REASON, derived_file.file)
     actions = collect_last_actions(action for _, _, action in read.actions)
     domains = {name: each for name, each in (actions.domains or {}).items() if not each.removed}
     differences: list[Row] = []
@@ -268,7 +271,18 @@ def _check_checkpoint(
             expected,
             retention_cutoff_ms=transaction_cutoff,
         )
+        differences = _drop_consequences(findings, derived_file, differences, aggregates)
     _evaluate_differences(findings, differences)
+
+
+def _drop_consequences(
+    findings: Findings, derived_file: DerivedFile, differences: list[Row], aggregates: Aggregates
+) -> list[Row]:
+    """Return the differences without those of actions that are wrong in the base, so replay may be wrong as well."""
+    known = [row for row in differences if (row["kind"], row["path"]) not in aggregates.wrong_base_actions]
+    if len(known) < len(differences):
+        findings.mark_undecided((replay_differences,), _WRONG_BASE_REASON, derived_file.file)
+    return known
 
 
 def _check_compaction(facts: LogFacts, findings: Findings, files: CompactionFileActions, log: LogSummary) -> None:
@@ -302,7 +316,11 @@ def _check_checksum(
 ) -> None:
     version, stated = files.derived_file.version, files.stated
     commit = facts.commit_facts.get(version, CommitFacts())
-    row = build_checksum_row(files.derived_file.file, version, stated, fault, aggregates.live.get(version), commit)
+    live = aggregates.live.get(version)
+    if aggregates.wrong_base_files and live is not None:
+        live = None
+        findings.mark_undecided((checksums,), _WRONG_BASE_REASON, files.derived_file.file)
+    row = build_checksum_row(files.derived_file.file, version, stated, fault, live, commit)
     if version in aggregates.all_files_faults:
         row["all_files_fault"] = aggregates.all_files_faults[version][-1]
     findings.evaluate_rows(checksums, [row])
@@ -320,6 +338,7 @@ def _check_checksum(
         compare_table_actions(files.derived_file, actions, expected),
         find_repeated_actions(files.derived_file, listed),
     )
+    differences = _drop_consequences(findings, files.derived_file, differences, aggregates)
     _evaluate_differences(findings, differences)
 
 

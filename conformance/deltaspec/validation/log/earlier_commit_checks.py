@@ -10,6 +10,7 @@ from dataclasses import replace
 import polars as pl
 
 from deltaspec.model.revisions import Revision
+from deltaspec.validation.aggregates import TableActionKey
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.files.file_actions import file_history
@@ -30,8 +31,10 @@ _LOGICAL_FILE = ("path_key", "_vector")
 
 def check_earlier_files(
     facts: LogFacts, findings: Findings, earlier: pl.DataFrame, cdcs: pl.DataFrame, chain: pl.DataFrame
-) -> None:
+) -> pl.Series:
     """Check the file actions of the earlier commits in a bucket, and compare them with those of the base.
+
+    Replay from a wrong base is wrong for the same files.
 
     Args:
         facts: of the log.
@@ -39,14 +42,18 @@ def check_earlier_files(
         earlier: adds and removes of the earlier commits, with `REPLAY_COLUMNS`.
         cdcs: their cdc actions.
         chain: adds and removes of the base and of later commits.
+
+    Returns:
+        The path keys of the files whose state in the base is wrong.
     """
+    none = pl.Series("path_key", [], earlier.schema["path_key"])
     if earlier.is_empty():
-        return
+        return none
     if findings.has_rules_for(file_history):
         findings.evaluate(file_history, build_commit_file_history(earlier, cdcs, []))
     base, known = facts.plan.base, earlier.filter(pl.col("version") >= facts.earlier_known_from)
     if base is None or not facts.base_is_complete or known.is_empty():
-        return
+        return none
     revision = facts.options.revision
     last = build_intervals(known, revision).filter(pl.col("until").is_null()).drop("until")
     _, context = facts.compared_states[base.version]
@@ -62,8 +69,15 @@ def check_earlier_files(
         revision=revision,
         columns=context.leaf_columns or (),
     )
+    wrong: set[str] = set()
     for batch in differences:
         findings.evaluate_rows(replay_differences, batch)
+        wrong |= {row["path"] for row in batch if row["kind"] == "add" or row["difference"] == "differs"}
+    if not wrong:
+        return none
+    both = pl.concat([each.select("path", "path_key") for each in (stated, last)])
+    is_wrong = pl.coalesce("path", "path_key").is_in(list(wrong)) | pl.col("path_key").is_in(list(wrong))
+    return both.filter(is_wrong)["path_key"].unique()
 
 
 def _select_same_files(rows: pl.DataFrame, last: pl.DataFrame, revision: Revision) -> pl.DataFrame:
@@ -77,15 +91,18 @@ def _select_same_files(rows: pl.DataFrame, last: pl.DataFrame, revision: Revisio
     return rows.filter(is_known).drop("_vector")
 
 
-def check_earlier_table_actions(facts: LogFacts, findings: Findings, read: ParsedCheckpoint) -> None:
-    """Compare the table actions of the earlier commits with those of the base, which has been read."""
+def check_earlier_table_actions(facts: LogFacts, findings: Findings, read: ParsedCheckpoint) -> set[TableActionKey]:
+    """Compare the table actions of the earlier commits with those of the base, which has been read.
+
+    Return the actions that are wrong in the base.
+    """
     known = [action for version, action in facts.earlier_table_actions if version >= facts.earlier_known_from]
     if not known or not read.is_complete:
-        return
+        return set()
     file = f"{LOG_DIRECTORY}/{read.checkpoint.files[0]}"
     if read.faults:
         findings.mark_undecided((replay_differences,), "an action of the checkpoint cannot be decoded", file)
-        return
+        return set()
     stated, expected = collect_last_actions(facts.base_actions), collect_last_actions(known)
     replayed, _ = facts.compared_states[read.checkpoint.version]
     transactions, domains = expected.transactions or {}, expected.domains or {}
@@ -101,4 +118,6 @@ def check_earlier_table_actions(facts: LogFacts, findings: Findings, read: Parse
         domains={name: each for name, each in (stated.domains or {}).items() if name in domains and not each.removed},
     )
     derived_file = DerivedFile("checkpoint", file, read.checkpoint.version)
-    findings.evaluate_rows(replay_differences, compare_table_actions(derived_file, stated, expected))
+    differences = compare_table_actions(derived_file, stated, expected)
+    findings.evaluate_rows(replay_differences, differences)
+    return {(row["kind"], row["path"]) for row in differences if not row["may_have_expired"]}

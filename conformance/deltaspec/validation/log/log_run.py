@@ -18,7 +18,7 @@ from deltaspec.model.log.segment import Checkpoint
 from deltaspec.model.revisions import Revision
 from deltaspec.report.report_types import Inventory
 from deltaspec.report.text import bound_text, escape_text
-from deltaspec.validation.aggregates import Aggregates
+from deltaspec.validation.aggregates import Aggregates, TableActionKey
 from deltaspec.validation.buckets import Buckets
 from deltaspec.validation.data.data_stages import check_data
 from deltaspec.validation.data.variant_checks import check_variant_uses
@@ -139,7 +139,7 @@ class LogRun(ABC):
         facts, findings = log.facts, log.findings
         aggregates = replay_and_check(facts, findings, self.buckets)
         if self.plan.base is not None:
-            self._check_base(self.plan.base, aggregates)
+            aggregates.wrong_base_actions = self._check_base(self.plan.base, aggregates)
         log.derived_files.check(facts, findings, self.parsed_checkpoints, aggregates)
         check_outdated_files(facts, findings, aggregates)
         check_type_changes(facts, findings, aggregates)
@@ -290,11 +290,12 @@ class LogRun(ABC):
         if len(checkpoint.files) > 1:
             self.history.multipart[tag] = tuple(f"{LOG_DIRECTORY}/{name}" for name in checkpoint.files)
 
-    def _check_base(self, base: Checkpoint, aggregates: Aggregates) -> None:
+    def _check_base(self, base: Checkpoint, aggregates: Aggregates) -> set[TableActionKey]:
+        """Check the base as a unit. Return its table actions that contradict earlier commits."""
         read = self.parsed_checkpoints[base]
         read.split_paths = aggregates.split_paths[REPLAY_ROWS] if REPLAY_ROWS in self.facts.multipart else None
         check_checkpoint(self.findings, read, is_base=True)
-        check_earlier_table_actions(self.facts, self.findings, read)
+        return check_earlier_table_actions(self.facts, self.findings, read)
 
     def mark_checkpoint_undecided(self, read: ParsedCheckpoint) -> None:
         """Record that a checkpoint could not be read from storage, if so."""

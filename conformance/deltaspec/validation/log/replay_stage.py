@@ -13,6 +13,7 @@ from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.added_vector_checks import check_added_vectors
 from deltaspec.validation.log.adds_without_stats_checks import check_adds_without_stats
 from deltaspec.validation.log.derived_file_comparison import compare_derived_file
+from deltaspec.validation.log.derived_file_types import CompactionFileActions
 from deltaspec.validation.log.earlier_commit_checks import check_earlier_files
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.outdated_file_checks import collect_outdated_files
@@ -76,7 +77,8 @@ def check_paths(facts: LogFacts, findings: Findings, rows: RowsByTag, output: St
         findings.evaluate(file_history, build_commit_file_history(chain, cdcs, suspensions, replacements))
     earlier_empty = build_empty_replay_frame()
     earlier = rows.pop(EARLIER_ROWS, earlier_empty)
-    check_earlier_files(facts, findings, earlier, rows.pop(EARLIER_CDC_ROWS, earlier_empty), chain)
+    wrong_in_base = check_earlier_files(facts, findings, earlier, rows.pop(EARLIER_CDC_ROWS, earlier_empty), chain)
+    aggregates.wrong_base_files = len(wrong_in_base)
     check_added_vectors(facts, findings, chain)
     check_adds_without_stats(facts, findings, chain, rows.get(ADDS_WITHOUT_STATS_ROWS))
     intervals = build_intervals(chain, facts.options.revision)
@@ -86,9 +88,14 @@ def check_paths(facts: LogFacts, findings: Findings, rows: RowsByTag, output: St
         commits = chain.filter(pl.col("source") == "commit").select(list(REPLAY_COLUMNS))
         return build_intervals(pl.concat([earlier, commits]), facts.options.revision)
 
+    is_known = ~pl.col("path_key").is_in(wrong_in_base.implode())
     for derived in facts.derived_files:
-        derived_rows = rows.get(derived.tag, empty)
-        compare_derived_file(derived, facts, findings, intervals, build_commit_intervals, derived_rows, aggregates)
+        derived_rows, replayed = rows.get(derived.tag, empty), intervals
+        if len(wrong_in_base) and not isinstance(
+            derived, CompactionFileActions
+        ):  # a compaction is compared with commits
+            derived_rows, replayed = derived_rows.filter(is_known), intervals.filter(is_known)
+        compare_derived_file(derived, facts, findings, replayed, build_commit_intervals, derived_rows, aggregates)
     for tag, parts in facts.multipart.items():
         aggregates.split_paths[tag] += split_paths(chain if tag == REPLAY_ROWS else rows.get(tag, empty), parts)
     if findings.has_rules_for(snapshot_files):
