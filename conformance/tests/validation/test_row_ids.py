@@ -15,13 +15,22 @@ from deltaspec_generators.bases.data_files import add_data_file, build_rows
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.bases.row_ids import (
     ENABLED,
+    PROTOCOL,
     ROW_ID,
+    build_r1_tracked_table,
     build_rewritten_table,
     build_tracked_table,
     preserving_commit_info,
     row_id_mark_domain,
 )
-from deltaspec_generators.table_files import CheckpointFiles, TableFiles, protocol_action, remove_action, write_table
+from deltaspec_generators.table_files import (
+    CheckpointFiles,
+    TableFiles,
+    metadata_action,
+    protocol_action,
+    remove_action,
+    write_table,
+)
 
 Validate = Callable[..., Report]
 
@@ -74,6 +83,61 @@ def test_files_from_before_support_need_no_ids_until_they_are_enabled(validate: 
     metadata["metaData"]["configuration"] = ENABLED
     files.commits[3] = [commit_info_action(3), metadata]
     assert validate(files, "log").totals == {"RID004": 2, "RID005": 2}
+
+
+def _drop_feature(files: TableFiles, version: int) -> None:
+    files.commits[version] = [
+        commit_info_action(version),
+        protocol_action(1, 7, None, []),
+        metadata_action(log_only.FIELDS, configuration={}),
+    ]
+
+
+@pytest.mark.parametrize("revision", ["r1", "r2", "r3", "current"])
+@pytest.mark.parametrize("history", ["latest", "1", "all"])
+def test_ids_that_a_version_required_are_missed_after_the_feature_is_dropped(
+    validate: Validate, revision: str, history: str
+) -> None:
+    is_first = revision == "r1"
+    files = build_r1_tracked_table() if is_first else build_tracked_table()
+    for name in ("baseRowId", "defaultRowCommitVersion"):
+        get_action(files, 2, "add").pop(name, None)
+    _drop_feature(files, 3)
+    report = validate(files, "log", history=history, revision=revision)
+    assert report.totals == ({"RID004": 1} if is_first else {"RID004": 1, "RID005": 1})
+    assert {each.version for each in report.findings} == {2}
+
+
+@pytest.mark.parametrize("is_dropped", [True, False])
+@pytest.mark.parametrize("has_checkpoint", [True, False])
+def test_files_without_ids_are_found_in_the_version_that_enabled_them(
+    validate: Validate, is_dropped: bool, has_checkpoint: bool
+) -> None:
+    files = log_only.build_table(last_remove=False)
+    if has_checkpoint:
+        files.checkpoints.append(CheckpointFiles(1, "classic", rows=log_only.build_state_rows(files)))
+        for version in (0, 1):
+            del files.commits[version]
+    files.commits[3] = [commit_info_action(3), PROTOCOL, metadata_action(log_only.FIELDS, configuration=ENABLED)]
+    if is_dropped:
+        _drop_feature(files, 4)
+    else:
+        files.commits[4] = [commit_info_action(4), metadata_action(log_only.FIELDS, configuration={})]
+    report = validate(files, "log")
+    assert report.totals == {"RID004": 3, "RID005": 3}
+    assert {each.version for each in report.findings} == {3}
+
+
+def test_ids_given_twice_are_found_after_the_feature_is_dropped(validate: Validate) -> None:
+    files = build_tracked_table(enabled=False)
+    get_action(files, 2, "add")["baseRowId"] = 15
+    assert validate(files, "log").totals == {"RID001": 1}
+    _drop_feature(files, 3)
+    assert validate(files, "log").totals == {"RID022": 1}
+    files.commits[4] = [commit_info_action(4), PROTOCOL]
+    assert validate(files, "log").totals == {"RID001": 1}
+    files.commits[4].append(remove_action({"add": get_action(files, 2, "add")}))
+    assert validate(files, "log").totals == {"RID022": 1}
 
 
 def test_file_without_ids_may_be_added_again_without_them(validate: Validate) -> None:

@@ -52,7 +52,7 @@ def _ranges(files: list[tuple[int, int]], mark: int = 2**62) -> pl.DataFrame:
         for number, (base, count) in enumerate(files)
     ]
     live = pl.concat([build_empty_replay_frame(), pl.DataFrame(rows)], how="diagonal")
-    return build_row_id_ranges(live, mark, has_high_water_mark=True, enabled=True, since=[])
+    return build_row_id_ranges(live, mark, has_high_water_mark=True)
 
 
 @example_settings(60)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from deltaspec.model.features.protocol import supports
 from deltaspec.model.log.file_names import commit_name
-from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.validation.data.commit_reader import DATA_CHANGE
@@ -27,7 +26,6 @@ from deltaspec.views.files.row_ids import (
     MAX_ID,
     build_row_id_ranges,
     find_removed_files_above_mark,
-    paths_without_ids,
     row_id_columns,
     row_id_files,
     row_id_ranges,
@@ -77,28 +75,16 @@ def check_row_id_ranges(facts: LogFacts, findings: Findings, intervals: pl.DataF
     if not row_tracking.assigns_row_ids(state.protocol, state.metadata, revision):
         return
     if facts.replay_blocked_reason is not None:
-        findings.mark_undecided((row_id_ranges,), facts.replay_blocked_reason, facts.replay_blocked_file)
-        return
+        return  # the checks of the history report it
     mark, has_high_water_mark = state.high_water_mark
     if has_high_water_mark is None:
         for code in _HIGH_WATER_MARK_RULES:
             findings.mark_rule_undecided(code, "an action that may contain the high-water mark cannot be decoded")
     live = find_live_files(intervals, facts.plan.version)
-    # [Changed in r2] a file that is committed again keeps its row ids, and stays without ids if it had none
-    whole = facts.plan.history_is_complete
-    exempt = () if revision is Revision.R1 else paths_without_ids(live, intervals, history_is_complete=whole)
-    suspensions = build_suspension_history(facts)
-    ranges = build_row_id_ranges(
-        live,
-        mark,
-        has_high_water_mark=has_high_water_mark,
-        enabled=row_tracking.is_enabled(state.protocol, state.metadata, revision),
-        since=suspensions,
-        paths_without_ids=exempt,
-    )
-    findings.evaluate(row_id_ranges, ranges)
+    findings.evaluate(row_id_ranges, build_row_id_ranges(live, mark, has_high_water_mark=has_high_water_mark))
     if mark is not None:
-        findings.evaluate(row_id_ranges, find_removed_files_above_mark(intervals, live, mark, suspensions))
+        supported = build_suspension_history(facts)
+        findings.evaluate(row_id_ranges, find_removed_files_above_mark(intervals, live, mark, supported))
 
 
 def supports_row_tracking(state: TableState) -> bool:

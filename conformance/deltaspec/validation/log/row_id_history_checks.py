@@ -23,11 +23,7 @@ from deltaspec.views.files.row_id_history import (
     row_id_states,
 )
 from deltaspec.views.files.row_id_marks import build_row_id_mark_rows, collect_marks, row_id_marks
-from deltaspec.views.files.row_ids import (
-    find_removed_files_without_ids,
-    row_id_columns,
-    row_id_ranges,
-)
+from deltaspec.views.files.row_ids import find_files_without_required_ids, row_id_columns, row_id_ranges
 from deltaspec.views.table import table_actions as table_state
 from deltaspec.views.table.enablement import EnablementHistory, build_enablement_history
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
@@ -38,7 +34,7 @@ if TYPE_CHECKING:
 _NO_PROPERTY = ""
 _ABSOLUTE_PATH = r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|/)"
 """Absolute paths, which may belong to another table."""
-_FILE_VIEWS = (row_id_commits, new_row_ids, row_id_conflicts, row_id_marks)
+_FILE_VIEWS = (row_id_commits, new_row_ids, row_id_conflicts, row_id_marks, row_id_ranges)
 
 
 def build_suspension_history(facts: LogFacts) -> EnablementHistory:
@@ -93,15 +89,11 @@ def check_row_id_history(facts: LogFacts, findings: Findings, intervals: pl.Data
     if findings.has_rules_for(row_id_conflicts):
         findings.evaluate_rows(row_id_conflicts, build_row_id_conflict_rows(intervals, suspended, facts.plan.version))
     if findings.has_rules_for(row_id_ranges):
-        removed = find_removed_files_without_ids(
-            intervals,
-            _find_enabling_versions(enabled),
-            suspended,
-            facts.plan.version,
-            facts.options.revision,
-            history_is_complete=whole,
+        enabling = {each: f"{LOG_DIRECTORY}/{commit_name(each)}" for each in _find_enabling_versions(enabled)}
+        without_ids = find_files_without_required_ids(
+            intervals, enabled, suspended, enabling, facts.options.revision, history_is_complete=whole
         )
-        findings.evaluate(row_id_ranges, removed)
+        findings.evaluate(row_id_ranges, without_ids)
     _check_marks(facts, findings, intervals, suspended)
 
 

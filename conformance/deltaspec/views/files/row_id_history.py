@@ -13,7 +13,12 @@ from deltaspec.model.rows import row_tracking
 from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, Column, View
 from deltaspec.views.files.file_replay import has_shared_path
 from deltaspec.views.files.row_ids import MAX_ID
-from deltaspec.views.table.enablement import EnablementHistory, find_supported_since
+from deltaspec.views.table.enablement import (
+    EnablementHistory,
+    get_enablement_at,
+    has_state,
+    number_supported_periods,
+)
 
 MAX_COMPARED_FILES = 200
 """Maximum number of files with overlapping ids that are compared with all other files."""
@@ -76,7 +81,7 @@ new_row_ids = View(
 
 row_id_conflicts = View(
     name="row_id_conflicts",
-    grain="add of a commit to a table that assigns row ids, whose default row ids overlap those of another path",
+    grain="add to a table that assigns row ids, whose default row ids overlap those of another path",
     key=(),
     columns={
         **DATA_FILE_LOCATION_COLUMNS,
@@ -86,7 +91,9 @@ row_id_conflicts = View(
             pl.String, "path that has the same ids from an earlier commit or the same one", shown=True
         ),
         "other_is_live": Column(pl.Boolean, "whether some version has both files live"),
-        "both_are_live": Column(pl.Boolean, "whether both files are live in the validated version"),
+        "both_are_live": Column(
+            pl.Boolean, "whether both files are live in the validated version, and it assigns row ids"
+        ),
     },
 )
 
@@ -109,18 +116,6 @@ class StatedRowIds:
         statements = [each for _, each in actions if isinstance(each, CommitInfo | RowIdHighWaterMark)]
         marks = sum(isinstance(each, RowIdHighWaterMark) for each in statements)
         return cls(marks, len(statements) > marks, row_tracking.read_preservation_statement(statements, revision))
-
-
-def has_state(since: EnablementHistory, *, supported: bool | None = None, true: bool | None = None) -> pl.Expr:
-    """Build the condition that feature support and property have the requested values at the `version` of a row.
-
-    A value of None matches both.
-    """
-    found: pl.Expr = pl.lit(False)
-    for version, is_supported, is_true in since:
-        holds = supported in (None, is_supported) and true in (None, is_true)
-        found = pl.when(pl.col("version") >= version).then(pl.lit(holds)).otherwise(found)
-    return found
 
 
 def flag_new_paths(intervals: pl.DataFrame) -> pl.DataFrame:
@@ -224,12 +219,27 @@ def build_row_id_conflict_rows(
     """
     base, rows = pl.col("base_row_id"), pl.col("num_records")
     last = pl.when(base > MAX_ID - rows).then(pl.lit(MAX_ID)).otherwise(base + rows - 1)
-    is_assigned = (
-        (pl.col("kind") == "add") & (base >= 0) & (rows > 0) & (pl.col("version") >= find_supported_since(suspended))
-    )
+    is_assigned = (pl.col("kind") == "add") & (base >= 0) & (rows > 0) & has_state(suspended, supported=True)
     assigned = intervals.filter(is_assigned).with_columns(last_row_id=last)
-    if assigned.is_empty():
-        return []
+    supported, is_suspended = get_enablement_at(suspended, version)
+    judged_version = version if supported and not is_suspended else None
+    periods = assigned.with_columns(_period=number_supported_periods(assigned["version"], suspended))
+    found = [
+        row
+        for period in periods.partition_by("_period", include_key=False)
+        for row in _find_conflicts(period, judged_version)
+    ]
+    return row_id_conflicts.frame(found).filter(has_state(suspended, supported=True, true=False)).to_dicts()
+
+
+def _find_conflicts(assigned: pl.DataFrame, judged_version: int | None) -> list[dict[str, Any]]:
+    """Return the conflicts of files that were added while row tracking was supported without interruption.
+
+    Args:
+        assigned: adds with row ids, with `last_row_id`.
+        judged_version: the validated version; None if it does not assign row ids, so that RID001 does not judge it.
+    """
+    base = pl.col("base_row_id")
     several = has_shared_path(assigned)
     first_values = [pl.col(name).first() for name in ("version", "source", "file", "line", "path")]
     many = (
@@ -255,13 +265,11 @@ def build_row_id_conflict_rows(
     live_ranges = _find_live_ranges(assigned, {each["path_key"] for pair in pairs for each in pair})
     found: dict[tuple[str, int], dict[str, Any]] = {}
     for one, two in pairs:
-        row = _build_conflict(one, two, live_ranges, version)
-        if row is not None:
-            seen = found.setdefault((row["path"], row["version"]), row)
-            seen["other_is_live"] |= row["other_is_live"]
-            seen["both_are_live"] |= row["both_are_live"]
-    frame = row_id_conflicts.frame(list(found.values()))
-    return frame.filter(has_state(suspended, supported=True, true=False)).to_dicts()
+        row = _build_conflict(one, two, live_ranges, judged_version)
+        seen = found.setdefault((row["path"], row["version"]), row)
+        seen["other_is_live"] |= row["other_is_live"]
+        seen["both_are_live"] |= row["both_are_live"]
+    return list(found.values())
 
 
 _LiveRanges = dict[tuple[str, int], list[tuple[int, float]]]
@@ -277,17 +285,16 @@ def _find_live_ranges(assigned: pl.DataFrame, paths: set[str]) -> _LiveRanges:
 
 
 def _build_conflict(
-    one: dict[str, Any], two: dict[str, Any], live_ranges: _LiveRanges, version: int
-) -> dict[str, Any] | None:
-    """Build the conflict row of two files with overlapping ids; None if both come from a checkpoint."""
+    one: dict[str, Any], two: dict[str, Any], live_ranges: _LiveRanges, judged_version: int | None
+) -> dict[str, Any]:
+    """Build the conflict row of two files with overlapping ids."""
     older, newer = sorted((one, two), key=lambda each: (each["version"], each["source"] == "commit", each["path_key"]))
-    if newer["source"] != "commit":
-        return None
     newer_ranges, older_ranges = (live_ranges[each["path_key"], each["base_row_id"]] for each in (newer, older))
     return {
         **{name: newer[name] for name in ("version", "file", "line", "base_row_id", "last_row_id")},
         "path": newer["path"] or newer["path_key"],
         "other_path": older["path"] or older["path_key"],
         "other_is_live": any(a < d and c < b for a, b in newer_ranges for c, d in older_ranges),
-        "both_are_live": all(any(a <= version < b for a, b in each) for each in (newer_ranges, older_ranges)),
+        "both_are_live": judged_version is not None
+        and all(any(a <= judged_version < b for a, b in each) for each in (newer_ranges, older_ranges)),
     }

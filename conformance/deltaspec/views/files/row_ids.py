@@ -1,6 +1,6 @@
 """Views over row tracking: row ids that the log assigns, materialized columns, and row ids stored in files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -10,15 +10,15 @@ from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 from deltaspec.model.schema.data_types import Struct
 from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, STATE_COLUMNS, Column, View
-from deltaspec.views.table.enablement import EnablementHistory, find_supported_since
+from deltaspec.views.table.enablement import EnablementHistory, find_supported_since, has_state
 
 MAX_ID = 2**63 - 1
 
 row_id_ranges = View(
     name="row_id_ranges",
-    grain="live file of the validated version, if row ids are supported and not suspended; also a removed file "
-    "without ids that its commit, or an earlier version that enabled them, required, or with ids above the high-water "
-    "mark",
+    grain="live file of the validated version, if row ids are supported and not suspended; also a file without ids "
+    "that a version of the validated history required, at that version, and a removed file with ids above the "
+    "high-water mark",
     key=(),
     columns={
         **DATA_FILE_LOCATION_COLUMNS,
@@ -36,8 +36,8 @@ row_id_ranges = View(
         "has_high_water_mark": Column(pl.Boolean, "whether the table has a high-water mark; null if unknown"),
         "ids_required": Column(
             pl.Boolean,
-            "whether the add must have row ids: they are enabled, or were supported and not suspended at its commit; "
-            "since r2 not for an add that is committed again and had no ids before",
+            "true if it must have row ids: they are enabled while it is live, or were supported and not suspended "
+            "at its commit; since r2 not for an add that is committed again and had no ids before; null otherwise",
         ),
     },
 )
@@ -124,19 +124,6 @@ row_id_rewrites = View(
 )
 
 
-def paths_without_ids(live: pl.DataFrame, intervals: pl.DataFrame, *, history_is_complete: bool) -> list[str]:
-    """Return paths of live files that a commit adds without row ids and that may never have had any.
-
-    Args:
-        live: live files, from `file_replay.find_live_files`.
-        intervals: adds and removes, from `file_replay.build_intervals`.
-        history_is_complete: whether all earlier versions are validated.
-    """
-    return find_adds_of_files_without_ids(live, intervals, history_is_complete=history_is_complete)[
-        "path_key"
-    ].to_list()
-
-
 def find_adds_of_files_without_ids(
     adds: pl.DataFrame, intervals: pl.DataFrame, *, history_is_complete: bool
 ) -> pl.DataFrame:
@@ -165,28 +152,16 @@ def find_adds_of_files_without_ids(
     return found.rename({"_version": "version"})
 
 
-def build_row_id_ranges(
-    live: pl.DataFrame,
-    mark: int | None,
-    *,
-    has_high_water_mark: bool | None,
-    enabled: bool,
-    since: EnablementHistory,
-    paths_without_ids: Sequence[str] = (),
-) -> pl.DataFrame:
+def build_row_id_ranges(live: pl.DataFrame, mark: int | None, *, has_high_water_mark: bool | None) -> pl.DataFrame:
     """Return the live files as rows of `row_id_ranges`, ordered by base row id.
 
     Args:
         live: live files, from `file_replay.find_live_files`.
         mark: the high-water mark; None if there is none, or it cannot be read.
         has_high_water_mark: whether there is a high-water mark; None if unknown.
-        enabled: whether row tracking is enabled at the validated version.
-        since: versions at which support or suspension of row tracking changed.
-        paths_without_ids: result of the function of that name.
     """
     base, rows = pl.col("base_row_id"), pl.col("num_records")
     last = pl.when(base > MAX_ID - rows).then(pl.lit(MAX_ID)).otherwise(base + rows - 1)
-    at_commit = _assigns_ids(since) & ~pl.col("path_key").is_in(list(paths_without_ids))
     return (
         live.sort("base_row_id", "path_key", "version", "file", "line", nulls_last=True)
         .with_columns(
@@ -194,58 +169,67 @@ def build_row_id_ranges(
             last_row_id=pl.when((base >= 0) & (rows > 0)).then(last),
             high_water_mark=pl.lit(mark, pl.Int64),
             has_high_water_mark=pl.lit(has_high_water_mark, pl.Boolean),
-            ids_required=pl.lit(enabled) | ((pl.col("source") == "commit") & at_commit),
+            ids_required=pl.lit(None, pl.Boolean),
         )
         .with_columns(previous_last_row_id=pl.col("last_row_id").cum_max().forward_fill().shift(1))
         .select(list(row_id_ranges.columns))
     )
 
 
-def find_removed_files_without_ids(
+def find_files_without_required_ids(
     intervals: pl.DataFrame,
-    enabling_versions: Sequence[int],
-    since: EnablementHistory,
-    validated_version: int,
+    enabled: EnablementHistory,
+    suspended: EnablementHistory,
+    enabling_commits: Mapping[int, str],
     revision: Revision,
     *,
     history_is_complete: bool,
 ) -> pl.DataFrame:
-    """Return files without required row ids that are removed since, as rows of `row_id_ranges`.
+    """Return the files without row ids that some version required, as rows of `row_id_ranges`.
+
+    A file needs ids if its commit assigns them, or if row ids are enabled in a version in which it is live; whatever
+    later versions support.
 
     Args:
         intervals: adds and removes, from `file_replay.build_intervals`.
-        enabling_versions: versions that enable row ids, at which every live file must have them; ascending.
-        since: versions at which support or suspension of row tracking changed.
-        validated_version: the validated version; `build_row_id_ranges` covers its live files.
+        enabled: versions at which support or enablement of row tracking changed.
+        suspended: versions at which support or suspension of row tracking changed.
+        enabling_commits: versions that enable row ids, ascending, to the log files of their commits.
         revision: protocol revision.
         history_is_complete: whether all earlier versions are validated.
     """
-    has_no_ids = pl.any_horizontal(pl.col("base_row_id", "default_row_commit_version").is_null())
-    is_removed = pl.col("until").is_not_null() & (pl.col("until") <= validated_version)
-    rows = intervals.filter((pl.col("kind") == "add") & has_no_ids & is_removed).sort("version")
-    enabling = pl.DataFrame({"_enabled": enabling_versions}, schema={"_enabled": pl.Int64})
-    rows = rows.join_asof(enabling, left_on="version", right_on="_enabled", strategy="forward", check_sortedness=False)
+    # [Changed in r2] commit versions are new
+    names = ("base_row_id",) if revision is Revision.R1 else ("base_row_id", "default_row_commit_version")
+    has_no_ids = pl.any_horizontal(pl.col(*names).is_null())
+    rows = intervals.filter((pl.col("kind") == "add") & has_no_ids).sort("version", "file", "line")
     # [Changed in r2] a file that is committed again keeps its row ids, and stays without ids if it had none
     exempt = find_adds_of_files_without_ids(rows, intervals, history_is_complete=history_is_complete)
     exempt = exempt.clear() if revision is Revision.R1 else exempt
-    rows = rows.join(exempt.with_columns(_exempt=True), on=["path_key", "version"], how="left")
-    is_assigned = (pl.col("source") == "commit") & _assigns_ids(since) & pl.col("_exempt").is_null()
-    rows = rows.filter(is_assigned | (pl.col("_enabled") < pl.col("until")))
+    rows = rows.join(exempt.with_columns(_exempt=True), on=["path_key", "version"], how="left", maintain_order="left")
+    assigns = has_state(suspended, supported=True, true=False)
+    is_assigned = (pl.col("source") == "commit") & assigns & pl.col("_exempt").is_null()
+    required_at_once = is_assigned | has_state(enabled, supported=True, true=True)
+    next_enabling = pl.Series(list(enabling_commits), dtype=pl.Int64).search_sorted(rows["version"], side="left")
+    commits = pl.DataFrame(
+        {"_enabled": [*enabling_commits, None], "_commit": [*enabling_commits.values(), None]},
+        schema={"_enabled": pl.Int64, "_commit": pl.String},
+    )
+    rows = rows.hstack(commits[next_enabling]).with_columns(_at_once=required_at_once)
+    is_live_when_enabled = pl.col("until").is_null() | (pl.col("_enabled") < pl.col("until"))
+    rows = rows.filter(pl.col("_at_once") | (pl.col("_enabled").is_not_null() & is_live_when_enabled))
     unknown = {
         name: pl.lit(None, row_id_ranges.columns[name].dtype)
         for name in ("last_row_id", "previous_last_row_id", "high_water_mark", "has_high_water_mark")
     }
-    return rows.with_columns(path=pl.coalesce("path", "path_key"), ids_required=pl.lit(True), **unknown).select(
-        list(row_id_ranges.columns)
-    )
-
-
-def _assigns_ids(since: EnablementHistory) -> pl.Expr:
-    """Build the condition that commits assigned row ids at the `version` of a row."""
-    assigned: pl.Expr = pl.lit(False)
-    for version, supported, suspended in since:
-        assigned = pl.when(pl.col("version") >= version).then(pl.lit(supported and not suspended)).otherwise(assigned)
-    return assigned
+    at_once = pl.col("_at_once")
+    return rows.with_columns(
+        version=pl.when(at_once).then("version").otherwise("_enabled"),
+        file=pl.when(at_once).then("file").otherwise("_commit"),
+        line=pl.when(at_once).then("line"),
+        path=pl.coalesce("path", "path_key"),
+        ids_required=pl.lit(True),
+        **unknown,
+    ).select(list(row_id_ranges.columns))
 
 
 def find_removed_files_above_mark(

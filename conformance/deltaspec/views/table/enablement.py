@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import polars as pl
+
 from deltaspec.model.features.table_features import get_implied_features
 
 EnablementHistory = list[tuple[int, bool, bool]]
@@ -45,6 +47,25 @@ def find_supported_since(since: EnablementHistory) -> int:
     for version, supported, _ in since:
         start = (version if start is None else start) if supported else None
     return start or 0
+
+
+def has_state(since: EnablementHistory, *, supported: bool | None = None, true: bool | None = None) -> pl.Expr:
+    """Build the condition that feature support and property have the requested values at the `version` of a row.
+
+    A value of None matches both.
+    """
+    found: pl.Expr = pl.lit(False)
+    for version, is_supported, is_true in since:
+        holds = supported in (None, is_supported) and true in (None, is_true)
+        found = pl.when(pl.col("version") >= version).then(pl.lit(holds)).otherwise(found)
+    return found
+
+
+def number_supported_periods(versions: pl.Series, since: EnablementHistory) -> pl.Series:
+    """Return for each version the number of the period of uninterrupted feature support that it belongs to."""
+    before = [False, *(supported for _, supported, _ in since)]
+    starts = [version for (version, supported, _), was in zip(since, before, strict=False) if supported and not was]
+    return pl.Series(starts, dtype=pl.Int64).search_sorted(versions, side="right")
 
 
 def get_property_at(configuration: list[dict[str, Any]], property_name: str, version: int) -> str | None:
