@@ -51,6 +51,10 @@ class SchemaError(ValueError):
         """JSON pointer to the error, such as `/fields/2/type/elementType`; empty for the complete schema."""
         self.what = what
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Executors return errors to the driver."""
+        return type(self), (self.kind, self.pointer, self.what)
+
 
 class SchemaTooDeep(SchemaError):
     """A schema string nested more deeply than the kit reads; the limit is ours, the protocol has none."""
