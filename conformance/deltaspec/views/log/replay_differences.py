@@ -44,6 +44,9 @@ _COLUMNS = {
     "stats": "stats",
 }
 """Columns of the compared fields of file actions; the other fields are in `rare_fields`."""
+_OF_VECTOR = "deletionVector."
+_VECTORS_ON_BOTH_SIDES = pl.all_horizontal(pl.col("deletion_vector_id", "deletion_vector_id_replayed").is_not_null())
+"""Otherwise the difference of `deletionVector` is the finding, and the fields of the only vector are none."""
 _EMPTY = {"extendedFileMetadata": False, "partitionValues": ""}
 """Values that equal null."""
 _ROWS_PER_SLICE = 100_000
@@ -196,7 +199,8 @@ def _compare_fields(
         if name not in _COLUMNS:
             rare[name] = compared
             continue
-        unequal = paired.filter(_is_unequal(name, compared, derived_file.kind))
+        comparable = paired.filter(_VECTORS_ON_BOTH_SIDES) if name.startswith(_OF_VECTOR) else paired
+        unequal = comparable.filter(_is_unequal(name, compared, derived_file.kind))
         for part in unequal.iter_slices(_ROWS_PER_SLICE):
             different = _drop_copies_of_statistics(part, columns, revision) if name == "stats" else part
             yield _column_differences(derived_file, different, name, compared, types)
@@ -249,7 +253,10 @@ def _rare_differences(
     rows = []
     for each in unequal.iter_rows(named=True):
         ours, theirs = decode_rare_fields(each["rare_fields"]), decode_rare_fields(each["rare_fields_replayed"])
+        lacks_a_vector = each["deletion_vector_id"] is None or each["deletion_vector_id_replayed"] is None
         for name, compared in fields.items():
+            if lacks_a_vector and name.startswith(_OF_VECTOR):
+                continue
             if _is_difference(derived_file, compared, each, ours.get(name), theirs.get(name)):
                 rows.append(_field_row(derived_file, each, name, ours.get(name), theirs.get(name)))
     return rows
