@@ -189,8 +189,7 @@ def _check_codes(option: str, codes: str | Collection[str], *, features: bool = 
     given = codes.split(",") if isinstance(codes, str) else codes
     if not isinstance(given, Collection) or not all(isinstance(each, str) for each in given):
         raise InvalidUsage(f"invalid {option} {codes!r}; expected codes of rules")
-    names = [each.strip() for each in given]
-    codes = tuple(each if features and each.startswith(FEATURE_PREFIX) else each.upper() for each in names)
+    codes = tuple(_normalize_code(each, features=features, is_listed=not isinstance(codes, str)) for each in given)
     for each in codes:
         if features and each.startswith(FEATURE_PREFIX):
             continue
@@ -199,6 +198,14 @@ def _check_codes(option: str, codes: str | Collection[str], *, features: bool = 
             help_text = f" (did you mean {similar[0]}?)" if similar else "; see `deltaspec rules`"
             raise InvalidUsage(f"unknown rule {each!r}{help_text}")
     return codes
+
+
+def _normalize_code(code: str, *, features: bool, is_listed: bool) -> str:
+    """Return a code in upper case; the name of a feature is kept, and in a list also its spaces."""
+    stripped = code.strip()
+    if features and stripped.startswith(FEATURE_PREFIX):
+        return code.lstrip() if is_listed else stripped
+    return stripped.upper()
 
 
 def _check_selection(options: Options) -> None:
