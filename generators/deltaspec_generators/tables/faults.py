@@ -7,8 +7,10 @@ named requirement is one that it certainly breaks.
 import copy
 import io
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -218,7 +220,9 @@ def minimum_above_a_row(draw: st.DrawFn, table: BrokenTable) -> None:
     present = [each for each in ids if each is not None]
     assume(present)
     wide: dict[str, Any] = draw(st.sampled_from(({}, {"tightBounds": False})))
-    table.replace_statistics(stored, {"minValues": {name: min(present) + 1}, **wide})
+    low = min(present)  # a decimal if the column was widened
+    above = math.floor(low) + 1 if isinstance(low, Decimal) else low + 1
+    table.replace_statistics(stored, {"minValues": {name: above}, **wide})
 
 
 @fault("statistics.tight-null-count", "rows")
