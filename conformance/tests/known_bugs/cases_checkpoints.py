@@ -61,10 +61,10 @@ def feature_lists_lost_with_the_commits(is_sound: bool) -> TableFiles:
     return files
 
 
-@known_bug("ckpt-003", CKP037=1)
+@known_bug("ckpt-003", CKP037=2)
 def older_transaction_outlives_the_expired_one(is_sound: bool) -> TableFiles:
     """The writer drops expired transactions before it chooses the newest of an application, so an older one
-    survives."""
+    survives. Its version and `lastUpdated` differ."""
     files = log_only.build_table(configuration={"delta.setTransactionRetentionDuration": "interval 1 hour"})
     files.commits[1].append(txn_action("A", 1))
     files.commits[2].append(txn_action("A", 2, lastUpdated=1_600_000_000_000))

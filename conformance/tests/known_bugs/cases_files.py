@@ -57,8 +57,9 @@ def logical_names_in_files_of_a_mapped_table(is_sound: bool) -> TableFiles:
     """A writer that ignores column mapping writes display names: every column reads as null."""
     field = {"name": "id", "type": "long", "nullable": True, "metadata": _mapping(1, "col-1")}
     configuration = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "1"}
-    names = ["col-1"] if is_sound else ["id"]
-    table = pa.table([pa.array([1], pa.int64())], names=names)
+    name, metadata = ("col-1", {"PARQUET:field_id": "1"}) if is_sound else ("id", None)
+    column = pa.field(name, pa.int64(), metadata=metadata)
+    table = pa.table([pa.array([1], pa.int64())], schema=pa.schema([column]))
     return build_single_file_table(
         table, [field], protocol=build_feature_protocol("columnMapping"), configuration=configuration
     )

@@ -156,7 +156,7 @@ def timestamp_ntz_column_without_feature(log: RawLog) -> None:
     log.edit_all(2, r"{\"id\":", r"{\"other\":")
 
 
-@broken("rich", "FIL014", divergences=("PRO006",))  # proto-008
+@broken("rich", "FIL014", "PRO008")  # proto-008
 def restore_downgrades_protocol_but_keeps_vectors(log: RawLog) -> None:
     features = '"columnMapping","domainMetadata","inCommitTimestamp","rowTracking"'
     log.append(

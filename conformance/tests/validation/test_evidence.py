@@ -28,7 +28,8 @@ def test_finding_over_rows_names_the_first_row_and_its_value(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("mutation", "names"),
     [
-        ("file_changed_in_checkpoint", {"difference", "field", "recorded", "replayed"}),
+        ("file_changed_in_checkpoint", {"difference", "field", "recorded"}),
+        ("tombstone_changed", {"difference", "field", "recorded", "replayed"}),
         ("vector_file_gone", {"vector_file", "file_exists", "removed_since"}),
         ("domain_of_reserved_name", {"domain"}),
     ],

@@ -271,7 +271,8 @@ def test_checkpoint_of_delta_rs_is_valid(tmp_path: Path) -> None:
     rows = log.rows(*PLAIN_CHECKPOINT_ROWS)
     for row in rows:
         if "add" in row:
-            row["add"] |= {"dataChange": True, "stats_parsed": {"numRecords": 1}}
+            number = json.loads(row["add"]["stats"])["numRecords"]
+            row["add"] |= {"dataChange": True, "stats_parsed": {"numRecords": number}}
         if "remove" in row:
             row["remove"] |= {"stats": None, "tags": None}
     parsed = {"stats_parsed": pa.struct([("numRecords", pa.int64())])}
@@ -303,7 +304,7 @@ def test_commits_before_a_checkpoint_may_have_gaps(tmp_path: Path) -> None:
         log.rows((0, '{"protocol"'), (0, '{"metaData"'), (1, '{"domain'), (1, "b.parq"), (2, '{"remove'), (2, '{"add')),
     )
     log.drop(1)
-    assert_no_findings(log, tmp_path)
+    assert_no_findings(log, tmp_path, LOG010=1)
 
 
 def test_commits_before_a_checkpoint_may_be_cleaned_up(tmp_path: Path) -> None:
