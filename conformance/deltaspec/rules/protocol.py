@@ -121,12 +121,14 @@ def protocol_version_decreased() -> pl.Expr:
         min_reader_version: 1, previous_min_reader_version: 1, min_writer_version: 3, previous_min_writer_version: null, dropped_features: [], uses_without_feature: []
         min_reader_version: 1, previous_min_reader_version: 3, min_writer_version: 2, previous_min_writer_version: 7, dropped_features: ["deletionVectors"], uses_without_feature: []
         min_reader_version: 1, previous_min_reader_version: 1, min_writer_version: 2, previous_min_writer_version: 4, dropped_features: [], uses_without_feature: ["generatedColumns: column metadata id delta.generationExpression"]
+        min_reader_version: 1, previous_min_reader_version: 3, min_writer_version: 7, previous_min_writer_version: 7, dropped_features: [], uses_without_feature: [], type_widening_traces: []
     Violates::
-        min_reader_version: 1, previous_min_reader_version: 3, min_writer_version: 7, previous_min_writer_version: 7, dropped_features: [], uses_without_feature: []
+        min_reader_version: 1, previous_min_reader_version: 3, min_writer_version: 7, previous_min_writer_version: 7, dropped_features: [], uses_without_feature: [], type_widening_traces: null
     """
     lower_reader = pl.col("min_reader_version") < pl.col("previous_min_reader_version")
     lower_writer = pl.col("min_writer_version") < pl.col("previous_min_writer_version")
     keeps_features = (pl.col("dropped_features").list.len() == 0) & (pl.col("uses_without_feature").list.len() == 0)
+    keeps_features &= pl.col("type_widening_traces").is_null()  # its chapter defines the removal of typeWidening
     return (lower_reader | lower_writer) & keeps_features
 
 
