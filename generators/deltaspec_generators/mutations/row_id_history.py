@@ -302,17 +302,20 @@ def another_commit_version_in_the_checkpoint(draw: st.DrawFn) -> TableFiles:
 # marks and statements of commits
 
 
-def _remove_highest_file(files: TableFiles, *fallen: Any) -> TableFiles:
-    """Remove file c, which has the highest ids, and add actions that lower the mark."""
+def _remove_highest_file(draw: st.DrawFn, files: TableFiles, *fallen: Any) -> TableFiles:
+    """Remove file c, which has the highest ids, and add actions that lower the mark, perhaps in a later commit."""
     body = get_action(files, 2, "add")
-    files.commits[3] = [preserving_commit_info(3), remove_action({"add": body}), *fallen]
+    files.commits[3] = [preserving_commit_info(3), remove_action({"add": body})]
+    if draw(st.booleans()):
+        files.commits[4] = [preserving_commit_info(4)]
+    files.commits[max(files.commits)] += fallen
     return files
 
 
 @mutation("row-tracking.high-water-mark")
 def mark_falls_with_its_file(draw: st.DrawFn) -> TableFiles:
     return _remove_highest_file(
-        build_tracked_table(enabled=draw(st.booleans())), row_id_mark_domain(draw(st.integers(19, 28)))
+        draw, build_tracked_table(enabled=draw(st.booleans())), row_id_mark_domain(draw(st.integers(19, 28)))
     )
 
 
@@ -380,14 +383,14 @@ def commit_version_absent_from_a_removed_file(draw: st.DrawFn) -> TableFiles:
 @mutation("row-tracking.mark-of-action")
 def older_mark_falls_with_its_file(draw: st.DrawFn) -> TableFiles:
     return _remove_highest_file(
-        build_tracked_table(enabled=draw(st.booleans())), legacy_row_id_mark_action(draw(st.integers(19, 28)))
+        draw, build_tracked_table(enabled=draw(st.booleans())), legacy_row_id_mark_action(draw(st.integers(19, 28)))
     )
 
 
 @mutation("row-ids.mark-covers-ids")
 def first_mark_falls_with_its_file(draw: st.DrawFn) -> TableFiles:
     return _remove_highest_file(
-        build_r1_tracked_table(), legacy_row_id_mark_action(draw(st.integers(19, 28)), preservedRowIds=True)
+        draw, build_r1_tracked_table(), legacy_row_id_mark_action(draw(st.integers(19, 28)), preservedRowIds=True)
     )
 
 

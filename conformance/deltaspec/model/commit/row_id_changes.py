@@ -12,7 +12,7 @@ from deltaspec.model.log.proposed_commit import (
     refuse_illegal_files,
     refuse_illegal_state,
 )
-from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.model.log.reconciliation import FileKey, Snapshot
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 from deltaspec.model.rows.statistics import count_records
@@ -123,7 +123,7 @@ def read_revision_high_water_mark(snapshot: Snapshot, revision: Revision) -> int
 
 
 def check_high_water_mark(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Require a mark that covers the row ids of live files, and of the files that the commit removes.
+    """Require a mark that covers all row ids that were assigned since the table supports them, as far as known.
 
     A file is not judged again while neither its ids nor the mark change.
     """
@@ -131,14 +131,17 @@ def check_high_water_mark(proposal: ProposedCommit) -> Iterator[Refused]:
         return
     mark = read_revision_high_water_mark(proposal.after, proposal.revision)
     before = read_revision_high_water_mark(proposal.before, proposal.revision)
-    assigned_before = proposal.version_before.supports(row_tracking.get_feature_name(proposal.revision))
-    files = {**(proposal.before.files if assigned_before else {}), **proposal.after.files}
-    for key, add in files.items():
+    known: dict[FileKey, Add] = {}
+    for snapshot in proposal.history:
+        if TableVersion(snapshot, proposal.revision).supports(row_tracking.get_feature_name(proposal.revision)):
+            known.update(snapshot.files)
+        else:
+            known.clear()  # row ids start over when the feature is dropped
+    for key, add in {**known, **proposal.after.files}.items():
         last = get_last_row_id(add)
         if last is None or (mark is not None and last <= mark):
             continue
-        is_known = assigned_before and proposal.before.files.get(key) is add
-        if is_known and (before is None if mark is None else before is not None and last > before):
+        if known.get(key) is add and (before is None if mark is None else before is not None and last > before):
             continue
         if mark is None:
             name = _select_requirement(proposal.revision, "row-ids.mark-with-new-files", "row-tracking.mark-in-domain")

@@ -259,6 +259,14 @@ def test_mark_stays_above_the_ids_of_removed_files() -> None:
     removed = remove(base_row_id=0, default_row_commit_version=0)
     assert list_refusals(before, removed, mark(2)) == []
     assert list_refusals(before, removed, mark(1)) == ["row-tracking.high-water-mark"]
+    without_file = replay_commit(before, 1, [removed])
+    later = [each.requirement for each in collect_refusals(without_file, 2, [mark(1)], earlier=[before])]
+    assert later == ["row-tracking.high-water-mark"]
+    lowered = replay_commit(without_file, 2, [mark(1)])
+    assert list(collect_refusals(lowered, 3, [mark(2)], earlier=[before, without_file])) == []
+    dropped = replay_commit(without_file, 2, [protocol(1, 7, None, ["domainMetadata"])])
+    again = [TRACKING, mark(1)]
+    assert list(collect_refusals(dropped, 3, again, earlier=[before, without_file])) == []
 
 
 def test_file_keeps_its_row_ids() -> None:
