@@ -71,7 +71,7 @@ def counter(monkeypatch: pytest.MonkeyPatch) -> RequestCounter:
     monkeypatch.setattr(obstore, "get", counting_get)
     monkeypatch.setattr(obstore, "list", counting_list)
     for module in (run_module, estimate_module):
-        monkeypatch.setattr(module, "open_store", lambda uri: ObjectStore(f"file://{uri}"))
+        monkeypatch.setattr(module, "open_store", lambda uri, _settings=None: ObjectStore(f"file://{uri}"))
     return total
 
 

@@ -30,6 +30,7 @@ from deltaspec.model.log.version_checksum import VersionChecksum
 from deltaspec.model.revisions import Revision
 from deltaspec.report.estimate import ESTIMATE_VERSION, Amount, Estimate, LevelReads, Reads, exact_amount
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
+from deltaspec.validation.log.derived_files import needs_file_fields
 from deltaspec.validation.plan import Plan, build_plan, parse_history
 from deltaspec.views.log.derived_file_rows import read_checksum
 from deltaspec.wire.parquet.file_opener import LARGE_FILE_BYTES
@@ -86,7 +87,7 @@ def estimate(store: Store, plan: Plan, *, history: str = "latest", revision: str
         live_bytes=live.bytes,
         live_source=live.source,
         levels=[
-            LevelReads(level="log", reads=list(_estimate_log(plan)), not_known=[]),
+            LevelReads(level="log", reads=list(_estimate_log(plan, history)), not_known=[]),
             _estimate_files(plan, live),
             _estimate_footers(live),
             _estimate_rows(live),
@@ -97,7 +98,7 @@ def estimate(store: Store, plan: Plan, *, history: str = "latest", revision: str
 # the log
 
 
-def _estimate_log(plan: Plan) -> Iterator[Reads]:
+def _estimate_log(plan: Plan, history: str) -> Iterator[Reads]:
     pages = -(-len(plan.entries) // LISTING_PAGE_SIZE)
     source = f"{len(plan.entries):,} names listed, {LISTING_PAGE_SIZE:,} per request"
     yield Reads(
@@ -115,10 +116,31 @@ def _estimate_log(plan: Plan) -> Iterator[Reads]:
     yield from _estimate_sidecars(plan, checkpoints)
     compactions = [compaction_name(each.start, each.end) for part in plans for each in part.compactions]
     yield from _estimate_complete_files("compactions", plan, compactions)
-    checksums = [checksum_name(version) for part in plans for version in part.checksums]
-    yield from _estimate_complete_files("version checksums", plan, checksums)
+    yield from _estimate_checksums(plan, history)
     yield from _estimate_complete_files("checkpoint hint", plan, ["_last_checkpoint"] if plan.has_hint else [])
     yield from _estimate_staged_commits(plan)
+
+
+def _estimate_checksums(plan: Plan, history: str) -> Iterator[Reads]:
+    """Yield the cost of version checksums.
+
+    If nothing else has file actions to compare, they are read in search of `allFiles` before the log, up to the first
+    that has it.
+    """
+    once, again, again_at_least = [], [], []
+    for part in (*plan.earlier_ranges, plan):
+        sizes = [plan.sizes[checksum_name(version)] for version in part.checksums]
+        once += sizes
+        if not needs_file_fields(part, history):
+            again += sizes
+            again_at_least += sizes[:1]
+    if once:
+        numbers = [len(each) for each in (once, again_at_least, again)]
+        lengths = [sum(each) for each in (once, again_at_least, again)]
+        requests, length = (Amount(a + c, a + b, a + c) for a, b, c in (numbers, lengths))
+        yield Reads(
+            what="version checksums", files=exact_amount(len(once)), requests=requests, bytes=length, source=_LISTED
+        )
 
 
 def _estimate_complete_files(what: str, plan: Plan, names: Iterable[str]) -> Iterator[Reads]:

@@ -199,11 +199,17 @@ def _locate(facts: LogFacts, kind: DerivedFileKind, file: str, version: int) -> 
     return DerivedFile(kind, file, version, f"{LOG_DIRECTORY}/{base.files[0]}" if base and is_of_base else None)
 
 
-def compares_file_actions(store: Store, plan: Plan) -> bool:
-    """Return whether a derived file of the plan has file actions to compare, so that replay must keep their fields."""
-    if plan.compared_checkpoints or plan.compactions:
-        return True
-    return any(_lists_files(store, f"{LOG_DIRECTORY}/{checksum_name(version)}") for version in plan.checksums)
+def needs_file_fields(plan: Plan, history: str) -> bool:
+    """Return whether the plan compares file actions, whatever its version checksums contain."""
+    compares_earlier = bool(plan.earlier_commits) and history != "latest"
+    return compares_earlier or bool(plan.compared_checkpoints or plan.compactions)
+
+
+def compares_file_actions(store: Store, plan: Plan, history: str) -> bool:
+    """Return whether a file of the plan has file actions to compare, so that replay must keep their fields."""
+    return needs_file_fields(plan, history) or any(
+        _lists_files(store, f"{LOG_DIRECTORY}/{checksum_name(version)}") for version in plan.checksums
+    )
 
 
 def _lists_files(store: Store, file: str) -> bool:

@@ -101,8 +101,7 @@ class LogRun(ABC):
         self.options = options
         self.findings = findings
         self.progress = progress
-        compares_earlier = bool(plan.earlier_commits) and options.history != "latest"
-        compares_files = compares_earlier or compares_file_actions(store, plan)
+        compares_files = compares_file_actions(store, plan, options.history)
         self.context = ReadContext(store, plan, options, compares_files)
         self.history = LogFactsBuilder(self.context)
         self.parsed_checkpoints: dict[Checkpoint, ParsedCheckpoint] = {}
