@@ -1,4 +1,4 @@
-"""A FIFO is listed like an empty file. Neither engine reads it, whether or not Spark executors can read the table."""
+"""A FIFO, a directory or a broken link with a log name is listed like an empty file, and neither engine reads it."""
 
 import json
 import os
@@ -32,6 +32,26 @@ def test_fifo_in_the_log_is_not_checked_by_either_engine(name: str, executors_ca
     report = ENGINES[executors_can_read](table, Options.create(level="log"))
     assert report.totals == {}
     assert any("is not a regular file" in each.reason for each in report.checked.not_checked)
+
+
+@pytest.mark.parametrize("executors_can_read", ENGINES)
+@pytest.mark.parametrize("kind", ["directory", "broken link"])
+@pytest.mark.parametrize("name", [CHECKPOINT, "00000000000000000002.json", "00000000000000000001.crc"])
+def test_directory_or_broken_link_with_a_log_name_never_conforms(
+    name: str, kind: str, executors_can_read: bool, tmp_path: Path
+) -> None:
+    table = RawLog("plain").write(tmp_path)
+    file = table / "_delta_log" / name
+    file.unlink(missing_ok=True)
+    if kind == "directory":
+        file.mkdir()
+    else:
+        file.symlink_to(tmp_path / "nothing")
+    assert compare_reports(str(table), {"spark": ENGINES[executors_can_read]}) == []
+    for history in ("latest", "all"):
+        report = ENGINES[executors_can_read](str(table), Options.create(level="log", history=history))
+        assert report.verdict == "incomplete"
+        assert any(kind in each.reason and str(each.file).endswith(name) for each in report.checked.not_checked)
 
 
 @pytest.mark.parametrize("executors_can_read", ENGINES)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from deltaspec.errors import TableUnreadable
+from deltaspec.model.log.file_names import OtherFile, parse_log_file_name
 from deltaspec.wire.storage.interface import (
     CHUNK_BYTES,
     LISTED_FOLDERS,
@@ -65,17 +66,21 @@ class LocalStore:
         folders = []
         with os.scandir(folder) as entries:
             for entry in entries:
+                name = prefix + escape_file_name(entry.name)
+                has_log_name = not isinstance(parse_log_file_name(name), OtherFile)
                 try:
                     facts = entry.stat()
                 except PermissionError:
                     raise
-                except OSError:
-                    continue  # gone since, or a link into nothing or itself
-                if not stat.S_ISDIR(facts.st_mode):
-                    name = prefix + escape_file_name(entry.name)
-                    yield Entry(name, facts.st_size, facts.st_mtime_ns // 1_000_000)
-                elif not prefix and entry.name in LISTED_FOLDERS:
+                except OSError:  # gone since, or a link into nothing or itself
+                    if has_log_name and entry.is_symlink():
+                        yield Entry(name, 0, 0)  # the version exists; reading it fails
+                    continue
+                if not prefix and entry.name in LISTED_FOLDERS and stat.S_ISDIR(facts.st_mode):
                     folders.append(entry.name)
+                elif has_log_name or not stat.S_ISDIR(facts.st_mode):  # a directory is listed like an empty file
+                    size = 0 if stat.S_ISDIR(facts.st_mode) else facts.st_size
+                    yield Entry(name, size, facts.st_mtime_ns // 1_000_000)
         for name in folders:  # listed last, because a checkpoint is written after its sidecars
             yield from self._entries(folder / name, f"{name}/")
 
@@ -172,14 +177,16 @@ class LocalStore:
                 os.path.join(self._path, check_inside_table(path)), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
             )
         except FileNotFoundError as fault:
-            raise FileGone(f"{path}: does not exist") from fault
+            is_link = os.path.islink(os.path.join(self._path, path))
+            raise FileGone(f"{path}: {'is a broken link' if is_link else 'does not exist'}") from fault
         except PermissionError as fault:
             raise NoPermission(f"{path}: no permission to read") from fault
         except (OSError, ValueError) as fault:
             raise StorageError(f"{path}: {getattr(fault, 'strerror', None) or fault}") from fault
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
+        mode = os.fstat(handle).st_mode
+        if not stat.S_ISREG(mode):
             os.close(handle)
-            raise StorageError(f"{path}: is not a regular file")
+            raise StorageError(f"{path}: is not a regular file{', but a directory' if stat.S_ISDIR(mode) else ''}")
         return handle
 
 
