@@ -115,7 +115,7 @@ def test_files_without_ids_are_found_in_the_version_that_enabled_them(
 ) -> None:
     files = log_only.build_table(last_remove=False)
     if has_checkpoint:
-        files.checkpoints.append(CheckpointFiles(1, "classic", rows=log_only.build_state_rows(files)))
+        files.checkpoints.append(CheckpointFiles(1, "classic", rows=[*log_only.build_state_rows(files)]))
         for version in (0, 1):
             del files.commits[version]
     files.commits[3] = [commit_info_action(3), PROTOCOL, metadata_action(log_only.FIELDS, configuration=ENABLED)]
