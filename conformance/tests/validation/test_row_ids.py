@@ -201,6 +201,18 @@ def test_files_written_while_suspended_need_no_ids(validate: Validate) -> None:
     assert is_clean(validate(files, "log"))
 
 
+@pytest.mark.parametrize(("is_removed", "rule"), [(False, "RID002"), (True, "RID003")])
+def test_mark_is_found_at_the_commit_that_lowers_or_removes_it(validate: Validate, is_removed: bool, rule: str) -> None:
+    files = build_tracked_table(enabled=False)
+    lowered: dict[str, Any] = row_id_mark_domain(19)
+    lowered["domainMetadata"]["removed"] = is_removed
+    files.commits[3] = [commit_info_action(3), lowered]
+    files.commits[4] = [commit_info_action(4)]
+    report = validate(files, "log")
+    assert report.totals == {rule: 2 if is_removed else 1}
+    assert {(each.version, each.file) for each in report.findings} == {(3, "_delta_log/00000000000000000003.json")}
+
+
 def test_high_water_mark_may_have_its_older_key(validate: Validate) -> None:
     files = build_tracked_table()
     files.commits[2][-1] = row_id_mark_domain(29, "highWaterMark")

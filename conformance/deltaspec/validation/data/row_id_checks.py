@@ -18,10 +18,12 @@ from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.row_id_history_checks import (
     build_suspension_history,
     check_row_id_history,
+    collect_marks_of_log,
     find_inserted_paths,
 )
 from deltaspec.views.files.file_replay import find_live_files
 from deltaspec.views.files.row_id_history import new_row_ids, row_id_commits, row_id_conflicts, row_id_states
+from deltaspec.views.files.row_id_marks import move_to_mark
 from deltaspec.views.files.row_ids import (
     MAX_ID,
     build_row_id_ranges,
@@ -81,10 +83,13 @@ def check_row_id_ranges(facts: LogFacts, findings: Findings, intervals: pl.DataF
         for code in _HIGH_WATER_MARK_RULES:
             findings.mark_rule_undecided(code, "an action that may contain the high-water mark cannot be decoded")
     live = find_live_files(intervals, facts.plan.version)
-    findings.evaluate(row_id_ranges, build_row_id_ranges(live, mark, has_high_water_mark=has_high_water_mark))
+    supported = build_suspension_history(facts)
+    _, last_mark, _ = collect_marks_of_log(facts, supported)
+    ranges = build_row_id_ranges(live, mark, has_high_water_mark=has_high_water_mark)
+    findings.evaluate(row_id_ranges, move_to_mark(ranges, last_mark))
     if mark is not None:
-        supported = build_suspension_history(facts)
-        findings.evaluate(row_id_ranges, find_removed_files_above_mark(intervals, live, mark, supported))
+        removed = find_removed_files_above_mark(intervals, live, mark, supported)
+        findings.evaluate(row_id_ranges, move_to_mark(removed, last_mark))
 
 
 def supports_row_tracking(state: TableState) -> bool:

@@ -22,7 +22,7 @@ from deltaspec.views.files.row_id_history import (
     row_id_conflicts,
     row_id_states,
 )
-from deltaspec.views.files.row_id_marks import build_row_id_mark_rows, collect_marks, row_id_marks
+from deltaspec.views.files.row_id_marks import StatedMark, build_row_id_mark_rows, collect_marks, row_id_marks
 from deltaspec.views.files.row_ids import find_files_without_required_ids, row_id_columns, row_id_ranges
 from deltaspec.views.table import table_actions as table_state
 from deltaspec.views.table.enablement import EnablementHistory, build_enablement_history
@@ -101,16 +101,23 @@ def _check_marks(facts: LogFacts, findings: Findings, intervals: pl.DataFrame, s
     """Check the high-water marks that later commits replaced."""
     if not findings.has_rules_for(row_id_marks):
         return
+    marks, _, is_readable = collect_marks_of_log(facts, supported)
+    if not (is_readable and facts.state.domains_known and facts.state.row_id_mark_known):
+        findings.mark_undecided((row_id_marks,), "an action that may contain the high-water mark cannot be decoded")
+        return
+    findings.evaluate_rows(row_id_marks, build_row_id_mark_rows(intervals, marks))
+
+
+def collect_marks_of_log(
+    facts: LogFacts, supported: EnablementHistory
+) -> tuple[list[tuple[StatedMark, int, int]], StatedMark, bool]:
+    """Return the high-water marks that the validated history states, as `collect_marks` does."""
     actions = [(version, f"{LOG_DIRECTORY}/{commit_name(version)}", action) for version, action in facts.table_actions]
     base = facts.plan.base
     if base is not None:
         file = f"{LOG_DIRECTORY}/{base.files[0]}"
         actions = [(base.version, file, action) for action in facts.base_actions] + actions
-    marks, is_readable = collect_marks(actions, supported, facts.options.revision)
-    if not (is_readable and facts.state.domains_known and facts.state.row_id_mark_known):
-        findings.mark_undecided((row_id_marks,), "an action that may contain the high-water mark cannot be decoded")
-        return
-    findings.evaluate_rows(row_id_marks, build_row_id_mark_rows(intervals, marks))
+    return collect_marks(actions, supported, facts.options.revision)
 
 
 def find_table_replacements(facts: LogFacts) -> list[int]:

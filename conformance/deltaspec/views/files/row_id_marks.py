@@ -42,8 +42,8 @@ class StatedMark:
 
 def collect_marks(
     actions: Iterable[tuple[int, str, WireStruct]], since: EnablementHistory, revision: Revision
-) -> tuple[list[tuple[StatedMark, int, int]], bool]:
-    """Return the marks that were replaced while row ids were supported.
+) -> tuple[list[tuple[StatedMark, int, int]], StatedMark, bool]:
+    """Return the marks that were replaced while row ids were supported, and the last one.
 
     Args:
         actions: version, log file and table action in ascending order.
@@ -51,8 +51,8 @@ def collect_marks(
         revision: protocol revision, which defines where the mark is.
 
     Returns:
-        Each mark with the version that replaces it and the first version of the uninterrupted support; and whether all
-        marks can be read.
+        Each mark with the version that replaces it and the first version of the uninterrupted support; the mark that
+        no version replaces; and whether all marks can be read.
     """
     stated: dict[int, StatedMark] = {}
     is_readable = True
@@ -76,7 +76,26 @@ def collect_marks(
         start = None if not is_supported else version if start is None else start
         if start == version and version not in stated:
             current = StatedMark(version, current.mark, None)
-    return found, is_readable
+    return found, current, is_readable
+
+
+def move_to_mark(rows: pl.DataFrame, last: StatedMark) -> pl.DataFrame:
+    """Return rows of `row_id_ranges` so that the high-water mark is judged at the version that makes it too low.
+
+    If a commit lowered or removed the mark after a file was added, a further row at that commit compares the two.
+    """
+    if last.file is None:
+        return rows
+    is_wrong = (pl.col("last_row_id") > pl.col("high_water_mark")) | ~pl.col("has_high_water_mark")
+    is_later = ((pl.col("version") < last.version) & is_wrong).fill_null(False)
+    unknown = {"previous_last_row_id": None, "line": None}
+    moved = rows.filter(is_later).with_columns(
+        version=pl.lit(last.version, pl.Int64),
+        file=pl.lit(last.file),
+        **{name: pl.lit(value, rows.schema[name]) for name, value in unknown.items()},
+    )
+    without_mark = {name: pl.when(~is_later).then(pl.col(name)) for name in ("high_water_mark", "has_high_water_mark")}
+    return pl.concat([rows.with_columns(**without_mark), moved])
 
 
 def build_row_id_mark_rows(
