@@ -308,7 +308,7 @@ def test_minimal_log_is_small(
         logs(max_commits=2, features=(feature,), decorated=False),
         condition,
         settings=settings(
-            max_examples=150,
+            max_examples=1000,
             deadline=None,
             database=None,
             derandomize=True,
