@@ -271,7 +271,7 @@ UNDECIDED = {
     "hour(day) = 0": "hour of a date uses the session time zone",
     "cast(day AS timestamp) > '2020-01-01 00:00:00Z'": "date is converted to timestamp in the session time zone",
     "day > timestamp '2020-01-01 00:00:00Z'": "date and timestamp are converted to one type in the session time zone",
-    "date_format(day, 'yyyy-MM HH') <> ''": "date_format depends on the session: its time zone",
+    "date_format(day, 'yyyy-MM HH') <> ''": "date_format uses the session time zone",
     "from_unixtime(id) <> ''": "from_unixtime uses the session time zone",
     "day > date 'now'": "how 'now' is read as date depends on settings",
     "price < sin(id)": "engines differ in the last digits of sin",

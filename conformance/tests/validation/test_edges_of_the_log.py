@@ -97,8 +97,10 @@ def test_longer_history_never_finds_less(files: TableFiles, data: st.DataObject)
     path = data.draw(st.sampled_from(sorted(list_log_files(files))))
     damage(files, path, data.draw(st.sampled_from(sorted(DAMAGES))))
     histories = ("latest", str(data.draw(st.integers(1, 3))), str(data.draw(st.integers(4, 9))), "all")
-    found = [set(validate(files, history).totals) for history in histories]
-    assert all(shorter <= longer for shorter, longer in pairwise(found))
+    for shorter, longer in pairwise(validate(files, history) for history in histories):
+        violated = {each.rule for each in shorter.findings if each.severity == "violation"}
+        # a commit that only the longer history reads may leave the state of the table unknown
+        assert violated <= longer.totals.keys() | {each.rule for each in longer.checked.not_checked}
 
 
 @example_settings(10)

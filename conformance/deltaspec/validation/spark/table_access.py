@@ -86,9 +86,13 @@ def _access_through_spark(jobs: Jobs, uri: str, settings: StorageSettings, fault
         if not jobs.limits_batches:
             raise fault from None
         return _access_log_bytes(jobs.session, uri, fault, executors_blocked_reason)
-    if not store.is_remote:  # the same directory that the kit cannot read
-        raise fault from None
-    return TableAccess(uri, store, load_pinned_listing(store), _build_empty_store(store), executors_blocked_reason)
+    try:
+        listing = load_pinned_listing(store)
+    except DeltaspecError:
+        if store.is_remote:
+            raise
+        raise fault from None  # the same directory; this message names it as the user did
+    return TableAccess(uri, store, listing, _build_empty_store(store), executors_blocked_reason)
 
 
 def _access_log_bytes(
