@@ -117,10 +117,10 @@ def protocol_version_decreased() -> pl.Expr:
     `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, which raises the version.
 
     Conforms::
-        min_reader_version: 3, previous_min_reader_version: 1, min_writer_version: 7, previous_min_writer_version: 2, dropped_features: [], uses_without_feature: []
-        min_reader_version: 1, previous_min_reader_version: 1, min_writer_version: 3, previous_min_writer_version: null, dropped_features: [], uses_without_feature: []
-        min_reader_version: 1, previous_min_reader_version: 3, min_writer_version: 2, previous_min_writer_version: 7, dropped_features: ["deletionVectors"], uses_without_feature: []
-        min_reader_version: 1, previous_min_reader_version: 1, min_writer_version: 2, previous_min_writer_version: 4, dropped_features: [], uses_without_feature: ["generatedColumns: column metadata id delta.generationExpression"]
+        min_reader_version: 3, previous_min_reader_version: 1, min_writer_version: 7, previous_min_writer_version: 2, dropped_features: [], uses_without_feature: [], type_widening_traces: null
+        min_reader_version: 1, previous_min_reader_version: 1, min_writer_version: 3, previous_min_writer_version: null, dropped_features: [], uses_without_feature: [], type_widening_traces: null
+        min_reader_version: 1, previous_min_reader_version: 3, min_writer_version: 2, previous_min_writer_version: 7, dropped_features: ["deletionVectors"], uses_without_feature: [], type_widening_traces: null
+        min_reader_version: 1, previous_min_reader_version: 1, min_writer_version: 2, previous_min_writer_version: 4, dropped_features: [], uses_without_feature: ["generatedColumns: column metadata id delta.generationExpression"], type_widening_traces: null
         min_reader_version: 1, previous_min_reader_version: 3, min_writer_version: 7, previous_min_writer_version: 7, dropped_features: [], uses_without_feature: [], type_widening_traces: []
     Violates::
         min_reader_version: 1, previous_min_reader_version: 3, min_writer_version: 7, previous_min_writer_version: 7, dropped_features: [], uses_without_feature: [], type_widening_traces: null

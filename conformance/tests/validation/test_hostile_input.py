@@ -156,11 +156,11 @@ def test_device_named_like_a_commit_is_not_read(tmp_path: Path) -> None:
     assert_incomplete(root, "is not a regular file")
 
 
-def test_directory_named_like_a_commit_is_ignored(tmp_path: Path) -> None:
+def test_directory_named_like_a_commit_cannot_be_read(tmp_path: Path) -> None:
     root = RawLog("plain").write(tmp_path)
     (root / "_delta_log" / "00000000000000000003.json").mkdir()
     report = validate_unchanged(root)
-    assert (report.verdict, report.version, count_findings_by_rule(report)) == ("conforms", 2, {})
+    assert (report.verdict, report.version, count_findings_by_rule(report)) == ("incomplete", 3, {})
 
 
 def test_link_cycles_are_not_followed(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_link_cycles_are_not_followed(tmp_path: Path) -> None:
     (log / "_sidecars").symlink_to(log)
     (log / "_staged_commits").symlink_to(log / "_staged_commits")
     report = validate_unchanged(root)
-    assert (report.verdict, report.version, count_findings_by_rule(report)) == ("conforms", 2, {})
+    assert (report.verdict, report.version, count_findings_by_rule(report)) == ("incomplete", 3, {})
 
 
 def run_before_open(monkeypatch: pytest.MonkeyPatch, name: str, change: Callable[[Path], object]) -> None:
