@@ -59,10 +59,9 @@ DAMAGES = {
 
 def list_log_files(files: TableFiles) -> Iterator[str]:
     """Yield the files of the log whose content readers rely on."""
-    catalog_managed = "catalogManaged" in str(files.commits) + str([each.rows for each in files.checkpoints])
     for path in encode_table(files):
         name = parse_log_file_name(path.removeprefix(LOG))
-        is_staged = isinstance(name, StagedCommit) and not catalog_managed
+        is_staged = isinstance(name, StagedCommit)  # one that was never ratified may contain anything
         if path.startswith(LOG) and not is_staged and not isinstance(name, OtherFile):
             yield path
 
