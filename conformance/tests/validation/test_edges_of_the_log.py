@@ -59,9 +59,10 @@ DAMAGES = {
 
 def list_log_files(files: TableFiles) -> Iterator[str]:
     """Yield the files of the log whose content readers rely on."""
+    catalog_managed = "catalogManaged" in str(files.commits) + str([each.rows for each in files.checkpoints])
     for path in encode_table(files):
         name = parse_log_file_name(path.removeprefix(LOG))
-        is_staged = isinstance(name, StagedCommit)  # one that was never ratified may contain anything
+        is_staged = isinstance(name, StagedCommit) and not catalog_managed
         if path.startswith(LOG) and not is_staged and not isinstance(name, OtherFile):
             yield path
 
@@ -72,6 +73,8 @@ def damage(files: TableFiles, path: str, kind: str) -> bool:
     after = DAMAGES[kind](before)
     files.extra[path] = after
     name = parse_log_file_name(path.removeprefix(LOG))
+    if isinstance(name, StagedCommit) and kind in ("empty", "cut"):  # as a write that was never finished and ratified
+        return False
     if kind == "empty":  # an empty hint counts as absent; of empty commits the protocol says nothing (S21)
         return bool(before.strip()) and not isinstance(name, CommitName | LastCheckpointName)
     if path.endswith(".parquet"):

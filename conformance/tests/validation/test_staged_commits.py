@@ -58,6 +58,14 @@ def test_first_illegal_line_is_reported(tmp_path: Path) -> None:
     assert finding.file == f"{LOG}_staged_commits/{3:020d}.{FIRST_UUID}.json"
 
 
+def test_last_line_with_a_line_break_is_not_truncated(tmp_path: Path) -> None:
+    files = build_managed_table()
+    add_staged_commit(files, 3, FIRST_UUID, encode_lines([transaction_commit_info(3), ADDED]) + b"garbage\n")
+    write_table(files, tmp_path)
+    (finding,) = deltaspec.validate(str(tmp_path), level="log").findings
+    assert (finding.rule, finding.line) == ("CAT001", 3)
+
+
 def test_published_commit_may_be_serialized_differently(tmp_path: Path) -> None:
     files = build_managed_table()
     first, add, remove = files.commits[2]

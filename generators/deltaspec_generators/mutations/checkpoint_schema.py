@@ -57,6 +57,7 @@ def add_column_of_another_type(draw: st.DrawFn) -> TableFiles:
         {"size": pa.uint64()},
         {"modificationTime": pa.uint64()},
         {"baseRowId": pa.string()},
+        {"tags": pa.list_(pa.string())},
     )
     return _change_field_types(log_only.build_checkpointed_table(), "add", **wrong)
 

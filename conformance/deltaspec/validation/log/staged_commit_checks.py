@@ -34,7 +34,8 @@ def check_staged_commits(facts: LogFacts, findings: Findings) -> None:
         if isinstance(content, StorageError):
             findings.mark_undecided((staged_commits,), str(content), file)
         else:
-            fault = find_staged_commit_fault(decode_lines(content, facts.options.revision))
+            log = decode_lines(content, facts.options.revision)
+            fault = find_staged_commit_fault(log, is_terminated=content.endswith(b"\n"))
             line, description = fault if fault is not None else (None, None)
             differs_from_published = _differs(facts, findings, staged.version, content)
             row |= {"line": line, "fault": description, "differs_from_published": differs_from_published}

@@ -35,14 +35,19 @@ staged_commits = View(
 _CHECKPOINT_ACTIONS = ("checkpointMetadata", "sidecar")
 
 
-def find_staged_commit_fault(log: LogFile) -> tuple[int, str] | None:
-    """Return the number of the first invalid line of a staged commit and the reason; the last may be truncated."""
+def find_staged_commit_fault(log: LogFile, *, is_terminated: bool) -> tuple[int, str] | None:
+    """Return the number of the first invalid line of a staged commit and the reason.
+
+    Args:
+        log: the decoded file.
+        is_terminated: the file ends with a line break; otherwise an unfinished write may have truncated the last line.
+    """
     for number, (kind, fault) in enumerate(log.lines, 1):
         if kind in _CHECKPOINT_ACTIONS:
             return number, f"a commit has a {kind} action, which only checkpoints may have"
         if fault is None:
             continue
-        if fault.json_error is not None and number < len(log.lines):
+        if fault.json_error is not None and (is_terminated or number < len(log.lines)):
             return number, f"the line is not JSON: {fault.json_error}"
         if fault.schema_error is not None:
             return number, fault.schema_error

@@ -277,7 +277,9 @@ def _extract_field(column: pa.Array, kind: str, wire_name: str, target: pa.DataT
         if column.type.get_field_index(part) < 0:
             return pa.nulls(len(column), target)
         column = pc.struct_field(column, part)
-    if column.null_count < len(column) and not _fits(column.type, target):
+    if column.null_count == len(column):  # whatever its type, which a rule over the schema judges
+        return pa.nulls(len(column), target)
+    if not _fits(column.type, target):
         raise UnreadableParquet(f"{kind}.{wire_name} is {column.type}, not {target}")
     try:
         return column.cast(target)
