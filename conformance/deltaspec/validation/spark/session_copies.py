@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -15,19 +15,12 @@ if TYPE_CHECKING:
 _LOCK = Lock()
 
 
-@contextmanager
-def copied_session(spark: SparkSession) -> Iterator[SparkSession | None]:
+def copied_session(spark: SparkSession) -> AbstractContextManager[SparkSession | None]:
     """Yield a copy of a session with its settings, views and functions.
 
     None if Spark cannot copy it: Spark Connect can since version 4.1.
     """
-    with _restoring_active(spark):
-        if is_remote(spark):
-            clone = getattr(spark, "cloneSession", None)
-            yield None if clone is None else clone()
-        else:
-            java: Any = spark
-            yield _wrap(spark, java._jsparkSession.cloneSession())
+    return _derived_session(spark, "cloneSession")
 
 
 @contextmanager
@@ -36,13 +29,7 @@ def isolated_session(spark: SparkSession, settings: Mapping[str, str]) -> Iterat
 
     None if Spark cannot create one, as `copied_session`.
     """
-    with _restoring_active(spark):
-        if is_remote(spark):
-            clone = getattr(spark, "cloneSession", None)
-            own = None if clone is None else clone()
-        else:
-            java: Any = spark
-            own = _wrap(spark, java._jsparkSession.newSession())
+    with _derived_session(spark, "newSession") as own:
         if own is not None:
             change_settings(own, settings)
         yield own
@@ -52,6 +39,20 @@ def change_settings(own: SparkSession, settings: Mapping[str, str]) -> None:
     """Change settings of a session that nobody else uses."""
     for name, value in settings.items():
         own.conf.set(name, value)
+
+
+@contextmanager
+def _derived_session(spark: SparkSession, java_method: str) -> Iterator[SparkSession | None]:
+    """Yield a session that a method of the Java session creates. A Connect session can only be cloned."""
+    try:
+        if is_remote(spark):
+            clone = getattr(spark, "cloneSession", None)
+            yield None if clone is None else clone()
+        else:
+            java: Any = spark
+            yield _wrap(spark, getattr(java._jsparkSession, java_method)())
+    finally:
+        spark.createDataFrame([], "nothing int")  # makes `spark` the active session of this thread again
 
 
 def _wrap(spark: SparkSession, java_session: Any) -> SparkSession:
@@ -66,11 +67,3 @@ def _wrap(spark: SparkSession, java_session: Any) -> SparkSession:
             if to_frame is not None:
                 RDD.toDF = to_frame  # type: ignore[method-assign]
     return own
-
-
-@contextmanager
-def _restoring_active(spark: SparkSession) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        spark.createDataFrame([], "nothing int")  # makes `spark` the active session of this thread again
