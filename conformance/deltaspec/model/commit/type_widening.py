@@ -24,6 +24,7 @@ from deltaspec.model.schema.data_types import (
     Primitive,
     Struct,
     UndefinedType,
+    descend,
     get_type_name,
     is_widening,
     iter_fields,
@@ -115,16 +116,9 @@ def _kind(entry: object, error: SchemaError) -> FaultKind:
 
 def find_field_path_fault(kind: DataType, path: tuple[str, ...]) -> str | None:
     """Return why a field path does not lead to a type that may be widened; None if it does."""
-    for step in path:
-        match kind, step:
-            case Array(element), "element":
-                kind = element
-            case Map(key, _), "key":
-                kind = key
-            case Map(_, value), "value":
-                kind = value
-            case _:
-                return f"{get_type_name(kind)} has no {step}"
+    kind, missing = descend(kind, path)
+    if missing is not None:
+        return f"{get_type_name(kind)} has no {missing}"
     if isinstance(kind, Struct | Array | Map):
         return f"{'.'.join(path) or 'the column'} is of type {get_type_name(kind)}"
     return None
@@ -178,7 +172,7 @@ def _types(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, .
 def list_recorded_types(schema: Struct) -> dict[tuple[str, ...], frozenset[DataType] | None]:
     """Return the types before the recorded changes of each location that has any, by logical path.
 
-    None stands for a record with faults or gaps. Bytes, shorts and integers have one physical type, so a record of one
+    None means a record with faults or gaps. Bytes, shorts and integers have one physical type, so a record of one
     of them covers the others.
     """
     faulty = {path for path, field in iter_fields(schema) if read_type_change_record(field)[1]}

@@ -1,6 +1,6 @@
 """Data types of a table schema. Source: Schema Serialization Format, Primitive Types."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -99,6 +99,25 @@ def iter_fields(kind: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tu
         case Map(key, value):
             yield from iter_fields(key, (*path, "key"))
             yield from iter_fields(value, (*path, "value"))
+
+
+def descend(kind: DataType, steps: Iterable[str]) -> tuple[DataType, str | None]:
+    """Follow steps such as `element`, `key` and `value` into arrays and maps.
+
+    Returns:
+        The last type that was reached, and the first step that it does not have; None if it has all.
+    """
+    for step in steps:
+        match kind, step:
+            case Array(element), "element":
+                kind = element
+            case Map(key, _), "key":
+                kind = key
+            case Map(_, value), "value":
+                kind = value
+            case _:
+                return kind, step
+    return kind, None
 
 
 def iter_leaf_types(kind: DataType) -> Iterator[DataType]:
