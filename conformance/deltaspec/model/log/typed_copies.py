@@ -8,6 +8,7 @@ has is not a difference. A bound may be truncated in one copy as the footnote de
 string to a prefix. From `current` on, statistics without `tightBounds` are tight.
 """
 
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -162,6 +163,25 @@ def _is_equal(one: Any, other: Any, _: bool) -> bool:
     return bool(one == other)
 
 
+def _is_same_double(one: float, other: float, _: bool) -> bool:
+    """Return whether the values are equal, or one is a float and the other the shortest text of that float.
+
+    The text of the bounds of a float column stays when the column is widened.
+    """
+    if one == other:
+        return True
+    floats = {_round_to_float(value) for value in (one, other)}
+    return len(floats) == 1 and not floats.isdisjoint((one, other))
+
+
+def _round_to_float(value: float) -> float | None:
+    """Return the nearest 32-bit float; None above their range."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
+    except OverflowError:
+        return None
+
+
 def _is_same_millisecond(one: int, other: int, _: bool, unit: int = bounds.MILLISECOND) -> bool:
     """Return whether the values are equal, or one is the other truncated to milliseconds of so many units."""
     truncated = {value - value % unit for value in (one, other)}
@@ -219,7 +239,7 @@ BOUNDS: dict[str, Callable[[Any, Any, bool], bool]] = {
     "integer": _is_equal,
     "long": _is_equal,
     "float": _is_equal,
-    "double": _is_equal,
+    "double": _is_same_double,
     "decimal": _is_equal,
     "boolean": _is_equal,
     "date": _is_equal,
