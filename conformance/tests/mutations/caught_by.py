@@ -31,6 +31,7 @@ EXPLICIT: dict[str, str] = {
     "partition_column_mapped_to_a_name_that_older_files_lack": "CMP031",
     "column_mapped_to_a_name_that_older_files_lack": "CMP032",
     "first_compatibility_over_a_file_that_is_not_counted": "ICE008",
+    "first_compatibility_of_a_base_with_a_file_that_is_not_counted": "ICE008",
     "variant_bound_that_excludes_a_value": "STA031",
     "tight_variant_bound_that_is_loose": "STA032",
     "published_with_other_actions": "CAT003",

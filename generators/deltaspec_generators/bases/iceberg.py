@@ -39,6 +39,7 @@ def build_compatible_table(
     fields: Sequence[Any] | None = None,
     partition_columns: Sequence[str] = (),
     partition: Mapping[str, str | None] | None = None,
+    last_remove: bool = True,
     **more: str,
 ) -> TableFiles:
     """Build a table with compatibility V1 or V2 from its first commit; `more` as in `build_configuration`."""
@@ -48,6 +49,7 @@ def build_compatible_table(
         fields=fields or [build_mapped_field("id", 1), build_mapped_field("name", 2, "string")],
         partition_columns=partition_columns,
         partition=partition,
+        last_remove=last_remove,
     )
 
 

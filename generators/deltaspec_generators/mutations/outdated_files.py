@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from deltaspec_generators.bases import iceberg, log_only
 from deltaspec_generators.bases.column_mapping import build_mapped_field
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
+from deltaspec_generators.bases.retention import build_table_cleaned_up_at_2
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
 
@@ -90,3 +91,11 @@ def first_compatibility_over_a_file_that_is_not_counted(draw: st.DrawFn) -> Tabl
     get_action(files, 0, "metaData")["configuration"] = off
     get_action(files, 1, "add", 1).update(draw_one(draw, {"stats": None}, {"stats": "{}"}))
     return _append_commit(files, enabling)
+
+
+@mutation("iceberg-v1.numbers-of-records")
+def first_compatibility_of_a_base_with_a_file_that_is_not_counted(draw: st.DrawFn) -> TableFiles:
+    """The history begins with a checkpoint, which has the file and the compatibility."""
+    files = iceberg.build_compatible_table("V1", last_remove=False)
+    get_action(files, 1, "add", 1).update(draw_one(draw, {"stats": None}, {"stats": "{}"}))
+    return build_table_cleaned_up_at_2(files)

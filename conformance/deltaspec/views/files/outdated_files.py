@@ -15,7 +15,8 @@ _COUNTS = {
     "without_partition_value": "number of these files without a value for a partition column that the version has",
     "with_logical_partition_key": "number of these files that have the value only under the logical name of the column",
     "with_unreadable_partition_value": "number of these files with a value that is invalid for the type of its column",
-    "without_num_records": "number of these files without numRecords, if the version enables Iceberg compatibility V1",
+    "without_num_records": "number of these files without numRecords, if the version enables Iceberg compatibility V1, "
+    "or has it enabled and is that of the base",
     "with_other_column_names": "number of these files with rows that store a column under another name than the "
     "version defines, because it turns column mapping on or off",
 }
@@ -60,7 +61,9 @@ def find_outdated_files(
     """
     if not changes:
         return {}, False
-    adds = intervals.filter((pl.col("kind") == "add") & (pl.col("version") < changes[-1].version))
+    is_older = pl.col("version") < changes[-1].version
+    is_of_base = pl.col("source") != "commit"
+    adds = intervals.filter((pl.col("kind") == "add") & (is_older | is_of_base))
     adds = adds.filter(pl.col("until").is_null() | (pl.col("until") > changes[0].version))
     adds = adds.with_columns(path=pl.coalesce("path", "path_key"))
     if adds.is_empty():
@@ -75,7 +78,7 @@ def find_outdated_files(
             _build_steps((each.version, None) for each in forbidding),
         ),
         "without_num_records": _join_first_change(
-            adds.filter(has_no_num_records & (pl.lit(base_has_statistics) | (pl.col("source") == "commit"))),
+            _date_back(adds.filter(has_no_num_records & (pl.lit(base_has_statistics) | ~is_of_base)), is_of_base),
             _build_steps((each.version, None) for each in requiring),
         ),
         "with_other_column_names": _join_first_change(
@@ -93,6 +96,11 @@ def find_outdated_files(
             files[kind] = _join_first_change(adds, steps, by=["partition_text"])
     found = {key: count for kind, rows in files.items() for key, count in _count(rows, kind).items()}
     return found, comparisons > _MAX_COMPARISONS
+
+
+def _date_back(files: pl.DataFrame, is_of_base: pl.Expr) -> pl.DataFrame:
+    """Date the files of the base before it, because the state of the base itself may contradict them."""
+    return files.with_columns(version=pl.col("version") - is_of_base.cast(pl.Int64))
 
 
 def _build_steps(changes: Iterable[tuple[int, str | None]]) -> pl.DataFrame:

@@ -84,7 +84,7 @@ class RequirementHistory:
             schema: table schema; None if unknown.
             mapping: column mapping mode; None if off.
             configured_mapping: mode in the properties, which has no effect without the feature. A protocol that leaves
-                a mode without its feature is a fault of its own; it renames nothing.
+                a mode without its feature is reported elsewhere; it renames nothing.
         """
         if self._is_mapped and mapping is None:
             mapping = configured_mapping
@@ -106,8 +106,10 @@ class RequirementHistory:
             renamed_since=since,
         )
         is_first, self._is_first, self._before = self._is_first, False, after
-        if is_first:  # there are no earlier files
+        if is_first:  # there are no earlier files, but those of a base checkpoint
             self.base_has_statistics = after.checkpoints_keep_statistics
+            if after.num_records and ".checkpoint." in file:
+                self.changes.append(RequirementChange(version, file, line, None, requires_num_records=True))
             return
         if new_columns or change.forbids_vectors or change.requires_num_records or renamed is not None:
             self.changes.append(change)
