@@ -201,7 +201,7 @@ def transaction_id_repeated() -> pl.Expr:
     """A commit of a catalog-managed table has the commitInfo.txnId of an earlier version.
 
     The catalog and its clients take one commit for another attempt at the earlier one, and lose its changes.
-    Fix: Fix the writer: each transaction needs an identifier of its own, such as a random UUID. The committed versions
+    Fix: Fix the writer: each transaction needs a unique identifier, such as a random UUID. The committed versions
     themselves do not need a repair.
 
     Conforms::

@@ -103,7 +103,7 @@ def file_without_field_ids() -> pl.Expr:
     """A data file has no field ids although it was written while columns were mapped.
 
     In id mode, readers refuse the file or return null for every column. In name mode, readers that use ids do. (In name
-    mode, a file without physical names has a finding of its own.)
+    mode, another rule reports a file without physical names.)
     Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
     rewrite the file through a reader that returns null or wrong values: that makes the damage permanent.
 

@@ -155,7 +155,7 @@ class RunSettings:
 
 
 def _check_integer(name: str, value: int | None, at_least: int) -> int | None:
-    """Raise `InvalidUsage` for a value that is no integer, or too small."""
+    """Raise `InvalidUsage` for a value that is not an integer, or too small."""
     if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < at_least):
         raise InvalidUsage(f"invalid {name} {value!r}; expected an integer from {at_least}")
     return value
@@ -184,7 +184,7 @@ def _check_codes(option: str, codes: str | Collection[str], *, features: bool = 
     With `features`, also names of table features after `feature:`.
 
     Raises:
-        InvalidUsage: a code is no string, or no prefix of a rule code.
+        InvalidUsage: a code is not a string, or not a prefix of a rule code.
     """
     given = codes.split(",") if isinstance(codes, str) else codes
     if not isinstance(given, Collection) or not all(isinstance(each, str) for each in given):

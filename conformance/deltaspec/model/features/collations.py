@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from deltaspec.model.features.table_features import supports_feature_or_preview
 from deltaspec.model.schema.column_mapping import PHYSICAL_NAME
-from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Primitive, UndefinedType
+from deltaspec.model.schema.data_types import DataType, Field, Primitive, UndefinedType, descend
 
 FEATURE = "collations"
 COLLATIONS = "__COLLATIONS"
@@ -27,11 +27,11 @@ def find_collation_fault(field: Field, supported: Collection[str] | None) -> str
     if not supports_feature_or_preview(supported, FEATURE):
         return f"{FEATURE} is not supported"
     if not isinstance(recorded, dict):
-        return "is no object"
+        return "is not an object"
     roots = [name for name in (field.name, field.metadata.get(PHYSICAL_NAME)) if isinstance(name, str)]
     for path, identifier in recorded.items():
         if not any(_leads_to_string(path, root, field.type) for root in roots):
-            return f"{path} is no string of the field"
+            return f"{path} is not a string of the field"
         parts = identifier.split(".") if type(identifier) is str else []
         if len(parts) != 2 or not all(parts):
             return f"{path} has no identifier of the form provider.name"
@@ -44,14 +44,6 @@ def _leads_to_string(path: str, root: str, kind: DataType) -> bool:
     """Return whether a path such as `name.element.key` leads from a field to a string."""
     if path != root and not path.startswith(f"{root}."):
         return False
-    for step in path[len(root) + 1 :].split(".") if path != root else ():
-        match kind, step:
-            case Array(element), "element":
-                kind = element
-            case Map(key, _), "key":
-                kind = key
-            case Map(_, value), "value":
-                kind = value
-            case _:
-                return False
-    return kind == Primitive("string") or (isinstance(kind, UndefinedType) and kind.name.startswith("string collate "))
+    kind, missing = descend(kind, path[len(root) + 1 :].split(".") if path != root else ())
+    is_collated = isinstance(kind, UndefinedType) and kind.name.startswith("string collate ")
+    return missing is None and (kind == Primitive("string") or is_collated)

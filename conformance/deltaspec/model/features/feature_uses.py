@@ -92,8 +92,8 @@ def find_domain_uses(domains: Iterable[str], revision: Revision = Revision.CURRE
 def find_abandoned_uses(kept: Iterable[FeatureUse], before: Set[str] | None, after: Set[str]) -> frozenset[FeatureUse]:
     """Return the uses whose feature a new protocol does not support.
 
-    E41 leaves open whether a feature may be dropped. The state after it must be legal in any case. What type widening
-    leaves behind has a requirement of its own.
+    E41 leaves open whether a feature may be dropped. The state after it must be legal in any case. A separate
+    requirement covers what type widening leaves behind.
 
     Args:
         kept: uses by the versions before and after the protocol.

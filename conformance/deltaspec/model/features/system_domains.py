@@ -26,9 +26,9 @@ def find_domain_fault(action: DomainMetadata) -> str | None:
     try:
         value = parse_lossless(action.configuration).value
     except JsonError as fault:
-        return f"is no JSON: {fault}"
+        return f"is not JSON: {fault}"
     if not isinstance(value, dict):
-        return "is no JSON object"
+        return "is not a JSON object"
     return (
         "holds no integer rowIdHighWaterMark"
         if row_tracking.parse_high_water_mark(action.configuration) is None

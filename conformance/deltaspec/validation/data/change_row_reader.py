@@ -92,7 +92,7 @@ def _find_ambiguity(name: str, kind: DataType, files: list[DataFile]) -> str | N
     is_clear = all(text is None or _is_clear(text, kind) for text in texts)
     if is_clear:
         return None
-    return f"the text of partition column {name} stands for several values" if len(texts) > 1 else ""
+    return f"the text of partition column {name} is ambiguous" if len(texts) > 1 else ""
 
 
 def _is_clear(text: str, kind: DataType) -> bool:

@@ -146,7 +146,7 @@ class LogRun(ABC):
         return aggregates
 
     def _check_range(self, part: Plan) -> None:
-        """Check a part of the log before the validated history, which has a history of its own."""
+        """Check a part of the log before the validated history, as a separate history."""
         run = self._create_range_run(part, replace(self.options, level="log"))
         try:
             run._check_log()
@@ -206,7 +206,7 @@ class LogRun(ABC):
 
     @abstractmethod
     def _create_range_run(self, part: Plan, options: Options) -> LogRun:
-        """Create the run over a part of the log, with a recorder of its own."""
+        """Create the run over a part of the log, with a new recorder."""
 
     def close_range(self) -> None:
         """Delete the temporary data of a run over a part of the log."""

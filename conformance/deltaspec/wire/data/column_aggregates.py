@@ -161,7 +161,7 @@ class ColumnAggregate:
         self, column: FileColumn, array: pa.Array, parent: pa.Array | None, batch: "_Batch", to_rows: ToRows
     ) -> None:
         if array.null_count == (0 if parent is None else parent.null_count):
-            return  # members of a null parent are null, which is no violation
+            return  # members of a null parent are null, which is legal
         broken = array.is_null()
         if parent is not None:
             broken = pc.and_(broken, parent.is_valid())

@@ -38,10 +38,10 @@ def test_path_may_begin_with_the_physical_name() -> None:
 @pytest.mark.parametrize(
     ("recorded", "kind", "fault"),
     [
-        ("ICU.de", STRING, "is no object"),
-        ({"a": "ICU.de"}, STRING, "a is no string of the field"),
-        ({"a.b": "ICU.de"}, Primitive("long"), "a.b is no string of the field"),
-        ({"a.b.element.value": "ICU.de"}, NESTED, "a.b.element.value is no string of the field"),
+        ("ICU.de", STRING, "is not an object"),
+        ({"a": "ICU.de"}, STRING, "a is not a string of the field"),
+        ({"a.b": "ICU.de"}, Primitive("long"), "a.b is not a string of the field"),
+        ({"a.b.element.value": "ICU.de"}, NESTED, "a.b.element.value is not a string of the field"),
         ({"a.b": "ICU.de.72"}, STRING, "a.b has no identifier of the form provider.name"),
         ({"a.b": 5}, STRING, "a.b has no identifier of the form provider.name"),
         ({"a.b": "spark.UTF8_BINARY"}, STRING, "a.b has the default collation"),

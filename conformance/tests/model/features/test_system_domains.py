@@ -32,7 +32,7 @@ def test_high_water_mark_may_have_either_key(key: str) -> None:
 
 @pytest.mark.parametrize("configuration", ["", "{", "[]", "7"])
 def test_system_domain_without_json_object_is_a_fault(configuration: str) -> None:
-    assert (_fault("delta.rowTracking", configuration) or "").startswith("is no JSON")
+    assert (_fault("delta.rowTracking", configuration) or "").startswith(("is not JSON", "is not a JSON object"))
 
 
 def test_configuration_of_a_user_domain_is_not_checked() -> None:
