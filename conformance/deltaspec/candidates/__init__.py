@@ -1,0 +1,1 @@
+"""Engines under test: the candidate protocol, the host that runs candidates, and adapters for known engines."""

@@ -1,0 +1,198 @@
+"""Messages between the host and a candidate: one JSON object per line (candidate protocol, version 1).
+
+The host sends requests to the candidate's stdin and reads answers from its stdout:
+
+    {"seq": 7, "op": "scan", "table": "/tmp/t", "out": "/tmp/rows.arrow"}
+    {"seq": 7, "ok": {"path": "/tmp/rows.arrow", "num_rows": 3}}
+
+Unknown fields are ignored on both sides, so that later versions can add fields. Rows travel as Arrow IPC files.
+"""
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+PROTOCOL_VERSION = 1
+MAX_LINE_BYTES = 8 * 1024 * 1024
+"""Longest line of a message, with its line break."""
+
+Operation: TypeAlias = Literal["hello", "snapshot", "scan", "changes", "apply", "bye"]
+ErrorCategory: TypeAlias = Literal[
+    "unsupported", "corrupt", "not-found", "conflict", "constraint", "invalid-request", "io", "internal"
+]
+Phase: TypeAlias = Literal["snapshot", "scan", "changes", "commit"]
+PredicateSupport: TypeAlias = Literal["exact", "prunes", "none"]
+Wanted: TypeAlias = Literal["files", "transactions", "domains"]
+
+
+class At(msgspec.Struct, omit_defaults=True, frozen=True):
+    """Version or timestamp to read; exactly one is set."""
+
+    version: int | None = None
+    timestamp_ms: int | None = None
+    """Milliseconds since the epoch."""
+
+
+class Hello(msgspec.Struct, tag_field="op", tag="hello", frozen=True):
+    """First request."""
+
+    protocol: tuple[int, ...] = (PROTOCOL_VERSION,)
+    """Versions that the host speaks."""
+    host: str = "deltaspec"
+    tmp: str = ""
+    """Directory for files of the candidate; removed after the run."""
+
+
+class Snapshot(msgspec.Struct, tag_field="op", tag="snapshot", frozen=True, omit_defaults=True):
+    """Request for the state of a table."""
+
+    table: str
+    at: At | None = None
+    want: tuple[Wanted, ...] = ()
+    app_ids: tuple[str, ...] = ()
+    """Applications of the wanted transactions, for engines that cannot list them."""
+
+
+class Scan(msgspec.Struct, tag_field="op", tag="scan", frozen=True, omit_defaults=True):
+    """Request for the rows of a table."""
+
+    table: str
+    out: str
+    """Path of the Arrow IPC file to write."""
+    at: At | None = None
+    columns: tuple[tuple[str, ...], ...] | None = None
+    """Paths of logical names; None for all columns, empty for no column (count). A nested field is returned as a
+    column of its own with its names joined by dots."""
+    predicate: str | None = None
+    """SQL condition."""
+    predicate_tree: list[Any] | None = None
+    """The same condition, as in `predicates`."""
+    row_ids: bool = False
+    """Whether to add the columns `__row_id` and `__row_commit_version`."""
+
+
+class Changes(msgspec.Struct, tag_field="op", tag="changes", frozen=True, omit_defaults=True):
+    """Request for the changed rows of a range of versions."""
+
+    table: str
+    out: str
+    start: int
+    end: int | None = None
+    """Last version, inclusive; None for the newest."""
+    columns: tuple[tuple[str, ...], ...] | None = None
+    predicate: str | None = None
+    predicate_tree: list[Any] | None = None
+
+
+class Apply(msgspec.Struct, tag_field="op", tag="apply", frozen=True, omit_defaults=True):
+    """Request to write to a table."""
+
+    table: str
+    operation: dict[str, Any]
+    """`kind` and its arguments; rows as the path of an Arrow IPC file."""
+    commit: dict[str, Any] | None = None
+    """`txn`, `domains` and `user_metadata` of the commit."""
+
+
+class Bye(msgspec.Struct, tag_field="op", tag="bye", frozen=True):
+    """Last request; the candidate exits with code 0."""
+
+
+Request: TypeAlias = Hello | Snapshot | Scan | Changes | Apply | Bye
+
+
+class Capabilities(msgspec.Struct, frozen=True):
+    """Answer to `hello`: the engine and what it claims to support."""
+
+    name: str
+    version: str
+    protocol: int = PROTOCOL_VERSION
+    language: str = ""
+    ops: tuple[Operation, ...] = ("snapshot", "scan")
+    kinds: tuple[str, ...] = ()
+    """Kinds of `apply`."""
+    want: tuple[Wanted, ...] = ()
+    """What `snapshot` can list."""
+    at: tuple[Literal["version", "timestamp_ms"], ...] = ()
+    row_ids: bool = False
+    predicate: PredicateSupport = "none"
+    reader_features: tuple[str, ...] = ()
+    """Table features with which the engine reads tables; a table with another one must be refused."""
+    writer_features: tuple[str, ...] = ()
+    max_reader_version: int = 3
+    max_writer_version: int = 7
+    types_not_supported: tuple[str, ...] = ()
+    """Names of Delta types; a table with such a column may be refused."""
+
+
+class FileEntry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A logical file of a snapshot."""
+
+    path: str
+    """As in the log, or decoded, or absolute."""
+    size: int | None = None
+    deletion_vector_id: str | None = None
+
+
+class SnapshotAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to `snapshot`; protocol and metadata as in the log. None stands for what the engine does not show."""
+
+    version: int
+    timestamp_ms: int | None = None
+    in_commit_timestamp: int | None = None
+    protocol: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = None
+    files: tuple[FileEntry, ...] | None = None
+    transactions: dict[str, int] | None = None
+    domains: dict[str, str] | None = None
+
+
+class RowsAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to `scan` and `changes`."""
+
+    path: str
+    num_rows: int
+    predicate: PredicateSupport | None = None
+    """How the predicate was used, if it differs from the capabilities."""
+    files_read: int | None = None
+    files_skipped: int | None = None
+
+
+class ApplyAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to `apply`."""
+
+    committed: bool
+    version: int | None = None
+    """New version; None if there was nothing to do."""
+    files: tuple[str, ...] | None = None
+
+
+class Refusal(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Error answer."""
+
+    category: ErrorCategory
+    message: str = ""
+    code: str = ""
+    """The engine's own error class."""
+    phase: Phase | None = None
+    features: tuple[str, ...] = ()
+    native: str = ""
+    """Name of the exception."""
+    retryable: bool = False
+
+
+class Progress(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Sign of life during a long operation; it renews the deadline."""
+
+    note: str = ""
+    done: int | None = None
+    total: int | None = None
+
+
+class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A line of the candidate: progress, or the answer, which has either `ok` or `error`."""
+
+    seq: int
+    ok: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    error: Refusal | msgspec.UnsetType = msgspec.UNSET
+    progress: Progress | msgspec.UnsetType = msgspec.UNSET
