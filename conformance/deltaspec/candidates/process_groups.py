@@ -1,0 +1,102 @@
+"""Memory of a process group, and the end of all processes that a candidate started.
+
+The memory limit is enforced by watching. RLIMIT_AS, the alternative, limits address space, of which a JVM, jemalloc and
+memory-mapped files reserve many times what they use; and it counts each process of a group alone. Watching can miss
+a peak that is shorter than its interval.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+MARKER = "DELTASPEC_CANDIDATE"
+"""Environment variable that marks all processes that a candidate starts, also those that leave its process group."""
+_MIN_INTERVAL_SECONDS = 0.1
+_COST_SHARE = 0.05
+"""Part of the time that watching may take."""
+_KILL_ROUNDS = 20
+
+
+class MemoryWatch:
+    """Measure the memory of a process group from time to time."""
+
+    def __init__(self, group: int, limit: int) -> None:
+        self.limit = limit
+        self._group = group
+        self._next = time.monotonic() + _MIN_INTERVAL_SECONDS
+
+    def find_excess(self, now: float) -> int | None:
+        """Return the bytes in use if they exceed the limit. Returns None if the next measurement is not due."""
+        if now < self._next:
+            return None
+        used = measure_group_memory(self._group)
+        done = time.monotonic()
+        self._next = done + max(_MIN_INTERVAL_SECONDS, (done - now) / _COST_SHARE)
+        return used if used > self.limit else None
+
+
+def measure_group_memory(group: int) -> int:
+    """Return the bytes of memory in use by a process group: without files that are mapped into memory, on Linux."""
+    if sys.platform != "linux":
+        return _measure_with_ps(group)
+    return sum(_read_memory(pid) for pid in _list_processes() if _read_group(pid) == group)
+
+
+def kill_group(group: int, number: signal.Signals) -> None:
+    """Send a signal to a process group, if it exists."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+def kill_marked_processes(marker: str) -> None:
+    """Kill processes that have the marker in their environment. Only Linux shows the environment of processes."""
+    if sys.platform != "linux":
+        return
+    for _ in range(_KILL_ROUNDS):  # one of them may start another meanwhile
+        found = find_marked_processes(marker)
+        for pid in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if not found:
+            return
+        time.sleep(0.005)
+
+
+def find_marked_processes(marker: str) -> list[int]:
+    """Return running processes of this user with the marker in their environment."""
+    text = f"{MARKER}={marker}".encode()
+    return [pid for pid in _list_processes() if text in _read_bytes(f"/proc/{pid}/environ").split(b"\0")]
+
+
+def _list_processes() -> Iterator[int]:
+    return (int(name) for name in os.listdir("/proc") if name.isdecimal())
+
+
+def _read_group(pid: int) -> int | None:
+    """Return the process group of a process. The name, in parentheses, may contain any characters."""
+    fields = _read_bytes(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    return int(fields[2]) if len(fields) > 2 else None
+
+
+def _read_memory(pid: int) -> int:
+    fields = dict(line.split(b":", 1) for line in _read_bytes(f"/proc/{pid}/status").splitlines() if b":" in line)
+    return sum(int(fields.get(name, b"0").split()[0]) * 1024 for name in (b"RssAnon", b"RssShmem"))
+
+
+def _read_bytes(path: str) -> bytes:
+    """Return the content, or nothing if the process ended or belongs to another user."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def _measure_with_ps(group: int) -> int:
+    listed = subprocess.run(["ps", "-A", "-o", "pgid=,rss="], capture_output=True, check=False, text=True).stdout
+    rows = (line.split() for line in listed.splitlines())
+    return sum(int(row[1]) * 1024 for row in rows if len(row) == 2 and row[0] == str(group))

@@ -1,0 +1,207 @@
+"""Candidates by name: adapters that ship with the kit, commands, and Python classes.
+
+    deltalake                     an adapter of `candidates.adapters`, in a process of its own
+    cmd:java -jar harness.jar     any program that speaks the candidate protocol
+    py:acme.harness:Engine        a class with the methods of `serve.Engine`, in a process of its own
+
+A command runs in a temporary directory, because engines leave files behind. Its program and those of its arguments
+that name existing files are first made absolute. A class is imported with the `sys.path` of this process.
+
+Environment variables:
+
+    DELTASPEC_HARNESSES     directory with the programs `kernel_rust` and `kernel_java`, each an executable file or a
+                            `.jar`, built by `nox -s harness_rust` and `nox -s harness_java`. Default:
+                            `conformance/harnesses/build` of the checkout.
+    DELTASPEC_PYTHON_NAME   Python of another environment, with deltaspec installed, for the adapter NAME, such as
+                            DELTASPEC_PYTHON_DAFT.
+"""
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
+from pathlib import Path
+
+from deltaspec.candidates.host import MEMORY_LIMIT, Candidate, Host
+from deltaspec.candidates.process import Launch
+from deltaspec.errors import InvalidUsage
+
+JVM_HELLO_SECONDS = 180.0
+_HARNESSES_VARIABLE = "DELTASPEC_HARNESSES"
+_BUILD_DIRECTORY = Path(__file__).parents[2] / "harnesses" / "build"
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """An adapter that ships with the kit: a Python module or a program."""
+
+    name: str
+    engine: str
+    """Name of the engine for people."""
+    install: str
+    """How to get what it needs."""
+    modules: tuple[str, ...] = ()
+    """Modules that it imports; empty for a program."""
+    is_program: bool = False
+    needs_java: bool = False
+
+
+ADAPTERS = {
+    adapter.name: adapter
+    for adapter in (
+        Adapter("reference", "the reader of deltaspec", "pip install deltaspec", ("deltaspec",)),
+        Adapter("deltalake", "delta-rs", "pip install 'deltaspec[deltalake]'", ("deltalake",)),
+        Adapter("delta_spark", "Delta Spark", "pip install 'deltaspec[spark]'", ("pyspark", "delta"), needs_java=True),
+        Adapter("kernel_java", "Kernel Java", "nox -s harness_java", is_program=True, needs_java=True),
+        Adapter("kernel_rust", "delta-kernel-rs", "nox -s harness_rust", is_program=True),
+        Adapter("sail", "Sail", "pip install pysail pyspark-client", ("pysail",)),
+        Adapter("duckdb", "DuckDB", "pip install duckdb duckdb-extension-delta", ("duckdb", "duckdb_extension_delta")),
+        Adapter("chdb", "chdb (ClickHouse)", "pip install chdb", ("chdb",)),
+        Adapter("polars", "Polars", "pip install polars deltalake", ("polars", "deltalake")),
+        Adapter("daft", "Daft", "pip install 'daft[deltalake]'", ("daft", "deltalake")),
+    )
+}
+
+
+def open_candidate(spec: str, *, timeout_scale: float = 1.0, memory_limit: int | None = MEMORY_LIMIT) -> Candidate:
+    """Start a candidate.
+
+    Args:
+        spec: name of an adapter, `cmd:COMMAND`, or `py:MODULE:CLASS`.
+        timeout_scale: factor of all deadlines.
+        memory_limit: bytes of memory that the candidate's processes may use; None for no limit.
+
+    Raises:
+        InvalidUsage: the candidate is unknown, or something that it needs is not installed.
+        Died: it did not answer `hello`.
+    """
+    return Host(find_launch(spec), timeout_scale=timeout_scale, memory_limit=memory_limit)
+
+
+def find_launch(spec: str) -> Launch:
+    """Return how to start a candidate.
+
+    Raises:
+        InvalidUsage: the candidate is unknown, or something that it needs is not installed.
+    """
+    kind, colon, rest = spec.partition(":")
+    if colon and kind == "cmd":
+        return _find_command_launch(rest)
+    if colon and kind == "py":
+        return _find_class_launch(rest)
+    adapter = find_adapter(spec)
+    reason = find_missing_requirement(adapter)
+    if reason is not None:
+        raise InvalidUsage(f"candidate {adapter.name} cannot run: {reason}; to get it: {adapter.install}")
+    return _find_adapter_launch(adapter)
+
+
+def find_adapter(name: str) -> Adapter:
+    """Return the adapter of a name; a hyphen is as good as an underscore.
+
+    Raises:
+        InvalidUsage: there is none.
+    """
+    adapter = ADAPTERS.get(name.replace("-", "_").lower())
+    if adapter is None:
+        near = get_close_matches(name, ADAPTERS, 1)
+        help_text = f"did you mean {near[0]}?" if near else f"choose from {', '.join(ADAPTERS)}"
+        raise InvalidUsage(f"unknown candidate {name[:200]!r} ({help_text}, or use cmd:COMMAND or py:MODULE:CLASS)")
+    return adapter
+
+
+def find_missing_requirement(adapter: Adapter) -> str | None:
+    """Return why an adapter cannot run here, or None. Nothing is imported or started."""
+    if adapter.needs_java and shutil.which(_get_java()) is None:
+        return "there is no Java (set JAVA_HOME or PATH)"
+    if adapter.is_program:
+        path = find_program(adapter.name)
+        return None if path is not None else f"there is no program {_get_harnesses() / adapter.name}"
+    python = os.environ.get(_get_python_variable(adapter))
+    if python is not None:
+        return None if shutil.which(python) else f"{_get_python_variable(adapter)}={python} is not a program"
+    missing = [module for module in adapter.modules if find_spec(module) is None]
+    return f"{', '.join(missing)} is not installed" if missing else None
+
+
+def find_program(name: str) -> Path | None:
+    """Return the program of a harness: an executable file or a `.jar`, or None if it was not built."""
+    for path in (_get_harnesses() / name, _get_harnesses() / f"{name}.jar"):
+        if path.is_file() and (path.suffix == ".jar" or os.access(path, os.X_OK)):
+            return path
+    return None
+
+
+def list_adapters() -> Iterator[tuple[Adapter, str | None]]:
+    """Yield every adapter and why it cannot run here, or None."""
+    for adapter in ADAPTERS.values():
+        yield adapter, find_missing_requirement(adapter)
+
+
+def _find_adapter_launch(adapter: Adapter) -> Launch:
+    seconds = JVM_HELLO_SECONDS if adapter.needs_java else Launch.hello_seconds
+    if adapter.is_program:
+        path = find_program(adapter.name)
+        command = (_get_java(), "-jar", str(path)) if path and path.suffix == ".jar" else (str(path),)
+        return Launch(command, hello_seconds=seconds)
+    name = f"deltaspec.candidates.adapters.{adapter.name}:Engine"
+    python = os.environ.get(_get_python_variable(adapter))
+    if python is not None:
+        return Launch((shutil.which(python) or python, "-m", "deltaspec.candidates.serve", name), hello_seconds=seconds)
+    return Launch(_serve(name), _get_import_path(), seconds)
+
+
+def _find_class_launch(name: str) -> Launch:
+    module, _, attribute = name.partition(":")
+    if not attribute or not all(part.isidentifier() for part in module.split(".")) or not attribute.isidentifier():
+        raise InvalidUsage(f"py:{name}: expected py:MODULE:CLASS")
+    package = module.partition(".")[0]
+    if find_spec(package) is None and PathFinder.find_spec(package, [os.getcwd()]) is None:
+        raise InvalidUsage(f"py:{name}: there is no module {module} (set PYTHONPATH, or run in its directory)")
+    return Launch(_serve(name), _get_import_path())
+
+
+def _find_command_launch(text: str) -> Launch:
+    try:
+        words = shlex.split(text)
+    except ValueError as fault:
+        raise InvalidUsage(f"cmd:{text}: the command cannot be split into words: {fault}") from fault
+    if not words:
+        raise InvalidUsage("cmd: expected a command")
+    program = shutil.which(words[0])
+    if program is None:
+        raise InvalidUsage(f"cmd:{text}: there is no program {words[0]}")
+    command = (os.path.abspath(program), *map(_make_absolute, words[1:]))
+    is_java = Path(program).name == "java"
+    return Launch(command, hello_seconds=JVM_HELLO_SECONDS if is_java else Launch.hello_seconds)
+
+
+def _make_absolute(word: str) -> str:
+    return os.path.abspath(word) if os.path.isfile(word) else word
+
+
+def _serve(name: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", "deltaspec.candidates.serve", name)
+
+
+def _get_import_path() -> dict[str, str]:
+    """Return a PYTHONPATH with which a process imports what this process imports."""
+    return {"PYTHONPATH": os.pathsep.join(dict.fromkeys(os.path.abspath(each) for each in [*sys.path, ""]))}
+
+
+def _get_harnesses() -> Path:
+    return Path(os.environ.get(_HARNESSES_VARIABLE) or _BUILD_DIRECTORY).absolute()
+
+
+def _get_python_variable(adapter: Adapter) -> str:
+    return f"DELTASPEC_PYTHON_{adapter.name.upper()}"
+
+
+def _get_java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    return str(Path(home) / "bin" / "java") if home else "java"
