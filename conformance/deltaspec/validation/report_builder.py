@@ -11,6 +11,7 @@ from deltaspec.report.report_types import (
     REPORT_VERSION,
     SEVERITIES,
     Checked,
+    DerivedFileNotCompared,
     FilesNotRead,
     NotChecked,
     Refusal,
@@ -74,7 +75,7 @@ def build_report(run: LogRun, engine: str) -> Report:
             not_applicable=not_applicable,
             skipped=[code for code in RULES if code not in selection.in_level and code not in decided],
             not_checked=ledger,
-            derived_files_not_compared=[each for part in (*plan.earlier_ranges, plan) for each in part.not_compared],
+            derived_files_not_compared=_list_uncompared_files(run),
             files_not_read=[*plan.not_read, *_list_unread_files(run)],
             missing_commits=list(plan.gaps[:MAX_LISTED_GAPS]),
             reasons={code: why for code, why in _build_reasons(options, not_applicable).items() if code not in decided},
@@ -103,9 +104,14 @@ def _list_blocked_rules(options: Options) -> Iterator[NotChecked]:
             yield NotChecked(rule=code, reason="needs --clock")
 
 
+def _list_uncompared_files(run: LogRun) -> list[DerivedFileNotCompared]:
+    found = [each for part in (*run.plan.earlier_ranges, run.plan) for each in part.not_compared]
+    return found if run.hint_not_compared is None else [*found, run.hint_not_compared]
+
+
 def _list_unread_files(run: LogRun) -> Iterator[FilesNotRead]:
     """Yield the sidecars and staged commits that were not read."""
-    named = {each.name for read in run.parsed_checkpoints.values() for each in read.sidecars}
+    named = {each.name for read in run.all_parsed_checkpoints.values() for each in read.sidecars}
     parsed = {name: parse_log_file_name(name) for name in run.plan.entries if "/" in name}
     sidecars = [name for name, each in parsed.items() if isinstance(each, SidecarName) and each.name not in named]
     if sidecars:

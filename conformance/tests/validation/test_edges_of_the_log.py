@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from helpers.hypothesis_settings import example_settings
@@ -27,7 +28,7 @@ from deltaspec_generators.logs.strategies import logs
 from deltaspec_generators.table_files import LOG, TableFiles, add_action, encode_table, txn_action, write_table
 
 
-def validate(files: TableFiles, history: str = "all", **options: str) -> Report:
+def validate(files: TableFiles, history: str = "all", **options: Any) -> Report:
     with TemporaryDirectory() as folder:
         write_table(files, Path(folder) / "table")
         return deltaspec.validate(str(Path(folder) / "table"), level="log", history=history, **options)

@@ -36,8 +36,6 @@ def check_checkpoint(
     for each in read.contents:
         if each.schema_unread_reason:
             findings.mark_undecided((checkpoint_columns,), each.schema_unread_reason, each.file)
-    if not read.is_complete:
+    if read.incomplete_reason is not None:
         file = f"{LOG_DIRECTORY}/{read.checkpoint.files[0]}"
-        findings.mark_undecided(
-            (checkpoint_contents, checkpoint_columns), "the checkpoint cannot be read completely", file
-        )
+        findings.mark_undecided((checkpoint_contents, checkpoint_columns), read.incomplete_reason, file)

@@ -1,4 +1,4 @@
-"""Derived files: newer checkpoints, compactions, version checksums and `_last_checkpoint`, compared with replay.
+"""Derived files: newer checkpoints, compactions and version checksums, compared with replay.
 
 They are read before replay, and their file actions are put into the buckets of the table. After all buckets have been
 compared, each derived file is checked as a unit.
@@ -6,7 +6,6 @@ compared, each derived file is checked as a unit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
@@ -23,7 +22,6 @@ from deltaspec.model.log.version_checksum import VersionChecksum
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.checkpoint_checks import check_checkpoint
-from deltaspec.validation.log.concurrent_writes import is_hint_unchanged
 from deltaspec.validation.log.derived_file_comparison import evaluate_differences
 from deltaspec.validation.log.derived_file_types import (
     CheckpointFileActions,
@@ -32,13 +30,14 @@ from deltaspec.validation.log.derived_file_types import (
     DerivedFileActions,
 )
 from deltaspec.validation.log.facts import LogFacts
+from deltaspec.validation.log.hint_checks import LONE_SURROGATE_REASON, MAX_OBJECT_BYTES
 from deltaspec.validation.log.replay_stage import DERIVED_ROWS
 from deltaspec.validation.plan import Plan
 from deltaspec.views.files.file_action_facts import FileContext, Provenance, build_file_facts
 from deltaspec.views.files.file_replay import select_replay_columns
 from deltaspec.views.log import log_files
-from deltaspec.views.log.checkpoints import checksums, last_checkpoint, replay_differences
-from deltaspec.views.log.derived_file_rows import CommitFacts, build_checksum_row, build_hint_row, read_checksum
+from deltaspec.views.log.checkpoints import checksums, replay_differences
+from deltaspec.views.log.derived_file_rows import CommitFacts, build_checksum_row, read_checksum
 from deltaspec.views.log.replay_differences import (
     DerivedFile,
     Row,
@@ -53,15 +52,11 @@ from deltaspec.wire.log.line_decoder import LogSummary, decode_line_stream
 from deltaspec.wire.log.line_validation import contains_lone_surrogate
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
 
-LONE_SURROGATE_REASON = "a lone surrogate is escaped; parsers keep it, replace it or fail"
 _ACTIONS_OF_ONE_COMMIT = {"commitInfo", "cdc", "checkpointMetadata", "sidecar"}
 """Actions that reconciliation does not keep."""
 _CHECKSUM_DIFFERENCE_RULES = ("CRC010", "CRC011", "CRC014")
 """Rules over `replay_differences` that concern version checksums only."""
-MAX_OBJECT_BYTES = 256 << 20
-"""Largest version checksum and `_last_checkpoint` that is read."""
 _WRONG_BASE_REASON = "the checkpoint that the history starts from contradicts earlier commits"
-_HINT_FILE = f"{LOG_DIRECTORY}/_last_checkpoint"
 
 
 class DerivedFileReader(Protocol):
@@ -110,7 +105,6 @@ class DerivedFiles:
         self,
         facts: LogFacts,
         findings: Findings,
-        parsed_checkpoints: Mapping[Checkpoint, ParsedCheckpoint],
         aggregates: Aggregates,
     ) -> None:
         """Check every derived file as a unit.
@@ -118,7 +112,6 @@ class DerivedFiles:
         Args:
             facts: of the log.
             findings: receives what is found.
-            parsed_checkpoints: every checkpoint that was read.
             aggregates: of all buckets.
         """
         for files, read in self._checkpoints:
@@ -127,8 +120,6 @@ class DerivedFiles:
             _check_compaction(facts, findings, compaction, log)
         for checksum, fault in self._checksums:
             _check_checksum(facts, findings, checksum, fault, aggregates)
-        if facts.plan.has_hint:
-            _check_hint(facts, findings, parsed_checkpoints)
 
     def _read_checkpoint(self, reader: DerivedFileReader, facts: LogFacts, checkpoint: Checkpoint) -> None:
         expected, context = _get_state(facts, checkpoint.version)
@@ -256,8 +247,8 @@ def _check_checkpoint(
     is_compared = read.is_complete and facts.replay_blocked_reason is None
     read.split_paths = aggregates.split_paths[files.tag] if files.tag in facts.multipart else None
     check_checkpoint(findings, read, aggregates.adds_with_known_stats[files.tag] if is_compared else None)
-    if not read.is_complete:
-        findings.mark_undecided((replay_differences,), "the checkpoint cannot be read completely", derived_file.file)
+    if read.incomplete_reason is not None:
+        findings.mark_undecided((replay_differences,), read.incomplete_reason, derived_file.file)
         return
     expected, _ = _get_state(facts, derived_file.version)
     if aggregates.wrong_base_files:
@@ -265,7 +256,7 @@ def _check_checkpoint(
     actions = collect_last_actions(action for _, _, action in read.actions)
     domains = {name: each for name, each in (actions.domains or {}).items() if not each.removed}
     differences: list[Row] = []
-    if read.faults:
+    if read.undecoded_kinds:
         findings.mark_undecided(
             (replay_differences,), "an action of the checkpoint cannot be decoded", derived_file.file
         )
@@ -346,26 +337,6 @@ def _check_checksum(
     )
     differences = _drop_consequences(findings, files.derived_file, differences, aggregates)
     _evaluate_differences(findings, differences)
-
-
-def _check_hint(facts: LogFacts, findings: Findings, parsed_checkpoints: Mapping[Checkpoint, ParsedCheckpoint]) -> None:
-    try:
-        data = facts.store.read(_HINT_FILE, MAX_OBJECT_BYTES)
-    except StorageError as fault:
-        findings.mark_undecided((last_checkpoint,), str(fault), _HINT_FILE)
-        return
-    if contains_lone_surrogate(data):
-        findings.mark_undecided((last_checkpoint,), LONE_SURROGATE_REASON, _HINT_FILE)
-        return
-    if not data.strip():  # an empty file counts as absent
-        return
-    row = build_hint_row(data, facts.plan.all_checkpoints, parsed_checkpoints, facts.plan.sizes, facts.options.revision)
-    found = findings.copy_without_findings()
-    found.evaluate_rows(last_checkpoint, [row])
-    if found.totals and not is_hint_unchanged(facts.store, facts.plan):
-        findings.mark_undecided((last_checkpoint,), "was overwritten after the log was listed", _HINT_FILE)
-    else:
-        findings.evaluate_rows(last_checkpoint, [row])
 
 
 def _without_files(stated: VersionChecksum | None) -> VersionChecksum | None:

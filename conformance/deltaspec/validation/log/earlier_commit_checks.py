@@ -100,7 +100,7 @@ def check_earlier_table_actions(facts: LogFacts, findings: Findings, read: Parse
     if not known or not read.is_complete:
         return set()
     file = f"{LOG_DIRECTORY}/{read.checkpoint.files[0]}"
-    if read.faults:
+    if read.undecoded_kinds:
         findings.mark_undecided((replay_differences,), "an action of the checkpoint cannot be decoded", file)
         return set()
     stated, expected = collect_last_actions(facts.base_actions), collect_last_actions(known)

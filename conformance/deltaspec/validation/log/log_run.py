@@ -16,7 +16,7 @@ from deltaspec.model.features.table_features import get_unchecked_effect
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.log.segment import Checkpoint
 from deltaspec.model.revisions import Revision
-from deltaspec.report.report_types import Inventory
+from deltaspec.report.report_types import DerivedFileNotCompared, Inventory
 from deltaspec.report.text import bound_text, escape_text
 from deltaspec.validation.aggregates import Aggregates, TableActionKey
 from deltaspec.validation.buckets import Buckets
@@ -29,6 +29,7 @@ from deltaspec.validation.log.derived_files import DerivedFiles, compares_file_a
 from deltaspec.validation.log.earlier_commit_checks import check_earlier_table_actions
 from deltaspec.validation.log.facts import LogFacts, LogFactsBuilder, ReadContext
 from deltaspec.validation.log.file_times import file_time_before
+from deltaspec.validation.log.hint_checks import check_hint
 from deltaspec.validation.log.log_listing_checks import check_log_listing
 from deltaspec.validation.log.outdated_file_checks import check_outdated_files
 from deltaspec.validation.log.replay_stage import EARLIER_ROWS, REPLAY_ROWS, replay_and_check
@@ -105,6 +106,9 @@ class LogRun(ABC):
         self.context = ReadContext(store, plan, options, compares_files)
         self.history = LogFactsBuilder(self.context)
         self.parsed_checkpoints: dict[Checkpoint, ParsedCheckpoint] = {}
+        self._earlier_checkpoints: dict[Checkpoint, ParsedCheckpoint] = {}
+        """Checkpoints of earlier parts of the log, without their actions."""
+        self.hint_not_compared: DerivedFileNotCompared | None = None
         self._base_lines: list[tuple[int, WireStruct]] = []
         self._evaluated_base: str | None = None
         """File of the base whose state was evaluated with the earlier commits."""
@@ -113,6 +117,11 @@ class LogRun(ABC):
     def state(self) -> TableState:
         """State of the table; at the validated version once the history has been read."""
         return self.history.state
+
+    @property
+    def all_parsed_checkpoints(self) -> dict[Checkpoint, ParsedCheckpoint]:
+        """Every checkpoint that was read, also in earlier parts of the log."""
+        return self._earlier_checkpoints | self.parsed_checkpoints
 
     def run(self) -> Findings:
         """Read the log and evaluate the rules."""
@@ -139,7 +148,9 @@ class LogRun(ABC):
         aggregates = replay_and_check(facts, findings, self.buckets)
         if self.plan.base is not None:
             aggregates.wrong_base_actions = self._check_base(self.plan.base, aggregates)
-        log.derived_files.check(facts, findings, self.parsed_checkpoints, aggregates)
+        log.derived_files.check(facts, findings, aggregates)
+        if self.plan.has_hint:
+            self.hint_not_compared = check_hint(facts, findings, self.all_parsed_checkpoints)
         check_outdated_files(facts, findings, aggregates)
         check_type_changes(facts, findings, aggregates)
         check_variant_uses(facts, findings)
@@ -153,6 +164,8 @@ class LogRun(ABC):
         finally:
             run.close_range()
         self.findings.merge(run.findings)
+        for checkpoint, read in run.parsed_checkpoints.items():
+            self._earlier_checkpoints[checkpoint] = read.without_actions()
 
     def _read_log(self) -> ReadLog:
         """Read the log, and put its file actions into the buckets."""
@@ -227,10 +240,10 @@ class LogRun(ABC):
     def finalize(self) -> None:
         """Put the remaining file actions into the buckets, and record what of the base could not be read."""
         base = self.plan.base
-        if base is not None and not self.parsed_checkpoints[base].is_complete:
-            name = base.files[0]
+        reason = None if base is None else self.parsed_checkpoints[base].incomplete_reason
+        if base is not None and reason is not None:
             self.history.base_is_complete = False
-            self.block_replay(f"the checkpoint {name} cannot be read completely", f"{LOG_DIRECTORY}/{name}")
+            self.block_replay(reason, f"{LOG_DIRECTORY}/{base.files[0]}")
 
     @abstractmethod
     def _read_base(self, base: Checkpoint) -> ParsedCheckpoint:
@@ -272,14 +285,12 @@ class LogRun(ABC):
         self.history.base_actions = [action for _, _, action in read.actions]
         self._base_lines = [(line, action) for _, line, action in read.actions]
         self.state.apply(base.version, file, self._base_lines)
-        if read.faults:
+        if read.unread_reason is not None:
+            self._lose_state({None}, read.unread_reason, file)
+        elif read.undecoded_kinds:
             reason = "an action of the checkpoint that the history starts from cannot be decoded"
-            self._lose_state({fault.kind for _, _, fault in read.faults}, reason, file)
+            self._lose_state(read.undecoded_kinds, reason, file)
             self.findings.mark_undecided((replay_differences, checksums), reason, file)
-        unread = read.storage_error or read.unreadable
-        if unread is not None:  # some of its actions may be missing
-            self.state.lose({None}, (unread, file))
-            self.findings.mark_undecided(STATE_VIEWS, unread, file)
         self.register_parts(base, REPLAY_ROWS)
         self._put_base_files(read, self.state.file_context(self.store.root))
         self._remember(base.version)
@@ -297,10 +308,13 @@ class LogRun(ABC):
         return check_earlier_table_actions(self.facts, self.findings, read)
 
     def mark_checkpoint_undecided(self, read: ParsedCheckpoint) -> None:
-        """Record that a checkpoint could not be read from storage, if so."""
-        if read.storage_error:
-            file = f"{LOG_DIRECTORY}/{read.checkpoint.files[0]}"
-            self.findings.mark_undecided((checkpoints, sidecars, *ACTION_VIEWS), read.storage_error, file)
+        """Record that actions of a checkpoint could not be read, if so."""
+        if read.unread_reason is not None:
+            file, counts = f"{LOG_DIRECTORY}/{read.checkpoint.files[0]}", frozenset(checkpoints.columns)
+            if read.storage_error is None:
+                counts -= {"unreadable"}  # which is known
+            self.findings.mark_undecided((sidecars, *ACTION_VIEWS), read.unread_reason, file)
+            self.findings.mark_undecided((checkpoints,), read.unread_reason, file, read_columns=counts)
 
     def _read_earlier_commits(self) -> tuple[PreviousCommit, list[Row]]:
         """Read the commits up to the base, which are not replayed. Return the last one and the rows of all.
@@ -383,6 +397,7 @@ class LogRun(ABC):
                     (log_files.lines, log_files.commits, *ACTION_VIEWS, *STATE_VIEWS), str(log), file
                 )
                 self._lose_commit(str(log), file)
+                self._remember(version)
                 previous = PreviousCommit()
                 continue
             self._mark_undecoded_lines(file, log)

@@ -42,7 +42,7 @@ from deltaspec.validation.spark.payloads import payload_to_value
 from deltaspec.validation.spark.spark_buckets import SparkBuckets
 from deltaspec.validation.spark.table_access import TableAccess
 from deltaspec.views.files.file_action_facts import FileContext
-from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint, PartSummary, find_sidecars, list_parts
+from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint, PartSummary, complete_actions, list_parts
 from deltaspec.wire.log.line_decoder import LogSummary
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError
 
@@ -168,7 +168,7 @@ class SparkRun(LogRun):
         tops = self._tops.pop(checkpoint)
         for name in checkpoint.files:
             read.take(tops[f"{LOG_DIRECTORY}/{name}"])
-        find_sidecars(self.store, read, self.plan.sizes)
+        complete_actions(self.store, read, self.plan.sizes)
         return read
 
     def _add_parts(self, read: ParsedCheckpoint, context: FileContext, tag: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from deltaspec.report.report_types import Report
 from deltaspec.validation.findings_table import InMemorySink
-from deltaspec.validation.log.concurrent_writes import HINT
+from deltaspec.validation.log.hint_checks import HINT_FILE
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.output_location import require_outside_table
 from deltaspec.validation.plan import Plan, build_plan
@@ -20,13 +20,11 @@ from deltaspec.validation.spark.jobs import Jobs, translating_spark_errors
 from deltaspec.validation.spark.saved_jobs import SavedJobs
 from deltaspec.validation.spark.table_access import TableAccess, find_table_access
 from deltaspec.views.log.checkpoints import last_checkpoint
-from deltaspec.wire.storage.interface import LOG_DIRECTORY
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_HINT_FILE = f"{LOG_DIRECTORY}/{HINT}"
 BYTES_PER_BUCKET = 16 << 20
 """Log bytes per bucket, which is about 100,000 files in checkpoints."""
 MAX_BUCKETS = 4096
@@ -64,7 +62,7 @@ def run_on_spark(
         count = bucket_count or (saved and saved.bucket_count) or compute_bucket_count(plan, jobs.parallelism)
         run = SparkRun(jobs, access, plan, options, count, settings.progress)
         if not access.driver_can_read:  # it is unknown whether the file exists
-            run.findings.mark_undecided((last_checkpoint,), "Spark does not list files with such names", _HINT_FILE)
+            run.findings.mark_undecided((last_checkpoint,), "Spark does not list files with such names", HINT_FILE)
         if settings.findings_out is not None:
             _write_findings_at_end(jobs, run, settings.findings_out)
         if saved is None:

@@ -39,7 +39,7 @@ def build_checkpoint_row(read: ParsedCheckpoint) -> Row:
         "parts": len(checkpoint.files),
         "unreadable": read.unreadable,
     }
-    if read.unreadable or read.storage_error:
+    if read.unread_reason is not None:
         return location
     actions_of = _group_actions(read)
     protocol = next(iter(actions_of(Protocol)), None)
@@ -113,7 +113,7 @@ def build_sidecar_rows(read: ParsedCheckpoint) -> list[Row]:
             "exists": each.actual_size is not None
             or (None if each.name is None or read.was_deleted_while_read else False),
             "size_in_bytes": each.action.size_in_bytes,
-            "actual_size": each.actual_size,
+            "actual_size": each.actual_size if each.storage_error is None else None,
             "unreadable": each.unreadable,
             "unexpected_actions": each.unexpected_actions,
             "occurrences": file_counts[each.name or each.action.path],

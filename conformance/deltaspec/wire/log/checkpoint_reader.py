@@ -1,7 +1,7 @@
 """Read checkpoints of every naming scheme, JSON or Parquet, with all parts and sidecars, as one stream of actions."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -30,6 +30,9 @@ from deltaspec.wire.log.stats_parsed import TypedColumns
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
 from deltaspec.wire.storage.prefetch import prefetch_handles, read_lines
 
+_KINDS_WITH_FILES = {"add", "remove", "sidecar"}
+"""Kinds of actions that are file actions, or lead to some."""
+
 
 @dataclass
 class FileActionBatch:
@@ -57,6 +60,8 @@ class SidecarFile:
     actual_size: int | None = None
     """None for a file that is not listed."""
     unreadable: str | None = None
+    storage_error: str | None = None
+    """Why the file could not be read from storage, so that its listed size may not be that of a file."""
     unexpected_actions: list[str] = field(default_factory=list)
 
 
@@ -70,6 +75,9 @@ class ParsedCheckpoint:
     actions: list[tuple[str, int, WireStruct]] = field(default_factory=list)
     """Actions other than file actions: file, line or row, action."""
     faults: list[tuple[str, int, LineError]] = field(default_factory=list)
+    """File, row and defect of the Parquet rows whose actions cannot be decoded."""
+    undecoded_kinds: set[str | None] = field(default_factory=set)
+    """Kinds of the actions that cannot be decoded; None stands for a JSON line of unknown kind."""
     json_lines: list[tuple[str, LogFile]] = field(default_factory=list)
     kinds: dict[str, int] = field(default_factory=dict)
     """Number of actions by kind, without those in sidecars."""
@@ -92,10 +100,28 @@ class ParsedCheckpoint:
     """Summaries of its files and sidecars; complete after `iter_file_action_batches` is exhausted."""
 
     @property
+    def unread_reason(self) -> str | None:
+        """Why some of its actions, of whatever kind, could not be read; None if each could be, or its kind is known."""
+        if self.unreadable is not None or self.storage_error is not None:
+            return self.storage_error or self.unreadable
+        return "a line of the checkpoint cannot be decoded" if None in self.undecoded_kinds else None
+
+    @property
+    def incomplete_reason(self) -> str | None:
+        """Why some of its file actions are not known; None if all are."""
+        if self.unread_reason is not None:
+            return self.unread_reason
+        if self.undecoded_kinds & _KINDS_WITH_FILES:
+            return "a file action of the checkpoint cannot be decoded"
+        broken = next((each for each in self.sidecars if each.unreadable or each.actual_size is None), None)
+        if broken is None:
+            return None
+        return f"the sidecar {broken.action.path} {'cannot be read' if broken.unreadable else 'is not listed'}"
+
+    @property
     def is_complete(self) -> bool:
-        """Whether every part and sidecar could be read."""
-        broken = any(each.unreadable or each.actual_size is None for each in self.sidecars)
-        return self.unreadable is None and self.storage_error is None and not broken
+        """Whether all its file actions are known."""
+        return self.incomplete_reason is None
 
     @property
     def bytes_in_sidecars(self) -> int:
@@ -112,10 +138,15 @@ class ParsedCheckpoint:
         """Version in its checkpointMetadata action; None without one."""
         return next((a.version for _, _, a in self.actions if isinstance(a, CheckpointMetadata)), None)
 
+    def without_actions(self) -> "ParsedCheckpoint":
+        """Return the counts and files of the checkpoint, which take little memory."""
+        return replace(self, actions=[], faults=[], json_lines=[], parquet=[])
+
     def take(self, other: "ParsedCheckpoint") -> None:
         """Add the contents of another file of the checkpoint."""
         self.actions += other.actions
         self.faults += other.faults
+        self.undecoded_kinds |= other.undecoded_kinds
         self.json_lines += other.json_lines
         self.parquet += other.parquet
         _count(self.kinds, other.kinds)
@@ -144,6 +175,7 @@ class ParsedCheckpoint:
         else:
             sidecar = self.sidecars[part.sidecar]
             sidecar.unexpected_actions, sidecar.unreadable = found.unexpected_actions, found.unreadable
+            sidecar.storage_error = found.storage_error
 
 
 def read_checkpoint(
@@ -165,21 +197,24 @@ def read_checkpoint(
         read.take(
             read_part_actions(store, checkpoint, name, revision, next(sources) if name.endswith(".parquet") else None)
         )
-    find_sidecars(store, read, sizes)
+    complete_actions(store, read, sizes)
     return read
 
 
-def find_sidecars(store: Store, read: ParsedCheckpoint, sizes: dict[str, int]) -> None:
-    """Resolve the sidecar actions of a checkpoint to listed files; call this after all its files were added.
+def complete_actions(store: Store, read: ParsedCheckpoint, sizes: dict[str, int]) -> None:
+    """Complete a checkpoint after all its files were added: resolve its sidecar actions to listed files.
 
-    If the listing has no such sidecar, the log is listed again. The sidecar may have been written during the listing,
-    or log cleanup may have deleted it with its checkpoint, which is deleted first.
+    A checkpoint without any action is unreadable. If the listing has no such sidecar, the log is listed again. The
+    sidecar may have been written during the listing, or log cleanup may have deleted it with its checkpoint, which is
+    deleted first.
 
     Args:
         store: storage of the table.
         read: the checkpoint.
         sizes: name relative to `_delta_log` -> length of every listed file.
     """
+    if not read.kinds and read.unread_reason is None:
+        read.unreadable = f"{read.checkpoint.files[0]}: it has no action"
     read.find_sidecars(store.root, sizes)
     missing = [each for each in read.sidecars if each.name is not None and each.actual_size is None]
     if not missing:
@@ -220,6 +255,7 @@ def read_part_actions(
             read.parquet.append((name, rows))
             read.actions += [(file, line, action) for line, action in rows.actions]
             read.faults += [(file, line, fault) for line, fault in rows.faults.items()]
+            read.undecoded_kinds |= {fault.kind for fault in rows.faults.values()}
             _count(read.kinds, rows.kinds)
             read.rows_without_action += rows.rows_without_action
             read.rows_with_several_actions += rows.rows_with_several_actions
@@ -338,6 +374,7 @@ def _read_json(read: ParsedCheckpoint, store: Store, file: str) -> None:
     log = decode_line_stream(read_lines(store, file, MAX_LINE_BYTES), read.revision)
     read.json_lines.append((file, log))
     read.actions += [(file, line, action) for line, action in log.actions]
+    read.undecoded_kinds |= log.lines.undecoded_kinds
     for (kind, fault), number in log.lines.counts():
         if kind is not None:
             read.kinds[kind] = read.kinds.get(kind, 0) + number
