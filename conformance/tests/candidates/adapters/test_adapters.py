@@ -1,0 +1,124 @@
+"""Every adapter whose library is installed translates requests and errors as the candidate protocol says.
+
+Whether an engine keeps the protocol is the question of the suites. These tests read tables on which engines agree.
+"""
+
+import importlib
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pytest
+from helpers.every_type_table import LITERALS, ROWS, write_every_type_table
+
+from deltaspec.candidates.messages import Capabilities
+from deltaspec.candidates.serve import EngineError, answer, call_engine, open_rows
+
+LIBRARIES = {"deltalake": "deltalake"}
+"""Library of each adapter."""
+GOLDEN = Path(__file__).parents[4] / "golden-tables"
+
+
+@pytest.fixture(scope="module", params=LIBRARIES)
+def engine(request: pytest.FixtureRequest) -> Any:
+    name = request.param
+    pytest.importorskip(LIBRARIES[name], reason=f"the adapter {name} needs pip install 'deltaspec[{name}]'")
+    return importlib.import_module(f"deltaspec.candidates.adapters.{name}").Engine()
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write_every_type_table(tmp_path_factory.mktemp("every_type"))
+
+
+def scan(engine: Any, table: str, **request: Any) -> pa.Table:
+    reader, fields = open_rows(call_engine(engine, {"op": "scan", "table": table, **request}))
+    return pa.table({"row": pa.nulls(fields["num_rows"])}).select([]) if reader is None else reader.read_all()
+
+
+def say_hello(engine: Any) -> Capabilities:
+
+    return msgspec.convert(answer(engine, {"op": "hello"})["ok"], Capabilities)
+
+
+def test_capabilities_are_complete(engine: Any) -> None:
+    hello = say_hello(engine)
+    assert hello.name
+    assert hello.version[0].isdigit()
+    assert "scan" in hello.ops
+
+
+def test_all_columns_are_returned(engine: Any, table: str) -> None:
+    assert sorted(scan(engine, table).column_names) == sorted(ROWS.column_names)
+
+
+def test_columns_are_selected_in_order(engine: Any, table: str) -> None:
+    rows = scan(engine, table, columns=[["long"], ["byte"]])
+    assert rows.to_pydict() == {"long": [-(2**63), 1, None], "byte": [-128, 1, None]}
+
+
+def test_nested_fields_are_named_by_their_path(engine: Any, table: str) -> None:
+    assert scan(engine, table, columns=[["struct", "a b", "c"]]).to_pydict() == {"struct.a b.c": [7, None, None]}
+
+
+def test_no_columns_is_a_count(engine: Any, table: str) -> None:
+    rows = scan(engine, table, columns=[])
+    assert (rows.num_rows, rows.num_columns) == (3, 0)
+
+
+@pytest.mark.parametrize("kind", LITERALS)
+def test_literals_of_every_type_are_compared(engine: Any, table: str, kind: str) -> None:
+    if say_hello(engine).predicate == "none":
+        pytest.skip("the engine has no predicates")
+    tree = ["=", ["col", kind], ["lit", kind, LITERALS[kind]]]
+    assert scan(engine, table, columns=[["long"]], predicate_tree=tree)["long"].to_pylist() == [-(2**63)]
+    tree = ["and", ["is_not_null", ["col", kind]], ["not", tree]]
+    assert scan(engine, table, columns=[["long"]], predicate_tree=tree)["long"].to_pylist() == [1]
+
+
+def test_null_is_compared(engine: Any, table: str) -> None:
+    for tree in (["<=>", ["col", "long"], ["lit", "long", None]], ["is_null", ["col", "struct", "a b", "c"]]):
+        rows = scan(engine, table, columns=[["byte"]], predicate_tree=["and", ["is_null", ["col", "long"]], tree])
+        assert rows.to_pydict() == {"byte": [None]}
+
+
+def test_versions_are_read(engine: Any, table: str) -> None:
+    if "version" not in say_hello(engine).at:
+        pytest.skip("the engine has no time travel")
+    assert scan(engine, table, at={"version": 0}).num_rows == 0
+    assert scan(engine, table, at={"version": 1}).num_rows == 3
+
+
+def test_missing_tables_and_versions_are_not_found(engine: Any, table: str, tmp_path: Path) -> None:
+    with pytest.raises(EngineError) as caught:
+        scan(engine, str(tmp_path / "nowhere"))
+    assert caught.value.category == "not-found"
+    if "version" in say_hello(engine).at:
+        with pytest.raises(EngineError) as caught:
+            scan(engine, table, at={"version": 7})
+        assert caught.value.category == "not-found"
+
+
+def test_missing_data_files_are_corrupt(engine: Any, table: str, tmp_path: Path) -> None:
+    shutil.copytree(table, tmp_path / "table")
+    (tmp_path / "table" / "rows.parquet").unlink()
+    with pytest.raises(EngineError) as caught:
+        scan(engine, str(tmp_path / "table"))
+    assert (caught.value.category, caught.value.phase) == ("corrupt", "scan")
+
+
+def test_unknown_features_are_unsupported(engine: Any, table: str, tmp_path: Path) -> None:
+    shutil.copytree(table, tmp_path / "table")
+    commit = tmp_path / "table" / "_delta_log" / "00000000000000000000.json"
+    commit.write_text(commit.read_text().replace("timestampNtz", "unknownFeature"))
+    with pytest.raises(EngineError) as caught:
+        scan(engine, str(tmp_path / "table"))
+    assert caught.value.category == "unsupported"
+
+
+def test_gaps_are_corrupt_or_not_found(engine: Any) -> None:
+    with pytest.raises(EngineError) as caught:
+        scan(engine, str(GOLDEN / "log" / "log.commit-gap" / "delta"))
+    assert caught.value.category in ("corrupt", "not-found")
