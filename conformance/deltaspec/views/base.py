@@ -60,6 +60,13 @@ DATA_FILE_LOCATION_COLUMNS = LOCATION_COLUMNS | {
     "path": Column(pl.String, "path of the data file, as written"),
 }
 """Location of the current action of a data file: the first columns of views over data files."""
+ROW_REQUIREMENT_COLUMNS = DATA_FILE_LOCATION_COLUMNS | {
+    "version": Column(pl.Int64, "version of the file's action, or of the later change that made the file illegal"),
+    "last_legal_version": Column(
+        pl.Int64, "version before that later change; null without one, or if its state is unknown", shown=True
+    ),
+}
+"""Location of what makes rows of a data file illegal: the first columns of views over requirements of rows."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from deltaspec.validation.data.change_data_checks import check_change_data
 from deltaspec.validation.data.clustered_file_checks import check_clustered_files
 from deltaspec.validation.data.data_bucket import DataBucket
+from deltaspec.validation.data.earlier_requirement_checks import (
+    check_earlier_requirements,
+    may_have_earlier_requirements,
+)
 from deltaspec.validation.data.footer_checks import check_footers
 from deltaspec.validation.data.identity_value_checks import check_identity_values, has_identity_columns
 from deltaspec.validation.data.retention_checks import check_removed_files
@@ -36,6 +40,7 @@ FILE_CHECKS = (
     DataCheck("rows", check_row_values),
     DataCheck("rows", check_clustered_files),
     DataCheck("rows", check_row_constraints, lambda facts: not facts.constraints_on_spark),
+    DataCheck("rows", check_earlier_requirements, may_have_earlier_requirements),
     DataCheck("rows", check_variants),
     DataCheck("rows", check_variant_paths),
 )

@@ -66,6 +66,9 @@ class DataBucket:
         self.level = facts.options.level
         self.writer_time_zone = facts.options.writer_time_zone
         self.version = facts.plan.version
+        self.history = facts.options.history
+        self.constraints_on_spark = facts.constraints_on_spark
+        """Spark evaluates the row constraints of the validated version."""
         self.clock_ms = facts.options.clock_ms
         self.table: TableSchema | None = facts.state.table_schema
         """Schema of the snapshot; None if it is not known."""
@@ -102,6 +105,12 @@ class DataBucket:
             StorageError: its file cannot be read.
         """
         return None if file.deletion_vector is None else self.vectors.rows(file.deletion_vector)
+
+    @property
+    def earlier_files(self) -> DataFiles:
+        """Data files that earlier versions of the validated history had, and the validated version does not."""
+        ended = (pl.col("kind") == "add") & (pl.col("until") <= self.version) & (pl.col("until") > pl.col("version"))
+        return DataFiles(self._with_sizes(self.intervals.filter(ended)))
 
     @cached_property
     def later_commits(self) -> LaterCommits:

@@ -6,7 +6,7 @@ Only the columns of the expressions are read. An expression that needs Spark get
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.data.constraint_checks import build_constraint_check_row, constraint_checks
 from deltaspec.views.data.data_files import DataFile, DataFiles
 from deltaspec.views.table.row_constraints import Kind, RowConstraint, collect_row_constraints
+from deltaspec.views.table.row_requirements import RowRequirement, Subject
 from deltaspec.views.table.state import TableSchema, TableState
 from deltaspec.wire.data.deletion_vector_reader import DeletionVectorReader
 from deltaspec.wire.data.legacy_calendar import find_first_unambiguous_values
@@ -80,7 +81,7 @@ def check_row_constraints(data: DataBucket) -> None:
 
     rows: list[dict[str, Any]] = []
     for data_file, held in read_ahead(data, data.files, read):
-        rows += _build_rows(asked, data_file, held)
+        rows += build_rows(asked, data_file, held)
         if len(rows) >= _ROWS_AT_ONCE:
             data.findings.evaluate_rows(constraint_checks, rows)
             rows = []
@@ -97,7 +98,7 @@ def mark_missing_files_undecided(data: DataBucket) -> None:
         asked.mark_file_undecided(data_file, str(data.get_missing_file_error(data_file.path_key)))
 
 
-def _build_rows(
+def build_rows(
     asked: ConstraintRecorder, data_file: DataFile, held: list[ConstraintResult] | str
 ) -> list[dict[str, Any]]:
     """Build the rows of the view for one file, and record what is undecided."""
@@ -126,22 +127,30 @@ class ConstraintRecorder:
         evaluates_on_spark: bool = False,
         writer_time_zone: str | None = None,
         records_unsupported: bool = True,
+        requirements: Sequence[RowRequirement] | None = None,
     ) -> None:
         """Collect the expressions, and record those that are not supported.
 
         Args:
-            table: schema and configuration at the validated version.
+            table: schema and configuration at the version that the rows are validated against.
             state: state of the table at the validated version.
             operations: operation that each commit states.
             findings: receives ledger entries.
             evaluates_on_spark: Spark evaluates what this process cannot.
             writer_time_zone: time zone of the writers; None if unknown.
             records_unsupported: record expressions that are not supported.
+            requirements: expressions of an earlier version; None for all of the validated version.
         """
         self._table, self._state, self._operations, self._findings = table, state, operations, findings
         self._evaluates_on_spark, self._zone_is_known = evaluates_on_spark, writer_time_zone is not None
         self.supported: list[tuple[RowConstraint, Expression]] = []
-        for each in collect_row_constraints(table.schema, table.configuration, table.features, state.revision):
+        if requirements is None:
+            constraints = collect_row_constraints(table.schema, table.configuration, table.features, state.revision)
+            self._original: Collection[Subject] = state.conditions.always
+        else:
+            constraints = [each.subject for each in requirements if isinstance(each.subject, RowConstraint)]
+            self._original = {each.subject for each in requirements if each.is_original}
+        for each in constraints:
             condition = each.condition
             if not isinstance(condition, str):
                 self.supported.append((each, condition))
@@ -150,8 +159,9 @@ class ConstraintRecorder:
 
     def row(self, data_file: DataFile, condition: RowConstraint, found: ConstraintResult) -> dict[str, Any]:
         """Build the row of the view for one file and an expression that was evaluated on its rows."""
+        cause = self._state.row_requirements.find_cause(condition, data_file.version, data_file.until)
         return build_constraint_check_row(
-            data_file, condition, found, may_predate_expression=self._may_be_older(condition)
+            data_file, condition, found, cause, may_predate_expression=self._may_be_older(condition)
         )
 
     def mark_undecided(self, condition: RowConstraint, why: str, path: str | None) -> None:
@@ -165,12 +175,16 @@ class ConstraintRecorder:
 
     def mark_file_undecided(self, data_file: DataFile, why: str) -> None:
         """Record that the rows of a file cannot be read."""
+        self.mark_all_undecided(why, data_file.path)
+
+    def mark_all_undecided(self, why: str, path: str | None) -> None:
+        """Record that no expression was evaluated on a file; on some files if `path` is None."""
         for condition, _ in self.supported:
-            self._findings.mark_rule_undecided(self._get_rule(condition), why, data_file.path)
+            self._findings.mark_rule_undecided(self._get_rule(condition), why, path)
 
     def _may_be_older(self, condition: RowConstraint) -> bool:
         """Return whether rows may have been written before the expression was added."""
-        return self._adds_foreign_files or condition not in self._state.conditions.always
+        return self._adds_foreign_files or condition not in self._original
 
     @cached_property
     def _adds_foreign_files(self) -> bool:

@@ -99,7 +99,7 @@ class _Pending:
                 shredding_supported=table.supports("variantShredding"),
             )
         if self._data.findings.has_rules_for(row_checks):
-            self._checks += build_row_check_rows(data_file, held)
+            self._checks += build_row_check_rows(data_file, held, self._data.state.row_requirements)
         if len(self._facts) + len(self._checks) > _ROWS_AT_ONCE:
             self.flush()
 

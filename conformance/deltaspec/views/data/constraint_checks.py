@@ -5,20 +5,18 @@ from typing import Any
 import polars as pl
 
 from deltaspec.sql.row_evaluation import ConstraintResult
-from deltaspec.views.base import Column, View
+from deltaspec.views.base import ROW_REQUIREMENT_COLUMNS, Column, View
 from deltaspec.views.data.data_files import DataFile
 from deltaspec.views.table.row_constraints import RowConstraint
+from deltaspec.views.table.row_requirements import RowRequirement
 
 constraint_checks = View(
     name="constraint_checks",
-    grain="live data file and constraint expression of the table that could be evaluated on its rows",
+    grain="data file and constraint expression that a version has together, if it could be evaluated on the rows",
     key=(),
     level="rows",
     columns={
-        "version": Column(pl.Int64, "version of the commit or checkpoint that holds the file's current action"),
-        "file": Column(pl.String, "log file of the action, relative to the table root"),
-        "line": Column(pl.Int64, "line number or Parquet row number, starting at 1"),
-        "path": Column(pl.String, "path of the data file, as written"),
+        **ROW_REQUIREMENT_COLUMNS,
         "column": Column(pl.String, "logical name of the column with the expression; null for a CHECK constraint"),
         "constraint": Column(pl.String, "name of the CHECK constraint; null for other kinds", shown=True),
         "kind": Column(pl.String, "kind of constraint: CHECK, invariant or generated"),
@@ -42,19 +40,26 @@ constraint_checks = View(
 
 
 def build_constraint_check_row(
-    data_file: DataFile, constraint: RowConstraint, result: ConstraintResult, *, may_predate_expression: bool
+    data_file: DataFile,
+    constraint: RowConstraint,
+    result: ConstraintResult,
+    cause: RowRequirement | None,
+    *,
+    may_predate_expression: bool,
 ) -> dict[str, Any]:
     """Return the row of `constraint_checks` for one data file and one expression.
 
     Args:
-        data_file: a live file.
+        data_file: a file that some version has.
         constraint: constraint that was evaluated on its rows.
         result: result of the evaluation.
+        cause: the constraint, if it is newer than the file.
         may_predate_expression: whether rows of the file may be older than the expression.
     """
     is_check = constraint.kind == "CHECK"
     return {
         **data_file.place,
+        **(cause.location if cause else {}),
         "column": None if is_check else constraint.name,
         "constraint": constraint.name if is_check else None,
         "kind": constraint.kind,

@@ -119,6 +119,8 @@ class DataFile:
     default_row_commit_version: int | None
     actual_size: int | None = None
     """Actual file size in bytes; None if the file does not exist, or the size is unknown."""
+    until: int | None = None
+    """First version that no longer has the file; None if the latest version has it."""
 
     @property
     def place(self) -> dict[str, Any]:
@@ -168,4 +170,5 @@ def _data_file(row: dict[str, Any]) -> DataFile:
         base_row_id=row["base_row_id"],
         default_row_commit_version=row["default_row_commit_version"],
         actual_size=row.get("actual_size"),
+        until=row.get("until"),
     )

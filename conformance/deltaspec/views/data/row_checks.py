@@ -5,18 +5,20 @@ from typing import Any
 import polars as pl
 
 from deltaspec.model.schema.data_types import get_type_name
-from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, Column, View
+from deltaspec.views.base import ROW_REQUIREMENT_COLUMNS, Column, View
 from deltaspec.views.data.data_files import DataFile
+from deltaspec.views.table.row_requirements import RowRequirementHistory
 from deltaspec.wire.data.column_aggregates import RowCheck
 from deltaspec.wire.data.row_reader import DataFileRows
 
 row_checks = View(
     name="row_checks",
-    grain="live data file and check of one of its columns",
+    grain="live data file and check of one of its columns; a file that an earlier version had, or a column that was "
+    "required only earlier, has just the checks for null",
     key=(),
     level="rows",
     columns={
-        **DATA_FILE_LOCATION_COLUMNS,
+        **ROW_REQUIREMENT_COLUMNS,
         "column": Column(pl.String, "physical column path, segments joined by dots; array elements are `element`"),
         "check": Column(pl.String, "kind of check: not null, UTF-8, range, partition value, change type or pages"),
         "type": Column(pl.String, "type of the column in the table schema"),
@@ -35,19 +37,39 @@ row_checks = View(
 )
 
 
-def build_row_check_rows(data_file: DataFile, content: DataFileRows) -> list[dict[str, Any]]:
+def build_row_check_rows(
+    data_file: DataFile, content: DataFileRows, requirements: RowRequirementHistory
+) -> list[dict[str, Any]]:
     """Return the rows of `row_checks` for one data file.
 
     Args:
         data_file: a live file.
         content: rows read from the file.
+        requirements: what the table requires of its rows.
     """
     common = {**data_file.place, "rows": content.valid_rows}
     found = [
         {**common, "column": name, "check": "pages", "page_fault": reason} for name, reason in content.corrupt.items()
     ]
     found += [{**common, "column": name, "check": "pages"} for name in content.decoded]
-    return found + [{**common, **_check(check)} for check in content.checks]
+    return found + [build_row_check_row(data_file, content.valid_rows, check, requirements) for check in content.checks]
+
+
+def build_row_check_row(
+    data_file: DataFile, rows: int, check: RowCheck, requirements: RowRequirementHistory
+) -> dict[str, Any]:
+    """Return the row of `row_checks` for one check.
+
+    Args:
+        data_file: a file that some version has.
+        rows: number of rows that the deletion vector does not delete.
+        check: evaluated on these rows.
+        requirements: what the table requires of its rows.
+    """
+    place, cause = data_file.place, None
+    if check.check == "not null":
+        cause = requirements.find_cause(check.column.path, data_file.version, data_file.until)
+    return {**place, **(cause.location if cause else {}), "rows": rows, **_check(check)}
 
 
 def _check(check: RowCheck) -> dict[str, Any]:

@@ -45,6 +45,7 @@ from deltaspec.views.table.metadata_rows import (
 )
 from deltaspec.views.table.protocol_rows import build_feature_rows, build_protocol_row
 from deltaspec.views.table.row_constraints import RowConstraintHistory
+from deltaspec.views.table.row_requirements import RowRequirementHistory
 from deltaspec.views.table.state_rows import StateRows
 from deltaspec.views.table.type_widening import WideningHistory, find_widening_traces
 
@@ -185,6 +186,8 @@ class TableState:
     """History of what the table requires of its live files."""
     conditions: RowConstraintHistory = field(init=False)
     """History of row constraints."""
+    row_requirements: RowRequirementHistory = field(init=False)
+    """History of what the table requires of its rows."""
     uses: FeatureUseHistory = field(init=False)
     """History of what needs a feature."""
     _schema_fault: SchemaError | None = None
@@ -203,6 +206,7 @@ class TableState:
 
     def __post_init__(self) -> None:
         self.conditions = RowConstraintHistory(self.revision)
+        self.row_requirements = RowRequirementHistory(self.revision)
         self.uses = FeatureUseHistory(self.revision)
 
     @property
@@ -283,6 +287,9 @@ class TableState:
                 self.used |= table_properties.find_active_features(self.protocol, self.metadata, self.schema)
             if self._has_changed("file_requirements", *columns, self.iceberg.enabled_now):
                 self._evaluate_file_requirements(change)
+            if self._has_changed("row_requirements", *columns, _get_constraints(settings)):
+                location = change.locate_cause(Protocol, MetaData)
+                self.row_requirements.apply(location, self.table_schema, is_first=change.is_first)
         if change.has(Protocol, MetaData, DomainMetadata) and self._has_changed("clustering", *columns, clustered):
             self._context = None
             self._evaluate_clustering(change)
@@ -317,6 +324,7 @@ class TableState:
             self.file_requirements.forget()
             self.columns.forget()
             self.conditions.forget()
+            self.row_requirements.forget(self._preceding_version)
         if kinds & {"protocol", "metaData", "domainMetadata", None}:
             self._parts.clear()
             for view in (*self.views.values(), self.variant_uses, self.row_id_columns):
@@ -641,6 +649,12 @@ class TableState:
         }
         self.views["transactions"].rows.append(row)
         self.transactions[action.app_id] = action
+
+
+def _get_constraints(settings: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the properties that define CHECK constraints."""
+    prefix = table_properties.CONSTRAINT_PREFIX
+    return {name: value for name, value in (settings or {}).items() if name.startswith(prefix)}
 
 
 def _is_same(before: Any, after: Any) -> bool:

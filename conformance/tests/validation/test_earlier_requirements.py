@@ -1,0 +1,130 @@
+"""Rows are validated against every requirement that applied while their file was live, also if it ended later."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import deltaspec
+from deltaspec.report.report_types import Report
+from deltaspec.validation.data import earlier_requirement_checks
+from deltaspec_generators.bases.expressions import build_invariant_metadata
+from deltaspec_generators.bases.log_only import commit_info_action, get_action
+from deltaspec_generators.bases.single_file import build_required_field, build_single_file_table
+from deltaspec_generators.table_files import (
+    TableFiles,
+    metadata_action,
+    protocol_action,
+    remove_action,
+    write_table,
+)
+
+ROWS = pa.table({"id": pa.array([1, None], pa.int64())})
+OPTIONAL: list[Any] = [("id", "long")]
+REQUIRED: list[Any] = [build_required_field("id", "long")]
+NEW_REQUIRED: list[Any] = [*OPTIONAL, build_required_field("new", "long")]
+POSITIVE = {"delta.constraints.positive": "id > 0"}
+GONE = "files that only earlier versions had no longer exist"
+FILE = "_delta_log/00000000000000000002.json"
+
+
+def metadata(fields: list[Any], configuration: dict[str, str] | None = None) -> dict[str, Any]:
+    return metadata_action(fields, (), configuration)
+
+
+def build_history(*changes: Any, rows: pa.Table = ROWS, first: dict[str, Any] | None = None) -> TableFiles:
+    """Build a table of one file, added by version 1, with a commit for each change from version 2 on."""
+    files = build_single_file_table(rows, OPTIONAL, protocol=protocol_action(1, 3))
+    if first is not None:
+        files.commits[0][2] = first
+    for version, change in enumerate(changes, start=2):
+        action = remove_action({"add": get_action(files, 1, "add")}) if change == "remove" else change
+        files.commits[version] = [commit_info_action(version), action]
+    return files
+
+
+def write_and_validate(files: TableFiles, path: Path, history: str = "latest", **options: Any) -> Report:
+    write_table(files, path / "table")
+    return deltaspec.validate(str(path / "table"), level="rows", history=history, **options)
+
+
+def list_findings(report: Report) -> list[tuple[Any, ...]]:
+    return [(each.rule, each.version, each.evidence.get("last_legal_version")) for each in report.findings]
+
+
+ENDED = [
+    ("ROW002", [metadata(REQUIRED), metadata(OPTIONAL)]),
+    ("ROW002", [metadata(NEW_REQUIRED), metadata(OPTIONAL)]),
+    ("ROW040", [metadata(OPTIONAL, POSITIVE), metadata(OPTIONAL)]),
+    ("ROW040", [metadata(OPTIONAL, POSITIVE), metadata(OPTIONAL), metadata(OPTIONAL, POSITIVE)]),
+]
+
+
+@pytest.mark.parametrize("history", ["latest", "all"])
+@pytest.mark.parametrize(("rule", "changes"), ENDED)
+def test_requirement_that_ended_is_evaluated(tmp_path: Path, rule: str, changes: list[Any], history: str) -> None:
+    report = write_and_validate(build_history(*changes), tmp_path, history)
+    assert list_findings(report) == [(rule, 2, 1)]
+    assert (report.findings[0].file, report.findings[0].line, report.findings[0].path) == (FILE, 2, "a.parquet")
+
+
+@pytest.mark.parametrize(("rule", "change"), [("ROW002", metadata(REQUIRED)), ("ROW040", metadata(OPTIONAL, POSITIVE))])
+def test_finding_is_at_the_change_that_made_rows_illegal(tmp_path: Path, rule: str, change: dict[str, Any]) -> None:
+    assert list_findings(write_and_validate(build_history(change), tmp_path / "later")) == [(rule, 2, 1)]
+    from_start = build_history(first=change)
+    assert list_findings(write_and_validate(from_start, tmp_path / "from start")) == [(rule, 1, None)]
+
+
+@pytest.mark.parametrize("change", [metadata(REQUIRED), metadata(OPTIONAL, POSITIVE)])
+def test_longer_history_reads_files_that_were_removed(tmp_path: Path, change: dict[str, Any]) -> None:
+    files = build_history(change, "remove")
+    assert list_findings(write_and_validate(files, tmp_path / "latest")) == []
+    ((_, version, last_legal),) = list_findings(write_and_validate(files, tmp_path / "all", "all"))
+    assert (version, last_legal) == (2, 1)
+    (tmp_path / "all" / "table" / "a.parquet").unlink()
+    report = deltaspec.validate(str(tmp_path / "all" / "table"), level="rows", history="all")
+    assert (report.verdict, {each.reason for each in report.checked.not_checked}) == ("incomplete", {GONE})
+
+
+INVARIANT = [{"name": "id", "type": "long", "nullable": True, "metadata": build_invariant_metadata("id > 0")}]
+SOUND = {
+    "required only later": build_history("remove", metadata(REQUIRED), metadata(OPTIONAL)),
+    "constrained only later": build_history("remove", metadata(OPTIONAL, POSITIVE), metadata(OPTIONAL)),
+    "no null": build_history(metadata(REQUIRED), metadata(OPTIONAL), rows=ROWS.slice(0, 1)),
+    "valid rows": build_history(metadata(OPTIONAL, POSITIVE), metadata(OPTIONAL), "remove", rows=ROWS.slice(0, 1)),
+    "written before an invariant": build_history(metadata(INVARIANT), metadata(OPTIONAL)),
+}
+
+
+@pytest.mark.parametrize("history", ["latest", "all"])
+@pytest.mark.parametrize("name", SOUND)
+def test_legal_history_has_no_findings(tmp_path: Path, name: str, history: str) -> None:
+    report = write_and_validate(SOUND[name], tmp_path, history)
+    assert (report.verdict, report.findings, report.checked.not_checked) == ("conforms", [], [])
+
+
+def test_row_written_under_an_invariant_is_validated_after_its_end(tmp_path: Path) -> None:
+    report = write_and_validate(build_history(metadata(OPTIONAL), first=metadata(INVARIANT)), tmp_path)
+    assert list_findings(report) == [("ROW043", 1, None)]
+
+
+def test_ended_constraint_that_needs_spark_is_undecided(tmp_path: Path) -> None:
+    files = build_history(metadata(OPTIONAL, {"delta.constraints.c": "hash(id) > 0"}), metadata(OPTIONAL))
+    report = write_and_validate(files, tmp_path)
+    (found,) = report.checked.not_checked
+    assert (report.verdict, found.rule) == ("incomplete", "ROW040")
+    assert found.reason == "CHECK constraint c needs Spark: it calls hash"
+
+
+def test_schemas_beyond_the_limit_are_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(earlier_requirement_checks, "_MAX_SCHEMAS", 1)
+    changes = [metadata(OPTIONAL, {f"delta.constraints.c{number}": f"id < {number}"}) for number in (8, 9)]
+    report = write_and_validate(build_history(*changes, metadata(OPTIONAL)), tmp_path)
+    assert list_findings(report) == [("ROW040", 2, 1)]
+    (found,) = report.checked.not_checked
+    assert (found.rule, found.reason, found.file) == (
+        "ROW040",
+        "rows are validated against at most 1 schemas of earlier versions",
+        "a.parquet",
+    )
