@@ -8,7 +8,7 @@ The host sends requests to the candidate's stdin and reads answers from its stdo
 Unknown fields are ignored on both sides, so that later versions can add fields. Rows travel as Arrow IPC files.
 """
 
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -23,6 +23,10 @@ ErrorCategory: TypeAlias = Literal[
 Phase: TypeAlias = Literal["snapshot", "scan", "changes", "commit"]
 PredicateSupport: TypeAlias = Literal["exact", "prunes", "none"]
 Wanted: TypeAlias = Literal["files", "transactions", "domains"]
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+"""Number of things, or a version of a table."""
+Timestamp: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+"""Milliseconds since the epoch."""
 
 
 class At(msgspec.Struct, omit_defaults=True, frozen=True):
@@ -130,16 +134,16 @@ class FileEntry(msgspec.Struct, frozen=True, omit_defaults=True):
 
     path: str
     """As in the log, or decoded, or absolute."""
-    size: int | None = None
+    size: Count | None = None
     deletion_vector_id: str | None = None
 
 
 class SnapshotAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """Answer to `snapshot`; protocol and metadata as in the log. None stands for what the engine does not show."""
 
-    version: int
-    timestamp_ms: int | None = None
-    in_commit_timestamp: int | None = None
+    version: Count
+    timestamp_ms: Timestamp | None = None
+    in_commit_timestamp: Timestamp | None = None
     protocol: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None
     files: tuple[FileEntry, ...] | None = None
@@ -151,18 +155,18 @@ class RowsAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """Answer to `scan` and `changes`."""
 
     path: str
-    num_rows: int
+    num_rows: Count
     predicate: PredicateSupport | None = None
     """How the predicate was used, if it differs from the capabilities."""
-    files_read: int | None = None
-    files_skipped: int | None = None
+    files_read: Count | None = None
+    files_skipped: Count | None = None
 
 
 class ApplyAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """Answer to `apply`."""
 
     committed: bool
-    version: int | None = None
+    version: Count | None = None
     """New version; None if there was nothing to do."""
     files: tuple[str, ...] | None = None
 
@@ -185,8 +189,8 @@ class Progress(msgspec.Struct, frozen=True, omit_defaults=True):
     """Sign of life during a long operation; it renews the deadline."""
 
     note: str = ""
-    done: int | None = None
-    total: int | None = None
+    done: Count | None = None
+    total: Count | None = None
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -93,7 +93,7 @@ def _read_file(path: str) -> bytes:
             raise RowsFault("the rows are not a regular file")
         if status.st_size > MAX_FILE_BYTES:
             raise RowsFault(f"the rows have {status.st_size:,} bytes; at most {MAX_FILE_BYTES:,} are allowed")
-        return file.read(MAX_FILE_BYTES)
+        return file.read(status.st_size)
 
 
 def _get_first_line(fault: BaseException) -> str:
