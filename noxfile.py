@@ -5,6 +5,7 @@ With `--no-venv` a session uses the Python that runs nox, which must have all re
 """
 
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -16,6 +17,7 @@ nox.options.error_on_external_run = True
 nox.options.sessions = ["lint", "tests_quick", "golden"]
 
 VALID_TABLE = "golden-tables/log/log.append-remove/delta"
+HARNESSES = Path("conformance/harnesses")
 
 
 def _with_project(session: nox.Session, extras: str = "dev") -> None:
@@ -181,6 +183,21 @@ def connect(session: nox.Session) -> None:
     """Validate tables through a local Spark Connect server."""
     _with_project(session, "dev,connect")
     session.run("python", "-m", "pytest", "conformance/tests/cluster/checks_connect.py", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def harness_rust(session: nox.Session) -> None:
+    """Build the candidate `kernel_rust` with Cargo. Takes four to eleven minutes of CPU time the first time."""
+    build = HARNESSES / "build"
+    cargo = ["cargo", "build", "--release", "--locked", "--target-dir", str(build / "cargo")]
+    session.run(*cargo, "--manifest-path", str(HARNESSES / "kernel_rust/Cargo.toml"), *session.posargs)
+    shutil.copy2(build / "cargo/release/kernel_rust", build / "kernel_rust")
+
+
+@nox.session(venv_backend="none")
+def harness_java(session: nox.Session) -> None:
+    """Build the candidate `kernel_java` with Maven. Needs Java 17 or newer."""
+    session.run("mvn", "--batch-mode", "--quiet", "--file", str(HARNESSES / "kernel_java/pom.xml"), "package")
 
 
 def _pack_environment(session: nox.Session, folder: str) -> str:

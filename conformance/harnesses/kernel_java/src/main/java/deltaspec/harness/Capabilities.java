@@ -1,0 +1,56 @@
+package deltaspec.harness;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import deltaspec.harness.Errors.Refusal;
+import io.delta.kernel.Table;
+import io.delta.kernel.internal.tablefeatures.TableFeature;
+import io.delta.kernel.internal.tablefeatures.TableFeatures;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** What the kernel supports. */
+final class Capabilities {
+  private static final int PROTOCOL_VERSION = 1;
+
+  private Capabilities() {}
+
+  static Map<String, Object> describe(JsonNode request) {
+    boolean known = false;
+    for (JsonNode version : request.path("protocol")) {
+      known |= version.intValue() == PROTOCOL_VERSION;
+    }
+    if (!known) {
+      throw new Refusal("unsupported", "protocol", "only version 1 of the candidate protocol is supported");
+    }
+    Map<String, Object> answer = new LinkedHashMap<>();
+    answer.put("name", "kernel_java");
+    answer.put("version", kernelVersion());
+    answer.put("protocol", PROTOCOL_VERSION);
+    answer.put("language", "java");
+    answer.put("ops", List.of("snapshot", "scan"));
+    answer.put("want", List.of("files", "transactions", "domains"));
+    answer.put("at", List.of("version", "timestamp_ms"));
+    answer.put("row_ids", true);
+    answer.put("predicate", "prunes");
+    answer.put("reader_features", readerFeatures());
+    answer.put("max_reader_version", TableFeatures.TABLE_FEATURES_MIN_READER_VERSION);
+    answer.put("max_writer_version", TableFeatures.TABLE_FEATURES_MIN_WRITER_VERSION);
+    // The default engine has no Parquet reader for the last three.
+    answer.put("types_not_supported", List.of("void", "variant", "geometry", "geography"));
+    return answer;
+  }
+
+  private static String kernelVersion() {
+    return Table.class.getPackage().getImplementationVersion();
+  }
+
+  /** Return the reader features of which the kernel says that it reads them. `catalogManaged` needs a catalog. */
+  private static List<String> readerFeatures() {
+    return TableFeatures.TABLE_FEATURES.stream()
+        .filter(feature -> feature.isReaderWriterFeature() && feature.hasKernelReadSupport())
+        .filter(feature -> feature != TableFeatures.CATALOG_MANAGED_RW_FEATURE)
+        .map(TableFeature::featureName)
+        .toList();
+  }
+}
