@@ -8,7 +8,6 @@ Whatever the candidate does, a request ends in an answer or in one of these exce
 
 import shutil
 import tempfile
-import time
 import weakref
 from contextlib import suppress
 from pathlib import Path
@@ -17,77 +16,29 @@ from typing import Protocol, Self, TypeAlias, TypeVar
 import msgspec
 
 from deltaspec.candidates.messages import (
-    PROTOCOL_VERSION,
-    Answer,
     Apply,
     ApplyAnswer,
-    Bye,
     Capabilities,
     Changes,
-    Hello,
-    Refusal,
-    Request,
     RowsAnswer,
     Scan,
     Snapshot,
     SnapshotAnswer,
 )
-from deltaspec.candidates.process import GRACE_SECONDS, CandidateProcess, Launch, ProcessFault, Reason, show_line
+from deltaspec.candidates.outcomes import Died, GivenUp, Refused
+from deltaspec.candidates.process import Launch
 from deltaspec.candidates.rows import Rows, RowsFault, load_rows
-from deltaspec.errors import DeltaspecError
+from deltaspec.candidates.session import Session
 
-DEADLINE_SECONDS = {"snapshot": 120.0, "scan": 120.0, "changes": 120.0, "apply": 180.0, "bye": 10.0}
+__all__ = ["Candidate", "Died", "GivenUp", "Host", "Refused", "Rows"]
+
 MEMORY_LIMIT = 4 * 1024**3
 """Default limit of a candidate's process group, in bytes."""
-MAX_RENEWALS = 4
-"""How often progress renews a deadline."""
 MAX_RESTARTS = 5
 """Restarts without an answer in between."""
 
 CaseRequest: TypeAlias = Snapshot | Scan | Changes | Apply
 T = TypeVar("T")
-
-
-class Refused(Exception):
-    """The candidate answered with an error."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        super().__init__(f"refused as {refusal.category}: {refusal.message or 'no message'}")
-        self.refusal = refusal
-
-
-class Died(Exception):
-    """The candidate gave no valid answer.
-
-    Args:
-        reason: `crash` (the process ended or used too much memory), `timeout` or `harness` (broken protocol).
-        message: what happened, in one line.
-        exit_code: exit code of the process; None if a signal ended it or if it still runs.
-        signal: name of the signal that ended the process, also if the host sent it.
-        stderr: last 64 KiB of stderr since the request.
-        line: start of the line of stdout that broke the protocol.
-        fails_alone: whether the request also crashes as the first of a fresh process; None if that was not tried.
-    """
-
-    def __init__(
-        self,
-        reason: Reason,
-        message: str,
-        exit_code: int | None = None,
-        signal: str | None = None,
-        stderr: str = "",
-        line: str = "",
-        fails_alone: bool | None = None,
-    ) -> None:
-        super().__init__(f"{reason}: {message}")
-        self.reason, self.message, self.exit_code, self.signal = reason, message, exit_code, signal
-        self.stderr, self.line, self.fails_alone = stderr, line, fails_alone
-
-
-class GivenUp(DeltaspecError):
-    """The candidate died too often in a row; no more requests are sent."""
-
-    exit_code = 3
 
 
 class Candidate(Protocol):
@@ -132,14 +83,13 @@ class Host:
         self._memory_limit = memory_limit
         self._directory = Path(tempfile.mkdtemp(prefix="deltaspec-candidate-"))
         self._remove_directory = weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
-        self._process: CandidateProcess | None = None
-        self._seq = 0
+        self._session: Session | None = None
+        self._files = 0
         self._restarts = 0
         self._previous = ""
         """Last request that the current process answered; empty after `hello`."""
-        self.capabilities: Capabilities
         try:
-            self._start()
+            self.capabilities = self._start_session()
         except BaseException:
             self.close()
             raise
@@ -164,26 +114,21 @@ class Host:
 
     def close(self) -> None:
         """Ask the candidate to exit, end its processes and remove its temporary files."""
-        process, self._process = self._process, None
-        if process is not None:
-            try:
-                self._exchange(process, Bye(), DEADLINE_SECONDS["bye"])
-                process.close_stdin()
-                process.end("wait", seconds=DEADLINE_SECONDS["bye"] * self._scale)
-            except (ProcessFault, Refused):
-                process.end()
-            except BaseException:
-                process.end("kill")
-                raise
-        self._remove_directory()
+        session, self._session = self._session, None
+        try:
+            if session is not None:
+                session.close()
+        finally:
+            self._remove_directory()
 
     def _request_rows(self, request: Scan | Changes) -> Rows:
-        out = self._directory / f"{self._seq + 1}.arrow"
+        self._files += 1
+        out = self._directory / f"{self._files}.arrow"
         answer = self._request(msgspec.structs.replace(request, out=str(out)), RowsAnswer)
         try:
             return load_rows(answer, str(out))
         except RowsFault as fault:
-            stderr = self._process.stderr if self._process is not None else ""
+            stderr = self._session.process.stderr if self._session is not None else ""
             raise Died("harness", str(fault), stderr=stderr) from fault
         finally:
             with suppress(OSError):
@@ -191,11 +136,11 @@ class Host:
 
     def _request(self, request: CaseRequest, answer_type: type[T]) -> T:
         """Send a request, in a new process if the last one died, and return the checked answer."""
-        if self._process is None:
+        if self._session is None or self._session.is_over:
             if self._restarts >= MAX_RESTARTS:
                 raise GivenUp(f"the candidate died after each of {MAX_RESTARTS} restarts in a row")
             self._restarts += 1
-            self._start()
+            self._restart()
         previous = self._previous
         try:
             answer = self._perform(request, answer_type)
@@ -209,6 +154,11 @@ class Host:
         self._restarts = 0
         return answer
 
+    def _perform(self, request: CaseRequest, answer_type: type[T]) -> T:
+        assert self._session is not None
+        self._previous = f"{request.__struct_config__.tag} of {request.table}"
+        return self._session.perform(request, answer_type)
+
     def _explain_crash(self, death: Died, request: CaseRequest, answer_type: type, previous: str) -> None:
         """Repeat a request that crashed in a fresh process, and add to the message whether it fails alone too."""
         if not previous:
@@ -217,7 +167,7 @@ class Host:
             return  # a write must not be done twice
         else:
             try:
-                self._start()
+                self._restart()
                 self._perform(request, answer_type)
                 death.fails_alone = False
             except Refused:
@@ -226,96 +176,16 @@ class Host:
                 death.fails_alone = second.reason == "crash"
         death.message += "; fails alone too" if death.fails_alone else f"; only after {previous}"
 
-    def _start(self) -> None:
-        """Start a process and check its answer to `hello`."""
-        directory = Path(tempfile.mkdtemp(prefix="work-", dir=self._directory))
-        grace = GRACE_SECONDS * min(self._scale, 1.0)
-        try:
-            self._process = CandidateProcess(
-                self._launch, directory, memory_limit=self._memory_limit, grace_seconds=grace
-            )
-        except ProcessFault as fault:
-            raise Died(fault.reason, fault.message) from fault
-        try:
-            found = self._perform(Hello(tmp=str(directory)), Capabilities, self._launch.hello_seconds)
-        except Refused as refused:
-            raise self._bury(ProcessFault("harness", str(refused)), "hello") from None
-        except Died as death:
-            if self._process is not None:
-                self._bury(ProcessFault("harness", death.message), "hello")
-            raise
-        if found.protocol != PROTOCOL_VERSION:
-            text = f"speaks version {found.protocol} of the candidate protocol; expected {PROTOCOL_VERSION}"
-            raise self._bury(ProcessFault("harness", text), "hello")
-        if found != getattr(self, "capabilities", found):
-            raise self._bury(ProcessFault("harness", "answered differently after a restart"), "hello")
-        self.capabilities = found
+    def _restart(self) -> None:
+        found = self._start_session()
+        if found != self.capabilities:
+            assert self._session is not None
+            self._session.close()
+            raise Died("harness", "answered hello differently after a restart")
+
+    def _start_session(self) -> Capabilities:
         self._previous = ""
-
-    def _perform(self, request: Hello | CaseRequest, answer_type: type[T], seconds: float | None = None) -> T:
-        """Send a request to the current process and decode its answer."""
-        assert self._process is not None
-        operation = str(request.__struct_config__.tag)
-        try:
-            answer = self._exchange(self._process, request, seconds or DEADLINE_SECONDS[operation])
-        except ProcessFault as fault:
-            raise self._bury(fault, operation) from None
-        finally:
-            if not isinstance(request, Hello):
-                self._previous = f"{operation} of {request.table}"
-        try:
-            return msgspec.json.decode(answer, type=answer_type)
-        except (msgspec.DecodeError, RecursionError) as fault:
-            text = f"the answer to {operation} is invalid: {fault}"
-            raise Died("harness", text, stderr=self._process.stderr, line=show_line(answer)) from None
-
-    def _exchange(self, process: CandidateProcess, request: Request, seconds: float) -> bytes:
-        """Send a request and return the JSON text of `ok`.
-
-        Raises:
-            ProcessFault: the process must be ended.
-            Refused: the answer is an error.
-        """
-        self._seq += 1
-        message = {"seq": self._seq, **msgspec.to_builtins(request)}
-        process.begin(msgspec.json.encode(message) + b"\n")
-        start = time.monotonic()
-        limit = seconds * self._scale
-        deadline = start + limit
-        while (answer := self._read_answer(process, deadline)).progress is not msgspec.UNSET:
-            deadline = min(time.monotonic() + limit, start + limit * (1 + MAX_RENEWALS))
-        process.check_no_output("after the answer")
-        if answer.error is not msgspec.UNSET:
-            raise Refused(answer.error)
-        assert isinstance(answer.ok, msgspec.Raw)
-        return bytes(answer.ok)
-
-    def _read_answer(self, process: CandidateProcess, deadline: float) -> Answer:
-        """Read one line: progress, or an answer with either `ok` or `error`."""
-        line = process.read_line(deadline)
-        try:
-            line.decode("utf-8")
-            answer = msgspec.json.decode(line, type=Answer)
-        except UnicodeDecodeError as fault:
-            raise ProcessFault("harness", f"wrote a line that is not UTF-8 ({fault.reason})", show_line(line)) from None
-        except msgspec.ValidationError as fault:
-            raise ProcessFault("harness", f"wrote an invalid answer: {fault}", show_line(line)) from None
-        except (msgspec.DecodeError, RecursionError):
-            text = "wrote a line that is not JSON to stdout; print to stderr"
-            raise ProcessFault("harness", text, show_line(line)) from None
-        if answer.seq != self._seq:
-            text = f"answered with seq {answer.seq}; expected {self._seq}"
-            raise ProcessFault("harness", text, show_line(line))
-        if [answer.ok, answer.error, answer.progress].count(msgspec.UNSET) != 2:
-            text = "an answer needs exactly one of ok, error and progress"
-            raise ProcessFault("harness", text, show_line(line))
-        return answer
-
-    def _bury(self, fault: ProcessFault, operation: str) -> Died:
-        """End the current process and return what happened to it."""
-        assert self._process is not None
-        process, self._process = self._process, None
-        end = process.end(fault.ending)
-        shutil.rmtree(process.directory, ignore_errors=True)
-        text = str(end) if fault.ending == "wait" else fault.message
-        return Died(fault.reason, f"{text} during {operation}", end.code, end.signal, end.stderr, fault.line)
+        self._session = Session(
+            self._launch, self._directory, timeout_scale=self._scale, memory_limit=self._memory_limit
+        )
+        return self._session.say_hello()

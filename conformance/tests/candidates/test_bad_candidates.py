@@ -42,9 +42,9 @@ def open_host(candidate: type, rows_file: Path, **options: Any) -> Iterator[Host
     hello_seconds = 20 / options.get("timeout_scale", 1.0)
     with Host(Launch(command, {"TEST_MARK": mark}, hello_seconds), **options) as host:
         directory = host._directory
-        groups = [host._process.pid] if host._process is not None else []
+        groups = [host._session.process.pid] if host._session is not None else []
         yield host
-        groups += [host._process.pid] if host._process is not None else []
+        groups += [host._session.process.pid] if host._session is not None else []
     assert list_survivors(mark, groups) == []
     assert not directory.exists()
 
@@ -150,7 +150,7 @@ def test_missing_program_is_a_crash() -> None:
 )
 def test_hanging_candidate_is_killed(candidate: type, signal: str, rows_file: Path) -> None:
     with open_host(candidate, rows_file, timeout_scale=SHORT) as host:
-        host._process._grace_seconds = 0.3  # type: ignore[union-attr] # the default would be 10 milliseconds
+        host._session.process._grace_seconds = 0.3  # type: ignore[union-attr] # the default would be 10 milliseconds
         with pytest.raises(Died, match="timeout: sent no answer before the deadline during scan") as caught:
             scan(host, "/bad")
         assert caught.value.reason == "timeout"
