@@ -56,6 +56,7 @@ def undefined_property_value() -> pl.Expr:
         "append-only.needs-support",
         "iceberg-v1.feature",
         "iceberg-v2.feature",
+        "iceberg-v3.feature",
     ),
     view=configuration,
     divergence="E43",

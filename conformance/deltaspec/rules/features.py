@@ -36,13 +36,14 @@ def writer_feature_listed_for_readers() -> pl.Expr:
     feature (`ALTER TABLE t DROP FEATURE`) and add it again.
 
     Conforms::
-        kind: writer, in_reader_features: false
-        kind: reader-writer, in_reader_features: true
-        kind: null, in_reader_features: true
+        kind: writer, in_reader_features: false, is_proposed: false
+        kind: reader-writer, in_reader_features: true, is_proposed: false
+        kind: null, in_reader_features: true, is_proposed: false
+        kind: writer, in_reader_features: true, is_proposed: true
     Violates::
-        kind: writer, in_reader_features: true
+        kind: writer, in_reader_features: true, is_proposed: false
     """
-    return (pl.col("kind") == "writer") & pl.col("in_reader_features")
+    return (pl.col("kind") == "writer") & pl.col("in_reader_features") & ~pl.col("is_proposed")
 
 
 @rule(
@@ -69,15 +70,20 @@ def reader_feature_listed_for_writers_only() -> pl.Expr:
     feature; it raises minReaderVersion to 3. Older readers are then locked out.
 
     Conforms::
-        feature: deletionVectors, kind: reader-writer, in_reader_features: true, min_reader_version: 3
-        feature: columnMapping, kind: reader-writer, in_reader_features: false, min_reader_version: 2
-        feature: appendOnly, kind: writer, in_reader_features: false, min_reader_version: 1
+        feature: deletionVectors, kind: reader-writer, in_reader_features: true, min_reader_version: 3, is_proposed: false
+        feature: columnMapping, kind: reader-writer, in_reader_features: false, min_reader_version: 2, is_proposed: false
+        feature: appendOnly, kind: writer, in_reader_features: false, min_reader_version: 1, is_proposed: false
+        feature: variantType-preview, kind: reader-writer, in_reader_features: false, min_reader_version: 3, is_proposed: true
     Violates::
-        feature: deletionVectors, kind: reader-writer, in_reader_features: false, min_reader_version: 3
-        feature: columnMapping, kind: reader-writer, in_reader_features: false, min_reader_version: 1
+        feature: deletionVectors, kind: reader-writer, in_reader_features: false, min_reader_version: 3, is_proposed: false
+        feature: columnMapping, kind: reader-writer, in_reader_features: false, min_reader_version: 1, is_proposed: false
     """
     by_version = (pl.col("feature") == "columnMapping") & (pl.col("min_reader_version") == 2)
-    return (pl.col("kind") == "reader-writer") & ~pl.col("in_reader_features") & ~by_version
+    return _is_hidden_from_readers() & ~by_version & ~pl.col("is_proposed")
+
+
+def _is_hidden_from_readers() -> pl.Expr:
+    return (pl.col("kind") == "reader-writer") & ~pl.col("in_reader_features")
 
 
 @rule(
@@ -94,11 +100,12 @@ def required_feature_missing() -> pl.Expr:
     the state that writers did not maintain in between.
 
     Conforms::
-        missing_requirements: []
+        missing_requirements: [], is_proposed: false
+        missing_requirements: ["variantType"], is_proposed: true
     Violates::
-        missing_requirements: ["domainMetadata"]
+        missing_requirements: ["domainMetadata"], is_proposed: false
     """
-    return pl.col("missing_requirements").list.len() > 0
+    return (pl.col("missing_requirements").list.len() > 0) & ~pl.col("is_proposed")
 
 
 @rule("FEA005", requires="table-features.lists-are-sets", view=features, divergence="S23")
@@ -143,3 +150,52 @@ def misspelled_feature() -> pl.Expr:
         intended_name: timestampNtz
     """
     return pl.col("intended_name").is_not_null()
+
+
+# Proposals and previews
+
+
+@rule(
+    "FEA007",
+    requires="table-features.reader-feature-on-both-sides",
+    view=features,
+    divergence="S44",
+    since="current",
+)
+def proposed_feature_listed_for_writers_only() -> pl.Expr:
+    """A reader-writer feature of a proposal or preview is only in writerFeatures.
+
+    Readers that do not know the feature read the table and return wrong rows.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` with an engine that knows the
+    feature, or with the name that the protocol defines in place of a preview.
+
+    Conforms::
+        kind: reader-writer, in_reader_features: true, is_proposed: true
+        kind: writer, in_reader_features: false, is_proposed: true
+        kind: reader-writer, in_reader_features: false, is_proposed: false
+    Violates::
+        kind: reader-writer, in_reader_features: false, is_proposed: true
+    """
+    return _is_hidden_from_readers() & pl.col("is_proposed")
+
+
+@rule(
+    "FEA008",
+    requires=("table-features.required-features", "iceberg-v3.readers"),
+    view=features,
+    divergence="S44",
+    since="current",
+)
+def requirement_of_proposed_feature_missing() -> pl.Expr:
+    """The protocol lists a feature of a proposal or preview but not a feature that it requires.
+
+    Clients that support the proposal rely on the required feature. A preview requires what its feature requires.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` for each missing feature.
+
+    Conforms::
+        missing_requirements: [], is_proposed: true
+        missing_requirements: ["domainMetadata"], is_proposed: false
+    Violates::
+        missing_requirements: ["columnMapping"], is_proposed: true
+    """
+    return (pl.col("missing_requirements").list.len() > 0) & pl.col("is_proposed")

@@ -124,12 +124,14 @@ def compatible_file_without_num_records() -> pl.Expr:
         iceberg_compatibility: V2, num_records_missing: false, path_is_new: true
         iceberg_compatibility: V2, num_records_missing: true, path_is_new: false
         iceberg_compatibility: V2, num_records_missing: true, path_is_new: null
+        iceberg_compatibility: V3, num_records_missing: true, path_is_new: true
         iceberg_compatibility: null, num_records_missing: null, path_is_new: true
     Violates::
         iceberg_compatibility: V1, num_records_missing: true, path_is_new: false
         iceberg_compatibility: V2, num_records_missing: true, path_is_new: true
     """
-    is_required = (pl.col("iceberg_compatibility") == "V1") | pl.col("path_is_new")
+    compatibility = pl.col("iceberg_compatibility")
+    is_required = (compatibility == "V1") | ((compatibility == "V2") & pl.col("path_is_new"))
     return is_required & pl.col("num_records_missing")
 
 
@@ -153,6 +155,10 @@ def files_left_without_num_records() -> pl.Expr:
 # Ids of elements, keys and values
 
 
+def _is_under_v2() -> pl.Expr:
+    return pl.col("compatibility") == "V2"
+
+
 @rule("ICE010", requires="iceberg-v2.nested-ids", view=nested_ids)
 def nested_field_without_unique_id() -> pl.Expr:
     """An array element, map key or map value has no unique 32-bit id.
@@ -162,14 +168,14 @@ def nested_field_without_unique_id() -> pl.Expr:
     and rewrites the files.
 
     Conforms::
-        missing_ids: [], out_of_range_ids: [], duplicate_ids: []
+        compatibility: V2, missing_ids: [], out_of_range_ids: [], duplicate_ids: []
     Violates::
-        missing_ids: ["col-1.element"], out_of_range_ids: [], duplicate_ids: []
-        missing_ids: [], out_of_range_ids: ["col-1.element=4294967296"], duplicate_ids: []
-        missing_ids: [], out_of_range_ids: [], duplicate_ids: ["col-1.key=3", "col-1.value=3"]
+        compatibility: V2, missing_ids: ["col-1.element"], out_of_range_ids: [], duplicate_ids: []
+        compatibility: V2, missing_ids: [], out_of_range_ids: ["col-1.element=4294967296"], duplicate_ids: []
+        compatibility: V2, missing_ids: [], out_of_range_ids: [], duplicate_ids: ["col-1.key=3", "col-1.value=3"]
     """
     faults = [pl.col(name).list.len() > 0 for name in ("missing_ids", "out_of_range_ids", "duplicate_ids")]
-    return pl.any_horizontal(faults)
+    return _is_under_v2() & pl.any_horizontal(faults)
 
 
 @rule("ICE011", requires="iceberg-v2.nested-ids-place", view=nested_ids)
@@ -182,11 +188,11 @@ def nested_id_in_another_field() -> pl.Expr:
     (ICEBERG_COMPAT_VERSION=2))`.
 
     Conforms::
-        ids_in_wrong_field: []
+        compatibility: V2, ids_in_wrong_field: []
     Violates::
-        ids_in_wrong_field: ["col-4.element"]
+        compatibility: V2, ids_in_wrong_field: ["col-4.element"]
     """
-    return pl.col("ids_in_wrong_field").list.len() > 0
+    return _is_under_v2() & (pl.col("ids_in_wrong_field").list.len() > 0)
 
 
 @rule("ICE012", requires="iceberg-v2.nested-ids-path", view=nested_ids)
@@ -200,11 +206,11 @@ def nested_id_without_field() -> pl.Expr:
     (ICEBERG_COMPAT_VERSION=2))`.
 
     Conforms::
-        unresolved_names: []
+        compatibility: V2, unresolved_names: []
     Violates::
-        unresolved_names: ["col-1.list.element"]
+        compatibility: V2, unresolved_names: ["col-1.list.element"]
     """
-    return pl.col("unresolved_names").list.len() > 0
+    return _is_under_v2() & (pl.col("unresolved_names").list.len() > 0)
 
 
 @rule("ICE013", requires=("iceberg-v2.nested-ids-key", "iceberg-v2.nested-ids-key-by-name"), view=nested_ids)
@@ -217,11 +223,11 @@ def nested_ids_under_another_key() -> pl.Expr:
     (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION=2))` writes them again.
 
     Conforms::
-        ids_under_wrong_key: []
+        compatibility: V2, ids_under_wrong_key: []
     Violates::
-        ids_under_wrong_key: ["col-1.element"]
+        compatibility: V2, ids_under_wrong_key: ["col-1.element"]
     """
-    return pl.col("ids_under_wrong_key").list.len() > 0
+    return _is_under_v2() & (pl.col("ids_under_wrong_key").list.len() > 0)
 
 
 # Data files

@@ -178,12 +178,13 @@ def nested_field_id_differs() -> pl.Expr:
     Delta Spark.
 
     Conforms::
-        node_with_other_id: false, physical_name: null, written_under_v2: null
-        node_with_other_id: true, physical_name: col-1, written_under_v2: null
-        node_with_other_id: true, physical_name: null, written_under_v2: true
+        node_with_other_id: false, physical_name: null, written_under_v2: null, written_under_v3: null
+        node_with_other_id: true, physical_name: col-1, written_under_v2: null, written_under_v3: null
+        node_with_other_id: true, physical_name: null, written_under_v2: true, written_under_v3: null
+        node_with_other_id: true, physical_name: null, written_under_v2: null, written_under_v3: true
     Violates::
-        node_with_other_id: true, physical_name: null, written_under_v2: null
-        node_with_other_id: true, physical_name: null, written_under_v2: false
+        node_with_other_id: true, physical_name: null, written_under_v2: null, written_under_v3: null
+        node_with_other_id: true, physical_name: null, written_under_v2: false, written_under_v3: false
     """
-    may_be_older = ~pl.col("written_under_v2").fill_null(False)
+    may_be_older = ~(pl.col("written_under_v2").fill_null(False) | pl.col("written_under_v3").fill_null(False))
     return pl.col("node_with_other_id") & pl.col("physical_name").is_null() & may_be_older

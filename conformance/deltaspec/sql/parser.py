@@ -13,7 +13,7 @@ from deltaspec.sql.function_allowlist import find_call_error
 from deltaspec.sql.negative_literals import merge_minus_signs
 from deltaspec.sql.tokens import InvalidSql, UnsupportedSql, tokenize_expression
 from deltaspec.sql.translation import Translation
-from deltaspec.sql.tree import Call, Column, Expression, walk
+from deltaspec.sql.tree import Call, Cast, Column, Expression, Literal, Sign, walk
 
 _CACHED_EXPRESSIONS = 1024
 
@@ -60,6 +60,20 @@ def parse_expression(text: str) -> ParseResult:
         if reason:
             return UnsupportedExpression(reason, tree)
     return SupportedExpression(tree)
+
+
+def is_literal(text: str) -> bool | None:
+    """Return whether a default is a literal, with or without a sign or a cast; None if that is unknown.
+
+    A default has no columns, so a bare name is a function such as `current_date`.
+    """
+    parsed = parse_expression(text)
+    tree = None if isinstance(parsed, InvalidExpression) else parsed.tree
+    while isinstance(tree, Sign | Cast):
+        tree = tree.operand
+    if tree is None:
+        return False if text.strip().isidentifier() else None
+    return isinstance(tree, Literal)
 
 
 def list_columns(tree: Expression) -> tuple[tuple[str, ...], ...]:

@@ -45,6 +45,7 @@ CHAPTERS = {
     "constraint_checks": "ROW",
     "identity": "IDN",
     "iceberg": "ICE",
+    "iceberg_v3": "ICE",
     "in_commit_timestamps": "ICT",
     "last_checkpoint": "LCP",
     "lines": "LIN",

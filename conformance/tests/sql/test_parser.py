@@ -15,6 +15,7 @@ from deltaspec.sql.parser import (
     SupportedExpression,
     UnsupportedExpression,
     find_missing_columns,
+    is_literal,
     list_columns,
     parse_expression,
 )
@@ -328,6 +329,29 @@ def test_long_and_deep_expressions_are_parsed_within_a_second(text: str) -> None
 @given(st.text())
 def test_any_string_is_parsed_without_error(text: str) -> None:
     assert isinstance(parse_expression(text), SupportedExpression | UnsupportedExpression | InvalidExpression)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("1", True),
+        ("- 1.5D", True),
+        ("'a b'", True),
+        ("NULL", True),
+        ("X'00'", True),
+        ("TIMESTAMP '2024-02-29 00:00:00'", True),
+        ("CAST(-1 AS long)", True),
+        ("1 + 1", False),
+        ("uuid()", False),
+        (" current_date ", False),
+        ("current_timestamp", False),
+        ("CAST(current_date AS string)", None),
+        ("INTERVAL 1 DAY", None),
+        ("f(", None),
+    ],
+)
+def test_literals(text: str, answer: bool | None) -> None:
+    assert is_literal(text) is answer
 
 
 WORDS = """

@@ -1,4 +1,4 @@
-"""Iceberg compatibility V3 is only a proposal, so its requirements are not checked."""
+"""Iceberg compatibility V3 is a proposal: what it requires is checked, and every finding is a divergence."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.table_files import protocol_action, write_table
 
 
-def test_iceberg_compat_v3_forbids_nothing(tmp_path: Path) -> None:
+def test_findings_of_the_proposal_are_divergences(tmp_path: Path) -> None:
     """The table has deletion vectors, a void column and a file without statistics, but no row tracking."""
     features = ["columnMapping", "deletionVectors"]
     files = log_only.build_table(
@@ -21,7 +21,7 @@ def test_iceberg_compat_v3_forbids_nothing(tmp_path: Path) -> None:
     del get_action(files, 2, "add")["stats"]
     write_table(files, tmp_path)
     report = deltaspec.validate(str(tmp_path), level="log", history="all")
-    assert (report.verdict, report.totals) == ("incomplete", {})
-    unchecked = {"feature:icebergCompatV3", "feature:icebergWriterCompatV1"}
-    assert {each.rule for each in report.checked.not_checked} == unchecked
+    assert report.totals == {"ICE031": 1, "ICE033": 1, "ICE037": 1}
+    assert {finding.severity for finding in report.findings} == {"divergence"}
+    assert {each.rule for each in report.checked.not_checked} == {"feature:icebergWriterCompatV1"}
     assert deltaspec.validate(str(tmp_path), level="log", revision="r3").verdict == "refused"

@@ -39,3 +39,21 @@ def collation_without_feature(draw: st.DrawFn) -> TableFiles:
 def _build_collated_table(recorded: Any, features: list[str]) -> TableFiles:
     name = {"name": "name", "type": "string", "nullable": True, "metadata": {"__COLLATIONS": recorded}}
     return log_only.build_table(protocol=protocol_action(1, 7, None, features), fields=[("id", "long"), name])
+
+
+# previews
+
+
+@mutation("table-features.reader-feature-on-both-sides", revisions=("current",))
+def preview_listed_for_writers_only(draw: st.DrawFn) -> TableFiles:
+    name = draw_one(draw, "variantType-preview", "typeWidening-preview", "deletionVectors-preview", "geospatial")
+    reader, listed = draw_one(draw, (1, None), (3, []))
+    return log_only.build_table(protocol=protocol_action(reader, 7, listed, [name]))
+
+
+@mutation("table-features.required-features", revisions=("current",))
+def preview_without_required_feature(draw: st.DrawFn) -> TableFiles:
+    readers, writers = draw_one(
+        draw, (["variantShredding-preview"], []), ([], ["clustering-preview"]), ([], ["rowTracking-dev"])
+    )
+    return log_only.build_table(protocol=protocol_action(3, 7, readers, [*readers, *writers]))

@@ -1,4 +1,7 @@
-"""Checks of commits with Iceberg compatibility. Source: Iceberg Compatibility V1, Iceberg Compatibility V2."""
+"""Checks of commits with Iceberg compatibility. Source: Iceberg Compatibility V1, Iceberg Compatibility V2.
+
+A proposal forbids nothing, so V3 is not checked here.
+"""
 
 from collections.abc import Iterator
 
@@ -26,7 +29,8 @@ def _enabled(snapshot: Snapshot, revision: Revision) -> tuple[str, ...]:
     if snapshot.protocol is None or snapshot.metadata is None:
         return ()
     features = get_supported_features(snapshot.protocol)
-    return iceberg_compat.get_enabled_compatibilities(features, snapshot.metadata.configuration, revision)
+    enabled = iceberg_compat.get_enabled_compatibilities(features, snapshot.metadata.configuration, revision)
+    return tuple(each for each in enabled if each in iceberg_compat.FEATURES)
 
 
 def _requirement(compatibility: str, name: str) -> str:

@@ -1,7 +1,5 @@
-"""Requirements of Iceberg compatibility for a table. Source: Iceberg Compatibility V1, Iceberg Compatibility V2: Writer
-Requirements for IcebergCompatV1, Writer Requirements for IcebergCompatV2.
-
-V3 is a proposal that `table_features` only knows by name; tables with V3 are not checked here.
+"""Requirements of Iceberg compatibility for a table. Source: Iceberg Compatibility V1, V2 and V3: Writer Requirements
+for IcebergCompatV1, V2 and V3. V3 is a proposal.
 """
 
 from collections import Counter
@@ -26,8 +24,10 @@ from deltaspec.model.schema.data_types import (
 )
 
 FEATURES = {"V1": "icebergCompatV1", "V2": "icebergCompatV2"}
-"""Name of each compatibility in the protocol, and its feature; each has its own property."""
-_PROPERTIES = {"V1": "delta.enableIcebergCompatV1", "V2": "delta.enableIcebergCompatV2"}
+"""Compatibilities that the protocol defines, and their features."""
+PROPOSED = "V3"
+_SINCE = {PROPOSED: Revision.CURRENT, "V1": Revision.R3, "V2": Revision.R3}
+"""Each compatibility and its first revision. If several are enabled, the last of them decides about data files."""
 
 _NOT_IN_V1 = ("array", "map", "void")
 _OF_V2 = frozenset(
@@ -35,25 +35,31 @@ _OF_V2 = frozenset(
     | {"timestamp", "timestamp_ntz", "date", "array", "map", "struct"}
 )
 """The protocol spells one of them `timestampNTZ` (E22)."""
+_ALLOWED_TYPES = {"V2": _OF_V2, PROPOSED: _OF_V2 | {"variant"}}
 _SPELLINGS = ("string", "char", "varchar", "udt")
+_ALLOWED_PREFIXES = {"V2": _SPELLINGS, PROPOSED: (*_SPELLINGS, "geometry", "geography")}
 """Prefixes of undefined type names that may stand for a supported type."""
+ROW_TRACKING_FIELD_IDS = {"row id": 2147483540, "row commit version": 2147483539}
+"""Parquet field ids that V3 requires of materialized row tracking columns."""
 
 
 def get_enabled_compatibilities(
     features: Collection[str], configuration: Mapping[str, str], revision: Revision = Revision.CURRENT
 ) -> tuple[str, ...]:
-    """Return the enabled compatibilities: `V1`, `V2`, both or none.
+    """Return the enabled compatibilities in the order `V3`, `V1`, `V2`.
 
     Args:
         features: Features that the table supports.
         configuration: Configuration of the table.
         revision: Protocol revision.
     """
-    if not revision.since(Revision.R3):  # [Changed in r3] the features are new
-        return ()
     settings = dict(configuration)
     return tuple(
-        each for each, name in FEATURES.items() if name in features and is_property_true(settings, _PROPERTIES[each])
+        each
+        for each, since in _SINCE.items()
+        if revision.since(since)  # [Changed in r3] V1 and V2 are new
+        and f"icebergCompat{each}" in features
+        and is_property_true(settings, f"delta.enableIcebergCompat{each}")
     )
 
 
@@ -65,8 +71,8 @@ def readers_support_mapping(protocol: Protocol) -> bool:
 
 
 def conflicts_with_vectors(compatibility: str, features: Collection[str], configuration: Mapping[str, str]) -> bool:
-    """Return whether deletion vectors conflict: with V1 if they are supported, with V2 if they are enabled too."""
-    if "deletionVectors" not in features:
+    """Return whether deletion vectors conflict: with V1 if they are supported, with V2 if enabled; never with V3."""
+    if "deletionVectors" not in features or compatibility == PROPOSED:
         return False
     return compatibility == "V1" or is_property_true(dict(configuration), "delta.enableDeletionVectors")
 
@@ -99,13 +105,16 @@ def _is_supported_type(compatibility: str, kind: DataType) -> bool:
     name = "decimal" if isinstance(kind, Decimal) else get_type_name(kind)
     if compatibility == "V1":
         return name not in _NOT_IN_V1
-    return name in _OF_V2 or (isinstance(kind, UndefinedType) and (not name or name.startswith(_SPELLINGS)))
+    may_be_supported = isinstance(kind, UndefinedType) and (
+        not name or name.startswith(_ALLOWED_PREFIXES[compatibility])
+    )
+    return name in _ALLOWED_TYPES[compatibility] or may_be_supported
 
 
 def find_forbidden_type_changes(schema: Struct) -> list[tuple[tuple[str, ...], DataType, DataType]]:
     """Return the recorded type changes that Iceberg V2 does not support: column path, type before, type after.
 
-    Malformed records are ignored.
+    The list of V3 permits the same changes. Malformed records are ignored.
     """
     changes = [(path, change) for path, field in iter_fields(schema) for change in read_type_change_record(field)[0]]
     return [
@@ -174,7 +183,7 @@ def find_nested_id_faults(schema: Struct, mapping: str, revision: Revision = Rev
     """Return the faults of every struct field that directly contains arrays or maps.
 
     Args:
-        schema: Schema of a table with V2 enabled.
+        schema: Schema of a table with V2 or V3 enabled.
         mapping: Column mapping mode.
         revision: Protocol revision.
     """

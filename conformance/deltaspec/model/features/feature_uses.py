@@ -11,7 +11,12 @@ from deltaspec.model.commit.type_widening import has_type_change_record
 from deltaspec.model.features import table_properties
 from deltaspec.model.features.constraints import get_key_feature
 from deltaspec.model.features.system_domains import find_domain_feature
-from deltaspec.model.features.table_features import get_current_name, get_known_features, strip_preview_suffix
+from deltaspec.model.features.table_features import (
+    PROPOSALS,
+    get_current_name,
+    get_known_features,
+    strip_preview_suffix,
+)
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import PRIMITIVES, Array, DataType, Map, Primitive, Struct, iter_fields
 from deltaspec.model.schema.schema_string import TYPE_CHANGES
@@ -72,8 +77,8 @@ def _iter_type_features(kind: DataType) -> Iterator[str]:
 def find_property_uses(
     configuration: Mapping[str, str], revision: Revision = Revision.CURRENT
 ) -> frozenset[FeatureUse]:
-    """Return the uses of features by table properties."""
-    known = get_known_features(revision)
+    """Return the uses of features by table properties; the current revision also knows properties of proposals."""
+    known = get_known_features(revision) | (PROPOSALS if revision is Revision.CURRENT else frozenset())
     needed = {name: table_properties.get_required_feature(name, value) for name, value in configuration.items()}
     return frozenset(FeatureUse(feature, "property", name) for name, feature in needed.items() if feature in known)
 
@@ -90,7 +95,7 @@ def find_domain_uses(domains: Iterable[str], revision: Revision = Revision.CURRE
 
 
 def find_abandoned_uses(kept: Iterable[FeatureUse], before: Set[str] | None, after: Set[str]) -> frozenset[FeatureUse]:
-    """Return the uses whose feature a new protocol does not support.
+    """Return the uses whose feature a new protocol does not support. A proposal forbids nothing.
 
     E41 leaves open whether a feature may be dropped. The state after it must be legal in any case. A separate
     requirement covers what type widening leaves behind.
@@ -100,6 +105,7 @@ def find_abandoned_uses(kept: Iterable[FeatureUse], before: Set[str] | None, aft
         before: features that the version before supports, from `get_usable_features`; None if unknown.
         after: features that the new protocol supports.
     """
+    unsupported = frozenset(use for use in kept if use.feature not in PROPOSALS | after)
     if before is None:
-        return frozenset(use for use in kept if use.feature not in after)
-    return frozenset(use for use in kept if use.feature in before - {TYPE_WIDENING} and use.feature not in after)
+        return unsupported
+    return frozenset(use for use in unsupported if use.feature in before - {TYPE_WIDENING})

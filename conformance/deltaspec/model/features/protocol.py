@@ -11,6 +11,7 @@ from deltaspec.model.features.table_features import (
     FEATURES,
     MAX_READER_VERSION,
     MAX_WRITER_VERSION,
+    find_proposed_feature,
     get_implied_features,
     get_required_features,
     resolve_feature,
@@ -96,8 +97,12 @@ def may_write(
 def find_missing_required_features(
     protocol: Protocol, feature: str, revision: Revision = Revision.CURRENT
 ) -> list[str]:
-    """Return the features that a feature requires and the table does not support, not even as a preview."""
-    required = get_required_features(feature, revision)
+    """Return the features that a feature requires and the table does not support, not even as a preview.
+
+    A preview requires what its feature requires, and a proposal what it says.
+    """
+    proposed = find_proposed_feature(feature)
+    required = proposed.requires if proposed is not None else get_required_features(feature, revision)
     if not required:
         return []
     supported = {strip_preview_suffix(name) for name in get_supported_features(protocol)}
@@ -122,7 +127,8 @@ FAULTS = (
 def find_protocol_faults(protocol: Protocol, revision: Revision = Revision.CURRENT) -> list[tuple[str, str | None]]:
     """Return the errors of a protocol action as (one of `FAULTS`, feature or None), in the order of `FAULTS`.
 
-    Unknown versions and features are not errors: they make a table unsupported, not invalid.
+    Unknown versions and features are not errors: they make a table unsupported, not invalid. Nor are faults of
+    proposals and previews, which the protocol does not define (S44).
 
     Source: chapters Protocol Evolution and Table Features.
     """
@@ -162,7 +168,8 @@ def _list_faults(protocol: Protocol, revision: Revision) -> list[tuple[str, str 
             found.append(("reader-writer feature missing from readerFeatures", name))
         if max(readers.count(name), writers.count(name)) > 1:
             found.append(("duplicate feature", name))
-        if name in writers and find_missing_required_features(protocol, name, revision):
+        is_missing = name in writers and bool(find_missing_required_features(protocol, name, revision))
+        if is_missing and find_proposed_feature(name) is None:
             found.append(("required feature missing", name))
     return sorted(found, key=lambda fault: FAULTS.index(fault[0]))
 

@@ -46,9 +46,10 @@ def _propose(
     affects: str | None,
     proposal: ProposalStatus = "proposed",
     *,
+    requires: tuple[str, ...] = (),
     alters_replay: bool = False,
 ) -> Feature:
-    return Feature(name, kind, (), proposal=proposal, alters_replay=alters_replay, affects=affects)
+    return Feature(name, kind, (), requires=requires, proposal=proposal, alters_replay=alters_replay, affects=affects)
 
 
 FEATURES: dict[str, Feature] = {
@@ -84,7 +85,7 @@ FEATURES: dict[str, Feature] = {
         _propose("writer", "checkpointProtection", None),
         _propose("writer", "columnMappingUsageTracking", "the removal of column mapping"),
         _propose("writer", "concurrentIdentityColumns", "the values and high-water marks of identity columns"),
-        _propose("writer", "icebergCompatV3", "schema, properties, row ids, data files and their field ids"),
+        _propose("writer", "icebergCompatV3", None, requires=("columnMapping",)),
         _propose("writer", "icebergNativeV4", "everything that writers store"),
         _propose("writer", "icebergWriterCompatV1", "schema, properties and features"),
         _propose("writer", "icebergWriterCompatV3", "schema, properties and features"),
@@ -104,6 +105,8 @@ FEATURES: dict[str, Feature] = {
     )
 }
 
+PROPOSALS = frozenset(name for name, feature in FEATURES.items() if feature.proposal is not None)
+"""Features that only a proposal defines."""
 MISPRINTED_FEATURES = {
     "timestampNTZ": ("timestampNtz",),
     "columnInvariants": ("invariants",),
@@ -180,6 +183,11 @@ def is_proposed_or_preview(name: str) -> bool:
     """Return whether a name belongs to a proposal or a preview, and is not just misspelled."""
     base = strip_preview_suffix(name)
     return base in FEATURES and (base != name or not FEATURES[name].revisions)
+
+
+def find_proposed_feature(name: str) -> Feature | None:
+    """Return the feature that a name of a proposal or a preview stands for; None for other names."""
+    return FEATURES[strip_preview_suffix(name)] if is_proposed_or_preview(name) else None
 
 
 def get_feature_status(name: str, revision: str = "current") -> FeatureStatus:

@@ -24,7 +24,7 @@ from deltaspec.views.data.footer_facts import (
 )
 from deltaspec.views.data.variants import written_without_shredding
 from deltaspec.views.files.written_while import build_history, find_paths_written_while
-from deltaspec.views.table.iceberg_history import find_paths_written_under_v2, join_written_under_v2
+from deltaspec.views.table.iceberg_history import find_paths_written_under
 from deltaspec.wire.parquet.footer_reader import Footer, FooterReader, NotParquet
 from deltaspec.wire.storage.interface import FileGone, StorageError
 from deltaspec.wire.storage.prefetch import MAX_CONCURRENT_READS
@@ -39,7 +39,13 @@ _LEVEL = ("footers",)
 COLUMNS_PER_BATCH = 200_000
 """Number of file columns that are converted to rows, or cached, at once: a file may have any number of columns."""
 _LOG_COLUMNS = ("version", "file", "line", "kind", "path", "path_key", "num_records", "cardinality")
-_WRITTEN = ("written_under_v2", "written_without_shredding", "written_under_mapping", "written_to_materialize")
+_WRITTEN = (
+    "written_under_v2",
+    "written_under_v3",
+    "written_without_shredding",
+    "written_under_mapping",
+    "written_to_materialize",
+)
 _READ = {
     "_read": pl.Boolean,
     "footer_fault": pl.String,
@@ -131,16 +137,21 @@ class _FooterChecker:
         self.data.progress("footers", len(files), len(files))
 
     def _with_compatibility(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Add the column `written_under_v2`."""
+        """Add the columns `written_under_v2` and `written_under_v3`: only of the compatibility that decides."""
         data, table = self.data, self.data.table
-        if table is None or "V2" not in table.iceberg:
-            return rows.with_columns(written_under_v2=pl.lit(None, pl.Boolean))
-        return join_written_under_v2(
-            rows,
-            find_paths_written_under_v2(
-                data.intervals, data.state.iceberg, data.operations, begins_with_checkpoint=data.starts_after_version_0
-            ),
-        )
+        for each in ("V2", "V3"):
+            found = pl.lit(None, pl.Boolean)
+            if table is not None and table.iceberg[-1:] == (each,):
+                keys = find_paths_written_under(
+                    each,
+                    data.intervals,
+                    data.state.iceberg,
+                    data.operations,
+                    begins_with_checkpoint=data.starts_after_version_0,
+                )
+                found = pl.col("path_key").is_in(keys.implode())
+            rows = rows.with_columns(found.alias(f"written_under_{each.lower()}"))
+        return rows
 
     def _with_shredding(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Add the column `written_without_shredding`."""

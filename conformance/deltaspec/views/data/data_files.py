@@ -59,14 +59,18 @@ data_files = View(
         ),
         "iceberg_compatibility": Column(
             pl.String,
-            "enabled Iceberg compatibility, V1 or V2, at the validated version (for a change data file at its "
-            "commit); V2 "
-            "if both are enabled, null if neither is",
+            "enabled Iceberg compatibility at the validated version (for a change data file at its commit): V1, V2 "
+            "or V3, if several are enabled V2 or else V1; null if none is",
             "footers",
         ),
         "written_under_v2": Column(
             pl.Boolean,
             "whether the file was certainly written while Iceberg compatibility V2 was enabled",
+            "footers",
+        ),
+        "written_under_v3": Column(
+            pl.Boolean,
+            "whether the file was certainly written while Iceberg compatibility V3 was enabled",
             "footers",
         ),
         "written_under_mapping": Column(

@@ -71,9 +71,16 @@ file_columns = View(
         ),
         "stored_id": Column(pl.Int64, "field id of that node; null if it has none"),
         "node_id": Column(pl.Int64, "field id of the node that readers resolve"),
+        "reserved_id": Column(
+            pl.Int64, "for row ids and row commit versions: field id that Iceberg reserves; null for other columns"
+        ),
         "written_under_v2": Column(
             pl.Boolean,
             "whether the file was certainly written while Iceberg compatibility V2 was enabled",
+        ),
+        "written_under_v3": Column(
+            pl.Boolean,
+            "whether the file was certainly written while Iceberg compatibility V3 was enabled",
         ),
         "node_with_other_name": Column(
             pl.String, "name of a node with the id of the column, if no node has the physical name"

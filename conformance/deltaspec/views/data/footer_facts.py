@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from deltaspec.model.commit.iceberg_compat import ROW_TRACKING_FIELD_IDS
 from deltaspec.model.commit.type_widening import list_recorded_types
 from deltaspec.model.rows import iceberg_files, materialized_partitions
 from deltaspec.model.schema.column_mapping import physical_name
@@ -27,6 +28,7 @@ FILE_COLUMNS = (
     "kind",
     "remaining_rows",
     "written_under_v2",
+    "written_under_v3",
     "written_without_shredding",
 )
 """Columns of `file_columns` that depend on the file, not on its schema."""
@@ -79,7 +81,8 @@ def build_schema_facts(root: Node, table: TableSchema) -> SchemaFacts:
         row = {**common, **_row(column), **widening.of(column)}
         rows.append({**row, "role": PARTITION_COLUMN, "column_mapping_mode": None, "physical_name": None})
     for role, column in _special_columns(root, table):
-        rows.append({**common, **_row(column), "role": role, "column_mapping_mode": None})
+        reserved = {"reserved_id": ROW_TRACKING_FIELD_IDS.get(role)}
+        rows.append({**common, **_row(column), **reserved, "role": role, "column_mapping_mode": None})
     file_facts = {"column_mapping_mode": table.mapping, "has_field_ids": has_ids, **names, **_iceberg(root, table)}
     return SchemaFacts(rows, file_facts)
 
@@ -204,8 +207,8 @@ def build_data_file_rows(files: pl.DataFrame, facts: list[SchemaFacts]) -> pl.Da
 
     Args:
         files: location columns, `path_key`, `num_records`, `cardinality`, `footer_fault`, `row_count`,
-            `row_group_rows`, `external_path`, `written_under_v2`, and `_schema`: the index of the file's schema in
-            `facts`, null if the footer or the table schema is unknown.
+            `row_group_rows`, `external_path`, `written_under_v2`, `written_under_v3`, and `_schema`: the index of the
+            file's schema in `facts`, null if the footer or the table schema is unknown.
         facts: facts of the distinct schemas.
     """
     schemas = pl.DataFrame(

@@ -20,7 +20,8 @@ adds_without_stats = View(
         "line": Column(pl.Int64, "line number, starting at 1"),
         "path": Column(pl.String, "path, as written"),
         "iceberg_compatibility": Column(
-            pl.String, "enabled Iceberg compatibility at that version: V1 or V2; V2 if both are, null if neither is"
+            pl.String,
+            "enabled Iceberg compatibility at that version: V1, V2 or V3; V2 or V1 if several are; null if none is",
         ),
         "num_records_missing": Column(
             pl.Boolean,

@@ -70,7 +70,8 @@ file_actions = View(
             pl.String, "why void columns in the schema of that version forbid adding data files; null if they do not"
         ),
         "iceberg_compatibility": Column(
-            pl.String, "enabled Iceberg compatibility at that version: V1 or V2; V2 if both are, null if neither is"
+            pl.String,
+            "enabled Iceberg compatibility at that version: V1, V2 or V3; V2 or V1 if several are; null if none is",
         ),
         "provider_is_empty": Column(pl.Boolean, "whether clusteringProvider is blank; null if it is absent"),
         "stats_fault": Column(pl.String, "why stats is not a valid JSON object of statistics; null if it is"),

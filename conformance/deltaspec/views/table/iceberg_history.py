@@ -1,6 +1,6 @@
 """Rows of the views over Iceberg compatibility, and the versions at which it is enabled."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -8,10 +8,13 @@ import polars as pl
 from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.commit import iceberg_compat
 from deltaspec.model.commit.operations import reuses_existing_files
+from deltaspec.model.features.constraints import DEFAULT
 from deltaspec.model.features.protocol import get_supported_features, has_known_features
 from deltaspec.model.features.table_features import strip_preview_suffix
 from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.data_types import Struct, get_type_name
+from deltaspec.model.rows import row_tracking
+from deltaspec.model.schema.data_types import Struct, get_type_name, iter_fields
+from deltaspec.sql.parser import is_literal
 from deltaspec.views.files.file_replay import find_first_added_paths
 
 Row = dict[str, Any]
@@ -45,7 +48,7 @@ class IcebergHistory:
         revision: Revision,
         *,
         reuses_files: bool = False,
-    ) -> tuple[list[Row], list[Row]]:
+    ) -> tuple[list[Row], list[Row], list[Row]]:
         """Apply the next protocol or metadata; an unknown protocol or metadata discards the earlier state.
 
         Args:
@@ -58,12 +61,12 @@ class IcebergHistory:
             reuses_files: whether the commit reuses files of another state or table.
 
         Returns:
-            Rows of `iceberg` and rows of `nested_ids`.
+            Rows of `iceberg`, of `iceberg_v3` and of `nested_ids`.
         """
         before, self._before = self._before, None
         if protocol is None or metadata is None or not has_known_features(protocol):
             self.enabled_since.append((location["version"], ()))
-            return [], []
+            return [], [], []
         features = get_supported_features(protocol)
         enabled = iceberg_compat.get_enabled_compatibilities(features, metadata.configuration, revision)
         self.enabled_since.append((location["version"], enabled))
@@ -72,24 +75,43 @@ class IcebergHistory:
         renamed = None
         if before is not None and self._before is not None and not reuses_files:
             renamed = iceberg_compat.find_renamed_partition_columns(before, self._before)
+        common = {
+            each: {
+                **location,
+                "renamed_partition_columns": renamed,
+                **(_type_facts(schema, each, features) if schema is not None else {}),
+            }
+            for each in enabled
+        }
+        proposed = common.pop(iceberg_compat.PROPOSED, None)
         rows = [
             {
-                **location,
+                **row,
                 "compatibility": each,
                 "column_mapping_mode": mapping,
                 "conflicts_with_deletion_vectors": iceberg_compat.conflicts_with_vectors(
                     each, features, metadata.configuration
                 ),
                 "v1_also_enabled": each == "V2" and "V1" in enabled,
-                "renamed_partition_columns": renamed,
-                **(_type_facts(schema, each, features) if schema is not None else {}),
             }
-            for each in enabled
+            for each, row in common.items()
         ]
-        has_nested_ids = "V2" in enabled and schema is not None and mapping is not None
-        return rows, _nested_id_rows(
-            location, schema, mapping, revision
-        ) if has_nested_ids and schema and mapping else []
+        v3_rows = [
+            {
+                **row,
+                "columns_are_mapped": mapping is not None,
+                "row_tracking_enabled": row_tracking.is_enabled(protocol, metadata, revision),
+                "other_compatibilities": list(common),
+                "computed_defaults": None if schema is None else _find_computed_defaults(schema),
+            }
+            for row in (proposed,)
+            if row is not None
+        ]
+        if schema is None or mapping is None or enabled in ((), ("V1",)):
+            return rows, v3_rows, []
+        decides = "V2" if "V2" in enabled else iceberg_compat.PROPOSED
+        nested_ids = _nested_id_rows(location | {"compatibility": decides}, schema, mapping, revision)
+        return rows, v3_rows, nested_ids
 
     def forget(self) -> None:
         """Record that versions are unknown."""
@@ -107,11 +129,19 @@ def _type_facts(schema: Struct, compatibility: str, features: set[str]) -> Row:
     return found
 
 
+def _find_computed_defaults(schema: Struct) -> list[str] | None:
+    """Return `path: default` of each default that is not a literal; None if it is unknown whether one is."""
+    defaults = {path: field.metadata.get(DEFAULT) for path, field in iter_fields(schema)}
+    texts = {".".join(path): text for path, text in defaults.items() if isinstance(text, str)}
+    literal = {path: is_literal(text) for path, text in texts.items()}
+    found = [f"{path}: {texts[path]}" for path, holds in literal.items() if holds is False]
+    return found if found or None not in literal.values() else None
+
+
 def _nested_id_rows(location: Row, schema: Struct, mapping: str, revision: Revision) -> list[Row]:
-    return [
-        {
-            **location,
-            "column": ".".join(each.path),
+    rows = []
+    for each in iceberg_compat.find_nested_id_faults(schema, mapping, revision):
+        faults = {
             "missing_ids": list(each.missing),
             "ids_under_wrong_key": list(each.under_another_key),
             "ids_in_wrong_field": list(each.elsewhere),
@@ -119,24 +149,27 @@ def _nested_id_rows(location: Row, schema: Struct, mapping: str, revision: Revis
             "out_of_range_ids": list(each.out_of_range),
             "duplicate_ids": list(each.shared),
         }
-        for each in iceberg_compat.find_nested_id_faults(schema, mapping, revision)
-    ]
+        faulty = [name for names in faults.values() for name in names]
+        rows.append({**location, "column": ".".join(each.path), **faults, "faulty_ids": faulty})
+    return rows
 
 
-def find_paths_written_under_v2(
+def find_paths_written_under(
+    compatibility: str,
     intervals: pl.DataFrame,
     history: IcebergHistory,
     operations: Mapping[int, str | None],
     *,
     begins_with_checkpoint: bool,
 ) -> pl.Series:
-    """Return keys of the paths whose files were certainly written while V2 was enabled.
+    """Return keys of the paths whose files were certainly written while a compatibility was enabled.
 
-    V2 is enabled in the commit that adds such a file and in the preceding version. No earlier action has the path, and
+    It is enabled in the commit that adds such a file and in the preceding version. No earlier action has the path, and
     the commit does not reuse existing files. If versions precede the validated history, the commit must have an
     operation.
 
     Args:
+        compatibility: `V2` or `V3`.
         intervals: every add and remove of the validated history.
         history: history after the last version.
         operations: version to commitInfo.operation, None if a commit has none.
@@ -146,14 +179,9 @@ def find_paths_written_under_v2(
         version
         for version, operation in operations.items()
         if version > 0
-        and "V2" in history.enabled_at(version - 1)
-        and "V2" in history.enabled_at(version)
+        and compatibility in history.enabled_at(version - 1)
+        and compatibility in history.enabled_at(version)
         and not reuses_existing_files(operation)
         and not (begins_with_checkpoint and operation is None)
     ]
     return find_first_added_paths(intervals, versions)
-
-
-def join_written_under_v2(files: pl.DataFrame, written: Iterable[str]) -> pl.DataFrame:
-    """Add the column `written_under_v2`: whether the path is in the result of `find_paths_written_under_v2`."""
-    return files.with_columns(written_under_v2=pl.col("path_key").is_in(pl.Series(written, dtype=pl.String).implode()))

@@ -47,7 +47,8 @@ def build_feature_rows(action: Protocol, revision: Revision) -> list[Row]:
     readers, writers = Counter(action.reader_features or ()), Counter(action.writer_features or ())
     rows = []
     for name in sorted({*readers, *writers}):
-        known = table_features.resolve_feature(name, revision)
+        proposed = table_features.find_proposed_feature(name)
+        known = table_features.resolve_feature(name, revision) or proposed
         rows.append(
             {
                 "feature": name,
@@ -56,6 +57,7 @@ def build_feature_rows(action: Protocol, revision: Revision) -> list[Row]:
                 "in_writer_features": name in writers,
                 "occurrences": max(readers[name], writers[name]),
                 "kind": known.kind if known else None,
+                "is_proposed": proposed is not None,
                 "intended_name": table_features.find_intended_name(name, revision),
                 "missing_requirements": find_missing_required_features(action, name, revision),
             }

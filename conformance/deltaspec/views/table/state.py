@@ -59,6 +59,7 @@ VIEW_NAMES = (
     "domains",
     "clustering",
     "iceberg",
+    "iceberg_v3",
     "nested_ids",
     "transactions",
     "constraint_columns",
@@ -594,7 +595,7 @@ class TableState:
         """Evaluate the Iceberg compatibility."""
         location = change.locate_cause(Protocol, MetaData)
         operations = [action.operation for _, action in actions if isinstance(action, CommitInfo)]
-        rows, nested_ids = self.iceberg.apply(
+        rows, v3_rows, nested_ids = self.iceberg.apply(
             location,
             self.protocol,
             self.metadata,
@@ -604,6 +605,7 @@ class TableState:
             reuses_files=any(isinstance(each, str) and reuses_existing_files(each) for each in operations),
         )
         self.views["iceberg"].replace(location, ((row["compatibility"], row) for row in rows))
+        self.views["iceberg_v3"].replace(location, (((), row) for row in v3_rows))
         self.views["nested_ids"].replace(location, ((row["column"], row) for row in nested_ids))
 
     def _evaluate_row_id_columns(self, change: _Change) -> None:

@@ -4,6 +4,7 @@ import polars as pl
 
 from deltaspec.views.base import LOCATION_COLUMNS, STATE_COLUMNS, Column, View
 from deltaspec.views.table.iceberg import iceberg as iceberg
+from deltaspec.views.table.iceberg import iceberg_v3 as iceberg_v3
 from deltaspec.views.table.iceberg import nested_ids as nested_ids
 
 protocols = View(
@@ -64,8 +65,10 @@ features = View(
         ),
         "kind": Column(
             pl.String,
-            "kind of feature: writer or reader-writer; null for a name that the protocol revision does not define",
+            "kind of feature: writer or reader-writer; null for a name that neither the protocol revision nor a "
+            "proposal defines",
         ),
+        "is_proposed": Column(pl.Boolean, "whether only a proposal defines the name, or it is the name of a preview"),
         "intended_name": Column(
             pl.String, "defined feature that an unknown name is a known misspelling of; null if there is none"
         ),

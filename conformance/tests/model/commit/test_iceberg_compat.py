@@ -37,7 +37,6 @@ V1, V2 = {"delta.enableIcebergCompatV1": "true"}, {"delta.enableIcebergCompatV2"
         (["icebergCompatV1", "icebergCompatV2"], {**V1, **V2}, ("V1", "V2")),
         (["icebergCompatV1"], V2, ()),
         (["icebergCompatV1"], {"delta.enableIcebergCompatV1": "false"}, ()),
-        (["icebergCompatV3"], {"delta.enableIcebergCompatV3": "true"}, ()),
     ],
 )
 def test_compatibility_is_enabled_by_feature_and_property(
@@ -46,6 +45,13 @@ def test_compatibility_is_enabled_by_feature_and_property(
     assert get_enabled_compatibilities(features, settings) == answer
     assert get_enabled_compatibilities(features, settings, Revision.R3) == answer
     assert get_enabled_compatibilities(features, settings, Revision.R2) == ()
+
+
+def test_proposal_is_known_to_the_current_revision_and_never_decides() -> None:
+    features, settings = ["icebergCompatV3", "icebergCompatV1"], {**V1, "delta.enableIcebergCompatV3": "true"}
+    assert get_enabled_compatibilities(features, settings) == ("V3", "V1")
+    assert get_enabled_compatibilities(features, settings, Revision.R3) == ("V1",)
+    assert conflicts_with_vectors("V3", ["deletionVectors"], {"delta.enableDeletionVectors": "true"}) is False
 
 
 @pytest.mark.parametrize(
@@ -93,6 +99,22 @@ def forbidden(kind: Any, compatibility: str) -> list[str]:
     return [
         f"{'.'.join(path)}: {get_type_name(each)}" for path, each in find_forbidden_columns(table(kind), compatibility)
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "faults"),
+    [
+        ("variant", []),
+        ("geometry(OGC:CRS84)", []),
+        ("geography", []),
+        ("char(3)", []),
+        ("timestamp_ntz", []),
+        ("void", ["c0: void"]),
+        ("interval day to second", ["c0: interval day to second"]),
+    ],
+)
+def test_types_of_the_proposal(kind: str, faults: list[str]) -> None:
+    assert forbidden(kind, "V3") == faults
 
 
 @pytest.mark.parametrize(

@@ -176,6 +176,9 @@ def test_faults_of_a_protocol(action: Protocol, expected: list[tuple[str, str | 
 def test_missing_required_features_are_found() -> None:
     assert find_missing_required_features(protocol(1, 7, None, ["clustering"]), "clustering") == ["domainMetadata"]
     assert find_missing_required_features(protocol(1, 7, None, ["clustering", "domainMetadata"]), "clustering") == []
+    preview = protocol(3, 7, ["variantShredding-preview"], ["variantShredding-preview"])
+    assert find_missing_required_features(preview, "variantShredding-preview") == ["variantType"]
+    assert find_protocol_faults(preview) == []  # S44
     assert find_missing_required_features(protocol(1, 7, None, ["x"]), "x") == []
     assert (
         find_missing_required_features(protocol(2, 7, None, ["icebergCompatV1", "columnMapping"]), "icebergCompatV1")

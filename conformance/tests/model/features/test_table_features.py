@@ -66,6 +66,7 @@ def test_required_features() -> None:
         "clustering": ("domainMetadata",),
         "icebergCompatV1": ("columnMapping",),
         "icebergCompatV2": ("columnMapping",),
+        "icebergCompatV3": ("columnMapping",),
         "catalogManaged": ("inCommitTimestamp",),
         "variantShredding": ("variantType",),
     }

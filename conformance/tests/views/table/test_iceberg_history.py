@@ -5,7 +5,7 @@ import pytest
 from helpers.scenario import metadata, protocol
 
 from deltaspec.model.revisions import Revision
-from deltaspec.views.table.iceberg_history import IcebergHistory, find_paths_written_under_v2, join_written_under_v2
+from deltaspec.views.table.iceberg_history import IcebergHistory, find_paths_written_under
 
 PROTOCOL = protocol(2, 7, None, ["columnMapping", "icebergCompatV2"])
 ON, OFF = ({"delta.enableIcebergCompatV2": value} for value in ("true", "false"))
@@ -28,7 +28,7 @@ def find_new_paths(
     rows: pl.DataFrame, since: IcebergHistory, operation: str | None = "WRITE", later: bool = False
 ) -> set[str]:
     operations = dict.fromkeys(range(10), operation)
-    return set(find_paths_written_under_v2(rows, since, operations, begins_with_checkpoint=later))
+    return set(find_paths_written_under("V2", rows, since, operations, begins_with_checkpoint=later))
 
 
 def test_enabled_compatibility_is_that_of_the_last_change() -> None:
@@ -69,8 +69,3 @@ def test_path_with_earlier_action_is_not_new() -> None:
 def test_file_reusing_operations_do_not_write_files(operation: str | None, later: bool, is_new: bool) -> None:
     rows = intervals(("a", 3, "add", "commit"))
     assert (find_new_paths(rows, history(v0=True), operation, later) == {"a"}) is is_new
-
-
-def test_files_written_under_v2_are_joined_by_path() -> None:
-    marked = join_written_under_v2(pl.DataFrame({"path_key": ["a", "b"]}), ["b"])
-    assert marked["written_under_v2"].to_list() == [False, True]
