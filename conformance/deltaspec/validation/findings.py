@@ -37,6 +37,7 @@ class Findings:
         self._rules: dict[str, list[Rule]] = defaultdict(list)
         for rule in rules:
             self._rules[rule.view.name].append(rule)
+        self._codes = frozenset(rule.code for rule in self.rules)
         self._samples = samples
         self._revision = str(revision)
         self._kept: dict[str, list[Finding]] = defaultdict(list)
@@ -125,21 +126,27 @@ class Findings:
                     self._ledger.add_reason(rule.code, reason, file)
 
     def mark_files_undecided(
-        self, reasons: Mapping[str, str], *, views: Collection[View] = (), levels: Collection[str] = ()
+        self,
+        reasons: Mapping[str, str],
+        *,
+        views: Collection[View] = (),
+        levels: Collection[str] = (),
+        codes: Collection[str] = (),
     ) -> None:
-        """Record in the ledger that all rules over some views, or of some levels, could not be decided for files.
+        """Record in the ledger that some rules of the run could not be decided for files.
 
         Args:
             reasons: file to the reason, for the report.
             views: views of the rules.
             levels: levels of the rules.
+            codes: codes of the rules.
         """
-        codes = [rule.code for rule in self.rules if rule.view in views or rule.level in levels]
-        self._ledger.add_files(codes, reasons)
+        chosen = [rule.code for rule in self.rules if rule.view in views or rule.level in levels or rule.code in codes]
+        self._ledger.add_files(chosen, reasons)
 
     def mark_rule_undecided(self, code: str, reason: str, file: str | None = None) -> None:
         """Record that one rule could not be decided, if the run has it."""
-        if any(rule.code == code for rule in self.rules):
+        if code in self._codes:
             self._ledger.add_reason(code, reason, file)
 
     def mark_feature_unchecked(self, name: str, reason: str) -> None:

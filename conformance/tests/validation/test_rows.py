@@ -13,6 +13,7 @@ import deltaspec
 from deltaspec.report.report_types import Report
 from deltaspec.validation.data import read_ahead, row_value_checks
 from deltaspec.wire.parquet import file_opener
+from deltaspec.wire.parquet.footer_reader import FooterReader
 from deltaspec_generators.bases.data_files import build_rows as plain_rows
 from deltaspec_generators.bases.data_files import build_table_with_data, build_table_with_stored_vectors
 from deltaspec_generators.bases.log_only import get_action
@@ -23,7 +24,7 @@ from deltaspec_generators.bases.single_file import (
     build_single_file_table,
     build_string_array,
 )
-from deltaspec_generators.table_files import TableFiles, protocol_action, write_table
+from deltaspec_generators.table_files import TableFiles, add_action, protocol_action, write_table
 from deltaspec_generators.tables.strategies import data_tables
 
 ROW_RULES = ("ROW", "STA")
@@ -187,3 +188,25 @@ def test_arrow_schema_of_a_file_hides_nothing(tmp_path: Path) -> None:
         build_single_file_table(table, [("n", "long")], stats='{"numRecords":2,"minValues":{"n":6}}'), tmp_path
     ).findings
     assert (finding.rule, finding.column) == ("STA001", "n")
+
+
+def test_missing_files_are_read_only_for_the_reasons_that_the_ledger_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = build_single_file_table(pa.table({"id": [1]}), [("id", "long")])
+    files.commits[2] = [add_action(f"missing-{number:03}.parquet", rows=1) for number in range(150)]
+    opened: list[str] = []
+    read = FooterReader.read
+
+    def count(reader: FooterReader, key: str, size: int | None) -> Any:
+        opened.append(key)
+        return read(reader, key, size)
+
+    monkeypatch.setattr(FooterReader, "read", count)
+    report = write_and_validate(files, tmp_path)
+    assert report.totals["DAT001"] == 150
+    assert len([key for key in opened if key.startswith("missing")]) == 100
+    assert {(reason, file) for reason, file in collect_unchecked(report, "ROW001") if file} == {
+        (f"missing-{number:03}.parquet: does not exist", f"missing-{number:03}.parquet") for number in range(20)
+    }
+    assert ("and 130 more locations", None) in collect_unchecked(report, "ROW001")

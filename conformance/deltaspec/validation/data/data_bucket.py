@@ -173,6 +173,24 @@ class DataBucket:
             return fault
         return StorageError(f"{key}: appeared after the directory was listed")
 
+    def is_known_missing(self, key: str) -> bool:
+        """Return whether a complete listing of its directory does not have a file."""
+        return not self.listing_error and not _is_unlisted(key)
+
+    @cached_property
+    def present_files(self) -> DataFiles:
+        """Live data files that were found."""
+        return DataFiles(self.files.rows.filter(pl.col("actual_size").is_not_null()))
+
+    @cached_property
+    def missing_files(self) -> dict[str, str]:
+        """Paths of the live data files that were not found, as written, and why."""
+        absent = self.files.rows.filter(pl.col("actual_size").is_null())
+        paths = absent.select(pl.coalesce("path", "path_key"))["path"]
+        return {
+            path: str(self.get_missing_file_error(key)) for path, key in zip(paths, absent["path_key"], strict=True)
+        }
+
     def check_files_exist(self) -> None:
         """Evaluate the rules over `data_files` that need only the listing."""
         if not self.findings.has_rules_for(data_files):

@@ -38,6 +38,9 @@ _OF_A_THREAD = 32
 _LEVEL = ("footers",)
 COLUMNS_PER_BATCH = 200_000
 """Number of file columns that are converted to rows, or cached, at once: a file may have any number of columns."""
+_MAX_MISSING_OPENED = 100
+"""Number of files of a part that are opened although the listing does not have them, to report the exact reason. The
+ledger lists fewer."""
 _LOG_COLUMNS = ("version", "file", "line", "kind", "path", "path_key", "num_records", "cardinality")
 _WRITTEN = (
     "written_under_v2",
@@ -211,8 +214,12 @@ class _FooterChecker:
     def _read(self, files: pl.DataFrame) -> Iterator[Read]:
         """Yield the footers of files in their order."""
         # prefer the size in the listing, because the size in the log may be wrong
-        sizes = files.select(pl.coalesce("actual_size", "size"))["actual_size"]
-        keyed = list(zip(files["path_key"], sizes, strict=True))
+        keyed: list[tuple[str, int | None, bool]] = []
+        missing = 0
+        for key, actual, stated in files.select("path_key", "actual_size", "size").iter_rows():
+            missing += actual is None
+            is_skipped = missing > _MAX_MISSING_OPENED and actual is None and self.data.is_known_missing(key)
+            keyed.append((key, stated if actual is None else actual, is_skipped))
         is_remote = self.data.access.store.is_remote
         step = 1 if is_remote else _OF_A_THREAD
         chunks = [keyed[start : start + step] for start in range(0, len(keyed), step)]
@@ -220,9 +227,13 @@ class _FooterChecker:
             for read in pool.map(self._read_some, chunks):
                 yield from read
 
-    def _read_some(self, files: list[tuple[str, int | None]]) -> list[Read]:
+    def _read_some(self, files: list[tuple[str, int | None, bool]]) -> list[Read]:
+        """Read the footers of files, each given with its size, and whether it is missing and not opened."""
         found: list[Read] = []
-        for key, size in files:
+        for key, size, is_skipped in files:
+            if is_skipped:
+                found.append(self.data.get_missing_file_error(key))
+                continue
             try:
                 found.append(self.reader.read(key, size))
             except NotParquet as fault:

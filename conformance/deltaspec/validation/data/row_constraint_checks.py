@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 from pyroaring import BitMap64
 
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
@@ -24,7 +23,7 @@ from deltaspec.validation.data.read_ahead import read_ahead
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.data.constraint_checks import build_constraint_check_row, constraint_checks
-from deltaspec.views.data.data_files import DataFile, DataFiles
+from deltaspec.views.data.data_files import DataFile
 from deltaspec.views.table.row_constraints import Kind, RowConstraint, collect_row_constraints
 from deltaspec.views.table.row_requirements import RowRequirement, Subject
 from deltaspec.views.table.state import TableSchema, TableState
@@ -72,15 +71,9 @@ def check_row_constraints(data: DataBucket) -> None:
         return
     reader = ConstraintReader(data.access, table, tuple(asked.supported), data.vectors)
 
-    def read(data_file: DataFile) -> list[ConstraintResult] | str:
-        return (
-            str(data.get_missing_file_error(data_file.path_key))
-            if data_file.actual_size is None
-            else reader.read(data_file)
-        )
-
+    asked.mark_files_undecided(data.missing_files)
     rows: list[dict[str, Any]] = []
-    for data_file, held in read_ahead(data, data.files, read):
+    for data_file, held in read_ahead(data, data.present_files, reader.read):
         rows += build_rows(asked, data_file, held)
         if len(rows) >= _ROWS_AT_ONCE:
             data.findings.evaluate_rows(constraint_checks, rows)
@@ -90,12 +83,10 @@ def check_row_constraints(data: DataBucket) -> None:
 
 def mark_missing_files_undecided(data: DataBucket) -> None:
     """Record that expressions are not evaluated on missing files, if another engine evaluates the others."""
-    absent = DataFiles(data.files.rows.filter(pl.col("actual_size").is_null()))
-    if data.table is None or not len(absent):
+    if data.table is None or not data.missing_files:
         return
     asked = ConstraintRecorder(data.table, data.state, data.operations, data.findings, records_unsupported=False)
-    for data_file in absent:
-        asked.mark_file_undecided(data_file, str(data.get_missing_file_error(data_file.path_key)))
+    asked.mark_files_undecided(data.missing_files)
 
 
 def build_rows(
@@ -176,6 +167,12 @@ class ConstraintRecorder:
     def mark_file_undecided(self, data_file: DataFile, why: str) -> None:
         """Record that the rows of a file cannot be read."""
         self.mark_all_undecided(why, data_file.path)
+
+    def mark_files_undecided(self, reasons: Mapping[str, str]) -> None:
+        """Record for many files, given by path, why no expression was evaluated on them."""
+        self._findings.mark_files_undecided(
+            reasons, codes={self._get_rule(condition) for condition, _ in self.supported}
+        )
 
     def mark_all_undecided(self, why: str, path: str | None) -> None:
         """Record that no expression was evaluated on a file; on some files if `path` is None."""

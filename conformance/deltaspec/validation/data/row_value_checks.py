@@ -35,11 +35,12 @@ def check_row_values(data: DataBucket) -> None:
     if table is None:
         data.findings.mark_undecided(_VIEWS, "the schema of the rows is not known")
         return
+    data.findings.mark_files_undecided(data.missing_files, views=_VIEWS)
     pending = _Pending(data)
     unread: dict[str, str] = {}
-    for number, (data_file, held) in enumerate(read_ahead(data, data.files, partial(_read, data, table))):
+    for number, (data_file, held) in enumerate(read_ahead(data, data.present_files, partial(_read, data, table))):
         if number % 100 == 0:
-            data.progress("rows", number, len(data.files))
+            data.progress("rows", number, len(data.present_files))
         if isinstance(held, DataFileRows):
             pending.add(table, data_file, held)
         else:
@@ -49,13 +50,11 @@ def check_row_values(data: DataBucket) -> None:
             unread = {}
     data.findings.mark_files_undecided(unread, views=_VIEWS)
     pending.flush()
-    data.progress("rows", len(data.files), len(data.files))
+    data.progress("rows", len(data.present_files), len(data.present_files))
 
 
 def _read(data: DataBucket, table: TableSchema, data_file: DataFile) -> DataFileRows | str:
-    size = data_file.actual_size
-    if size is None:
-        return str(data.get_missing_file_error(data_file.path_key))
+    size = data_file.actual_size or 0
     try:
         deleted = data.vector(data_file)
         with data.access.open_seekable(data_file.path_key) as source:
