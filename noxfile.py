@@ -84,6 +84,17 @@ def mutants(session: nox.Session) -> None:
 
 
 @nox.session
+def mutate(session: nox.Session) -> None:
+    """Plant faults in the kit's own code, and list those that no test notices in `reports/mutation.md`.
+
+    `nox -s mutate -- --folder views --sample 150 --seed 7` samples one folder; `nox -s mutate -- --all` takes days.
+    """
+    _with_project(session)
+    session.chdir("conformance")
+    session.run("python", "-m", "mutation.run", *session.posargs)
+
+
+@nox.session
 def compare_engines(session: nox.Session) -> None:
     """Compare all engines on all mutations and permissions and on tables of Delta Spark.
 

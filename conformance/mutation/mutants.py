@@ -1,0 +1,155 @@
+"""List the mutants of a module, and tell which of them make the ledger silent."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import cosmic_ray.plugins
+from cosmic_ray.ast import ast_nodes, get_ast
+from parso.tree import NodeOrLeaf
+
+from mutation.operators import OperatorProvider
+
+cosmic_ray.plugins.OPERATOR_PROVIDERS["deltaspec"] = OperatorProvider()
+
+_COMPARISONS = ("Eq_NotEq", "NotEq_Eq", "Lt_LtE", "Lt_GtE", "LtE_Lt", "Gt_GtE", "GtE_Gt", "Is_IsNot", "IsNot_Is")
+_BINARY = ("Add_Sub", "Sub_Add", "Mul_Add", "Mod_Add", "FloorDiv_Mul", "BitOr_BitAnd", "BitAnd_BitOr")
+_CORE = ("AddNot", "ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceAndWithOr", "ReplaceOrWithAnd")
+_CORE += ("ReplaceBreakWithContinue", "ReplaceContinueWithBreak", "ExceptionReplacer", "NumberReplacer")
+_CORE += ("ZeroIterationForLoop", "ReplaceUnaryOperator_Delete_Not", "ReplaceUnaryOperator_Delete_Invert")
+
+OPERATORS = (
+    *(f"core/{name}" for name in _CORE),
+    *(f"core/ReplaceComparisonOperator_{name}" for name in _COMPARISONS),
+    *(f"core/ReplaceBinaryOperator_{name}" for name in _BINARY),
+    *(f"deltaspec/{name}" for name in OperatorProvider()),
+)
+"""One or two faults of each kind. More replacements of an operator fail at once or repeat the first."""
+
+_LEDGER_MODULE = "validation/ledger.py"
+_LEDGER = re.compile(
+    r"mark_\w*(undecided|unchecked)|replace_reasons|discard_findings|not_checked|blocked_reason|_ledger\b"
+    r"|\b(undecided|uncertain|unread|has_undecided_files)\b"
+)
+_BLOCKS = {"if_stmt", "for_stmt", "while_stmt", "try_stmt", "with_stmt"}
+_SCOPES = {"funcdef", "classdef", "file_input"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One fault that cosmic-ray can plant."""
+
+    module: str
+    """Path below `conformance/deltaspec`."""
+    function: str
+    """Qualified name of the function or class; empty at the top of the module."""
+    operator: str
+    occurrence: int
+    """Number of the place where the operator applies, as cosmic-ray counts."""
+    is_ledger: bool
+    """Whether the fault is in a statement that decides or records what could not be checked."""
+    id: str
+    """Hash of the code around the fault, which does not depend on line numbers."""
+
+    @property
+    def folder(self) -> str:
+        """First part of the module's path."""
+        return self.module.partition("/")[0]
+
+    def compute_rank(self, seed: int) -> bytes:
+        """Return the rank in the sample of a seed."""
+        return hashlib.sha256(f"{seed} {self.id}".encode()).digest()
+
+
+def list_mutants(root: Path, module: str) -> Iterator[Mutant]:
+    """Yield every mutant of a module, given by its path below `root`."""
+    source = (root / module).read_text(encoding="utf-8")
+    nodes = list(ast_nodes(get_ast(source)))
+    passive = _find_passive_lines(source)
+    seen: Counter[str] = Counter()
+    for name in OPERATORS:
+        operator = cosmic_ray.plugins.get_operator(name)()
+        places = ((node, start) for node in nodes for start, _ in operator.mutation_positions(node))
+        for occurrence, (node, start) in enumerate(places):
+            if start in passive:
+                continue
+            statement = _get_statement(node)
+            function = _get_function(node)
+            place = f"{module} {function} {name} {' '.join(_get_header(statement).split())}"
+            seen[place] += 1
+            digest = hashlib.sha256(f"{place} {seen[place]}".encode()).hexdigest()[:16]
+            is_ledger = module == _LEDGER_MODULE or bool(_LEDGER.search(_get_guarded_code(statement)))
+            yield Mutant(module, function, name, occurrence, is_ledger, digest)
+
+
+class _Passive:
+    """Positions of code that a mutation cannot change in a way that matters: annotations and dataclass options."""
+
+    def __init__(self, spans: list[tuple[tuple[int, int], tuple[int, int]]]) -> None:
+        self._spans = spans
+
+    def __contains__(self, position: tuple[int, int]) -> bool:
+        return any(start <= position < end for start, end in self._spans)
+
+
+def _find_passive_lines(source: str) -> _Passive:
+    found: list[ast.AST] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:
+            found.append(node.annotation)
+        elif isinstance(node, ast.FunctionDef):
+            found += [node.returns] if node.returns else []
+        elif isinstance(node, ast.ClassDef):
+            found += [*node.decorator_list, *node.keywords]
+        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            found.append(node)
+    return _Passive([_get_span(node, source.splitlines()) for node in found])
+
+
+def _get_span(node: ast.AST, lines: list[str]) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return start and end of a node; columns count characters, as parso does."""
+    start, end = (
+        (line, len(lines[line - 1].encode()[:column].decode()))
+        for line, column in ((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset))  # type: ignore[attr-defined]
+    )
+    return start, end
+
+
+def _get_statement(node: NodeOrLeaf) -> NodeOrLeaf:
+    """Return the innermost statement around a node."""
+    while node.type not in {"simple_stmt", *_BLOCKS, *_SCOPES}:
+        node = node.parent
+    return node
+
+
+def _get_header(statement: NodeOrLeaf) -> str:
+    """Return the code of a statement without the statements inside it."""
+    if statement.type == "simple_stmt":
+        return str(statement.get_code(include_prefix=False))
+    return "".join(child.get_code() for child in statement.children if child.type not in {"suite", *_SCOPES})
+
+
+def _get_guarded_code(statement: NodeOrLeaf) -> str:
+    """Return the code of a statement and, of a block, the simple statements directly in it."""
+    if statement.type in _SCOPES:
+        return ""
+    code = [_get_header(statement)]
+    for suite in getattr(statement, "children", ()):
+        if suite.type == "suite" and statement.type != "simple_stmt":
+            code += [each.get_code(include_prefix=False) for each in suite.children if each.type == "simple_stmt"]
+    return "\n".join(code)
+
+
+def _get_function(node: NodeOrLeaf) -> str:
+    names: list[str] = []
+    while node is not None:
+        if node.type in {"funcdef", "classdef"}:
+            names.insert(0, node.name.value)
+        node = node.parent
+    return ".".join(names)

@@ -1,0 +1,143 @@
+"""Plant faults in the kit's own code, run the tests that should notice, and write `reports/mutation.md`.
+
+A run takes a sample of the mutants of each folder, and every mutant that could make the ledger silent. The mutants are
+planted in copies of the sources below the directory for temporary files. `.mutation/results.jsonl` has the outcomes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+from cosmic_ray.mutating import mutate_and_test
+from cosmic_ray.testing import run_tests
+from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome
+
+from mutation.mutants import Mutant, list_mutants
+from mutation.page import Outcome, read_outcomes, write_page
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = Path("conformance/deltaspec")
+RESULTS = ROOT / ".mutation" / "results.jsonl"
+FOLDERS = ("model", "rules", "views", "wire", "validation")
+TIMEOUT = 300
+"""Seconds after which the tests of a mutant are stopped. A mutant that hangs counts as killed."""
+
+_COPIED = ("conformance", "generators", "golden-tables", "reports", "pyproject.toml", "README.md", "CONTRIBUTING.md")
+_NOT_COPIED = shutil.ignore_patterns("__pycache__", ".hypothesis", "fuzz-failures")
+_PYTEST = "-m pytest -q -x --tb=no --no-header -p no:cacheprovider -m 'not spark'"
+
+
+def main() -> int:
+    """Run the session; return 1 if a survivor without a reason is in the ledger group or in a weak folder."""
+    options = _parse_options()
+    mutants = {each.id: each for folder in FOLDERS for each in _list_folder(folder)}
+    selected = [each for folder in options.folder or FOLDERS for each in _select(folder, mutants, options)]
+    outcomes = read_outcomes(RESULTS) if options.resume else {}
+    outcomes = {key: outcome for key, outcome in outcomes.items() if key in mutants}
+    killed = {key for key, outcome in outcomes.items() if outcome.result != "survived"}
+    pending = [each for each in selected if each.id not in killed]
+    print(f"{len(selected)} mutants, of which {len(pending)} run", flush=True)
+    RESULTS.parent.mkdir(exist_ok=True)
+    with RESULTS.open("a" if options.resume else "w", encoding="utf-8") as file:
+        for number, outcome in enumerate(_run_all(pending, options.processes, check_first=not options.resume), 1):
+            outcomes[outcome.id] = outcome
+            print(outcome.to_json(), file=file, flush=True)
+            print(f"{number:5} {outcome.result:8} {outcome}", flush=True)
+    totals = {folder: sum(each.folder == folder for each in mutants.values()) for folder in FOLDERS}
+    return write_page(ROOT / "reports" / "mutation.md", outcomes.values(), totals, options.seed)
+
+
+def _parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="nox -s mutate --", description=__doc__)
+    parser.add_argument("--folder", action="append", choices=FOLDERS, help="repeatable; all folders by default")
+    parser.add_argument("--module", default="", help="only modules whose path contains this text")
+    parser.add_argument("--sample", type=int, default=150, help="mutants of each folder, in addition to the ledger")
+    parser.add_argument("--all", action="store_true", help="every mutant: takes days")
+    parser.add_argument("--seed", type=int, default=7, help="another seed selects another sample")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--resume", action="store_true", help="keep earlier outcomes; run survivors again")
+    return parser.parse_args()
+
+
+def _list_folder(folder: str) -> Iterator[Mutant]:
+    """Yield the mutants of a folder. `validation/spark` is left out because its tests need Java."""
+    root = ROOT / PACKAGE
+    for path in sorted((root / folder).rglob("*.py")):
+        module = path.relative_to(root).as_posix()
+        if not module.startswith("validation/spark/"):
+            yield from list_mutants(root, module)
+
+
+def _select(folder: str, mutants: dict[str, Mutant], options: argparse.Namespace) -> list[Mutant]:
+    """Return all mutants of the ledger in a folder, removed statements first, and the sample of the others."""
+    found = [each for each in mutants.values() if each.folder == folder and options.module in each.module]
+    ledger = sorted((each for each in found if each.is_ledger), key=lambda each: "Remove" not in each.operator)
+    others = sorted((each for each in found if not each.is_ledger), key=lambda each: each.compute_rank(options.seed))
+    return ledger + (others if options.all else others[: options.sample])
+
+
+def _run_all(mutants: list[Mutant], processes: int, *, check_first: bool) -> Iterator[Outcome]:
+    """Yield the outcomes. Each process plants its faults in its own copy of the sources."""
+    with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
+        context = multiprocessing.get_context("spawn")
+        with context.Pool(min(processes, len(mutants)) or 1, _enter_copy, (folder,)) as pool:
+            if check_first and (failure := pool.apply(_run_without_fault, ([each.module for each in mutants],))):
+                raise SystemExit(f"the tests fail without a fault:\n{failure}")
+            yield from pool.imap_unordered(_run_mutant, mutants)
+
+
+def _enter_copy(folder: str) -> None:
+    """Copy the sources, and make the copy the one that this process and its tests import."""
+    copy = Path(tempfile.mkdtemp(dir=folder))
+    for name in _COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, copy / name, ignore=_NOT_COPIED)
+        else:
+            shutil.copy(source, copy)
+    os.chdir(copy)
+    os.environ["PYTHONPATH"] = os.pathsep.join(str(copy / name) for name in ("conformance", "generators"))
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    os.environ.setdefault("DELTASPEC_COMMIT", head.stdout.strip() or "none")  # determines the seed of property tests
+
+
+def _run_without_fault(modules: list[str]) -> str | None:
+    """Run all tests of some modules; return the output if one fails."""
+    paths = dict.fromkeys(path for module in modules for path in _list_tests(module))
+    outcome, output = run_tests(_build_command(paths), len(paths) * TIMEOUT)
+    return None if outcome == TestOutcome.SURVIVED else output
+
+
+def _run_mutant(mutant: Mutant) -> Outcome:
+    spec = MutationSpec(PACKAGE / mutant.module, mutant.operator, mutant.occurrence, (0, 0), (0, 1))
+    done = mutate_and_test([spec], _build_command(_list_tests(mutant.module)), TIMEOUT)
+    if done.worker_outcome != WorkerOutcome.NORMAL:
+        raise RuntimeError(f"{mutant}: {done.output}")
+    result = "survived" if done.test_outcome == TestOutcome.SURVIVED else "killed"
+    return Outcome.from_diff(mutant, "timeout" if done.output == "timeout" else result, done.diff)
+
+
+@cache
+def _list_tests(module: str) -> list[str]:
+    """Return the tests of a module: those of the longest entry of `tests.toml` that contains it."""
+    tests = tomllib.loads(Path(__file__).with_name("tests.toml").read_text(encoding="utf-8"))["tests"]
+    return tests[max((each for each in tests if f"{module}/".startswith(f"{each}/")), key=len)]
+
+
+def _build_command(paths: Iterable[str]) -> str:
+    return f"{shlex.quote(sys.executable)} {_PYTEST} {shlex.join(f'conformance/tests/{path}' for path in paths)}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

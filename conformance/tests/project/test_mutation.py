@@ -1,0 +1,80 @@
+"""The mutation tests of the kit's own code: operators, mutants, and the tables of tests and survivors."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.operators.operator import Example
+from helpers.selection import ROOT
+
+from mutation.mutants import Mutant, list_mutants
+from mutation.operators import OperatorProvider
+from mutation.page import Outcome, read_reasons, write_page
+from mutation.run import FOLDERS
+
+MUTATION = ROOT / "conformance" / "mutation"
+EXAMPLES = [(name, example) for name in OperatorProvider() for example in OperatorProvider()[name].examples()]
+MODULE = '''
+def check(self, names: list[str] | None) -> bool:
+    """Check names."""
+    if names is None:
+        self.findings.mark_undecided(names)
+        return False
+    return bool(names) and names[0] == "a"
+'''
+
+
+@pytest.mark.parametrize(("name", "example"), EXAMPLES)
+def test_operator_changes_code_as_its_example_says(name: str, example: Example) -> None:
+    operator = OperatorProvider()[name]()
+    assert mutate_code(example.pre_mutation_code, operator, example.occurrence) == example.post_mutation_code
+
+
+def list_mutants_of(code: str, folder: Path) -> list[Mutant]:
+    (folder / "module.py").write_text(code, encoding="utf-8")
+    return list(list_mutants(folder, "module.py"))
+
+
+def test_mutants_of_the_ledger_are_its_statements_and_their_guards(tmp_path: Path) -> None:
+    found = list_mutants_of(MODULE, tmp_path)
+    ledger = [each.operator.partition("/")[2] for each in found if each.is_ledger]
+    assert sorted(ledger) == ["AddNot", "RemoveStatement", "ReplaceComparisonOperator_Is_IsNot"]
+    assert {each.function for each in found} == {"check"}
+    assert not [each for each in found if "BitOr" in each.operator]  # the annotation is not mutated
+
+
+def test_mutants_keep_their_identity_if_lines_move(tmp_path: Path) -> None:
+    before, after = list_mutants_of(MODULE, tmp_path), list_mutants_of(f"X = [None]\n\n{MODULE}", tmp_path)
+    assert {each.id for each in before} == {each.id for each in after}
+    assert len({each.id for each in before}) == len(before)
+
+
+@pytest.mark.parametrize(
+    ("results", "is_ledger", "code"),
+    [
+        (["killed"] * 9 + ["survived"], False, 0),
+        (["timeout"] * 8 + ["survived"] * 2, False, 1),
+        (["killed"] * 99 + ["survived"], True, 1),
+    ],
+)
+def test_session_fails_below_the_limit(results: list[str], is_ledger: bool, code: int, tmp_path: Path) -> None:
+    outcomes = [
+        Outcome(str(number), "views/x.py", "f", is_ledger, result, "a | b", "a & b")
+        for number, result in enumerate(results)
+    ]
+    assert write_page(tmp_path / "page.md", outcomes, dict.fromkeys(FOLDERS, 1000), seed=7) == code
+    assert "| views/x.py | f | `a \\| b` → `a & b` |" in (tmp_path / "page.md").read_text(encoding="utf-8")
+
+
+def test_tests_of_each_folder_exist() -> None:
+    tests = tomllib.loads((MUTATION / "tests.toml").read_text(encoding="utf-8"))["tests"]
+    assert set(FOLDERS) <= tests.keys()
+    package = ROOT / "conformance" / "deltaspec"
+    assert [each for each in tests if not (package / each).exists()] == []
+    assert [each for paths in tests.values() for each in paths if not (package.parent / "tests" / each).exists()] == []
+
+
+def test_explained_survivors_have_a_reason() -> None:
+    package = ROOT / "conformance" / "deltaspec"
+    assert [key for key, reason in read_reasons().items() if not reason or not (package / key[0]).exists()] == []
