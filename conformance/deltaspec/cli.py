@@ -16,6 +16,7 @@ from deltaspec.commands.printing import (
     print_text,
     progress_bar,
 )
+from deltaspec.commands.smoke import smoke
 from deltaspec.commands.validate import validate
 from deltaspec.exit_handling import CommandGroup, translate_write_errors
 
@@ -134,3 +135,4 @@ def show(table: str, files: bool, at: int | None, output_format: str, color: str
 
 main.add_command(validate)
 main.add_command(doctor)
+main.add_command(smoke)

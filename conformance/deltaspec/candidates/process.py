@@ -19,7 +19,13 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from deltaspec.candidates.messages import MAX_LINE_BYTES
-from deltaspec.candidates.process_groups import MARKER, MemoryWatch, kill_group, kill_marked_processes
+from deltaspec.candidates.process_groups import (
+    MARKER,
+    MemoryWatch,
+    find_pipe_descriptors,
+    kill_group,
+    kill_marked_processes,
+)
 
 Reason: TypeAlias = Literal["crash", "timeout", "harness"]
 Ending: TypeAlias = Literal["wait", "terminate", "kill"]
@@ -170,6 +176,10 @@ class CandidateProcess:
                     "harness", f"wrote a line longer than {MAX_LINE_BYTES:,} bytes", show_line(self._output)
                 )
             self._wait(deadline)
+
+    def find_output_descriptors(self) -> set[int]:
+        """Return the descriptors, in all processes of the group, through which stdout is written; Linux only."""
+        return find_pipe_descriptors(self.pid, os.fstat(self._stdout).st_ino)
 
     def end(self, ending: Ending = "terminate", *, seconds: float | None = None) -> Exit:
         """End the process, its group and everything that it started, and return how it ended.

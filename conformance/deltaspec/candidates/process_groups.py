@@ -72,6 +72,24 @@ def find_marked_processes(marker: str) -> list[int]:
     return [pid for pid in _list_processes() if text in _read_bytes(f"/proc/{pid}/environ").split(b"\0")]
 
 
+def find_pipe_descriptors(group: int, inode: int) -> set[int]:
+    """Return the descriptors with which the processes of a group hold a pipe; Linux only."""
+    found = set()
+    for pid in _list_processes():
+        if _read_group(pid) == group:
+            with suppress(OSError):
+                names = os.listdir(f"/proc/{pid}/fd")
+                found |= {int(each) for each in names if _read_link(f"/proc/{pid}/fd/{each}") == f"pipe:[{inode}]"}
+    return found
+
+
+def _read_link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
+
+
 def _list_processes() -> Iterator[int]:
     return (int(name) for name in os.listdir("/proc") if name.isdecimal())
 
