@@ -93,6 +93,16 @@ class TestListing:
             path: len(content) for path, content in FILES.items() if not path.startswith("_delta_log/")
         }
 
+    def test_directory_with_the_name_of_a_log_file_is_listed_and_refused(self, spark: Any, tmp_path: Path) -> None:
+        names = ["00000000000000000000.json", "_sidecars/b.parquet"]
+        for name in (*names, "other"):
+            (tmp_path / "_delta_log" / name).mkdir(parents=True)
+        store = HadoopStore(spark, str(tmp_path))
+        assert [(entry.name, entry.size_bytes) for entry in store.list_log()] == [(name, 0) for name in names]
+        for name in names:
+            with pytest.raises(StorageError, match="is not a regular file, but a directory"):
+                store.read(f"_delta_log/{name}", 10)
+
     def test_large_directory_is_listed_completely(self, spark: Any, tmp_path: Path) -> None:
         for number in range(3000):
             (tmp_path / f"{number:05}").touch()

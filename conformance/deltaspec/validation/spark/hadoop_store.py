@@ -35,6 +35,8 @@ from deltaspec.wire.storage.interface import (
     StorageError,
     Store,
     check_inside_table,
+    describe_irregular_file,
+    has_log_file_name,
     redact_uri,
 )
 from deltaspec.wire.storage.local import LocalStore
@@ -120,7 +122,9 @@ class HadoopStore:
             except StorageError as fault:
                 raise TableUnreadable(f"{self.uri}: {LOG_DIRECTORY} cannot be listed: {fault}") from None
             found += (
-                Entry(folder + name, size, modified) for name, size, modified, is_folder in items if not is_folder
+                Entry(folder + name, 0 if is_folder else size, modified)
+                for name, size, modified, is_folder in items
+                if not is_folder or has_log_file_name(folder + name)
             )
         return sorted(found, key=lambda entry: entry.name)
 
@@ -211,7 +215,7 @@ class HadoopStore:
         if regular and self.local_path is not None:
             regular = os.path.isfile(f"{self._base}/{path}")  # opening a FIFO waits for a writer
         if not regular:
-            raise StorageError(f"{path}: is not a regular file")
+            raise StorageError(describe_irregular_file(path, is_directory=status.isDirectory()))
         return status
 
     def _open(self, status: Any, policy: str) -> Any:

@@ -15,6 +15,8 @@ from deltaspec.wire.storage.interface import (
     Entry,
     StorageError,
     check_inside_table,
+    describe_irregular_file,
+    has_log_file_name,
     redact_uri,
 )
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
@@ -52,8 +54,10 @@ class ArrowStore:
                     f"{self._base}/{LOG_DIRECTORY}/{folder}".rstrip("/"), allow_not_found=bool(folder)
                 )
                 for item in self._system.get_file_info(selector):
-                    if item.type == fs.FileType.File:
-                        found.append(Entry(folder + item.base_name, item.size, (item.mtime_ns or 0) // 1_000_000))
+                    name = folder + item.base_name
+                    is_directory = item.type == fs.FileType.Directory
+                    if item.type == fs.FileType.File or (is_directory and has_log_file_name(name)):
+                        found.append(Entry(name, item.size or 0, (item.mtime_ns or 0) // 1_000_000))
         except FileNotFoundError:
             raise TableUnreadable(f"{self.uri}: has no {LOG_DIRECTORY} directory") from None
         except Exception as fault:  # noqa: BLE001 - clients raise any type
@@ -99,12 +103,23 @@ class ArrowStore:
 
     def open_seekable(self, path: str) -> Any:
         with translating_errors(path):
-            return _Seekable(self._system.open_input_file(f"{self._base}/{check_inside_table(path)}"), path)
+            return _Seekable(self._open_input(path), path)
 
     @contextmanager
     def _open(self, path: str) -> Iterator[Any]:
-        with translating_errors(path), self._system.open_input_file(f"{self._base}/{check_inside_table(path)}") as file:
+        with translating_errors(path), self._open_input(path) as file:
             yield file
+
+    def _open_input(self, path: str) -> Any:
+        from pyarrow import fs
+
+        full = f"{self._base}/{check_inside_table(path)}"
+        try:
+            return self._system.open_input_file(full)
+        except Exception:
+            if self._system.get_file_info(full).type == fs.FileType.Directory:
+                raise StorageError(describe_irregular_file(path, is_directory=True)) from None
+            raise
 
 
 class _Seekable(io.RawIOBase):

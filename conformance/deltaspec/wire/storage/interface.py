@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from deltaspec.errors import DeltaspecError, InvalidUsage
+from deltaspec.model.log.file_names import OtherFile, parse_log_file_name
 from deltaspec.wire.storage.settings import StorageSettings
 
 LOG_DIRECTORY = "_delta_log"
@@ -63,6 +64,8 @@ class Store(Protocol):
     def list_log(self) -> list[Entry]:
         """List the files of the log directory and of `LISTED_FOLDERS`, sorted by name.
 
+        A directory for which `has_log_file_name` is true is listed like an empty file. Reading it fails.
+
         Raises:
             TableUnreadable: there is no readable table; the message says what was found.
         """
@@ -99,6 +102,16 @@ class Store(Protocol):
     def open_seekable(self, path: str) -> Any:
         """Open a file for random access, as input of `pyarrow.parquet.ParquetFile`. Raises as `read` does."""
         ...
+
+
+def has_log_file_name(name: str) -> bool:
+    """Return whether the protocol defines log files with such a name, relative to the log directory."""
+    return not isinstance(parse_log_file_name(name), OtherFile)
+
+
+def describe_irregular_file(path: str, *, is_directory: bool) -> str:
+    """Return why a directory, FIFO or device is not read."""
+    return f"{path}: is not a regular file{', but a directory' if is_directory else ''}"
 
 
 def split_uri(uri: str) -> SplitResult:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from deltaspec.errors import TableUnreadable
-from deltaspec.model.log.file_names import OtherFile, parse_log_file_name
 from deltaspec.wire.storage.interface import (
     CHUNK_BYTES,
     LISTED_FOLDERS,
@@ -21,7 +20,9 @@ from deltaspec.wire.storage.interface import (
     NoPermission,
     StorageError,
     check_inside_table,
+    describe_irregular_file,
     escape_file_name,
+    has_log_file_name,
 )
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
@@ -67,7 +68,7 @@ class LocalStore:
         with os.scandir(folder) as entries:
             for entry in entries:
                 name = prefix + escape_file_name(entry.name)
-                has_log_name = not isinstance(parse_log_file_name(name), OtherFile)
+                has_log_name = has_log_file_name(name)
                 try:
                     facts = entry.stat()
                 except PermissionError:
@@ -78,7 +79,7 @@ class LocalStore:
                     continue
                 if not prefix and entry.name in LISTED_FOLDERS and stat.S_ISDIR(facts.st_mode):
                     folders.append(entry.name)
-                elif has_log_name or not stat.S_ISDIR(facts.st_mode):  # a directory is listed like an empty file
+                elif has_log_name or not stat.S_ISDIR(facts.st_mode):
                     size = 0 if stat.S_ISDIR(facts.st_mode) else facts.st_size
                     yield Entry(name, size, facts.st_mtime_ns // 1_000_000)
         for name in folders:  # listed last, because a checkpoint is written after its sidecars
@@ -186,7 +187,7 @@ class LocalStore:
         mode = os.fstat(handle).st_mode
         if not stat.S_ISREG(mode):
             os.close(handle)
-            raise StorageError(f"{path}: is not a regular file{', but a directory' if stat.S_ISDIR(mode) else ''}")
+            raise StorageError(describe_irregular_file(path, is_directory=stat.S_ISDIR(mode)))
         return handle
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -29,6 +30,8 @@ from deltaspec.wire.storage.interface import (
     Entry,
     StorageError,
     check_inside_table,
+    describe_irregular_file,
+    has_log_file_name,
     redact_uri,
 )
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
@@ -43,6 +46,12 @@ _UNKNOWN_KEY = re.compile(r"Configuration key: '(\w+)' is not valid")
 def _is_log_file(name: str) -> bool:
     folder, slash, rest = name.partition("/")
     return bool(name) and (not slash or (folder in LISTED_FOLDERS and "/" not in rest))
+
+
+def _find_log_directory(name: str) -> str | None:
+    """Return the parent directory of an object that has the name of a log file; None if it has no such parent."""
+    parents = accumulate(name.split("/")[:-1], "{}/{}".format)
+    return next(filter(has_log_file_name, parents), None)
 
 
 class ObjectStore:
@@ -61,6 +70,8 @@ class ObjectStore:
         self.settings = settings
         self._policy = RetryPolicy.from_settings(settings)
         self._unanswered = 0
+        self._log_directories: frozenset[str] = frozenset()
+        """Listed directories with the names of log files, relative to the table."""
         self._lock = threading.Lock()
         scheme, _, rest = uri.partition("://")
         scheme = scheme.lower()
@@ -76,22 +87,26 @@ class ObjectStore:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Open the store again after unpickling, with the given settings and the environment of that process."""
-        return ObjectStore, (self._unredacted_uri, self.settings)
+        return ObjectStore, (self._unredacted_uri, self.settings), {"_log_directories": self._log_directories}
 
     def _describe_error(self, fault: BaseException) -> str:
         return describe_error(fault, self.settings)
 
     def list_log(self) -> list[Entry]:
-        found = []
+        found: dict[str, Entry] = {}
+        folders: dict[str, Entry] = {}
         for entry in self._list(LOG_DIRECTORY):
             if isinstance(entry, StorageError):
                 raise TableUnreadable(f"{self.uri}: {LOG_DIRECTORY} cannot be listed: {entry}")
             name = entry.name.removeprefix(f"{LOG_DIRECTORY}/")
             if name != entry.name and _is_log_file(name):
-                found.append(Entry(name, entry.size_bytes, entry.modified_ms))
+                found[name] = Entry(name, entry.size_bytes, entry.modified_ms)
+            elif (folder := _find_log_directory(name)) is not None:
+                folders.setdefault(folder, Entry(folder, 0, entry.modified_ms))
         if not found:
             raise TableUnreadable(f"{self.uri}: has no {LOG_DIRECTORY} directory; pass the root directory of the table")
-        return sorted(found, key=lambda entry: entry.name)
+        self._log_directories = frozenset(f"{LOG_DIRECTORY}/{folder}" for folder in folders.keys() - found.keys())
+        return sorted((folders | found).values(), key=lambda entry: entry.name)
 
     def list_files(self) -> Iterator[Entry | StorageError]:
         before: Entry | None = None
@@ -228,6 +243,8 @@ class ObjectStore:
         """
         if self._unanswered >= MAX_UNANSWERED_REQUESTS:
             raise StorageError(f"{path}: not requested, because the store stopped responding")
+        if path in self._log_directories:
+            raise StorageError(describe_irregular_file(path, is_directory=True))
         try:
             with convert_panics():
                 yield

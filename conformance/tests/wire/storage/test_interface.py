@@ -1,6 +1,7 @@
 """Stores: listing, reading, refused paths, and messages."""
 
 import os
+import pickle
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -77,6 +78,21 @@ class TestListing:
         os.utime(table / COMMIT, ns=(0, 1_600_000_000_123_000_000))
         entry = open_as(table).list_log()[0]
         assert (entry.size_bytes, entry.modified_ms) == (5, 1_600_000_000_123)
+
+    def test_directory_with_the_name_of_a_log_file_is_listed_and_refused(self, table: Path, open_as: OpenStore) -> None:
+        directories = ["00000000000000000003.json", "_last_checkpoint", "_sidecars/b.parquet"]
+        for name in directories:
+            (table / "_delta_log" / name).mkdir()
+            (table / "_delta_log" / name / "part").touch()
+        store = open_as(table)
+        listed = {entry.name: entry.size_bytes for entry in store.list_log()}
+        assert {name: size for name, size in listed.items() if name in directories} == dict.fromkeys(directories, 0)
+        assert len(listed) == len(directories) + 3
+        for copy in (store, pickle.loads(pickle.dumps(store))):
+            for name in directories:
+                for way in ("read", "chunks", "open_seekable"):
+                    with pytest.raises(StorageError, match="is not a regular file, but a directory"):
+                        read_by(way, copy, f"_delta_log/{name}")
 
     def test_looping_and_broken_links_are_skipped(self, table: Path) -> None:
         log = table / "_delta_log"

@@ -46,6 +46,19 @@ class TestListing:
         assert listed == {"day=1/a": 5, "_delta_log_not/b": 0, "_change_data/c": 1}
         assert [entry.name for entry in store.list_log()] == ["00000000000000000000.json"]
 
+    def test_prefix_with_the_name_of_a_log_file_is_a_directory(self, s3: FaultyS3) -> None:
+        below = {f"_delta_log/{name}/part": b"1" for name in ("00000000000000000001.json", "_sidecars/a.parquet", "x")}
+        store = put_table(s3, **below, **{"_delta_log/00000000000000000002.json/": b""})
+        assert [(entry.name, entry.size_bytes) for entry in store.list_log()] == [
+            ("00000000000000000000.json", 5),
+            ("00000000000000000001.json", 0),
+            ("00000000000000000002.json", 0),
+            ("_sidecars/a.parquet", 0),
+        ]
+        for name, reason in (("1.json", "is not a regular file, but a directory"), ("2.json", "does not exist")):
+            with pytest.raises(StorageError, match=reason):
+                store.read(f"_delta_log/0000000000000000000{name}", 10)
+
     def test_empty_folder_objects_are_not_listed(self, s3: FaultyS3) -> None:
         store = put_table(s3, **{"": b"", "day=1/": b"", "day=1/a": b"1", "day=1/b/": b"", "day=1/b/c": b"", "z": b""})
         assert list_names(store.list_files()) == ["day=1/a", "day=1/b/c", "z"]
