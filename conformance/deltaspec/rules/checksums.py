@@ -253,6 +253,27 @@ def checksum_transaction_id_differs() -> pl.Expr:
     return pl.col("catalog_managed") & (pl.col("txn_id") != pl.col("commit_txn_id"))
 
 
+@rule("CRC015", requires="checksum.transaction-id", view=checksums, divergence="S20")
+def free_form_transaction_id_differs() -> pl.Expr:
+    """The transaction id in a version checksum differs from the commit of a table that is not catalog-managed.
+
+    Only catalog-managed tables define txnId of commitInfo. Engines that write it elsewhere repeat it in the checksum, so
+    the checksum was probably written for another attempt at this version.
+    Fix: Delete the `.crc` file; version checksums are optional. Upgrade the writer if the next checksum has the same
+    defect.
+
+    Conforms::
+        txn_id: "a", commit_txn_id: "a", catalog_managed: false
+        txn_id: "a", commit_txn_id: "b", catalog_managed: true
+        txn_id: null, commit_txn_id: "a", catalog_managed: false
+        txn_id: "a", commit_txn_id: null, catalog_managed: false
+    Violates::
+        txn_id: "a", commit_txn_id: "b", catalog_managed: false
+        txn_id: "a", commit_txn_id: "b", catalog_managed: null
+    """
+    return ~pl.col("catalog_managed").fill_null(False) & (pl.col("txn_id") != pl.col("commit_txn_id"))
+
+
 @rule("CRC014", requires=("checksum.accurate", "checksum.transactions-and-domains"), view=replay_differences)
 def repeated_transaction_or_domain_in_checksum() -> pl.Expr:
     """A version checksum lists an application or a domain more than once.

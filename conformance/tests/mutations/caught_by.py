@@ -88,6 +88,8 @@ EXPLICIT: dict[str, str] = {
     "commit_info_kept_against_the_example": "COP005",
     "checksum_inaccurate": "CRC002",
     "checksum_with_application_twice": "CRC014",
+    "checksum_of_another_attempt": "CRC013",
+    "checksum_of_another_attempt_without_catalog": "CRC015",
     "checksum_transactions": "CRC011",
     "checksum_transactions_of_nobody": "CRC011",
     "file_shorter_or_longer": "DAT002",

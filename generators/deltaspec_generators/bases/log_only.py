@@ -103,10 +103,11 @@ def build_table_with_checksum(**more: Any) -> TableFiles:
     return files
 
 
-def build_table_with_transaction_checksum(txn_id: str) -> TableFiles:
-    """Build a catalog-managed table whose last commit has transaction `2a` and whose checksum has `txn_id`."""
+def build_table_with_transaction_checksum(txn_id: str, *, catalog_managed: bool = True) -> TableFiles:
+    """Build a table whose last commit has transaction `2a` and whose checksum has `txn_id`."""
+    readers = ["catalogManaged"] if catalog_managed else []
     files = build_table_with_checksum(
-        protocol=protocol_action(3, 7, ["catalogManaged"], ["catalogManaged", "inCommitTimestamp"]),
+        protocol=protocol_action(3, 7, readers, [*readers, "inCommitTimestamp"]),
         configuration={"delta.enableInCommitTimestamps": "true"},
     )
     for version, lines in files.commits.items():

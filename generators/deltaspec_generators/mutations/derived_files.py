@@ -219,3 +219,8 @@ def checksum_skipped(draw: st.DrawFn) -> TableFiles:
 @mutation("checksum.transaction-id")
 def checksum_of_another_attempt(draw: st.DrawFn) -> TableFiles:
     return log_only.build_table_with_transaction_checksum(draw_one(draw, "2b", "1a"))
+
+
+@mutation("checksum.transaction-id")
+def checksum_of_another_attempt_without_catalog(draw: st.DrawFn) -> TableFiles:
+    return log_only.build_table_with_transaction_checksum(draw_one(draw, "2b", "1a"), catalog_managed=False)

@@ -59,7 +59,7 @@ def checksum_of_one_version() -> TableFiles:
 
 @permission("checksum.transaction-id")
 def checksum_of_the_same_transaction() -> TableFiles:
-    return log_only.build_table_with_transaction_checksum("2a")
+    return log_only.build_table_with_transaction_checksum("2a", catalog_managed=False)
 
 
 def _build_table_with_histogram(boundaries: list[int], counts: list[int], total_bytes: list[int]) -> TableFiles:
