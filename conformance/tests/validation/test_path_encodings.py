@@ -79,4 +79,4 @@ def test_file_removed_by_another_encoding_is_removed(one: str, other: str, tmp_p
     files.commits[3] = [log_only.commit_info_action(3), add_action(one, rows=1)]
     files.commits[4] = [log_only.commit_info_action(4), remove_action(add_action(other, rows=1))]
     files.checksums[4] = checksum
-    assert count_findings(files, tmp_path) == {"FIL035": 2}
+    assert count_findings(files, tmp_path) == {"FIL035": 1}

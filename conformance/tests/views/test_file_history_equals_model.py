@@ -1,5 +1,6 @@
 """`file_history` equals the definitions of its columns, computed in plain Python."""
 
+from collections import Counter
 from typing import Any
 
 from helpers.hypothesis_settings import example_settings
@@ -20,21 +21,24 @@ def history_of_model(run: RecordingRun, decoded: DecodedLog) -> list[tuple[Any, 
         for version, _, line, kind, body in list_actions(run, decoded)
         if kind in ("add", "remove", "cdc")
     ]
-    encodings: dict[str, list[str]] = {}
-    for *_, body in written:
-        encodings.setdefault(compute_path_key(body), []).append(body["path"])
+    paths = Counter(compute_path_key(body) for *_, body in written)
+    encodings: dict[str, str] = {}
+    counted: set[tuple[Any, ...]] = set()
     found = []
     for version, source, line, kind, body in written:
         key, vector = compute_path_key(body), _vector(kind, body)
-        if len(encodings[key]) == 1:
+        if paths[key] == 1:
             continue
+        previous, encodings[key] = encodings.get(key, body["path"]), body["path"]
         together = [
             (other, _vector(other, each))
             for at, of, _, other, each in written
             if (at, of) == (version, source) and compute_path_key(each) == key
         ]
         opposite = {"add": "remove", "remove": "add"}.get(kind)
-        low, high = min(encodings[key]), max(encodings[key])
+        group, file = (version, source, key, kind), (version, source, key, kind, vector)
+        is_first, is_first_of_file = group not in counted, file not in counted
+        counted |= {group, file}
         before = snapshots[version - 1].files if source == "commit" and version - 1 in snapshots else {}
         live = [get_vector_id(add) for (path, _), add in before.items() if path == key]
         kept = [each for each in live if each != vector and ("remove", each) not in together]
@@ -47,11 +51,11 @@ def history_of_model(run: RecordingRun, decoded: DecodedLog) -> list[tuple[Any, 
                 body["path"],
                 key,
                 vector,
-                sum(other == kind for other, _ in together),
-                sum((other, each) == (kind, vector) for other, each in together),
-                sum((other, each) == (opposite, vector) for other, each in together),
+                sum(other == kind for other, _ in together) if is_first else None,
+                sum((other, each) == (kind, vector) for other, each in together) if is_first_of_file else None,
+                sum((other, each) == (opposite, vector) for other, each in together) if is_first_of_file else None,
                 (kept[0] or "none") if is_compared and kept else None,
-                low if body["path"] != low else high if body["path"] != high else None,
+                previous if body["path"] != previous else None,
             )
         )
     return sort_rows(found)

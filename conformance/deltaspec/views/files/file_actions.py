@@ -120,16 +120,17 @@ file_history = View(
         "deletion_vector_id": Column(pl.String, "unique id of the deletion vector; null if there is none"),
         "same_path_same_kind": Column(
             pl.Int64,
-            "number of actions of this kind for this path in the same commit or checkpoint, including this one",
+            "number of actions of this kind for this path in the same commit or checkpoint; null except in the first",
         ),
         "same_file_same_kind": Column(
             pl.Int64,
-            "number of actions of this kind for this path and deletion vector in the same commit or checkpoint",
+            "number of actions of this kind for this path and deletion vector in the same commit or checkpoint; null "
+            "except in the first",
         ),
         "same_file_other_kind": Column(
             pl.Int64,
             "number of removes (for an add) or adds (for a remove) of this path and vector in the same commit or "
-            "checkpoint",
+            "checkpoint; null except in the first action of this kind",
         ),
         "unremoved_live_vector": Column(
             pl.String,
@@ -137,7 +138,7 @@ file_history = View(
             "with which the path is live before the commit, and which the commit does not remove",
         ),
         "other_path_encoding": Column(
-            pl.String, "different encoding of the path in another of its actions; null if there is none"
+            pl.String, "encoding of the path in its previous action; null if it is the same, or there is none"
         ),
         "base_row_id": Column(pl.Int64, "baseRowId"),
         "extended_file_metadata": Column(pl.Boolean, "extendedFileMetadata"),

@@ -37,7 +37,7 @@ def build_commit_file_history(
 
 def build_derived_file_history(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of `file_history` for one checkpoint or compaction that is compared with replay."""
-    rows = rows.filter(has_shared_path(rows))
+    rows = rows.filter(has_shared_path(rows)).sort("version", "file", "line")
     if rows.is_empty():
         return file_history.frame([])
     blank = {f"{name}_before": pl.lit(None, pl.Int64) for name in _ROW_IDS} | {"had_tags": pl.lit(None, pl.Boolean)}
@@ -45,6 +45,7 @@ def build_derived_file_history(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_counts(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add the columns that compare an action with the others of its path, for rows sorted by location."""
     vector = pl.col("deletion_vector_id").fill_null("")
     rows = rows.with_columns(
         _vector=vector,
@@ -62,21 +63,22 @@ def _with_counts(rows: pl.DataFrame) -> pl.DataFrame:
             .then(pl.lit("add"))
         )
     ).filter(pl.col("kind").is_not_null())
-    first_encoding = pl.col("path").sort().first().over("path_key")
-    last_encoding = pl.col("path").sort().last().over("path_key")
+    previous_encoding = pl.col("path").shift(1).over("path_key")
     return (
         rows.join(others, on=[*file, "kind"], how="left")
         .with_columns(
-            same_path_same_kind=pl.len().over(*_GROUP, "kind").cast(pl.Int64),
-            same_file_same_kind=pl.len().over(*file, "kind").cast(pl.Int64),
-            same_file_other_kind=pl.col("_others").fill_null(0).cast(pl.Int64),
-            other_path_encoding=pl.when(pl.col("path") != first_encoding)
-            .then(first_encoding)
-            .when(pl.col("path") != last_encoding)
-            .then(last_encoding),
+            same_path_same_kind=_in_first_row(pl.len(), *_GROUP, "kind"),
+            same_file_same_kind=_in_first_row(pl.len(), *file, "kind"),
+            same_file_other_kind=_in_first_row(pl.col("_others").fill_null(0).first(), *file, "kind"),
+            other_path_encoding=pl.when(pl.col("path") != previous_encoding).then(previous_encoding),
         )
         .drop("_others")
     )
+
+
+def _in_first_row(number: pl.Expr, *group: str) -> pl.Expr:
+    """Return a number of each group in its first row, and null in the others: one defect is one finding."""
+    return pl.when(pl.int_range(pl.len()).over(*group) == 0).then(number.over(*group)).cast(pl.Int64)
 
 
 def _with_row_ids_before(
