@@ -33,6 +33,8 @@ class Aggregates:
     """Number of paths whose actions are in several parts of a checkpoint, by the same tag."""
     older_files: list[int] = field(default_factory=list)
     """For each type change, the number of live files written while the column had the earlier type."""
+    undated_type_changes: set[int] = field(default_factory=set)
+    """Versions of illegal type changes that files of the first checkpoint may contradict."""
     outdated_files: OutdatedFiles = field(default_factory=dict)
     """Live files that a later state contradicts."""
     kinds: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -58,6 +60,7 @@ class Aggregates:
             self.older_files = list(map(add, self.older_files, other.older_files))
         else:
             self.older_files = self.older_files or other.older_files
+        self.undated_type_changes |= other.undated_type_changes
         for change, (number, path, subject) in other.outdated_files.items():
             first = self.outdated_files.get(change, (0, path, subject))
             self.outdated_files[change] = (first[0] + number, *min(first[1:], (path, subject)))

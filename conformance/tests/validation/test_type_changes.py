@@ -133,6 +133,21 @@ def test_record_may_be_restored_later(tmp_path: Path) -> None:
     assert write_and_validate(files, tmp_path, level="footers").totals == {}
 
 
+@pytest.mark.parametrize(("before", "after"), [("long", "integer"), ("string", "long")])
+def test_illegal_change_over_files_of_the_first_checkpoint_is_undecided(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    files = remove_history(build_table_with_column_versions(build_column(before), build_column(after)), 1)
+    files.commits[2] = [commit_info_action(2)]
+    report = write_and_validate(files, tmp_path)
+    (found,) = report.checked.not_checked
+    assert (report.totals, report.verdict, found.rule) == ({}, "incomplete", "WID010")
+    assert found.reason == "the types in files of the first checkpoint, which version 3 changes, are not known"
+    files.commits[3] += [remove_action(row) for row in files.checkpoints[0].rows if "add" in row]
+    (tmp_path / "again").mkdir()
+    assert write_and_validate(files, tmp_path / "again").checked.not_checked == []
+
+
 def test_restored_version_has_no_later_record(tmp_path: Path) -> None:
     files = build_widened_files_table(rewritten=False)
     fields: list[Any] = [*data_files.FIELDS, build_column("integer")]

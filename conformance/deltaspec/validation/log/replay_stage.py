@@ -18,7 +18,7 @@ from deltaspec.validation.log.earlier_commit_checks import check_earlier_files
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.outdated_file_checks import collect_outdated_files
 from deltaspec.validation.log.row_id_history_checks import build_suspension_history, find_table_replacements
-from deltaspec.validation.log.type_change_checks import count_files_before_type_changes
+from deltaspec.validation.log.type_change_checks import find_files_before_type_changes
 from deltaspec.views.files.file_actions import file_history
 from deltaspec.views.files.file_history_rows import build_commit_file_history
 from deltaspec.views.files.file_replay import (
@@ -102,7 +102,7 @@ def check_paths(facts: LogFacts, findings: Findings, rows: RowsByTag, output: St
         live = find_live_files(intervals, facts.plan.version)
         findings.evaluate(snapshot_files, build_snapshot_rows(live, facts.plan.version))
     aggregates.outdated_files = collect_outdated_files(facts, findings, intervals)
-    aggregates.older_files = count_files_before_type_changes(facts, findings, intervals)
+    find_files_before_type_changes(facts, findings, intervals, aggregates)
     aggregates.add_commits(intervals)
     _put_for_later_stages(facts, findings, intervals, aggregates, output)
     return aggregates

@@ -68,6 +68,10 @@ type_changes = View(
             pl.Int64,
             "number of live files of this version, except empty ones, written while the column had type_before",
         ),
+        "is_undated": Column(
+            pl.Boolean,
+            "whether the first checkpoint of the history has type_before, but its files may be older than that type",
+        ),
         "is_legal": Column(pl.Boolean, "whether the protocol lists the change, or does not mention one of the types"),
         "is_widening": Column(pl.Boolean, "whether the protocol lists the change"),
         "enabled": Column(pl.Boolean, "whether delta.enableTypeWidening is true before or after the change"),
@@ -256,13 +260,15 @@ def _build_change_row(seen: _TrackedLocation, change: ChangedType, version: int)
     wider.
     """
     first = seen.known_since if seen.since is None else seen.since
-    if seen.since is None and not change.is_widening:
+    is_undated = seen.since is None and not change.is_widening
+    if is_undated:
         first += 1
     before, after = change.before, change.after
     row = {
         "column": ".".join((*after.column, *after.field_path)),
         "type_before": get_type_name(before.type),
         "type_after": get_type_name(after.type),
+        "is_undated": is_undated,
         "is_legal": change.is_legal,
         "is_widening": change.is_widening,
         "allowed_by_iceberg": is_supported_by_iceberg(before.type, after.type) if change.is_widening else None,
@@ -299,6 +305,23 @@ def count_older_files(changes: list[tuple[Row, int]], intervals: pl.DataFrame) -
         stays = pl.col("until").is_null() | (pl.col("until") > version)
         counts.append(files.select((written & stays).sum()).item())
     return counts
+
+
+def find_undated_changes(changes: list[tuple[Row, int]], intervals: pl.DataFrame) -> set[int]:
+    """Return the versions of illegal changes of columns that live files of the base may store with a legal type.
+
+    Args:
+        changes: result of `collect_type_changes`.
+        intervals: adds and removes of some paths, from `file_replay.build_intervals`.
+    """
+    is_added = (pl.col("kind") == "add") & (pl.col("num_records").is_null() | (pl.col("num_records") > 0))
+    files = intervals.filter(is_added & (pl.col("source") != "commit"))
+    ends = files.select(pl.col("until").is_null().any(), pl.col("until").max().alias("last")).row(0)
+    return {
+        row["version"]
+        for row, _ in changes
+        if row["is_undated"] and not row["is_legal"] and (ends[0] or (ends[1] or 0) > row["version"])
+    }
 
 
 def find_widening_traces(
