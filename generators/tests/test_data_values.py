@@ -20,18 +20,21 @@ from deltaspec_generators.tables.arrow_values import (
     LAST_DAY,
     LAST_US,
     build_array,
-    column_values,
-    data_types,
     to_plain_values,
-    value_lists,
 )
 from deltaspec_generators.tables.parquet_encodings import (
     ParquetEncoding,
     build_parquet_fields,
-    parquet_encodings,
     write_parquet,
 )
-from deltaspec_generators.tables.statistics import StatisticsStyle, compute_statistics, statistics_styles
+from deltaspec_generators.tables.statistics import StatisticsStyle, compute_statistics
+from deltaspec_generators.tables.strategies import (
+    column_values,
+    data_types,
+    parquet_encodings,
+    statistics_styles,
+    value_lists,
+)
 
 few_examples = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 generate_only = settings(

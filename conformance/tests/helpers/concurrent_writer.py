@@ -27,7 +27,7 @@ from deltaspec.wire.storage.local import LocalStore
 from deltaspec_generators.action_lines import Line, encode_json, encode_lines
 from deltaspec_generators.checkpoint_writer import encode_checkpoint
 from deltaspec_generators.logs import log_directory
-from deltaspec_generators.logs.file_actions import build_uuid
+from deltaspec_generators.logs.names import build_uuid
 from deltaspec_generators.logs.state import Body, TableState
 from deltaspec_generators.table_files import CheckpointFiles, SidecarFile, TableFiles, write_table
 

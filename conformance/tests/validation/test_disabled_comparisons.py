@@ -43,7 +43,7 @@ from deltaspec_generators.bases.variants import (
 )
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.table_files import TableFiles
-from deltaspec_generators.tables.variants import shapes, variant_arrays, variant_values
+from deltaspec_generators.tables.strategies import shapes, variant_arrays, variant_values
 
 
 @dataclass(frozen=True)

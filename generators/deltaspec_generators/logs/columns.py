@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from deltaspec.model.revisions import Revision
 from deltaspec_generators.action_lines import encode_json
 from deltaspec_generators.logs import revision_features
+from deltaspec_generators.logs.names import build_physical_name
 from deltaspec_generators.logs.state import Body
 from deltaspec_generators.logs.value_strategies import NESTED, TYPES, WITHOUT_BOUNDS
 
@@ -21,7 +22,6 @@ __all__ = [
     "column_lists",
     "list_bounded_paths",
     "list_supported_types",
-    "physical_name",
 ]
 
 _PARTS = {"array": ("element",), "map": ("key", "value")}
@@ -120,7 +120,7 @@ def assign_column_ids(
     def numbered(column: Column) -> Column:
         own = next_id()
         inner = tuple(numbered(each) for each in column.fields)
-        return replace(column, id=own, physical=physical_name(own), fields=inner)
+        return replace(column, id=own, physical=build_physical_name(own), fields=inner)
 
     def with_parts(column: Column) -> Column:
         parts = _PARTS.get(column.kind.partition(" ")[0], ())
@@ -137,11 +137,6 @@ def assign_column_ids(
     if nested:
         found = tuple(with_parts(each) for each in found)
     return found, highest
-
-
-def physical_name(column_id: int) -> str:
-    """Return the physical name of the mapped column with this id."""
-    return f"col-{column_id:08x}-0000-4000-8000-000000000000"
 
 
 def list_bounded_paths(columns: tuple[Column, ...]) -> Iterator[tuple[Column, ...]]:

@@ -13,6 +13,7 @@ from deltaspec_generators.logs import (
     feature_operations,
     file_actions,
     file_operations,
+    names,
     row_id_operations,
     table_operations,
     widening_operations,
@@ -108,7 +109,7 @@ def _build_commit_info(builder: LogBuilder, timestamp: int) -> Body:
         info |= {
             "engineInfo": "drawn/1.0",
             "isBlindAppend": False,
-            "txnId": file_actions.build_uuid(builder.next_number()),
+            "txnId": names.build_uuid(builder.next_number()),
         }
     if "rowTracking" in builder.features:
         info["tags"] = {

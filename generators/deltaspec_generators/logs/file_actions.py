@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
-from uuid import UUID
 
 from hypothesis import strategies as st
 
@@ -24,11 +23,6 @@ from deltaspec_generators.logs.value_strategies import (
 )
 
 ROW_FIELDS = ("baseRowId", "defaultRowCommitVersion")
-
-
-def build_uuid(number: int) -> str:
-    """Build a deterministic UUID from a number."""
-    return str(UUID(int=number, version=4))
 
 
 def read_row_count(add: Body) -> int:

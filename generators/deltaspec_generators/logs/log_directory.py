@@ -19,7 +19,7 @@ from deltaspec_generators.checkpoint_writer import (
 )
 from deltaspec_generators.logs import parsed_columns
 from deltaspec_generators.logs.builder import DAY_MS, LogBuilder
-from deltaspec_generators.logs.file_actions import build_uuid
+from deltaspec_generators.logs.names import build_uuid
 from deltaspec_generators.logs.state import Body, TableState, apply_actions
 from deltaspec_generators.table_files import LOG, CheckpointFiles, Line, Row, SidecarFile, TableFiles
 

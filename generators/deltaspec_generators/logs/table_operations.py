@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from deltaspec.model.revisions import Revision
 from deltaspec_generators.logs import revision_features, table_specs
 from deltaspec_generators.logs.builder import CHANGES, LogBuilder, change, is_applicable, operation
-from deltaspec_generators.logs.columns import Column, physical_name
+from deltaspec_generators.logs.columns import Column
+from deltaspec_generators.logs.names import build_physical_name
 from deltaspec_generators.logs.state import Body
 
 _NOT_TOGGLED = (*revision_features.ROW_ID_FEATURES, "inCommitTimestamp")
@@ -92,7 +93,7 @@ def add_column(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
     if builder.columns[0].id is not None:
         configuration = metadata["configuration"]
         highest = int(configuration["delta.columnMapping.maxColumnId"]) + 1
-        column = replace(column, id=highest, physical=physical_name(highest))
+        column = replace(column, id=highest, physical=build_physical_name(highest))
         configuration["delta.columnMapping.maxColumnId"] = str(highest)
     builder.set_columns((*builder.columns, column), metadata)
 

@@ -5,7 +5,7 @@ from uuid import UUID
 from hypothesis import strategies as st
 
 from deltaspec.model.rows import deletion_vectors, z85
-from deltaspec_generators.logs import file_actions
+from deltaspec_generators.logs import file_actions, names
 from deltaspec_generators.logs.builder import LogBuilder
 from deltaspec_generators.logs.state import Body, vector_id
 
@@ -79,7 +79,7 @@ def _write_vectors(builder: LogBuilder, storage: str, rows: list[frozenset[int]]
             for bitmap, each in zip(bitmaps, rows, strict=True)
         ]
     data, offsets = deletion_vectors.build_file(bitmaps)
-    uuid = UUID(file_actions.build_uuid(builder.next_number()))
+    uuid = UUID(names.build_uuid(builder.next_number()))
     prefix = builder.draw(st.sampled_from(("", "ab")))
     if storage == "u":
         builder.vector_files[f"{prefix}/deletion_vector_{uuid}.bin".removeprefix("/")] = data

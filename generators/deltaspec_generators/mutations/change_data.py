@@ -20,7 +20,7 @@ from deltaspec_generators.bases.variant_encoder import encode_variant
 from deltaspec_generators.bases.variants import PLACES, build_table_with_changed_variant
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
-from deltaspec_generators.tables.variants import variant_arrays, variant_values
+from deltaspec_generators.tables.strategies import variant_arrays, variant_values
 
 
 def _replace_column(table: pa.Table, name: str, values: list[Any]) -> pa.Table:

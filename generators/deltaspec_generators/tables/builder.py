@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hypothesis import strategies as st
-
 from deltaspec.model.schema import schema_string
 from deltaspec.model.schema.data_types import Field, Struct
 from deltaspec_generators.logs.state import Body, TableState
 from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.tables.choices import Choices
 from deltaspec_generators.tables.parquet_encodings import ParquetEncoding, to_physical_names
-from deltaspec_generators.tables.schemas import ColumnIdSequence, drop_columns, drop_void_columns
+from deltaspec_generators.tables.schema_changes import ColumnIdSequence, drop_columns, drop_void_columns
 from deltaspec_generators.tables.statistics import StatisticsStyle
 from deltaspec_generators.tables.stored_files import StoredFile
 from deltaspec_generators.tables.table_specs import DataTableSpec
@@ -31,13 +30,21 @@ class TableVersion:
     """Stable id of each row; empty without row tracking."""
     changes: list[tuple[str, dict[str, Any]]]
     """Change type and row of every row in the change data files of this version."""
+    row_commit_versions: list[int] = field(default_factory=list)
+    """Row commit version of each row; empty without row tracking."""
+    implied_changes: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    """Change type and row of every row that the adds and removes with `dataChange` insert or delete.
+
+    Where an add replaces a remove of the same file, only rows that one of their vectors deletes have changed.
+    """
+    has_change_files: bool = False
 
 
 @dataclass
 class DataTableBuilder:
     """Mutable state of a table while it is drawn."""
 
-    draw: st.DrawFn
+    choices: Choices
     spec: DataTableSpec
     encodings: Sequence[ParquetEncoding]
     styles: Sequence[StatisticsStyle]
@@ -50,10 +57,14 @@ class DataTableBuilder:
     states: list[TableState] = field(default_factory=list)
     versions: list[TableVersion] = field(default_factory=list)
     live: dict[str, StoredFile] = field(default_factory=dict)
+    live_before: dict[str, StoredFile] = field(default_factory=dict)
+    """Live files before the current commit."""
     stored: dict[tuple[str, int], StoredFile] = field(default_factory=dict)
     """Every data file ever added by path and number of deleted rows."""
     actions: list[Body] = field(default_factory=list)
     changes: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    history: list[str] = field(default_factory=list)
+    """What happened so far, one line per operation."""
     description: str | None = None
     high_water_mark: int = -1
     numbers: int = 0
@@ -109,11 +120,11 @@ class DataTableBuilder:
 
     def draw_parquet_encoding(self) -> ParquetEncoding:
         """Draw one of the table's Parquet encodings."""
-        return self.draw(st.sampled_from(self.encodings))
+        return self.choices.pick(self.encodings)
 
     def draw_style(self) -> StatisticsStyle:
         """Draw one of the table's statistics styles."""
-        return self.draw(st.sampled_from(self.styles))
+        return self.choices.pick(self.styles)
 
     def metadata_action(self) -> Body:
         """Build the `metaData` action of the current commit."""

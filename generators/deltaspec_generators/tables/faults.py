@@ -41,7 +41,7 @@ class Fault:
     level: str
     """Validation level that detects the fault."""
     table_options: Mapping[str, Any]
-    """Arguments of `data_tables_with_states` for the tables to break."""
+    """Arguments of `TableOptions` for the tables to break."""
     breaks: Break
 
 

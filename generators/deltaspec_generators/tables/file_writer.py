@@ -7,15 +7,14 @@ from urllib.parse import quote
 from uuid import UUID
 
 import pyarrow as pa
-from hypothesis import strategies as st
 
 from deltaspec.model.log import paths
 from deltaspec.model.rows import deletion_vectors, z85
 from deltaspec.model.schema import partition_values
 from deltaspec.model.schema.data_types import Struct
-from deltaspec_generators.logs.file_actions import build_uuid
+from deltaspec_generators.logs.names import build_uuid
 from deltaspec_generators.logs.state import Body
-from deltaspec_generators.tables.arrow_values import arrow_type, value_lists
+from deltaspec_generators.tables.arrow_values import arrow_type
 from deltaspec_generators.tables.builder import DataTableBuilder
 from deltaspec_generators.tables.parquet_encodings import (
     ParquetEncoding,
@@ -23,8 +22,10 @@ from deltaspec_generators.tables.parquet_encodings import (
     build_rows_table,
     write_parquet,
 )
+from deltaspec_generators.tables.partition_texts import draw_partition_value
 from deltaspec_generators.tables.statistics import compute_statistics
 from deltaspec_generators.tables.stored_files import ROW_ID, ROW_VERSION, Row, StoredFile
+from deltaspec_generators.tables.values import draw_values
 
 CHANGE_TYPE = "_change_type"
 CHANGE_DATA = "_change_data/"
@@ -34,18 +35,17 @@ HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 def draw_rows(builder: DataTableBuilder, count: int) -> list[Row]:
     """Draw new rows of the current schema."""
     columns = [
-        (each.name, builder.draw(value_lists(each.type, count, nullable=each.nullable)))
+        (each.name, draw_values(builder.choices, each.type, count, nullable=each.nullable))
         for each in builder.data_schema.fields
     ]
     return [{name: values[index] for name, values in columns} for index in range(count)]
 
 
 def draw_partition(builder: DataTableBuilder) -> dict[str, Any]:
-    """Draw plain partition values; the empty string becomes null, because it is serialized like null."""
+    """Draw plain partition values."""
     found = {}
     for each in builder.partition_fields:
-        value = builder.draw(value_lists(each.type, 1))[0]
-        found[each.name] = None if value == "" else value
+        found[each.name] = draw_partition_value(builder.choices, each.type)
     return found
 
 
@@ -129,10 +129,10 @@ def draw_path(builder: DataTableBuilder, prefix: str, partition: Mapping[str, An
         f"{column}={HIVE_NULL if value is None else quote(value, safe='')}/"
         for column, value in serialize_partition(builder, partition).items()
     )
-    choices = ["", "xY/", "é %+=&/"]
+    folders = ["", "xY/", "é %+=&/"]
     if folder and len(folder) < 120:
-        choices.insert(0, folder)
-    return paths.encode(builder.draw(st.sampled_from(choices)) + name)
+        folders.insert(0, folder)
+    return paths.encode(builder.choices.pick(folders) + name)
 
 
 def serialize_partition(builder: DataTableBuilder, partition: Mapping[str, Any]) -> dict[str, str | None]:
@@ -181,7 +181,7 @@ def write_deletion_vectors(builder: DataTableBuilder, deleted: Mapping[str, Coll
 
 
 def _write_vectors(builder: DataTableBuilder, rows: Sequence[Collection[int]]) -> list[Body]:
-    runs, in_file = builder.draw(st.booleans()), builder.draw(st.booleans())
+    runs, in_file = builder.choices.chance(1, 2), builder.choices.chance(1, 2)
     bitmaps = [deletion_vectors.encode_bitmap(each, runs=runs) for each in rows]
     common = [
         {"sizeInBytes": len(bitmap), "cardinality": len(each)} for bitmap, each in zip(bitmaps, rows, strict=True)
@@ -193,7 +193,7 @@ def _write_vectors(builder: DataTableBuilder, rows: Sequence[Collection[int]]) -
         ]
     data, offsets = deletion_vectors.build_file(bitmaps)
     uuid = UUID(build_uuid(builder.next_number()))
-    prefix = builder.draw(st.sampled_from(("", "ab")))
+    prefix = builder.choices.pick(("", "ab"))
     builder.files.extra[f"{prefix}/deletion_vector_{uuid}.bin".removeprefix("/")] = data
     location = prefix + z85.encode(uuid.bytes)
     return [
@@ -211,7 +211,7 @@ def write_change_file(
     data, _ = encode_rows(
         builder, [row for _, row in changes], partition, parquet_encoding, {CHANGE_TYPE: (pa.string(), kinds)}
     )
-    folder = builder.draw(st.sampled_from(("p/", "p=x/") if partition else ("", "p/")))
+    folder = builder.choices.pick(("p/", "p=x/") if partition else ("", "p/"))
     path = f"{CHANGE_DATA}{folder}cdc-{builder.next_number():05d}.parquet"
     builder.files.data[path] = data
     body: Body = {

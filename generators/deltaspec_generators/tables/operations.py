@@ -4,11 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hypothesis import strategies as st
-
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Field, Primitive, Struct
-from deltaspec_generators.tables.arrow_values import value_lists
 from deltaspec_generators.tables.builder import DataTableBuilder
 from deltaspec_generators.tables.file_writer import (
     draw_partition,
@@ -18,14 +15,14 @@ from deltaspec_generators.tables.file_writer import (
     write_data_file,
     write_deletion_vectors,
 )
-from deltaspec_generators.tables.schemas import (
-    VOID,
+from deltaspec_generators.tables.schema_changes import (
     assign_column_ids,
     list_widening_choices,
     replace_column,
     widen_field,
 )
 from deltaspec_generators.tables.stored_files import Row, StoredFile, convert_rows
+from deltaspec_generators.tables.values import VOID, draw_values
 
 Apply = Callable[[DataTableBuilder], None]
 
@@ -79,14 +76,13 @@ def _list_files_with_spare_rows(builder: DataTableBuilder) -> list[StoredFile]:
 
 
 def _draw_file(builder: DataTableBuilder) -> StoredFile:
-    return builder.draw(st.sampled_from([stored for stored in builder.live.values() if stored.live_indexes]))
+    return builder.choices.pick([stored for stored in builder.live.values() if stored.live_indexes])
 
 
 def _draw_indexes(builder: DataTableBuilder, indexes: Sequence[int], *, all_but: int = 0) -> list[int]:
     """Draw at least one of these row indexes, and leave out at least `all_but`."""
     most = len(indexes) - all_but
-    chosen: list[int] = builder.draw(st.lists(st.sampled_from(indexes), min_size=1, max_size=most, unique=True))
-    return sorted(chosen)
+    return sorted(builder.choices.sample(indexes, 1, most))
 
 
 def _has_change_feed(builder: DataTableBuilder) -> bool:
@@ -101,21 +97,21 @@ def _write_changes(builder: DataTableBuilder, changes: Sequence[tuple[str, Row]]
 
 
 def _add_rows(builder: DataTableBuilder) -> None:
-    count = builder.draw(st.integers(0, 5))
-    rows = draw_rows(builder, count) * builder.draw(st.sampled_from((1, 1, 1, 20)))
+    count = builder.choices.integer(0, 5)
+    rows = draw_rows(builder, count) * builder.choices.pick((1, 1, 1, 20))
     write_data_file(builder, rows, draw_partition(builder))
 
 
 @_operation(_always)
 def _append(builder: DataTableBuilder) -> None:
-    for _ in range(builder.draw(st.integers(1, 2))):
+    for _ in range(builder.choices.integer(1, 2)):
         _add_rows(builder)
 
 
 @_operation(_can_delete_by_vector, weight=2)
 def _delete_by_vector(builder: DataTableBuilder) -> None:
     """Delete rows of one or two files by deletion vectors."""
-    files = _list_files_with_spare_rows(builder)[: builder.draw(st.sampled_from((2, 1)))]
+    files = _list_files_with_spare_rows(builder)[: builder.choices.pick((2, 1))]
     deleted = {stored.add["path"]: _draw_indexes(builder, stored.live_indexes, all_but=1) for stored in files}
     write_deletion_vectors(builder, deleted)
     for stored in files:
@@ -133,7 +129,7 @@ def _delete_by_rewriting(builder: DataTableBuilder) -> None:
     if remaining:
         _rewrite_rows(builder, stored, remaining)
     rows = convert_rows(stored, builder.data_schema)
-    has_change_data: bool = bool(remaining) or builder.draw(st.booleans())
+    has_change_data: bool = bool(remaining) or builder.choices.chance(1, 2)
     if has_change_data:
         # A completely removed file needs no change data.
         _write_changes(builder, [("delete", rows[index]) for index in deleted], stored.partition)
@@ -145,7 +141,7 @@ def _update_by_rewriting(builder: DataTableBuilder) -> None:
     stored = _draw_file(builder)
     changed = _draw_indexes(builder, stored.live_indexes)
     remove_file(builder, stored)
-    new = draw_rows(builder, builder.draw(st.integers(0, 1)))
+    new = draw_rows(builder, builder.choices.integer(0, 1))
     updates = _draw_updates(builder, stored, changed)
     _rewrite_rows(builder, stored, stored.live_indexes, updates, new)
     _write_changes(
@@ -156,7 +152,7 @@ def _update_by_rewriting(builder: DataTableBuilder) -> None:
 @_operation(_can_delete_by_vector)
 def _update_by_vector(builder: DataTableBuilder) -> None:
     """Delete rows by a deletion vector and write their updated values to a new file."""
-    stored = builder.draw(st.sampled_from(_list_files_with_spare_rows(builder)))
+    stored = builder.choices.pick(_list_files_with_spare_rows(builder))
     changed = _draw_indexes(builder, stored.live_indexes, all_but=1)
     updates = _draw_updates(builder, stored, changed)
     write_deletion_vectors(builder, {stored.add["path"]: changed})
@@ -167,8 +163,8 @@ def _update_by_vector(builder: DataTableBuilder) -> None:
 def _draw_updates(builder: DataTableBuilder, stored: StoredFile, indexes: Sequence[int]) -> dict[int, Row]:
     """Draw updated rows with another value in one column, by row index."""
     rows = convert_rows(stored, builder.data_schema)
-    column = builder.draw(st.sampled_from(builder.data_schema.fields))
-    values = builder.draw(value_lists(column.type, len(indexes), nullable=column.nullable))
+    column = builder.choices.pick(builder.data_schema.fields)
+    values = draw_values(builder.choices, column.type, len(indexes), nullable=column.nullable)
     return {index: {**rows[index], column.name: value} for index, value in zip(indexes, values, strict=True)}
 
 
@@ -206,7 +202,7 @@ def _optimize(builder: DataTableBuilder) -> None:
     first = _draw_file(builder)
     partition = first.add["partitionValues"]
     files = [each for each in builder.live.values() if each.add["partitionValues"] == partition and each is not first]
-    chosen = [first, *files[: builder.draw(st.integers(0, 2))]]
+    chosen = [first, *files[: builder.choices.integer(0, 2)]]
     rows: list[Row] = []
     ids: list[int | None] = []
     versions: list[int | None] = []
@@ -220,7 +216,7 @@ def _optimize(builder: DataTableBuilder) -> None:
 
 
 def _draw_field(builder: DataTableBuilder) -> Field:
-    new = Field(f"new{builder.next_number()}", Primitive(builder.draw(st.sampled_from(("string", "long")))), True)
+    new = Field(f"new{builder.next_number()}", Primitive(builder.choices.pick(("string", "long"))), True)
     if not builder.mapping:
         return new
     numbered: Struct = assign_column_ids(
@@ -242,7 +238,7 @@ def _list_struct_columns(builder: DataTableBuilder) -> list[Field]:
 @_operation(lambda builder: builder.version > 0 and bool(_list_struct_columns(builder)))
 def _add_field(builder: DataTableBuilder) -> None:
     """Add a field to a struct column; older files have null for it."""
-    column, new = builder.draw(st.sampled_from(_list_struct_columns(builder))), _draw_field(builder)
+    column, new = builder.choices.pick(_list_struct_columns(builder)), _draw_field(builder)
 
     def add_new_field(field: Field) -> Field:
         assert isinstance(field.type, Struct)
@@ -261,7 +257,7 @@ def _list_droppable_columns(builder: DataTableBuilder) -> list[Field]:
     lambda builder: builder.version > 0 and builder.mapping is not None and bool(_list_droppable_columns(builder))
 )
 def _drop_column(builder: DataTableBuilder) -> None:
-    dropped = builder.draw(st.sampled_from(_list_droppable_columns(builder)))
+    dropped = builder.choices.pick(_list_droppable_columns(builder))
     builder.schema = replace_column(builder.schema, dropped.name, lambda _: None)
     builder.actions.append(builder.metadata_action())
 
@@ -270,7 +266,7 @@ def _drop_column(builder: DataTableBuilder) -> None:
     lambda builder: builder.version > 0 and builder.mapping is not None and bool(_list_droppable_columns(builder))
 )
 def _rename_column(builder: DataTableBuilder) -> None:
-    old = builder.draw(st.sampled_from(_list_droppable_columns(builder)))
+    old = builder.choices.pick(_list_droppable_columns(builder))
     name = f"re named.{builder.next_number()}"
     builder.schema = replace_column(builder.schema, old.name, lambda each: replace(each, name=name))
     builder.actions.append(builder.metadata_action())
@@ -296,7 +292,7 @@ def _list_widenable_fields(builder: DataTableBuilder) -> list[tuple[str, str | N
 )
 def _widen(builder: DataTableBuilder) -> None:
     """Widen a column or a field of a struct column; older files keep the narrower type."""
-    column, inner = builder.draw(st.sampled_from(_list_widenable_fields(builder)))
+    column, inner = builder.choices.pick(_list_widenable_fields(builder))
 
     def widen_column(field: Field) -> Field:
         if inner is not None and field.name == column and isinstance(field.type, Struct):
@@ -305,7 +301,7 @@ def _widen(builder: DataTableBuilder) -> None:
 
     def widen_one(field: Field) -> Field:
         choices = list_widening_choices(field, ntz="timestampNtz" in builder.features)
-        return widen_field(field, builder.draw(st.sampled_from(choices)))
+        return widen_field(field, builder.choices.pick(choices))
 
     builder.schema = replace_column(builder.schema, column, widen_column)
     builder.actions.append(builder.metadata_action())

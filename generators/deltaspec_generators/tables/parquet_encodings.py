@@ -1,7 +1,7 @@
 """Write the same rows as Parquet with the different options that writers use.
 
-The encoding does not change the values. All encodings are legal in data files, except those that `parquet_encodings`
-draws only on request.
+The encoding does not change the values. All encodings are legal in data files, except those that
+`draw_parquet_encoding` draws only on request.
 """
 
 import io
@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from hypothesis import strategies as st
 
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
 from deltaspec_generators.tables.arrow_values import arrow_type
+from deltaspec_generators.tables.choices import Choices
 
 FIELD_ID = b"PARQUET:field_id"
 COMPRESSIONS = ("snappy", "none", "gzip", "zstd", "brotli", "lz4")
@@ -57,17 +57,19 @@ class ParquetEncoding:
     """Whether the file contains a column that is not in the table schema."""
 
 
-@st.composite
-def parquet_encodings(draw: st.DrawFn, *, times: Sequence[str] = ("micros", "int96"), nested: bool = True) -> Any:
-    """Draw encodings; they shrink to the default.
+def draw_parquet_encoding(
+    choices: Choices, *, times: Sequence[str] = ("micros", "int96"), nested: bool = True
+) -> ParquetEncoding:
+    """Draw an encoding; the simplest is the default.
 
     Args:
+        choices: source of choices.
         times: physical types of timestamps that may be drawn.
         nested: whether list elements may have an older name.
     """
 
-    def one_of(*choices: Any) -> Any:
-        return draw(st.sampled_from(choices))
+    def one_of(*options: Any) -> Any:
+        return choices.pick(options)
 
     if one_of(True, False, False):
         return ParquetEncoding()

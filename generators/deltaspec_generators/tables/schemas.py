@@ -1,199 +1,91 @@
-"""Schemas of generated tables with data: columns, ids and physical names, and their changes over time."""
+"""Draw the schema of a new table: columns of every type at every depth, without column ids."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from decimal import Decimal as Exact
-from typing import Any
+from collections.abc import Sequence
 
-from hypothesis import strategies as st
+from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
+from deltaspec_generators.tables.arrow_values import DECIMALS, PRIMITIVES
+from deltaspec_generators.tables.choices import Choices
+from deltaspec_generators.tables.values import VOID
 
-from deltaspec.model.schema import column_mapping, schema_string
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
-from deltaspec_generators.logs.columns import physical_name
-from deltaspec_generators.tables.arrow_values import DAY_US, PRIMITIVES, data_types
-
-PARTITION_TYPES = tuple(name for name in PRIMITIVES if name not in ("variant", "binary"))
-VOID = Primitive("void")
-_WIDER_INTEGERS = {"byte": ("short", "integer", "long"), "short": ("integer", "long"), "integer": ("long",)}
+PARTITION_TYPES = tuple(name for name in PRIMITIVES if name != "variant")
+_NAMES = ("c", "é", "C")
 
 
-@st.composite
-def schemas(
-    draw: st.DrawFn, *, names: Sequence[str] = PRIMITIVES, depth: int = 2, partitioned: bool = True
-) -> tuple[Struct, tuple[str, ...]]:
-    """Draw schemas without column ids, with their partition columns; a column `id` of type long always exists.
+def draw_type(
+    choices: Choices,
+    *,
+    names: Sequence[str] = PRIMITIVES,
+    depth: int = 2,
+    decimals: bool = True,
+    in_collection: bool = False,
+) -> DataType:
+    """Draw the type of a column.
 
     Args:
+        choices: source of choices.
+        names: primitive types that may occur; `void` only as a field of a struct with other fields.
+        depth: maximum nesting depth of structs, arrays and maps; 0 for none.
+        decimals: whether decimals may occur.
+        in_collection: whether the type is inside an array or a map, where fields are nullable and not void.
+    """
+
+    def draw_inner(in_collection: bool = True) -> DataType:
+        return draw_type(choices, names=names, depth=depth - 1, decimals=decimals, in_collection=in_collection)
+
+    shape = choices.pick(("primitive",) * 4 + (("struct", "array", "map") if depth else ()))
+    match shape:
+        case "struct":
+            fields = []
+            for index in choices.repeat(1, 3):
+                nullable = in_collection or not choices.chance(1, 6)
+                fields.append(Field(f"f{index}", draw_inner(in_collection), nullable))
+            if "void" in names and not in_collection and choices.chance(1, 3):
+                fields.insert(choices.integer(0, len(fields)), Field("nothing", VOID, True))
+            return Struct(tuple(fields))
+        case "array":
+            return Array(draw_inner(), choices.chance(1, 2))
+        case "map":
+            return Map(_draw_key_type(choices, names, decimals=decimals), draw_inner(), choices.chance(1, 2))
+    stored = [name for name in names if name != "void"]
+    return choices.pick(DECIMALS) if decimals and choices.chance(1, 6) else Primitive(choices.pick(stored))
+
+
+def _draw_key_type(choices: Choices, names: Sequence[str], *, decimals: bool) -> DataType:
+    kinds: list[DataType] = [Primitive(name) for name in names if name not in ("variant", "void")]
+    kinds.sort(key=lambda kind: kind != Primitive("string"))
+    if decimals:
+        kinds.append(choices.pick(DECIMALS))
+    return choices.pick(kinds or [Primitive("string")])
+
+
+def draw_schema(
+    choices: Choices,
+    *,
+    names: Sequence[str] = PRIMITIVES,
+    depth: int = 2,
+    partitioned: bool = True,
+    max_columns: int = 3,
+) -> tuple[Struct, tuple[str, ...]]:
+    """Draw a schema without column ids, with its partition columns; a column `id` of type long always exists.
+
+    Args:
+        choices: source of choices.
         names: primitive types that may occur; `void` allows columns without values.
         depth: maximum nesting depth of structs, arrays and maps.
         partitioned: whether to draw partition columns.
+        max_columns: most columns besides `id`, void and partition columns.
     """
     stored_names = [name for name in names if name != "void"]
     fields = [Field("id", Primitive("long"), True)]
-    for index, kind in enumerate(draw(st.lists(data_types(names=stored_names, depth=depth), max_size=3))):
-        name = draw(st.sampled_from(("c", "é", "C"))) + str(index)
-        fields.append(Field(name, kind, draw(st.sampled_from((True, True, True, False)))))
-    if "void" in names and draw(st.sampled_from((False, False, False, True))):
+    for index in choices.repeat(0, max_columns):
+        kind = draw_type(choices, names=names, depth=depth)
+        fields.append(Field(f"{choices.pick(_NAMES)}{index}", kind, not choices.chance(1, 4)))
+    if "void" in names and choices.chance(1, 4):
         fields.append(Field("nothing", VOID, True))
-    kinds = [name for name in stored_names if name in PARTITION_TYPES]
-    count = draw(st.sampled_from((0, 0, 1, 2))) if partitioned else 0
+    kinds: list[DataType] = [Primitive(name) for name in stored_names if name in PARTITION_TYPES]
+    count = choices.pick((0, 0, 1, 2)) if partitioned else 0
     partition = tuple(f"p{index}" for index in range(count))
     for name in partition:
-        fields.insert(draw(st.integers(0, len(fields))), Field(name, Primitive(draw(st.sampled_from(kinds))), True))
+        kind = choices.pick([*kinds, choices.pick(DECIMALS)])
+        fields.insert(choices.integer(0, len(fields)), Field(name, kind, True))
     return Struct(tuple(fields)), partition
-
-
-def drop_void_columns(kind: Struct) -> Struct:
-    """Remove void columns, which data files do not contain."""
-    return Struct(tuple(each for each in kind.fields if each.type != VOID))
-
-
-def drop_columns(kind: Struct, names: Sequence[str]) -> Struct:
-    """Remove these columns."""
-    return Struct(tuple(each for each in kind.fields if each.name not in names))
-
-
-class ColumnIdSequence:
-    """Sequence of column ids."""
-
-    def __init__(self, last: int = 0) -> None:
-        self.last = last
-
-    def next(self) -> int:
-        self.last += 1
-        return self.last
-
-
-def assign_column_ids(kind: Any, numbers: ColumnIdSequence, *, own_names: bool, nested: bool) -> Any:
-    """Assign an id and a physical name to all fields of a type, at every depth.
-
-    Args:
-        kind: a type without ids.
-        numbers: sequence of ids.
-        own_names: whether to create physical names; otherwise the logical names are kept, as in an upgraded table.
-        nested: whether elements, keys and values get ids too.
-    """
-    match kind:
-        case Struct(fields):
-            return Struct(tuple(_assign_field_id(each, numbers, own_names, nested) for each in fields))
-        case Array(element):
-            return replace(kind, element=assign_column_ids(element, numbers, own_names=own_names, nested=nested))
-        case Map(key, value):
-            return replace(
-                kind,
-                key=assign_column_ids(key, numbers, own_names=own_names, nested=nested),
-                value=assign_column_ids(value, numbers, own_names=own_names, nested=nested),
-            )
-    return kind
-
-
-def _assign_field_id(field: Field, numbers: ColumnIdSequence, own_names: bool, nested: bool) -> Field:
-    number = numbers.next()
-    name = physical_name(number) if own_names else field.name
-    metadata = {**field.metadata, column_mapping.ID: number, column_mapping.PHYSICAL_NAME: name}
-    kind = assign_column_ids(field.type, numbers, own_names=own_names, nested=nested)
-    if nested:
-        names = column_mapping.build_nested_names(replace(field, type=kind), name)
-        if names:
-            metadata[column_mapping.NESTED_IDS] = {each: numbers.next() for each in names}
-    return replace(field, type=kind, metadata=metadata)
-
-
-# type widening
-
-
-def list_wider_types(kind: DataType, *, ntz: bool) -> list[DataType]:
-    """List the types that a type may be widened to; `ntz` allows timestamps without time zone."""
-    match kind:
-        case Primitive("byte" | "short" | "integer" as name):
-            integers = [Primitive(each) for each in _WIDER_INTEGERS[name]]
-            return [*integers, Primitive("double"), Decimal(10, 0), Decimal(14, 3)]
-        case Primitive("long"):
-            return [Decimal(20, 0), Decimal(38, 18)]
-        case Primitive("float"):
-            return [Primitive("double")]
-        case Primitive("date"):
-            return [Primitive("timestamp_ntz")] if ntz else []
-        case Decimal(precision, scale) if precision <= 36:
-            return [Decimal(precision + 2, scale), Decimal(precision + 2, scale + 1)]
-    return []
-
-
-def widen_field(field: Field, after: DataType) -> Field:
-    """Widen the type of a field or of its array elements, and record the change in its metadata."""
-    change = {"toType": schema_string.to_json(after)}
-    if isinstance(field.type, Array):
-        change |= {"fromType": schema_string.to_json(field.type.element), "fieldPath": "element"}
-        kind: DataType = replace(field.type, element=after)
-    else:
-        change["fromType"] = schema_string.to_json(field.type)
-        kind = after
-    changes = [*field.metadata.get(schema_string.TYPE_CHANGES, []), change]
-    return replace(field, type=kind, metadata={**field.metadata, schema_string.TYPE_CHANGES: changes})
-
-
-def list_widening_choices(field: Field, *, ntz: bool) -> list[DataType]:
-    """List the types that `widen_field` accepts for a field."""
-    return list_wider_types(field.type.element if isinstance(field.type, Array) else field.type, ntz=ntz)
-
-
-# rows of an older schema
-
-
-def convert_value(value: Any, before: DataType, after: DataType) -> Any:
-    """Convert a plain value to a later type: new fields are null, numbers are widened.
-
-    Fields are matched by name, so both types must have physical names.
-    """
-    if value is None or before == after:
-        return value
-    match before, after:
-        case Struct(old), Struct(new):
-            known = {each.name: each.type for each in old}
-            return {
-                each.name: convert_value(value[each.name], known[each.name], each.type) if each.name in known else None
-                for each in new
-            }
-        case Array(old_element), Array(element):
-            return [convert_value(each, old_element, element) for each in value]
-        case Map(old_key, old_value), Map(key, item):
-            return [(convert_value(left, old_key, key), convert_value(right, old_value, item)) for left, right in value]
-        case Primitive("date"), Primitive("timestamp_ntz"):
-            return value * DAY_US
-        case _, Primitive("double"):
-            return float(value)
-        case _, Decimal():
-            return Exact(value)
-    return value
-
-
-def rename_to_logical(value: Any, kind: DataType, mapping: str | None) -> Any:
-    """Rename physical field names of a plain value to the logical names in `kind`."""
-    if value is None:
-        return None
-    match kind:
-        case Struct(fields):
-            return {
-                each.name: rename_to_logical(value[column_mapping.physical_name(each, mapping)], each.type, mapping)
-                for each in fields
-            }
-        case Array(element):
-            return [rename_to_logical(each, element, mapping) for each in value]
-        case Map(key, item):
-            return [
-                (rename_to_logical(left, key, mapping), rename_to_logical(right, item, mapping))
-                for left, right in value
-            ]
-    return value
-
-
-def replace_column(kind: Struct, name: str, change: Callable[[Field], Field | None]) -> Struct:
-    """Change one column of a struct, or remove it if the change returns None."""
-
-    def fields() -> Iterator[Field]:
-        for each in kind.fields:
-            new = change(each) if each.name == name else each
-            if new is not None:
-                yield new
-
-    return Struct(tuple(fields()))

@@ -16,10 +16,10 @@ from decimal import Decimal as Exact
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
-from hypothesis import strategies as st
 
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
 from deltaspec_generators.tables.arrow_values import to_plain_values
+from deltaspec_generators.tables.choices import Choices
 
 _ASCII_END, _UNICODE_END = "\x7f", "\U0010ffff"
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
@@ -69,25 +69,25 @@ class StatisticsStyle:
         return self if self.content != "none" else StatisticsStyle(content="rows")
 
 
-@st.composite
-def statistics_styles(
-    draw: st.DrawFn, *, counted: bool = False, bounded: bool = False, non_conforming: bool = False
+def draw_statistics_style(
+    choices: Choices, *, counted: bool = False, bounded: bool = False, non_conforming: bool = False
 ) -> StatisticsStyle:
-    """Draw styles of statistics.
+    """Draw a style of statistics.
 
     Args:
+        choices: source of choices.
         counted: whether `numRecords` is required.
         bounded: whether bounds and null counts of all columns are required.
         non_conforming: whether to include styles that engines use although the protocol forbids them: bounds of
             columns with NaN, timestamps with all their digits.
     """
     contents: tuple[Any, ...] = ("rows", "all", "all", "all", *(() if counted else ("none",)))
-    content: Any = "all" if bounded else draw(st.sampled_from(contents))
+    content: Any = "all" if bounded else choices.pick(contents)
     if content != "all":
         return StatisticsStyle(content=content)
 
-    def one_of(*choices: Any) -> Any:
-        return draw(st.sampled_from(choices))
+    def one_of(*options: Any) -> Any:
+        return choices.pick(options)
 
     tightness = one_of("unsaid", "tight", "wide")
     return StatisticsStyle(

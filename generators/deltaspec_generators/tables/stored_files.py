@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from deltaspec.model.schema.data_types import Struct
 from deltaspec_generators.logs.state import Body
 from deltaspec_generators.tables.parquet_encodings import ParquetEncoding
-from deltaspec_generators.tables.schemas import convert_value
+from deltaspec_generators.tables.schema_changes import convert_value
 from deltaspec_generators.tables.statistics import StatisticsStyle
 
 Row: TypeAlias = dict[str, Any]

@@ -1,16 +1,16 @@
-"""Strategies for the first version of a table with data: protocol, features, schema and properties."""
+"""Draw the first version of a table with data: protocol, features, schema and properties."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hypothesis import strategies as st
-
-from deltaspec.model.schema.data_types import Struct, iter_leaf_types
+from deltaspec.model.schema.data_types import Struct, iter_fields, iter_leaf_types
 from deltaspec_generators.logs.state import Body
 from deltaspec_generators.table_files import TABLE_ID
 from deltaspec_generators.tables.arrow_values import PRIMITIVES
-from deltaspec_generators.tables.schemas import ColumnIdSequence, assign_column_ids, schemas
+from deltaspec_generators.tables.choices import Choices
+from deltaspec_generators.tables.schema_changes import ColumnIdSequence, assign_column_ids
+from deltaspec_generators.tables.schemas import draw_schema
 from deltaspec_generators.tables.stored_files import ROW_ID, ROW_VERSION
 
 READER_FEATURES = ("columnMapping", "deletionVectors", "typeWidening", "timestampNtz", "variantType")
@@ -32,6 +32,30 @@ _PROPERTIES = {
 
 
 @dataclass(frozen=True)
+class TableOptions:
+    """Which tables to draw."""
+
+    max_commits: int = 4
+    """Most commits after the first, which creates the table."""
+    features: Collection[str] = FEATURES
+    """Table features that may be used, a subset of `FEATURES`."""
+    required: Collection[str] = ()
+    """Features that every table supports, a subset of `FEATURES`."""
+    names: Sequence[str] = NAMES
+    """Primitive types of columns; `timestamp_ntz` and `variant` are used only with their features."""
+    depth: int = 2
+    """Maximum nesting depth of structs, arrays and maps."""
+    partitioned: bool = True
+    """Whether tables may be partitioned."""
+    max_columns: int = 3
+    """Most columns besides `id`, void and partition columns."""
+    times: Sequence[str] = ("micros", "int96")
+    """Physical types of timestamps, as in `ParquetEncoding`."""
+    non_conforming: bool = False
+    """Whether to include statistics styles that the protocol forbids, as in `draw_statistics_style`."""
+
+
+@dataclass(frozen=True)
 class DataTableSpec:
     """Protocol, schema and properties of the first version of a table."""
 
@@ -49,36 +73,29 @@ class DataTableSpec:
     """Whether elements, keys and values have ids in addition to columns."""
 
 
-@st.composite
-def data_table_specs(
-    draw: st.DrawFn,
-    *,
-    features: Collection[str],
-    required: Collection[str],
-    names: Sequence[str],
-    depth: int,
-    partitioned: bool,
-) -> DataTableSpec:
-    """Draw first versions; arguments as in `data_tables`."""
-    features = {*features, *required}
-    allowed_names = [name for name in names if _FEATURE_OF_TYPE.get(name, name) in (name, *features)]
-    schema, partition = draw(schemas(names=allowed_names, depth=depth, partitioned=partitioned))
+def draw_table_spec(choices: Choices, options: TableOptions) -> DataTableSpec:
+    """Draw the first version of a table."""
+    features = {*options.features, *options.required}
+    allowed_names = [name for name in options.names if _FEATURE_OF_TYPE.get(name, name) in (name, *features)]
+    schema, partition = draw_schema(
+        choices,
+        names=allowed_names,
+        depth=options.depth,
+        partitioned=options.partitioned,
+        max_columns=options.max_columns,
+    )
     needed = {_FEATURE_OF_TYPE[name] for name in map(_type_name, iter_leaf_types(schema)) if name in _FEATURE_OF_TYPE}
     optional = [name for name in FEATURES if name in features and name not in _FEATURE_OF_TYPE.values()]
-    chosen = (
-        needed
-        | set(required)
-        | set(draw(st.lists(st.sampled_from(optional), unique=True, max_size=3)) if optional else ())
-    )
+    chosen = needed | set(options.required) | set(choices.sample(optional, 0, 3))
     if "typeWidening" in chosen and "timestampNtz" in features:
         chosen.add("timestampNtz")
     configuration = {key: value for name in sorted(chosen) for key, value in _PROPERTIES.get(name, {}).items()}
-    mode = draw(st.sampled_from(("name", "id", None))) if "columnMapping" in chosen else None
-    numbers, nested = ColumnIdSequence(), draw(st.booleans()) if mode else False
+    mode = choices.pick(("name", "id", None)) if "columnMapping" in chosen else None
+    numbers, nested = ColumnIdSequence(), choices.chance(1, 2) if mode else False
     if mode:
         schema = assign_column_ids(schema, numbers, own_names=True, nested=nested)
         configuration["delta.columnMapping.mode"] = mode
-    protocol = draw(_protocols(chosen, strict=any(not each.nullable for each in schema.fields)))
+    protocol = _draw_protocol(choices, chosen, strict=any(not each.nullable for _, each in iter_fields(schema)))
     metadata: Body = {
         "id": TABLE_ID,
         "format": {"provider": "parquet", "options": {}},
@@ -91,8 +108,7 @@ def _type_name(kind: Any) -> str:
     return getattr(kind, "name", "")
 
 
-@st.composite
-def _protocols(draw: st.DrawFn, features: Collection[str], *, strict: bool) -> Body:
+def _draw_protocol(choices: Choices, features: Collection[str], *, strict: bool) -> Body:
     """Draw a protocol that supports these features; `strict` if the schema has columns that are not nullable."""
     legacy: list[tuple[int, int]] = []
     if not features:
@@ -102,7 +118,7 @@ def _protocols(draw: st.DrawFn, features: Collection[str], *, strict: bool) -> B
     elif set(features) <= {"changeDataFeed", "columnMapping"}:
         legacy = [(2, 5)]
     listed = (3, 7) if set(features) & set(READER_FEATURES) or (not features) else (1, 7)
-    reader, writer = draw(st.sampled_from((*legacy, listed)))
+    reader, writer = choices.pick((*legacy, listed))
     protocol: Body = {"minReaderVersion": reader, "minWriterVersion": writer}
     if writer == 7:
         writers = [name for name in FEATURES if name in features]

@@ -25,15 +25,15 @@ from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, M
 from deltaspec.wire.data.leaf_values import LeafValues
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec_generators.bases.single_file import build_string_array
-from deltaspec_generators.tables.arrow_values import column_values as columns_of
-from deltaspec_generators.tables.arrow_values import data_types, to_plain_values
+from deltaspec_generators.tables.arrow_values import to_plain_values
 from deltaspec_generators.tables.parquet_encodings import (
     ParquetEncoding,
     build_parquet_fields,
     build_rows_table,
-    parquet_encodings,
     write_parquet,
 )
+from deltaspec_generators.tables.strategies import column_values as columns_of
+from deltaspec_generators.tables.strategies import data_types, parquet_encodings
 
 # bounds of every type
 

@@ -1,0 +1,107 @@
+"""Choices that a generator makes: from a seed, from Hypothesis, or from a recorded sequence.
+
+Every choice is one integer from 0 up to a limit, and 0 is the simplest. So one generator serves corpora, `@given` and
+the shrinking of failures:
+
+    draw_table(SeededChoices(seed=7, index=3))    # the same table in every program
+    draw_table(DrawnChoices(draw))                # Hypothesis shrinks it
+    draw_table(RecordedChoices(failed.sequence))  # replays or simplifies a table
+"""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+_WORD = 2**32
+
+
+class Choices(ABC):
+    """Source of choices. All methods depend only on `choose`."""
+
+    @abstractmethod
+    def choose(self, limit: int) -> int:
+        """Return an integer from 0 to `limit - 1`; 0 is the simplest."""
+
+    def integer(self, low: int, high: int) -> int:
+        """Return an integer from `low`, the simplest, to `high`."""
+        return low + self.choose(high - low + 1) if high > low else low
+
+    def pick(self, options: Sequence[T]) -> T:
+        """Return one of the options; the first is the simplest."""
+        return options[self.choose(len(options))] if len(options) > 1 else options[0]
+
+    def chance(self, numerator: int, denominator: int) -> bool:
+        """Return True with this probability; False is simpler."""
+        return self.choose(denominator) >= denominator - numerator
+
+    def repeat(self, low: int, high: int) -> Iterator[int]:
+        """Yield 0, 1, ... for `low` to `high` repetitions, all equally likely.
+
+        The choice to go on comes before each repetition, so a shorter sequence of choices drops single repetitions.
+        """
+        for number in range(high):
+            if number >= low and not self.choose(high - number + 1):
+                return
+            yield number
+
+    def sample(self, options: Sequence[T], low: int, high: int) -> list[T]:
+        """Return `low` to `high` different options, in random order."""
+        left = list(options)
+        return [left.pop(self.choose(len(left))) for _ in self.repeat(low, min(high, len(options)))]
+
+    def shuffle(self, options: Sequence[T]) -> list[T]:
+        """Return all options in random order."""
+        return self.sample(options, len(options), len(options))
+
+
+class SeededChoices(Choices):
+    """Choices of number `index` of a seed. They depend on nothing else: no platform, library or other table.
+
+    Only `Random.random` is used, because Python guarantees its sequence for all releases.
+    """
+
+    def __init__(self, seed: int, index: int) -> None:
+        self._random = random.Random(f"deltaspec tables {seed} {index}").random
+        self.sequence: list[int] = []
+        """The choices made so far, for `RecordedChoices`."""
+
+    def choose(self, limit: int) -> int:
+        if limit <= _WORD:
+            chosen = int(self._random() * limit)
+        else:
+            words = (limit.bit_length() + 63) // 32  # at least 32 bits more than the limit has
+            chosen = sum(int(self._random() * _WORD) << 32 * index for index in range(words)) % limit
+        self.sequence.append(chosen)
+        return chosen
+
+
+class RecordedChoices(Choices):
+    """Choices of a recorded sequence. After its end every choice is 0; a choice above its limit is reduced to it."""
+
+    def __init__(self, recorded: Sequence[int]) -> None:
+        self._recorded = recorded
+        self.sequence: list[int] = []
+        """The choices made so far; no longer than the recorded sequence once trailing zeros are removed."""
+
+    def choose(self, limit: int) -> int:
+        at = len(self.sequence)
+        chosen = min(self._recorded[at], limit - 1) if at < len(self._recorded) else 0
+        self.sequence.append(chosen)
+        return chosen
+
+
+class DrawnChoices(Choices):
+    """Choices of a Hypothesis test."""
+
+    def __init__(self, draw: Callable[[Any], Any]) -> None:
+        from hypothesis import strategies  # a dependency of tests only
+
+        self._draw, self._integers = draw, strategies.integers
+
+    def choose(self, limit: int) -> int:
+        chosen: int = self._draw(self._integers(0, limit - 1))
+        return chosen
