@@ -11,7 +11,7 @@ import pytest
 import deltaspec
 from deltaspec.report.report_types import Report
 from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.data_files import add_data_file, build_rows
+from deltaspec_generators.bases.data_files import FIELDS, add_data_file, build_rows
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.bases.row_ids import (
     ENABLED,
@@ -26,6 +26,7 @@ from deltaspec_generators.bases.row_ids import (
 from deltaspec_generators.table_files import (
     CheckpointFiles,
     TableFiles,
+    domain_action,
     metadata_action,
     protocol_action,
     remove_action,
@@ -332,6 +333,48 @@ def test_id_column_of_another_type_is_not_checked(
     report = validate(files)
     assert report.totals == totals
     assert {"RID008", "RID009"} <= {each.rule for each in report.checked.not_checked}
+
+
+def end_row_tracking(files: TableFiles, *, drop: bool) -> TableFiles:
+    """Add commits that disable row tracking and, if `drop`, remove the feature and the mark."""
+    files.commits[4] = [commit_info_action(4), metadata_action(FIELDS, configuration={})]
+    if drop:
+        files.commits[5] = [
+            commit_info_action(5),
+            protocol_action(1, 7, None, ["domainMetadata"]),
+            domain_action("delta.rowTracking", removed=True),
+        ]
+    return files
+
+
+@pytest.mark.parametrize("drop", [False, True])
+@pytest.mark.parametrize(
+    ("rule", "ids", "versions", "data_change"),
+    [
+        ("RID008", [20, *range(1, 10)], None, True),
+        ("RID009", [25, *range(1, 10)], None, True),
+        ("RID010", None, [4, *[1] * 9], True),
+        ("RID011", [None] * 10, None, False),
+        ("RID012", None, [0, *[1] * 9], False),
+    ],
+)
+def test_ids_are_checked_although_row_tracking_ended(
+    validate: Validate, rule: str, ids: Any, versions: Any, data_change: bool, drop: bool
+) -> None:
+    def count(files: TableFiles) -> int:
+        return validate(end_row_tracking(files, drop=drop)).totals.get(rule, 0)
+
+    assert count(build_rewritten_table(ids, versions, data_change=data_change)) == 1
+    assert count(build_rewritten_table(data_change=data_change)) == 0
+
+
+def test_ids_of_the_last_version_with_row_tracking_are_undecided_without_its_files(validate: Validate) -> None:
+    files = end_row_tracking(build_rewritten_table(), drop=True)
+    files.commits[6] = [commit_info_action(6), remove_action({"add": get_action(files, 3, "add")})]
+    del files.data["d.parquet"]
+    assert {each.reason for each in validate(files).checked.not_checked if each.rule == "RID008"} == {
+        "files that only earlier versions had no longer exist"
+    }
 
 
 def test_file_that_is_not_parquet_is_not_checked(validate: Validate) -> None:

@@ -14,7 +14,7 @@ from deltaspec.validation.data.footer_checks import check_footers
 from deltaspec.validation.data.identity_value_checks import check_identity_values, has_identity_columns
 from deltaspec.validation.data.retention_checks import check_removed_files
 from deltaspec.validation.data.row_constraint_checks import check_row_constraints
-from deltaspec.validation.data.row_id_checks import check_live_row_ids, check_rewritten_row_ids, supports_row_tracking
+from deltaspec.validation.data.row_id_checks import check_live_row_ids, check_rewritten_row_ids, has_row_tracking
 from deltaspec.validation.data.row_value_checks import check_row_values
 from deltaspec.validation.data.variant_bound_checks import check_variant_paths
 from deltaspec.validation.data.variant_checks import check_variants
@@ -47,12 +47,12 @@ FILE_CHECKS = (
 """Checks of one file at a time, with the other actions of its path."""
 COMMIT_CHECKS = (
     DataCheck("rows", check_change_data),
-    DataCheck("rows", check_rewritten_row_ids, lambda facts: supports_row_tracking(facts.state)),
+    DataCheck("rows", check_rewritten_row_ids, has_row_tracking),
 )
 """Checks of one commit at a time, with all files that it adds and removes."""
 TABLE_CHECKS = (
     DataCheck("rows", check_identity_values, has_identity_columns),
-    DataCheck("rows", check_live_row_ids, lambda facts: supports_row_tracking(facts.state)),
+    DataCheck("rows", check_live_row_ids, has_row_tracking),
 )
 """Checks that compare the rows of all live files."""
 

@@ -30,6 +30,8 @@ _ROWS_AT_ONCE = 10_000
 _KEY_SCHEMA = {"path_key": pl.String, "_normal": pl.String}
 _PRESENCE = frozenset({"exists", "actual_size"})
 """Columns that the listing fills. The check that opens a file records what else cannot be decided."""
+EARLIER_FILES_GONE = "files that only earlier versions had no longer exist"
+"""Reason in the ledger."""
 LISTING_SCHEMA = {"path_key": pl.String, "actual_size": pl.Int64}
 
 
@@ -55,7 +57,7 @@ class DataBucket:
             listed: files of the bucket in the directories of the table, with the columns of `LISTING_SCHEMA`.
             progress: called while files are read.
         """
-        self._facts = facts
+        self.facts = facts
         self.findings = findings
         self.progress = progress
         self.operations = facts.operations
@@ -91,11 +93,11 @@ class DataBucket:
     @property
     def versions_with_change_data(self) -> list[int]:
         """Versions of the commits with change data."""
-        return list(self._facts.schemas)
+        return list(self.facts.schemas)
 
     def get_table_schema(self, version: int) -> TableSchema | None:
         """Return the schema at a version with change data; None if it is not known."""
-        return self._facts.schemas.get(version)
+        return self.facts.schemas.get(version)
 
     def vector(self, file: DataFile) -> BitMap64 | None:
         """Read the rows that a file's deletion vector deletes; None if it has no deletion vector.
@@ -115,7 +117,7 @@ class DataBucket:
     @cached_property
     def later_commits(self) -> LaterCommits:
         """The commits after the validated version."""
-        return LaterCommits(self.access.store, self._facts.plan)
+        return LaterCommits(self.access.store, self.facts.plan)
 
     def commit(self, version: int) -> LogFile:
         """Read a commit. The most recent ones are cached. Raise `StorageError`."""

@@ -6,21 +6,23 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from deltaspec.model.features.protocol import supports
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.rows import row_tracking
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.validation.data.commit_reader import DATA_CHANGE
-from deltaspec.validation.data.data_bucket import describe_read_error
+from deltaspec.validation.data.data_bucket import EARLIER_FILES_GONE, describe_read_error
 from deltaspec.validation.data.row_id_reader import MaterializedColumns, NonIntegerRowIds, RowIds, read_row_ids
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.row_id_history_checks import (
+    build_row_id_enablement,
     build_suspension_history,
     check_row_id_history,
     collect_marks_of_log,
     find_inserted_paths,
+    find_mark_at,
 )
+from deltaspec.views.data.data_files import DataFiles
 from deltaspec.views.files.file_replay import find_live_files
 from deltaspec.views.files.row_id_history import new_row_ids, row_id_commits, row_id_conflicts, row_id_states
 from deltaspec.views.files.row_id_marks import move_to_mark
@@ -34,8 +36,7 @@ from deltaspec.views.files.row_ids import (
     row_id_rewrites,
 )
 from deltaspec.views.table import table_actions
-from deltaspec.views.table.enablement import build_enablement_history, get_enablement_at
-from deltaspec.views.table.state import TableState
+from deltaspec.views.table.enablement import build_enablement_history, find_end_of_enablement, get_enablement_at
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, FileGone, StorageError
 
@@ -92,35 +93,41 @@ def check_row_id_ranges(facts: LogFacts, findings: Findings, intervals: pl.DataF
         findings.evaluate(row_id_ranges, move_to_mark(removed, last_mark))
 
 
-def supports_row_tracking(state: TableState) -> bool:
-    """Return whether the table supports row tracking and its state is known."""
-    if state.protocol is None or state.metadata is None:
+def has_row_tracking(facts: LogFacts) -> bool:
+    """Return whether a version of the validated history supports row tracking, and the state of the table is known."""
+    if facts.state.protocol is None or facts.state.metadata is None:
         return False
-    return supports(state.protocol, row_tracking.get_feature_name(state.revision))
+    return any(supported for _, supported, _ in build_row_id_enablement(facts))
 
 
 def check_live_row_ids(data: DataBucket) -> None:
-    """Check the row ids in live files."""
+    """Check the row ids in the live files of the validated version, and of the last version that had ids enabled."""
     state = data.state
-    if not supports_row_tracking(data.state) or state.protocol is None or state.metadata is None:
+    if not data.findings.has_rules_for(row_id_files) or state.protocol is None or state.metadata is None:
         return
     enabled = row_tracking.is_enabled(state.protocol, state.metadata, state.revision)
-    assigned = row_tracking.assigns_row_ids(state.protocol, state.metadata, state.revision)
-    if not data.findings.has_rules_for(row_id_files) or not (enabled or assigned):
-        return
+    if enabled or row_tracking.assigns_row_ids(state.protocol, state.metadata, state.revision):
+        _check_live_row_ids(data, data.files, data.version, state.high_water_mark[0], enabled=enabled)
+    before = None if enabled else find_end_of_enablement(build_row_id_enablement(data.facts))
+    if before is not None:
+        files = DataFiles(find_live_files(data.intervals, before))
+        _check_live_row_ids(data, files, before, find_mark_at(data.facts, before), enabled=True)
+
+
+def _check_live_row_ids(data: DataBucket, files: DataFiles, version: int, mark: int | None, *, enabled: bool) -> None:
+    """Check the row ids in the live files of a version, given with its high-water mark."""
     configuration = data.state.rows[table_actions.configuration.name]
     hidden = (
-        MaterializedColumns.at(configuration, data.version, data.state.revision)
+        MaterializedColumns.at(configuration, version, data.state.revision)
         if enabled
         else MaterializedColumns(None, None)
     )
-    mark, _ = data.state.high_water_mark
     inserted = find_inserted_paths(data) if enabled else frozenset()
     seen = RowIds()
     rows: list[dict[str, Any]] = []
-    for number, file in enumerate(data.files):
+    for number, file in enumerate(files):
         if number % 500 == 0:
-            data.progress("row ids", number, len(data.files))
+            data.progress("row ids", number, len(files))
             data.findings.evaluate_rows(row_id_files, rows)
             rows = []
         if file.base_row_id is None:
@@ -132,14 +139,16 @@ def check_live_row_ids(data: DataBucket) -> None:
             data.findings.mark_undecided((row_id_files,), describe_read_error(fault), file.path)
             continue
         except (StorageError, UnreadableRows, DeletionVectorError) as fault:
-            data.findings.mark_undecided((row_id_files,), describe_read_error(fault), file.path)
+            is_gone = isinstance(fault, FileGone) and file.until is not None
+            reason, path = (EARLIER_FILES_GONE, None) if is_gone else (describe_read_error(fault), file.path)
+            data.findings.mark_undecided((row_id_files,), reason, path)
             continue
         shared = seen.fresh & ids.fresh
         repeated = seen.take(ids)
         row = {
             **file.place,
             "high_water_mark": mark,
-            "table_version": data.version,
+            "table_version": version,
             "default_row_commit_version": file.default_row_commit_version,
             "rows_are_inserted": file.path_key in inserted,
             "duplicate_default_ids": len(shared),
@@ -158,7 +167,7 @@ def check_live_row_ids(data: DataBucket) -> None:
 
 def check_rewritten_row_ids(data: DataBucket) -> None:
     """Check that rewritten rows keep their row ids."""
-    if not supports_row_tracking(data.state) or not data.findings.has_rules_for(row_id_rewrites):
+    if not data.findings.has_rules_for(row_id_rewrites):
         return
     revision = data.state.revision
     rows = data.state.rows

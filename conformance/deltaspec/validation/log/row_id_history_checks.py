@@ -120,6 +120,13 @@ def collect_marks_of_log(
     return collect_marks(actions, supported, facts.options.revision)
 
 
+def find_mark_at(facts: LogFacts, version: int) -> int | None:
+    """Return the high-water mark that applied at a version; None if there was none, or if it is not known."""
+    replaced, last, is_readable = collect_marks_of_log(facts, build_suspension_history(facts))
+    marks = [mark for mark in (*(mark for mark, _, _ in replaced), last) if mark.version <= version]
+    return marks[-1].mark if marks and is_readable else None
+
+
 def find_table_replacements(facts: LogFacts) -> list[int]:
     """Return the versions whose commit replaces the table, so that none of the earlier files remain."""
     rows = facts.state.rows[table_state.metadata.name]

@@ -1,5 +1,6 @@
 """Support of a feature and value of its property along the history, read from view rows."""
 
+from itertools import pairwise
 from typing import Any
 
 import polars as pl
@@ -47,6 +48,12 @@ def find_supported_since(since: EnablementHistory) -> int:
     for version, supported, _ in since:
         start = (version if start is None else start) if supported else None
     return start or 0
+
+
+def find_end_of_enablement(since: EnablementHistory) -> int | None:
+    """Return the last version with feature support and the property true, if a later version does not have both."""
+    ends = [after[0] - 1 for each, after in pairwise(since) if all(each[1:]) and not all(after[1:])]
+    return ends[-1] if ends and not all(since[-1][1:]) else None
 
 
 def has_state(since: EnablementHistory, *, supported: bool | None = None, true: bool | None = None) -> pl.Expr:
