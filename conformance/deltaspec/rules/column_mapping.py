@@ -185,19 +185,22 @@ def physical_name_changed() -> pl.Expr:
 
 @rule("CMP024", requires="column-mapping.max-id-never-falls", view=metadata)
 def max_column_id_decreased() -> pl.Expr:
-    """`delta.columnMapping.maxColumnId` decreased.
+    """`delta.columnMapping.maxColumnId` decreased, although not below a column id of the schema.
 
     The next new column gets an id that is or was in use, so older files show values of another column in it.
     Fix: Before adding columns, run `ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.maxColumnId' = 'n')` with the
     highest id that was ever assigned. If the engine rejects this, restore the version before.
 
     Conforms::
-        max_column_id: 5, max_column_id_before: 5
-        max_column_id: 5, max_column_id_before: null
+        max_column_id: 5, max_column_id_before: 5, max_used_column_id: 5
+        max_column_id: 5, max_column_id_before: null, max_used_column_id: 5
+        max_column_id: 4, max_column_id_before: 5, max_used_column_id: 5
     Violates::
-        max_column_id: 4, max_column_id_before: 5
+        max_column_id: 4, max_column_id_before: 5, max_used_column_id: 4
+        max_column_id: 4, max_column_id_before: 5, max_used_column_id: null
     """
-    return pl.col("max_column_id") < pl.col("max_column_id_before")
+    is_too_low = (pl.col("max_column_id") < pl.col("max_used_column_id")).fill_null(False)
+    return (pl.col("max_column_id") < pl.col("max_column_id_before")) & ~is_too_low
 
 
 @rule(

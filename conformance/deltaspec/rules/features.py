@@ -36,14 +36,13 @@ def writer_feature_listed_for_readers() -> pl.Expr:
     feature (`ALTER TABLE t DROP FEATURE`) and add it again.
 
     Conforms::
-        kind: writer, in_reader_features: false, is_proposed: false
-        kind: reader-writer, in_reader_features: true, is_proposed: false
-        kind: null, in_reader_features: true, is_proposed: false
-        kind: writer, in_reader_features: true, is_proposed: true
+        kind: writer, in_reader_features: false
+        kind: reader-writer, in_reader_features: true
+        kind: null, in_reader_features: true
     Violates::
-        kind: writer, in_reader_features: true, is_proposed: false
+        kind: writer, in_reader_features: true
     """
-    return (pl.col("kind") == "writer") & pl.col("in_reader_features") & ~pl.col("is_proposed")
+    return (pl.col("kind") == "writer") & pl.col("in_reader_features")
 
 
 @rule(
@@ -70,20 +69,15 @@ def reader_feature_listed_for_writers_only() -> pl.Expr:
     feature; it raises minReaderVersion to 3. Older readers are then locked out.
 
     Conforms::
-        feature: deletionVectors, kind: reader-writer, in_reader_features: true, min_reader_version: 3, is_proposed: false
-        feature: columnMapping, kind: reader-writer, in_reader_features: false, min_reader_version: 2, is_proposed: false
-        feature: appendOnly, kind: writer, in_reader_features: false, min_reader_version: 1, is_proposed: false
-        feature: variantType-preview, kind: reader-writer, in_reader_features: false, min_reader_version: 3, is_proposed: true
+        feature: deletionVectors, kind: reader-writer, in_reader_features: true, min_reader_version: 3
+        feature: columnMapping, kind: reader-writer, in_reader_features: false, min_reader_version: 2
+        feature: appendOnly, kind: writer, in_reader_features: false, min_reader_version: 1
     Violates::
-        feature: deletionVectors, kind: reader-writer, in_reader_features: false, min_reader_version: 3, is_proposed: false
-        feature: columnMapping, kind: reader-writer, in_reader_features: false, min_reader_version: 1, is_proposed: false
+        feature: deletionVectors, kind: reader-writer, in_reader_features: false, min_reader_version: 3
+        feature: columnMapping, kind: reader-writer, in_reader_features: false, min_reader_version: 1
     """
     by_version = (pl.col("feature") == "columnMapping") & (pl.col("min_reader_version") == 2)
-    return _is_hidden_from_readers() & ~by_version & ~pl.col("is_proposed")
-
-
-def _is_hidden_from_readers() -> pl.Expr:
-    return (pl.col("kind") == "reader-writer") & ~pl.col("in_reader_features")
+    return (pl.col("kind") == "reader-writer") & ~pl.col("in_reader_features") & ~by_version
 
 
 @rule(
@@ -100,12 +94,11 @@ def required_feature_missing() -> pl.Expr:
     the state that writers did not maintain in between.
 
     Conforms::
-        missing_requirements: [], is_proposed: false
-        missing_requirements: ["variantType"], is_proposed: true
+        missing_requirements: []
     Violates::
-        missing_requirements: ["domainMetadata"], is_proposed: false
+        missing_requirements: ["domainMetadata"]
     """
-    return (pl.col("missing_requirements").list.len() > 0) & ~pl.col("is_proposed")
+    return pl.col("missing_requirements").list.len() > 0
 
 
 @rule("FEA005", requires="table-features.lists-are-sets", view=features, divergence="S23")
@@ -170,13 +163,13 @@ def proposed_feature_listed_for_writers_only() -> pl.Expr:
     feature, or with the name that the protocol defines in place of a preview.
 
     Conforms::
-        kind: reader-writer, in_reader_features: true, is_proposed: true
-        kind: writer, in_reader_features: false, is_proposed: true
-        kind: reader-writer, in_reader_features: false, is_proposed: false
+        proposed_kind: reader-writer, in_reader_features: true
+        proposed_kind: writer, in_reader_features: false
+        proposed_kind: null, in_reader_features: false
     Violates::
-        kind: reader-writer, in_reader_features: false, is_proposed: true
+        proposed_kind: reader-writer, in_reader_features: false
     """
-    return _is_hidden_from_readers() & pl.col("is_proposed")
+    return (pl.col("proposed_kind") == "reader-writer") & ~pl.col("in_reader_features")
 
 
 @rule(
@@ -193,9 +186,9 @@ def requirement_of_proposed_feature_missing() -> pl.Expr:
     Fix: Run `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')` for each missing feature.
 
     Conforms::
-        missing_requirements: [], is_proposed: true
-        missing_requirements: ["domainMetadata"], is_proposed: false
+        missing_requirements_of_proposal: []
+        missing_requirements_of_proposal: null
     Violates::
-        missing_requirements: ["columnMapping"], is_proposed: true
+        missing_requirements_of_proposal: ["columnMapping"]
     """
-    return (pl.col("missing_requirements").list.len() > 0) & pl.col("is_proposed")
+    return pl.col("missing_requirements_of_proposal").list.len() > 0

@@ -100,12 +100,14 @@ def dropped_feature() -> pl.Expr:
     with `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`.
 
     Conforms::
-        dropped_features: [], uses_without_feature: []
-        dropped_features: ["timestampNtz"], uses_without_feature: ["timestampNtz: type at"]
+        dropped_features: [], uses_without_feature: [], removals_judged_elsewhere: ["checkpointProtection"]
+        dropped_features: ["timestampNtz"], uses_without_feature: ["timestampNtz: type at"], removals_judged_elsewhere: []
+        dropped_features: ["domainMetadata"], uses_without_feature: [], removals_judged_elsewhere: ["domainMetadata"]
     Violates::
-        dropped_features: ["deletionVectors"], uses_without_feature: []
+        dropped_features: ["deletionVectors"], uses_without_feature: [], removals_judged_elsewhere: []
     """
-    return (pl.col("dropped_features").list.len() > 0) & (pl.col("uses_without_feature").list.len() == 0)
+    undecided = pl.col("dropped_features").list.set_difference(pl.col("removals_judged_elsewhere"))
+    return (undecided.list.len() > 0) & (pl.col("uses_without_feature").list.len() == 0)
 
 
 @rule("PRO007", requires="protocol.features-stay", view=protocols, divergence="E41")
@@ -117,18 +119,18 @@ def protocol_version_decreased() -> pl.Expr:
     `ALTER TABLE t SET TBLPROPERTIES ('delta.feature.NAME' = 'supported')`, which raises the version.
 
     Conforms::
-        min_reader_version: 3, previous_min_reader_version: 1, min_writer_version: 7, previous_min_writer_version: 2, dropped_features: [], uses_without_feature: [], type_widening_traces: null
-        min_reader_version: 1, previous_min_reader_version: 1, min_writer_version: 3, previous_min_writer_version: null, dropped_features: [], uses_without_feature: [], type_widening_traces: null
-        min_reader_version: 1, previous_min_reader_version: 3, min_writer_version: 2, previous_min_writer_version: 7, dropped_features: ["deletionVectors"], uses_without_feature: [], type_widening_traces: null
-        min_reader_version: 1, previous_min_reader_version: 1, min_writer_version: 2, previous_min_writer_version: 4, dropped_features: [], uses_without_feature: ["generatedColumns: column metadata id delta.generationExpression"], type_widening_traces: null
-        min_reader_version: 1, previous_min_reader_version: 3, min_writer_version: 7, previous_min_writer_version: 7, dropped_features: [], uses_without_feature: [], type_widening_traces: []
+        min_reader_version: 3, previous_min_reader_version: 1, min_writer_version: 7, previous_min_writer_version: 2, dropped_features: [], uses_without_feature: [], removals_judged_elsewhere: []
+        min_reader_version: 1, previous_min_reader_version: 1, min_writer_version: 3, previous_min_writer_version: null, dropped_features: [], uses_without_feature: [], removals_judged_elsewhere: []
+        min_reader_version: 1, previous_min_reader_version: 3, min_writer_version: 2, previous_min_writer_version: 7, dropped_features: ["deletionVectors"], uses_without_feature: [], removals_judged_elsewhere: []
+        min_reader_version: 1, previous_min_reader_version: 1, min_writer_version: 2, previous_min_writer_version: 4, dropped_features: [], uses_without_feature: ["generatedColumns: column metadata id delta.generationExpression"], removals_judged_elsewhere: []
+        min_reader_version: 1, previous_min_reader_version: 3, min_writer_version: 7, previous_min_writer_version: 7, dropped_features: [], uses_without_feature: [], removals_judged_elsewhere: ["typeWidening"]
     Violates::
-        min_reader_version: 1, previous_min_reader_version: 3, min_writer_version: 7, previous_min_writer_version: 7, dropped_features: [], uses_without_feature: [], type_widening_traces: null
+        min_reader_version: 1, previous_min_reader_version: 3, min_writer_version: 7, previous_min_writer_version: 7, dropped_features: [], uses_without_feature: [], removals_judged_elsewhere: []
     """
     lower_reader = pl.col("min_reader_version") < pl.col("previous_min_reader_version")
     lower_writer = pl.col("min_writer_version") < pl.col("previous_min_writer_version")
-    keeps_features = (pl.col("dropped_features").list.len() == 0) & (pl.col("uses_without_feature").list.len() == 0)
-    keeps_features &= pl.col("type_widening_traces").is_null()  # its chapter defines the removal of typeWidening
+    losses = ("dropped_features", "uses_without_feature", "removals_judged_elsewhere")
+    keeps_features = pl.all_horizontal([pl.col(name).list.len() == 0 for name in losses])
     return (lower_reader | lower_writer) & keeps_features
 
 

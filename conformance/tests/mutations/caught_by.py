@@ -111,6 +111,7 @@ EXPLICIT: dict[str, str] = {
     "old_timestamp_feature_in_one_list": "FEA003",
     "reader_feature_left_out_by_an_upgrade": "FEA003",
     "requirement_of_feature_absent": "FEA004",
+    "requirement_of_feature_dropped": "FEA004",
     "preview_listed_for_writers_only": "FEA007",
     "preview_without_required_feature": "FEA008",
     "mapping_that_readers_miss": "FEA003",

@@ -123,6 +123,14 @@ def test_dropped_feature_is_reported_as_divergence(log: Log) -> None:
     assert log.findings() == {"PRO006": 1}
 
 
+def test_lower_version_without_checkpoint_protection_is_not_reported(log: Log) -> None:
+    """The proposal defines how to remove the feature, and with it the version that its list needs."""
+    protected = {"delta__requireCheckpointProtectionBeforeVersion": "0"}
+    log.commit(protocol(1, 7, writerFeatures=["checkpointProtection"]), metadata(**protected))
+    log.commit(protocol(1, 2))
+    assert log.findings() == {}
+
+
 def test_file_with_a_vector_may_be_removed_when_the_feature_is_dropped(log: Log) -> None:
     vector = {"storageType": "p", "pathOrInlineDv": "s3://b/dv.bin", "offset": 1, "sizeInBytes": 40, "cardinality": 2}
     features = ["deletionVectors"]

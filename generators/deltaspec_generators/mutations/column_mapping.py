@@ -79,6 +79,12 @@ def physical_name_replaced(draw: st.DrawFn) -> TableFiles:
     return add_metadata_commit(log_only.build_table_with_column_mapping(draw_one(draw, "id", "name")), rename)
 
 
+@mutation("column-mapping.max-column-id")
+def max_column_id_lowered_below_an_id(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
+    return add_metadata_commit(files, lambda fields: None, highest=draw_one(draw, 0, 3))
+
+
 @mutation("column-mapping.max-id-never-falls")
 def max_column_id_lowered(draw: st.DrawFn) -> TableFiles:
     """With the removal of the column that has the highest id, or directly."""

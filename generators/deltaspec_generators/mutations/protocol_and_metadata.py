@@ -18,6 +18,8 @@ from deltaspec_generators.table_files import (
     txn_action,
 )
 
+_NO_CLUSTERING = '{"clusteringColumns":[]}'
+
 
 def _build_table_with_protocol(*arguments: Any) -> TableFiles:
     return log_only.build_table(protocol=protocol_action(*arguments))
@@ -83,6 +85,15 @@ def reader_feature_in_one_list(draw: st.DrawFn) -> TableFiles:
 @mutation("table-features.required-features")
 def requirement_of_feature_absent(draw: st.DrawFn) -> TableFiles:
     return _build_table_with_protocol(1, 7, None, ["clustering"])
+
+
+@mutation("table-features.required-features")
+def requirement_of_feature_dropped(draw: st.DrawFn) -> TableFiles:
+    """The table also has a domain, which needs the dropped feature."""
+    files = _build_table_with_protocol(1, 7, None, ["clustering", "domainMetadata"])
+    files.commits[1].append(domain_action(draw_one(draw, "com.example.mine", "delta.clustering"), _NO_CLUSTERING))
+    files.commits[3] = [commit_info_action(3), protocol_action(1, 7, None, ["clustering"])]
+    return files
 
 
 @mutation("table-features.lists-are-sets")

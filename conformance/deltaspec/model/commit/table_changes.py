@@ -59,8 +59,8 @@ def check_used_features(proposal: ProposedCommit) -> Iterator[Refused]:
     whether column metadata and most properties may exist without their feature.
     """
     before, after = _find_uses(proposal.version_before), _find_uses(proposal.version_after)
-    supported = _get_usable_features(proposal.version_after)
-    if supported is None:
+    listed, supported = proposal.version_after.features, _get_usable_features(proposal.version_after)
+    if listed is None or supported is None:
         return
     for use in sorted(after - before):
         requirement = _find_requirement_of_use(use)
@@ -68,7 +68,7 @@ def check_used_features(proposal: ProposedCommit) -> Iterator[Refused]:
             yield Refused(requirement, use.text)
     earlier = _get_usable_features(proposal.version_before)
     if earlier != supported:
-        for use in sorted(feature_uses.find_abandoned_uses(before & after, earlier, supported)):
+        for use in sorted(feature_uses.find_abandoned_uses(before & after, earlier, listed, proposal.revision)):
             yield Refused("protocol.breaking-changes", use.text)
 
 
@@ -168,7 +168,9 @@ def check_mapped_column_changes(proposal: ProposedCommit) -> Iterator[Refused]:
     if not proposal.actions_of_type(MetaData):
         return
     before, after = _collect_columns_so_far(proposal), _collect_columns(proposal.after)
-    if column_mapping_changes.is_illegal_max_column_id(before, after):
+    schema = proposal.version_after.schema
+    used = None if schema is None else column_mapping.find_max_column_id(schema)
+    if column_mapping_changes.is_illegal_max_column_id(before, after, used):
         yield Refused("column-mapping.max-id-never-falls", column_mapping.MAX_COLUMN_ID)
     for number, old, new in column_mapping_changes.find_illegal_physical_names(before, after):
         yield Refused("column-mapping.physical-name-stays", f"column {number}: {old} became {new}")

@@ -59,11 +59,17 @@ def merge_mapped_columns(before: MappedColumns | None, after: MappedColumns | No
     return MappedColumns({**before.names, **after.names}, {**before.paths, **after.paths}, highest)
 
 
-def is_illegal_max_column_id(before: MappedColumns | None, after: MappedColumns | None) -> bool:
-    """Return whether `maxColumnId` decreased, so that a new column could reuse the id of a dropped one."""
+def is_illegal_max_column_id(
+    before: MappedColumns | None, after: MappedColumns | None, used: int | None = None
+) -> bool:
+    """Return whether `maxColumnId` decreased, so that a new column could reuse the id of a dropped one.
+
+    A value below `used`, the highest id of the schema, is a fault of its own.
+    """
     if before is None or after is None or before.max_column_id is None or after.max_column_id is None:
         return False
-    return after.max_column_id < before.max_column_id
+    is_too_low = used is not None and after.max_column_id < used
+    return after.max_column_id < before.max_column_id and not is_too_low
 
 
 def find_illegal_physical_names(

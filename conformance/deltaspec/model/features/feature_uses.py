@@ -13,6 +13,7 @@ from deltaspec.model.features.constraints import get_key_feature
 from deltaspec.model.features.system_domains import find_domain_feature
 from deltaspec.model.features.table_features import (
     PROPOSALS,
+    find_missing_requirements,
     get_current_name,
     get_known_features,
     strip_preview_suffix,
@@ -94,18 +95,23 @@ def find_domain_uses(domains: Iterable[str], revision: Revision = Revision.CURRE
     return frozenset(found)
 
 
-def find_abandoned_uses(kept: Iterable[FeatureUse], before: Set[str] | None, after: Set[str]) -> frozenset[FeatureUse]:
+def find_abandoned_uses(
+    kept: Iterable[FeatureUse], before: Set[str] | None, after: Collection[str], revision: Revision = Revision.CURRENT
+) -> frozenset[FeatureUse]:
     """Return the uses whose feature a new protocol does not support. A proposal forbids nothing.
 
     E41 leaves open whether a feature may be dropped. The state after it must be legal in any case. A separate
-    requirement covers what type widening leaves behind.
+    requirement covers what type widening leaves behind, and another one features that a feature of the new protocol
+    requires.
 
     Args:
         kept: uses by the versions before and after the protocol.
         before: features that the version before supports, from `get_usable_features`; None if unknown.
-        after: features that the new protocol supports.
+        after: features that the new protocol supports, as it names them.
+        revision: protocol revision.
     """
-    unsupported = frozenset(use for use in kept if use.feature not in PROPOSALS | after)
+    judged = PROPOSALS | get_usable_features(after, revision) | find_missing_requirements(after, revision)
+    unsupported = frozenset(use for use in kept if use.feature not in judged)
     if before is None:
         return unsupported
     return frozenset(use for use in unsupported if use.feature in before - {TYPE_WIDENING})

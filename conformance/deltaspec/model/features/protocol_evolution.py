@@ -4,7 +4,12 @@ from collections.abc import Collection
 
 from deltaspec.model.actions import Protocol
 from deltaspec.model.features.protocol import get_supported_features, has_known_features
-from deltaspec.model.features.table_features import MAX_WRITER_VERSION, get_current_name, strip_preview_suffix
+from deltaspec.model.features.table_features import (
+    MAX_WRITER_VERSION,
+    find_missing_requirements,
+    get_current_name,
+    strip_preview_suffix,
+)
 from deltaspec.model.revisions import Revision
 
 CHECKPOINT_PROTECTION = "checkpointProtection"
@@ -31,6 +36,22 @@ def find_illegal_removals(before: Protocol | None, after: Protocol, revision: Re
     # [Changed in current] Type Widening defines how to remove the feature.
     removable = REMOVABLE if revision is Revision.CURRENT else ()
     return sorted(name for name in gone if strip_preview_suffix(name) not in removable)
+
+
+def find_removals_judged_elsewhere(
+    before: Protocol | None, after: Protocol, revision: Revision = Revision.CURRENT
+) -> list[str]:
+    """Return the listed features that the next protocol no longer supports for which E41 is not the question, sorted.
+
+    They are in `REMOVABLE`, or a feature of the next protocol requires them, which is a fault of its own.
+    """
+    if before is None or not has_known_features(after):
+        return []
+    supported = get_supported_features(after)
+    gone = get_listed_features(before) - supported
+    removable = REMOVABLE if revision is Revision.CURRENT else ()
+    missing = find_missing_requirements(supported, revision)
+    return sorted(name for name in gone if strip_preview_suffix(name) in removable or name in missing)
 
 
 def is_illegal_downgrade(before: Protocol | None, after: Protocol) -> bool:

@@ -174,6 +174,12 @@ def strip_preview_suffix(name: str) -> str:
     return name.removesuffix("-preview").removesuffix("-dev")
 
 
+def find_missing_requirements(supported: Collection[str], revision: str = "current") -> frozenset[str]:
+    """Return what the supported features of a revision require and the table does not support, even as a preview."""
+    required = {each for name in supported for each in get_required_features(name, revision)}
+    return frozenset(required - {strip_preview_suffix(name) for name in supported})
+
+
 def supports_feature_or_preview(supported: Collection[str], feature: str) -> bool:
     """Return whether a feature or a preview of it is supported: a preview permits the same types and properties."""
     return any(strip_preview_suffix(name) == feature for name in supported)

@@ -74,11 +74,11 @@ class FeatureUseHistory:
             self._configuration = configuration
             self._of_properties = find_property_uses(configuration or {}, self.revision)
         self._features = now = None if supported is None else get_usable_features(supported, self.revision)
-        if now is None:
+        if supported is None or now is None:
             return UnsupportedUses()
         uses = self._of_schema | self._of_properties
         introduced = frozenset(use for use in uses - uses_before if use.feature not in now)
         if before == now:
             return UnsupportedUses(introduced)
         kept = (uses & uses_before) | find_domain_uses(kept_domains, self.revision)
-        return UnsupportedUses(introduced, find_abandoned_uses(kept, before, now))
+        return UnsupportedUses(introduced, find_abandoned_uses(kept, before, supported, self.revision))

@@ -37,6 +37,7 @@ def build_protocol_row(
         "previous_min_reader_version": before.min_reader_version if before else None,
         "previous_min_writer_version": before.min_writer_version if before else None,
         "dropped_features": protocol_evolution.find_illegal_removals(before, action, revision),
+        "removals_judged_elsewhere": protocol_evolution.find_removals_judged_elsewhere(before, action, revision),
         "unlisted_used_features": protocol_evolution.find_omitted_features(before, action, used, revision),
         "uses_without_feature": sorted(use.text for use in abandoned),
     }
@@ -47,8 +48,9 @@ def build_feature_rows(action: Protocol, revision: Revision) -> list[Row]:
     readers, writers = Counter(action.reader_features or ()), Counter(action.writer_features or ())
     rows = []
     for name in sorted({*readers, *writers}):
+        known = table_features.resolve_feature(name, revision)
         proposed = table_features.find_proposed_feature(name)
-        known = table_features.resolve_feature(name, revision) or proposed
+        missing = find_missing_required_features(action, name, revision)
         rows.append(
             {
                 "feature": name,
@@ -57,9 +59,10 @@ def build_feature_rows(action: Protocol, revision: Revision) -> list[Row]:
                 "in_writer_features": name in writers,
                 "occurrences": max(readers[name], writers[name]),
                 "kind": known.kind if known else None,
-                "is_proposed": proposed is not None,
+                "proposed_kind": proposed.kind if proposed else None,
                 "intended_name": table_features.find_intended_name(name, revision),
-                "missing_requirements": find_missing_required_features(action, name, revision),
+                "missing_requirements": missing if proposed is None else None,
+                "missing_requirements_of_proposal": missing if proposed is not None else None,
             }
         )
     return rows

@@ -27,6 +27,11 @@ protocols = View(
             pl.List(pl.String),
             "features that the replaced protocol lists and this protocol does not support, although it must",
         ),
+        "removals_judged_elsewhere": Column(
+            pl.List(pl.String),
+            "features that the replaced protocol lists and this protocol does not support, and whose removal other "
+            "rules judge: a chapter or proposal describes it, or a feature of this protocol requires the feature",
+        ),
         "unlisted_used_features": Column(
             pl.List(pl.String),
             "for a protocol that starts to list features: unlisted features that the replaced protocol versions "
@@ -35,7 +40,8 @@ protocols = View(
         "uses_without_feature": Column(
             pl.List(pl.String),
             "`feature: use` of each column, property and domain that the preceding version had too, and whose feature "
-            "this protocol does not support; without those that were unsupported before, and type_widening_traces",
+            "this protocol does not support; without those that were unsupported before, type_widening_traces, and "
+            "features that a feature of this protocol requires",
         ),
         "protected_before": Column(
             pl.Int64,
@@ -65,14 +71,22 @@ features = View(
         ),
         "kind": Column(
             pl.String,
-            "kind of feature: writer or reader-writer; null for a name that neither the protocol revision nor a "
-            "proposal defines",
+            "kind of feature: writer or reader-writer; null for a name that the protocol revision does not define",
         ),
-        "is_proposed": Column(pl.Boolean, "whether only a proposal defines the name, or it is the name of a preview"),
+        "proposed_kind": Column(
+            pl.String, "kind of feature for a name of a proposal or a preview; null for other names"
+        ),
         "intended_name": Column(
             pl.String, "defined feature that an unknown name is a known misspelling of; null if there is none"
         ),
-        "missing_requirements": Column(pl.List(pl.String), "required features that this protocol does not support"),
+        "missing_requirements": Column(
+            pl.List(pl.String),
+            "required features that this protocol does not support; null for a name of a proposal or a preview",
+        ),
+        "missing_requirements_of_proposal": Column(
+            pl.List(pl.String),
+            "for a name of a proposal or a preview: required features that this protocol does not support",
+        ),
     },
 )
 

@@ -49,6 +49,8 @@ def test_fields_without_id_or_name_are_omitted() -> None:
 
 def test_max_column_id_never_decreases() -> None:
     assert is_illegal_max_column_id(_columns(ID, highest="4"), _columns(ID, highest="3"))
+    assert is_illegal_max_column_id(_columns(ID, highest="4"), _columns(ID, highest="3"), used=3)
+    assert not is_illegal_max_column_id(_columns(ID, highest="4"), _columns(ID, highest="2"), used=3)
     assert not is_illegal_max_column_id(_columns(ID, highest="4"), _columns(ID, highest="4"))
     assert not is_illegal_max_column_id(_columns(ID, highest="4"), _columns(ID, highest=""))
     assert not is_illegal_max_column_id(None, _columns(ID))

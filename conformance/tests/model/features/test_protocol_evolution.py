@@ -6,6 +6,7 @@ from deltaspec.model.actions import Protocol
 from deltaspec.model.features.protocol_evolution import (
     find_illegal_removals,
     find_omitted_features,
+    find_removals_judged_elsewhere,
     get_listed_features,
     is_illegal_downgrade,
 )
@@ -36,6 +37,17 @@ def test_removed_feature_is_illegal() -> None:
     assert find_illegal_removals(before, _protocol(1, 7, None, ["invariants", "appendOnly", "domainMetadata"])) == []
     assert find_illegal_removals(None, before) == []
     assert find_illegal_removals(before, _protocol(1, 7)) == []
+
+
+def test_removals_that_are_not_a_question_of_e41() -> None:
+    """A proposal defines the removal of checkpointProtection; clustering still requires domainMetadata."""
+    before = _protocol(1, 7, None, ["appendOnly", "checkpointProtection", "clustering", "domainMetadata"])
+    after = _protocol(1, 7, None, ["clustering"])
+    assert find_removals_judged_elsewhere(before, after) == ["checkpointProtection", "domainMetadata"]
+    assert find_removals_judged_elsewhere(before, after, Revision.R3) == ["domainMetadata"]
+    assert find_removals_judged_elsewhere(before, _protocol(1, 2)) == ["checkpointProtection"]
+    assert find_removals_judged_elsewhere(None, after) == []
+    assert find_removals_judged_elsewhere(before, _protocol(1, 7)) == []
 
 
 def test_both_spellings_of_a_feature_are_the_same() -> None:
