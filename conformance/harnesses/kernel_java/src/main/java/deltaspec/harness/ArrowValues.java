@@ -91,7 +91,7 @@ final class ArrowValues {
     if (type instanceof StructType) return ArrowType.Struct.INSTANCE;
     if (type instanceof ArrayType) return ArrowType.List.INSTANCE;
     if (type instanceof MapType) return new ArrowType.Map(false);
-    throw new Refusal("unsupported", "type", "the harness has no Arrow type for " + type);
+    throw new Refusal("unsupported", "type", "the kernel gives no values of type " + type);
   }
 
   /** Copy a value of a kernel vector to a row of an Arrow vector. Rows must be set in their order. */

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.core.JacksonException;
 import io.delta.kernel.exceptions.CommitRangeNotFoundException;
 import io.delta.kernel.exceptions.InvalidConfigurationValueException;
 import io.delta.kernel.exceptions.InvalidTableException;
-import io.delta.kernel.exceptions.KernelEngineException;
 import io.delta.kernel.exceptions.KernelException;
 import io.delta.kernel.exceptions.StartVersionNotFoundException;
 import io.delta.kernel.exceptions.TableNotFoundException;
@@ -14,13 +13,13 @@ import io.delta.kernel.exceptions.UnsupportedTableFeatureException;
 import java.io.EOFException;
 import java.io.FileNotFoundException;
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
-import java.io.UncheckedIOException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.apache.parquet.hadoop.BadConfigurationException;
 import org.apache.parquet.io.ParquetDecodingException;
 
 /** Errors of the kernel as categories of the candidate protocol. */
@@ -77,12 +76,15 @@ final class Errors {
           new Entry(UnknownConfigurationException.class, "corrupt"),
           new Entry(KernelException.class, "Cannot load table version", "not-found"),
           new Entry(KernelException.class, "The provided timestamp .* is (before|after)", "not-found"),
+          new Entry(KernelException.class, "Row tracking is not enabled", "invalid-request"),
           new Entry(KernelException.class, "[Uu]nsupported|not support", "unsupported"),
+          // A compression codec that is not installed.
+          new Entry(BadConfigurationException.class, "unsupported"),
+          new Entry(UnsupportedOperationException.class, "unsupported"),
           new Entry(FileNotFoundException.class, "corrupt"),
           new Entry(EOFException.class, "corrupt"),
           new Entry(JacksonException.class, "corrupt"),
           new Entry(ParquetDecodingException.class, "corrupt"),
-          new Entry(UnsupportedOperationException.class, "unsupported"),
           new Entry(IOException.class, "io"));
 
   /** Return the error answer. */
@@ -93,26 +95,30 @@ final class Errors {
       answer.put("phase", inPhase.phase);
       error = thrown.getCause();
     }
-    answer.put("category", error instanceof Refusal refusal ? refusal.category : category(error));
-    answer.put("code", error instanceof Refusal refusal ? refusal.code : error.getClass().getSimpleName());
     answer.put("message", describeCauses(error));
+    if (error instanceof Refusal refusal) {
+      answer.put("category", refusal.category);
+      answer.put("code", refusal.code);
+      return answer;
+    }
+    answer.put("category", category(error));
+    answer.put("code", error.getClass().getSimpleName());
     answer.put("native", error.getClass().getName());
     if (error instanceof UnsupportedTableFeatureException unsupported) {
       answer.put("features", unsupported.getUnsupportedFeatures());
     }
-    StringWriter trace = new StringWriter();
-    error.printStackTrace(new PrintWriter(trace));
-    System.err.println(trace);
+    error.printStackTrace();
     return answer;
   }
 
-  /** Return the category of an error; errors of the engine are wrapped by the kernel and have that of their cause. */
+  /** Return the category of the first entry of the table that fits the error or one of its causes. */
   private static String category(Throwable error) {
-    boolean wrapper = error instanceof KernelEngineException || error instanceof UncheckedIOException;
-    if (wrapper && error.getCause() != null) {
-      return category(error.getCause());
-    }
-    return TABLE.stream().filter(entry -> entry.fits(error)).map(Entry::category).findFirst().orElse("internal");
+    List<Throwable> chain = Stream.iterate(error, Objects::nonNull, Throwable::getCause).toList();
+    return TABLE.stream()
+        .filter(entry -> chain.stream().anyMatch(entry::fits))
+        .map(Entry::category)
+        .findFirst()
+        .orElse("internal");
   }
 
   private static String describeCauses(Throwable error) {

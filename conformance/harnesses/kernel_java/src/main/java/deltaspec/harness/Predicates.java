@@ -12,13 +12,12 @@ import io.delta.kernel.types.BasePrimitiveType;
 import io.delta.kernel.types.DataType;
 import io.delta.kernel.types.DecimalType;
 import java.math.BigDecimal;
-import java.nio.charset.StandardCharsets;
 import java.time.DateTimeException;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
-import java.time.temporal.ChronoUnit;
+import java.util.HexFormat;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -60,7 +59,7 @@ final class Predicates {
     };
   }
 
-  /** Parse the text of a literal, which has the form of a partition value. */
+  /** Parse the text of a literal: that of a partition value, or hexadecimal digits for binary. */
   private static Literal parseLiteral(String type, JsonNode value) {
     Matcher decimal = DECIMAL.matcher(type);
     DataType dataType =
@@ -81,13 +80,13 @@ final class Predicates {
         case "float" -> Literal.ofFloat(Float.parseFloat(text));
         case "double" -> Literal.ofDouble(Double.parseDouble(text));
         case "string" -> Literal.ofString(text);
-        case "binary" -> Literal.ofBinary(text.getBytes(StandardCharsets.UTF_8));
+        case "binary" -> Literal.ofBinary(HexFormat.of().parseHex(text));
         case "date" -> Literal.ofDate((int) LocalDate.parse(text).toEpochDay());
         case "timestamp" -> Literal.ofTimestamp(parseMicroseconds(text));
         case "timestamp_ntz" -> Literal.ofTimestampNtz(parseMicroseconds(text));
         default -> parseDecimal((DecimalType) dataType, text);
       };
-    } catch (DateTimeException | ArithmeticException | NumberFormatException error) {
+    } catch (DateTimeException | ArithmeticException | IllegalArgumentException error) {
       throw new Refusal("invalid-request", "predicate", type + " " + text + ": " + error.getMessage());
     }
   }
@@ -101,7 +100,7 @@ final class Predicates {
   private static long parseMicroseconds(String text) {
     Instant instant =
         text.endsWith("Z") ? Instant.parse(text) : LocalDateTime.parse(text.replace(' ', 'T')).toInstant(ZoneOffset.UTC);
-    return ChronoUnit.MICROS.between(Instant.EPOCH, instant);
+    return Math.multiplyExact(instant.getEpochSecond(), 1_000_000L) + instant.getNano() / 1000;
   }
 
   private static Refusal invalid(JsonNode tree) {
