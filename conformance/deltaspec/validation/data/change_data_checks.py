@@ -90,11 +90,13 @@ def _with_feed(data: DataBucket) -> list[int]:
 
 
 def _log_facts(data: DataBucket, commit: _Commit) -> dict[str, Any] | None:
-    """Read what the log says about a commit; None and a ledger entry if it cannot be read again."""
+    """Read what the log says about a commit; None if its change data is not known, which is in the ledger."""
     try:
         log = data.commit(commit.version)
     except StorageError as fault:
         data.findings.mark_undecided((change_files, change_commits), str(fault), commit.file)
+        return None
+    if "cdc" in log.undecoded_kinds:
         return None
     infos = [action for _, action in log.actions if isinstance(action, CommitInfo)]
     changing = {(row[LINE], row[KIND]) for row in log.files.rows if row[DATA_CHANGE]}

@@ -25,7 +25,7 @@ from deltaspec.validation.log.row_id_history_checks import (
 from deltaspec.views.data.data_files import DataFiles
 from deltaspec.views.files.file_replay import find_live_files
 from deltaspec.views.files.row_id_history import new_row_ids, row_id_commits, row_id_conflicts, row_id_states
-from deltaspec.views.files.row_id_marks import move_to_mark
+from deltaspec.views.files.row_id_marks import move_to_mark, row_id_marks
 from deltaspec.views.files.row_ids import (
     MAX_ID,
     build_row_id_ranges,
@@ -45,7 +45,17 @@ if TYPE_CHECKING:
 
     from deltaspec.validation.data.data_bucket import DataBucket
 
-VIEWS_OF_THE_LOG = (row_id_ranges, row_id_columns, row_id_commits, row_id_states, new_row_ids, row_id_conflicts)
+_ROW_ID_VIEWS = (
+    row_id_files,
+    row_id_rewrites,
+    row_id_ranges,
+    row_id_columns,
+    row_id_commits,
+    row_id_states,
+    row_id_marks,
+    new_row_ids,
+    row_id_conflicts,
+)
 _UPDATE = "UPDATE"
 """Operation of commits that change rows without inserting or deleting any."""
 _HIGH_WATER_MARK_RULES = ("RID002", "RID003", "RID009")
@@ -70,7 +80,7 @@ def check_row_id_ranges(facts: LogFacts, findings: Findings, intervals: pl.DataF
     if not state.protocol_known or not state.metadata_known:
         if state.supports(row_tracking.get_feature_name(revision)) is not False:
             reason, file = state.lost_cause or ("the protocol and the metadata are not known", None)
-            findings.mark_undecided(VIEWS_OF_THE_LOG, reason, file)
+            findings.mark_undecided(_ROW_ID_VIEWS, reason, file)
         return
     check_row_id_history(facts, findings, intervals)
     if state.protocol is None or state.metadata is None:

@@ -12,7 +12,9 @@ from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.validation.data.data_bucket import describe_read_error
 from deltaspec.validation.data.read_ahead import read_ahead
 from deltaspec.views.data.column_facts import build_column_fact_rows, column_facts
+from deltaspec.views.data.identity_values import identity_values
 from deltaspec.views.data.row_checks import build_row_check_rows, row_checks
+from deltaspec.views.data.variants import variant_columns
 from deltaspec.wire.data.row_reader import DataFileRows, read_rows
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.storage.interface import StorageError
@@ -25,15 +27,17 @@ if TYPE_CHECKING:
 _ROWS_AT_ONCE = 20_000
 """Rows of a view that are evaluated together."""
 _VIEWS = (column_facts, row_checks)
+_VIEWS_WITH_SCHEMA = (*_VIEWS, identity_values, variant_columns)
+"""Views over rows that need the schema of the table; checks of the last two do not apply without it."""
 
 
 def check_row_values(data: DataBucket) -> None:
     """Read every live data file, and evaluate the rules over `column_facts` and `row_checks`."""
-    if not data.findings.has_rules_for(*_VIEWS):
-        return
     table = data.table
     if table is None:
-        data.findings.mark_undecided(_VIEWS, "the schema of the rows is not known")
+        data.findings.mark_undecided(_VIEWS_WITH_SCHEMA, "the schema of the rows is not known")
+        return
+    if not data.findings.has_rules_for(*_VIEWS):
         return
     data.findings.mark_files_undecided(data.missing_files, views=_VIEWS)
     pending = _Pending(data)

@@ -38,6 +38,9 @@ from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.views.base import View
+from deltaspec.views.data.change_data import change_commits, change_files
+from deltaspec.views.data.data_files import data_files
+from deltaspec.views.data.file_columns import file_columns
 from deltaspec.views.files.added_vectors import added_vectors
 from deltaspec.views.files.adds_without_stats import adds_without_stats
 from deltaspec.views.files.file_action_facts import FileContext
@@ -435,6 +438,8 @@ class LogRun(ABC):
             self.findings.mark_undecided((replay_differences, checksums, outdated_files), reason, file)
         if undecoded & {"txn", "domainMetadata"}:
             self.findings.mark_undecided((replay_differences,), reason, file)
+        if "cdc" in undecoded:
+            self.findings.mark_undecided((change_commits, change_files, data_files, file_columns), reason, file)
         if None in undecoded:
             self.findings.mark_undecided((log_files.commits,), reason, file)
         self._lose_state(undecoded, reason, file)
