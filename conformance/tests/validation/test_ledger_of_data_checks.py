@@ -1,0 +1,203 @@
+"""What checks of data files leave undecided is in the ledger, with the rules and the file concerned."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from validation.test_concurrent_writes import use_store
+from validation.test_failing_reads import FAILURE, FailingStore, commit_path
+
+import deltaspec
+from deltaspec.report.report_types import Report
+from deltaspec.validation.data import row_value_checks
+from deltaspec.validation.data.data_stages import check_data
+from deltaspec.validation.log import log_run
+from deltaspec.wire.data import row_reader
+from deltaspec.wire.storage.interface import Entry, StorageError
+from deltaspec_generators.bases.actions import build_updated_table, build_updated_table_with_changes
+from deltaspec_generators.bases.clustering import build_clustered_table
+from deltaspec_generators.bases.data_files import (
+    FIELDS,
+    add_data_file,
+    build_rows,
+    build_table_with_data,
+    encode_data_file,
+)
+from deltaspec_generators.bases.expressions import build_constrained_table, build_fields
+from deltaspec_generators.bases.log_only import build_table, commit_info_action, get_action
+from deltaspec_generators.bases.retention import REMOVED_MS, build_table_cleaned_up_at_2
+from deltaspec_generators.bases.variant_encoder import build_variant_column
+from deltaspec_generators.bases.variants import build_table_with_variants
+from deltaspec_generators.table_files import TableFiles, domain_action, metadata_action, protocol_action, write_table
+
+Entries = set[tuple[str, str, str | None]]
+
+
+def validate(files: TableFiles, path: Path, **options: Any) -> Report:
+    write_table(files, path)
+    return deltaspec.validate(str(path), **{"level": "rows", "clock": files.clock_ms, **options})
+
+
+def collect_entries(report: Report, *prefixes: str) -> Entries:
+    """Return rule, reason and file of the ledger entries of some rules; of all rules without a prefix."""
+    entries = ((each.rule, each.reason, each.file) for each in report.checked.not_checked)
+    return {each for each in entries if each[0].startswith(prefixes or "")}
+
+
+# rows
+
+
+def build_table_with_old_date() -> TableFiles:
+    """Build a table whose last file has a date in the calendar of Spark 2."""
+    files = build_table_with_data(fields=[("day", "date")], tables=[pa.table({"day": [date(2020, 1, 1)]})] * 3)
+    old = pa.table({"day": [date(1500, 1, 1)]}).replace_schema_metadata({"org.apache.spark.version": "2.4.8"})
+    files.commits[2][1] = add_data_file(files, "c.parquet", old, parquet_options={"store_schema": True})
+    return files
+
+
+def test_ambiguous_dates_are_not_compared_with_statistics(tmp_path: Path) -> None:
+    files = build_table_with_old_date()
+    report = validate(files, tmp_path)
+    reason = "day: has values before 1582-10-15 in the calendar of Spark 2"
+    assert (report.verdict, report.totals) == ("incomplete", {})
+    entries = collect_entries(report)
+    assert {each[1:] for each in entries} == {(reason, "c.parquet")}
+    assert {each[0][:3] for each in entries} == {"STA"}
+
+
+def test_ambiguous_dates_without_statistics_have_no_entry(tmp_path: Path) -> None:
+    files = build_table_with_old_date()
+    del get_action(files, 2, "add")["stats"]
+    assert validate(files, tmp_path).verdict == "conforms"
+
+
+def test_columns_that_cannot_be_decoded_are_not_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> Iterator[Any]:
+        raise NotImplementedError("Codec lzo")
+
+    monkeypatch.setattr(row_reader._GroupReader, "_batches", fail)
+    report = validate(build_table_with_data(), tmp_path)
+    assert (report.verdict, report.totals) == ("incomplete", {})
+    entries = collect_entries(report)
+    assert {each[0][:3] for each in entries} == {"ROW", "STA"}
+    columns = [name for name, _ in FIELDS]
+    files = ("b.parquet", "c.parquet")
+    assert {each[1:] for each in entries} == {(f"{name}: Codec lzo", file) for name in columns for file in files}
+
+
+def test_many_unread_files_are_recorded_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_value_checks, "_ROWS_AT_ONCE", 1)
+    files = build_table_with_data()
+    files.missing |= {"b.parquet", "c.parquet"}
+    entries = collect_entries(validate(files, tmp_path), "ROW")
+    assert {each[1:] for each in entries} == {(f"{name}: does not exist", name) for name in files.missing}
+
+
+# change data
+
+
+def test_change_data_of_an_unknown_schema_is_not_compared(tmp_path: Path) -> None:
+    files, _ = build_updated_table()
+    metadata = {"metaData": get_action(files, 0, "metaData")}
+    files.commits[2].append(b'{"metaData":5}')
+    files.commits[3] = [commit_info_action(3), metadata]
+    report = validate(files, tmp_path, history="all")
+    assert report.totals == {"LIN013": 1}
+    assert ("CDF007", "the table's schema is not known", commit_path(2)) in collect_entries(report)
+
+
+def test_change_data_of_another_type_is_not_compared(tmp_path: Path) -> None:
+    _, changes = build_updated_table()
+    prices = pa.array(["1", "2", "3"])
+    files = build_updated_table_with_changes(changes.set_column(2, "price", prices))
+    report = validate(files, tmp_path, history="all", select=["CDF"])
+    entries = collect_entries(report)
+    assert {(rule, file) for rule, _, file in entries} == {("CDF007", "_change_data/cdc-0.parquet")}
+    assert report.totals == {}
+
+
+# files
+
+
+def test_clustering_columns_that_may_be_newer_than_a_file_are_not_checked(tmp_path: Path) -> None:
+    files = build_clustered_table()
+    files.commits[1][0] = commit_info_action(1, operation="RESTORE")
+    files.commits[3] = [commit_info_action(3), domain_action("delta.clustering", '{"clusteringColumns":["name"]}')]
+    reason = "files without statistics of a clustering column may be older than the column"
+    entries = collect_entries(validate(files, tmp_path), "CLU")
+    assert ("CLU003", reason, None) in entries
+
+
+def test_files_of_tombstones_are_not_checked_without_a_complete_listing() -> None:
+    class UnlistableStore(FailingStore):
+        def list_files(self) -> Iterator[Entry | StorageError]:
+            yield StorageError(FAILURE)
+
+    files = build_table_with_data()
+    with use_store(UnlistableStore(files)):
+        report = deltaspec.validate("memory", level="files", clock=REMOVED_MS)
+    assert (report.verdict, report.totals) == ("incomplete", {})
+    reason = f"the table cannot be listed completely: {FAILURE}"
+    assert collect_entries(report, "VAC") == {("VAC001", reason, None), ("VAC002", reason, None)}
+    assert {each[2] for each in collect_entries(report, "DAT")} == {"b.parquet", "c.parquet"}
+
+
+def test_start_of_the_log_is_not_checked_without_its_first_commit() -> None:
+    files = build_table_cleaned_up_at_2(
+        build_table(last_remove=False, configuration={"delta.logRetentionDuration": "interval 30 days"})
+    )
+    with use_store(store := FailingStore(files)):
+        deltaspec.validate("memory", level="log", clock=REMOVED_MS, select=["VAC003"])
+    last = store.accesses["read", commit_path(2)]
+    with use_store(FailingStore(files, ("read", commit_path(2), last))):
+        report = deltaspec.validate("memory", level="log", clock=REMOVED_MS, select=["VAC003"])
+    reason = f"{commit_path(2)}: {FAILURE}"
+    assert collect_entries(report) == {("VAC003", reason, commit_path(2))}
+
+
+def test_page_format_that_cannot_be_read_is_not_checked(tmp_path: Path) -> None:
+    files = build_table_with_data(configuration={"delta.parquet.format.version": "2.0.0"})
+    data = bytearray(encode_data_file(build_rows(20), compression="none", use_dictionary=False))
+    data[4:24] = bytes(20)
+    files.data["c.parquet"] = bytes(data)
+    get_action(files, 2, "add")["size"] = len(data)
+    entries = collect_entries(validate(files, tmp_path, level="footers"))
+    assert {file for _, _, file in entries} == {"c.parquet"}
+    assert {rule[:5] for rule, _, _ in entries} == {"PQT05"}
+
+
+# variants and constraints
+
+
+def test_variant_columns_are_not_checked_if_replay_is_blocked(tmp_path: Path) -> None:
+    files = build_table_with_variants(build_variant_column([1]))
+    files.commits[3] = [commit_info_action(3), b'{"add":5}']
+    entries = collect_entries(validate(files, tmp_path, level="log"), "VAR")
+    assert {each[1:] for each in entries} == {("a line cannot be decoded", commit_path(3))}
+    assert {"VAR001", "VAR004"} <= {each[0] for each in entries}
+
+
+def test_missing_files_are_recorded_if_spark_evaluates_constraints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def check_for_spark(facts: Any, *others: Any) -> Any:
+        return check_data(replace(facts, constraints_on_spark=True), *others)
+
+    monkeypatch.setattr(log_run, "check_data", check_for_spark)
+    configuration = {"delta.constraints.positive": "i > 0"}
+    files = build_constrained_table(protocol_action(1, 3), build_fields(), configuration)
+    files.missing.add("a.parquet")
+    entries = collect_entries(validate(files, tmp_path), "ROW040")
+    assert {each[1:] for each in entries} == {("a.parquet: does not exist", "a.parquet")}
+
+
+def test_metadata_after_an_undecodable_one_is_used(tmp_path: Path) -> None:
+    """Only the versions between are undecided."""
+    files = build_table_with_data()
+    files.commits[3] = [commit_info_action(3), b'{"metaData":5}']
+    files.commits[4] = [commit_info_action(4), metadata_action(FIELDS)]
+    assert collect_entries(validate(files, tmp_path), "ROW", "STA") == set()
