@@ -10,6 +10,7 @@ import msgspec
 import pyarrow as pa
 
 from deltaspec.candidates import serve
+from deltaspec.candidates.arrow_file import RowsFault, validate_table
 from deltaspec.candidates.host import Died, Refused
 from deltaspec.candidates.messages import (
     Apply,
@@ -24,7 +25,7 @@ from deltaspec.candidates.messages import (
     Snapshot,
     SnapshotAnswer,
 )
-from deltaspec.candidates.rows import Rows, RowsFault, check_table
+from deltaspec.candidates.rows import Rows
 
 T = TypeVar("T")
 
@@ -81,7 +82,7 @@ class InProcess:
             raise Refused(_convert(serve.describe_error(error), Refusal)) from error
         answer = _convert({"num_rows": table.num_rows, **fields, "path": ""}, RowsAnswer)
         try:
-            check_table(table)
+            validate_table(table)
         except RowsFault as fault:
             raise Died("harness", str(fault)) from fault
         if table.num_columns and table.num_rows != answer.num_rows:
