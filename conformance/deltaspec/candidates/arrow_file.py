@@ -19,7 +19,7 @@ MAX_VALUES = 16 * 1024 * 1024
 """Values of all columns and nested fields; some types need no memory for them."""
 MAX_FIELDS = 20_000
 MAX_TEXT_BYTES = 16 * 1024 * 1024
-"""Bytes of names, time zones and metadata in the schema."""
+"""Size of names, time zones and metadata in the schema."""
 MAX_BATCHES = 16_384
 MAX_COLUMN_BATCHES = 1_000_000
 
@@ -110,6 +110,11 @@ class _Node:
         found = self.follow(number)
         return 0 if found is None else _unpack("<I", self.data, found)
 
+    def read_text(self, number: int) -> str:
+        """Return a string; empty if it is absent."""
+        start = self.follow(number)
+        return "" if start is None else str(self.data[start + 4 : start + 4 + self.get_length(number)], "utf-8")
+
     def iter_tables(self, number: int) -> Iterator["_Node"]:
         start = self.follow(number)
         for index in range(self.get_length(number)):
@@ -162,7 +167,10 @@ def _check_file(data: memoryview) -> None:
 
 
 class _SchemaBudget:
-    """Counts fields and text of the schema; the same bytes count as often as they are used."""
+    """Counts fields and text of the schema; the same bytes count as often as they are used.
+
+    Arrow does not check that names and time zones are UTF-8; decoding them here does.
+    """
 
     def __init__(self) -> None:
         self._fields = 0
@@ -172,12 +180,12 @@ class _SchemaBudget:
         self._fields += 1
         if self._fields > MAX_FIELDS:
             raise RowsFault(f"the rows have more than {MAX_FIELDS:,} fields")
-        self._add_text(field.get_length(0))
+        self._add_text(len(field.read_text(0)))
         kind, details = field.read(2, "<B"), field.get_table(3)
         if kind in _FORBIDDEN:
             raise RowsFault(f"the rows have a column of Arrow type {_FORBIDDEN[kind]}, which the protocol excludes")
         if kind == _TIMESTAMP and details is not None:
-            self._add_text(details.get_length(1))
+            self._add_text(len(details.read_text(1)))
         self.add_metadata(field, 6)
         for child in field.iter_tables(5):
             self.add_field(child)
