@@ -28,7 +28,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.rules": {"requirements", "views"},
     "deltaspec.validation": {"rules", "views", "sql", "wire", "model", "report", "errors", "version", "build"},
     "deltaspec.candidates": {"model", "wire", "errors"},
-    "deltaspec.suites": {"candidates", "deltaspec_generators", "model"},
+    "deltaspec.suites": {"candidates", "deltaspec_generators", "model", "report", "errors"},
     "deltaspec.golden": {"candidates", "deltaspec_generators", "model"},
     "deltaspec_generators": {"model", "wire"},
 }

@@ -1,0 +1,174 @@
+"""Read the state of a table at a version, with the reference model. Source: Action Reconciliation."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from deltaspec.model.actions import Action, Add, Cdc, DeletionVectorDescriptor, MetaData, Protocol, Remove
+from deltaspec.model.features.protocol import supports
+from deltaspec.model.features.table_properties import is_property_true
+from deltaspec.model.log.file_names import commit_name
+from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot, build_checkpoint_snapshot, replay_commit
+from deltaspec.model.log.segment import BrokenLog, Checkpoint, choose_segment, find_readable_versions
+from deltaspec.model.schema import column_mapping
+from deltaspec.model.schema.data_types import Struct
+from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.wire.log.checkpoint_reader import (
+    FileActionBatch,
+    ParsedCheckpoint,
+    iter_file_action_batches,
+    read_checkpoint,
+)
+from deltaspec.wire.log.line_decoder import decode_lines
+from deltaspec.wire.storage.data_access import DataAccess
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry
+from deltaspec.wire.storage.local import LocalStore
+
+MAX_COMMIT_BYTES = 1 << 30
+IN_COMMIT_TIMESTAMP, ENABLE_IN_COMMIT_TIMESTAMPS = "inCommitTimestamp", "delta.enableInCommitTimestamps"
+
+
+class CorruptLog(ValueError):
+    """The log breaks the protocol, so that the version has no state."""
+
+
+@dataclass(frozen=True)
+class TableState:
+    """The state of a table at one version, with what is needed to read its files."""
+
+    snapshot: Snapshot
+    protocol: Protocol
+    metadata: MetaData
+    schema: Struct
+    mapping: str | None
+    """Column mapping mode."""
+
+    @property
+    def partition_columns(self) -> list[str]:
+        return self.metadata.partition_columns
+
+
+class LogReader:
+    """The log of a table in a local directory."""
+
+    def __init__(self, table: str) -> None:
+        """List the log. Raises `DeltaspecError` if there is none."""
+        self.store = LocalStore(table)
+        self.access = DataAccess(self.store, allow_outside=True)
+        self.entries: dict[str, Entry] = {entry.name: entry for entry in self.store.list_log()}
+
+    def find_versions(self) -> tuple[int, int]:
+        """Return the oldest and the newest readable version. Raises `SegmentError`."""
+        return find_readable_versions(self.entries)
+
+    def read_state(self, version: int | None = None) -> TableState:
+        """Return the state of a version; None for the newest.
+
+        Raises:
+            SegmentError: files of the version are missing, or there is no such version.
+            CorruptLog: a file of the log is damaged.
+            DeltaspecError: a file cannot be read.
+        """
+        segment = choose_segment(self.entries, at=version)
+        snapshot = EMPTY_SNAPSHOT if segment.checkpoint is None else self._read_checkpoint(segment.checkpoint)
+        for commit in segment.commits:
+            snapshot = replay_commit(snapshot, commit, self.read_commit(commit))
+        return build_state(snapshot)
+
+    def read_commit(self, version: int) -> list[Action]:
+        """Return the actions of a commit; unknown actions are ignored.
+
+        Raises:
+            CorruptLog: a line is not an action.
+        """
+        name = f"{LOG_DIRECTORY}/{commit_name(version)}"
+        found = decode_lines(self.store.read(name, MAX_COMMIT_BYTES))
+        for line, fault in found.faults.items():
+            problem = fault.json_error or fault.schema_error
+            if problem is not None:
+                raise CorruptLog(f"{name}, line {line}: {problem}")
+        actions: list[Any] = [action for _, action in found.actions]
+        return [*actions, *_build_file_actions(found.files.table())]
+
+    def _read_checkpoint(self, checkpoint: Checkpoint) -> Snapshot:
+        sizes = {name: entry.size_bytes for name, entry in self.entries.items()}
+        read = read_checkpoint(self.store, checkpoint, sizes)
+        batches = self.list_checkpoint_batches(read)
+        if not read.is_complete or read.faults:
+            problem = read.unreadable or read.storage_error or "a sidecar or an action cannot be read"
+            raise CorruptLog(f"checkpoint of version {checkpoint.version}: {problem}")
+        actions: list[Any] = [action for _, _, action in read.actions]
+        for batch in batches:
+            actions += _build_file_actions(batch.table)
+        return build_checkpoint_snapshot(checkpoint.version, actions)
+
+    def list_checkpoint_batches(self, read: ParsedCheckpoint) -> list[FileActionBatch]:
+        """Return the file actions of a checkpoint and its sidecars."""
+        return list(iter_file_action_batches(self.store, read, compared=False))
+
+    def iter_states(self, start: int, end: int) -> Iterator[TableState]:
+        """Yield the states of a range of versions, after that of the version before it if that is readable."""
+        first = max(start - 1, self.find_versions()[0])
+        state = self.read_state(first)
+        yield state
+        for version in range(first + 1, end + 1):
+            if commit_name(version) not in self.entries:
+                raise BrokenLog(version, end)
+            state = build_state(replay_commit(state.snapshot, version, self.read_commit(version)))
+            yield state
+
+    def get_timestamp_ms(self, state: TableState) -> int:
+        """Return the timestamp of a version: the in-commit timestamp if enabled there, otherwise that of the file."""
+        enabled = supports(state.protocol, IN_COMMIT_TIMESTAMP) and is_property_true(
+            state.metadata.configuration, ENABLE_IN_COMMIT_TIMESTAMPS
+        )
+        info = state.snapshot.commit_info
+        stated = None if info is None else info.in_commit_timestamp
+        if enabled and stated is not None:
+            return int(stated)
+        return self.entries[commit_name(state.snapshot.version)].modified_ms
+
+    def find_version_at(self, timestamp_ms: int) -> int | None:
+        """Return the newest version that is not younger than a timestamp; None if all are."""
+        first, last = self.find_versions()
+        found = None
+        for state in self.iter_states(first, last):
+            version = state.snapshot.version
+            if commit_name(version) in self.entries and self.get_timestamp_ms(state) <= timestamp_ms:
+                found = version
+        return found
+
+
+def build_state(snapshot: Snapshot) -> TableState:
+    """Return a snapshot with its schema. Raises `CorruptLog` if it lacks protocol or metadata."""
+    if snapshot.protocol is None or snapshot.metadata is None:
+        raise CorruptLog("the log has no protocol or no metadata")
+    supported = supports(snapshot.protocol, "columnMapping")
+    mapping = column_mapping.get_mapping_mode(snapshot.metadata.configuration, supported=supported)
+    try:
+        schema = parse_schema(snapshot.metadata.schema_string)
+    except ValueError as error:
+        raise CorruptLog(f"schemaString: {error}") from None
+    return TableState(snapshot, snapshot.protocol, snapshot.metadata, schema, mapping)
+
+
+def _build_file_actions(rows: pa.Table) -> list[Add | Remove | Cdc]:
+    """Build the actions of rows with the columns of `FILE_ACTION_SCHEMA`."""
+    found: list[Add | Remove | Cdc] = []
+    for row in rows.to_pylist(maps_as_pydicts="lossy"):
+        kind = _KINDS[row["kind"]]
+        if row["dv_storage_type"] is not None:
+            row["deletion_vector"] = DeletionVectorDescriptor(
+                storage_type=row["dv_storage_type"],
+                path_or_inline_dv=row["dv_path_or_inline"],
+                offset=row["dv_offset"],
+                size_in_bytes=row["dv_size_in_bytes"],
+                cardinality=row["dv_cardinality"],
+            )
+        found.append(kind(**{name: row[name] for name in kind.__struct_fields__ if row.get(name) is not None}))
+    return found
+
+
+_KINDS: dict[str, type[Any]] = {"add": Add, "remove": Remove, "cdc": Cdc}
