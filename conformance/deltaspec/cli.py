@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from deltaspec import __version__
+from deltaspec.commands.candidate_tests import known, replay, test
 from deltaspec.commands.doctor import doctor
 from deltaspec.commands.options import COLOR, REVISIONS, parse_codes, parse_names
 from deltaspec.commands.printing import (
@@ -136,3 +137,6 @@ def show(table: str, files: bool, at: int | None, output_format: str, color: str
 main.add_command(validate)
 main.add_command(doctor)
 main.add_command(smoke)
+main.add_command(test)
+main.add_command(replay)
+main.add_command(known)

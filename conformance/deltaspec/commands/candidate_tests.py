@@ -1,0 +1,228 @@
+"""`deltaspec test`, `deltaspec replay` and `deltaspec known`."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deltaspec.commands.options import parse_names
+from deltaspec.commands.printing import encode_json, print_bytes, print_text, progress_bar
+from deltaspec.errors import InvalidUsage
+from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
+
+if TYPE_CHECKING:
+    from deltaspec.candidates.host import Candidate
+    from deltaspec.suites.outcomes import CaseResult
+    from deltaspec.suites.results import SuiteReport
+
+_TIMEOUT_SCALE = click.option(
+    "--timeout-scale",
+    type=click.FloatRange(min=0.01),
+    default=1.0,
+    show_default=True,
+    help="Multiplies all deadlines of the candidate, for slow machines.",
+)
+
+
+@click.command("test")
+@click.argument("candidate")
+@click.option("--suite", "suites", multiple=True, callback=parse_names, metavar="NAMES", help="Run only these suites.")
+@click.option("--tables", type=click.IntRange(min=0), default=100, show_default=True, help="Number of drawn tables.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of the drawn tables.")
+@click.option("--select", metavar="TEXT", help="Run only cases whose id contains this text or matches this glob.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Candidates to run at once.")
+@click.option(
+    "--known", type=click.Path(dir_okay=False), metavar="FILE", help="Known failures of the candidate (TOML)."
+)
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json", "markdown", "junit"]),
+    default="text",
+    show_default=True,
+)
+@click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report to this file.")
+@click.option(
+    "--events",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write each result as a line of JSON when it ends.",
+)
+@_TIMEOUT_SCALE
+@click.pass_context
+def test(
+    context: click.Context,
+    candidate: str,
+    suites: list[str],
+    tables: int,
+    seed: int,
+    select: str | None,
+    jobs: int,
+    known: str | None,
+    output_format: str,
+    output: str | None,
+    events: str | None,
+    timeout_scale: float,
+) -> None:
+    """Test whether CANDIDATE reads Delta tables as the protocol says.
+
+    CANDIDATE is the name of an adapter (`deltaspec doctor` lists them), `cmd:COMMAND` for a program that speaks the
+    candidate protocol, or `py:MODULE:CLASS` for a Python class.
+
+    The tables are drawn from the seed: the same seed gives the same tables everywhere. The exit code is 0 if all cases
+    passed or failed as listed in --known, 1 if not, 2 if nothing was asked, 3 if the candidate died too often.
+    """
+    from deltaspec.candidates.registry import open_candidate
+    from deltaspec.suites.known_failures import load_known_failures
+    from deltaspec.suites.runner import Plan, select_suites
+    from deltaspec.suites.subjects import Corpus
+
+    entries = load_known_failures(Path(known)) if known else []
+    corpus = Corpus(seed=seed, tables=tables)
+    plan = Plan(corpus, select_suites(suites), _build_filter(select), jobs)
+    report, results = _run(
+        partial(open_candidate, candidate, timeout_scale=timeout_scale), candidate, plan, entries, events
+    )
+    data = _render(report, results, output_format)
+    if output is None:
+        print_bytes(data)
+    else:
+        with translate_write_errors(output):
+            Path(output).write_bytes(data)
+    context.meta[EXIT_CODE_KEY] = report.exit_code
+    sys.exit(report.exit_code)
+
+
+def _build_filter(select: str | None) -> Callable[[str], bool] | None:
+    if select is None:
+        return None
+    from fnmatch import fnmatchcase
+
+    return lambda case: select in case or fnmatchcase(case, select)
+
+
+def _run(
+    start: Callable[[], Candidate], candidate: str, plan: Any, entries: list[Any], events: str | None
+) -> tuple[SuiteReport, list[CaseResult]]:
+    import datetime
+
+    from deltaspec import __version__
+    from deltaspec.suites.known_failures import KnownFailures
+    from deltaspec.suites.outcomes import to_json
+    from deltaspec.suites.results import Run, build_report
+    from deltaspec.suites.runner import Stopped, read_capabilities, run_plan
+
+    started = time.monotonic()
+    capabilities = read_capabilities(start)
+    judge = KnownFailures(entries, capabilities.version, datetime.datetime.now(datetime.UTC).date())
+    results: list[CaseResult] = []
+    complete, total = True, len(plan.corpus.list_ids())
+    with ExitStack() as stack:
+        stack.enter_context(translate_write_errors(events or "stdout"))
+        sink = stack.enter_context(open(events, "w", encoding="utf-8")) if events else None
+        advance = stack.enter_context(progress_bar())
+        try:
+            for done, table in enumerate(run_plan(start, plan), 1):
+                judged = [judge.judge(each) for each in table.results]
+                results += judged
+                for each in judged if sink else ():
+                    print(to_json(each), file=sink, flush=True)
+                if advance is not None:
+                    advance("tables", done, total)
+        except Stopped as error:
+            complete = False
+            click.echo(f"deltaspec: {error}", err=True)
+    run = Run(
+        deltaspec=__version__,
+        candidate=candidate,
+        seed=plan.corpus.seed,
+        tables=plan.corpus.tables,
+        suites=tuple(plan.suites),
+        seconds=round(time.monotonic() - started, 3),
+        complete=complete,
+    )
+    unused = judge.list_unused() if complete and plan.select is None else []
+    return build_report(run, capabilities, results, unused), results
+
+
+def _render(report: SuiteReport, results: list[CaseResult], output_format: str) -> bytes:
+    from deltaspec.suites import rendering
+
+    match output_format:
+        case "json":
+            return encode_json(report)
+        case "markdown":
+            return (rendering.render_markdown(report) + "\n").encode()
+        case "junit":
+            return rendering.render_junit(report, results).encode()
+    return (rendering.render_text(report) + "\n").encode()
+
+
+@click.command("replay")
+@click.argument("case")
+@click.option("--candidate", required=True, metavar="CANDIDATE", help="As for `deltaspec test`.")
+@click.option(
+    "--keep", type=click.Path(), metavar="DIR", help="Keep the table in this directory, which must not exist."
+)
+@_TIMEOUT_SCALE
+def replay(case: str, candidate: str, keep: str | None, timeout_scale: float) -> None:
+    """Run one CASE again, as printed by `deltaspec test`, and show what differs.
+
+    The exit code is 0 if it passes now, 1 if it fails.
+    """
+    from deltaspec.candidates.registry import open_candidate
+    from deltaspec.suites.cases import Case, list_cases, run_case
+    from deltaspec.suites.checks import CHECKS
+    from deltaspec.suites.outcomes import Outcome
+    from deltaspec.suites.rendering import render_failure
+    from deltaspec.suites.subjects import build_subject
+
+    name, _, table = case.partition("/")
+    if name not in CHECKS:
+        raise InvalidUsage(f"unknown case {case}: there is no check {name}")
+    with ExitStack() as stack:
+        directory = Path(keep) if keep else Path(stack.enter_context(tempfile.TemporaryDirectory())) / "case"
+        if directory.exists():
+            raise InvalidUsage(f"{directory} exists already")
+        try:
+            subject = build_subject(table, directory)
+        except KeyError:
+            raise InvalidUsage(f"unknown case {case}: there is no table {table}") from None
+        engine = stack.enter_context(closing(open_candidate(candidate, timeout_scale=timeout_scale)))
+        cases = list_cases(engine.capabilities, [subject], (CHECKS[name].suite,))
+        found: list[Case] = [each for each in cases if each.id == case]
+        if not found:
+            raise InvalidUsage(f"{case} is not asked of {candidate}, because it declares other features")
+        result = run_case(engine, found[0])
+    if result.outcome.is_bad:
+        print_text("\n".join(render_failure(result, candidate)))
+        sys.exit(1)
+    print_text(f"{result.outcome} {case}" + (f": {result.message}" if result.message else ""))
+    sys.exit(0 if result.outcome is Outcome.PASSED else 3)
+
+
+@click.group("known")
+def known() -> None:
+    """Maintain the known failures of a candidate."""
+
+
+@known.command("update")
+@click.argument("file", type=click.Path(dir_okay=False))
+@click.argument("report", type=click.Path(exists=True, dir_okay=False))
+def update(file: str, report: str) -> None:
+    """Bring the known failures in FILE up to date with a JSON REPORT of `deltaspec test --known FILE`.
+
+    Entries that match nothing or pass are removed; new kinds of failures are added with an empty reason, which you
+    must fill in. Comments and the order of the other entries are kept.
+    """
+    from deltaspec.suites.known_updates import update_known_failures
+
+    print_text(update_known_failures(Path(file), Path(report)))

@@ -1,0 +1,302 @@
+"""Tables that no reader may read, each with its good twin.
+
+Either the protocol obliges a reader to refuse them, or every answer would be wrong because a part of the table is
+missing or damaged. A reader that refuses the twin, too, has shown nothing.
+"""
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from deltaspec.candidates.messages import ErrorCategory, Phase
+from deltaspec.suites.written_tables import describe_table
+from deltaspec_generators.bases.data_files import (
+    VECTOR_FILE_UUID,
+    build_rows,
+    build_table_with_data,
+    build_table_with_stored_vectors,
+)
+from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row, SidecarFile
+from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
+from deltaspec_generators.tables.readable import ReadableTable
+
+Accepted: TypeAlias = tuple[tuple[ErrorCategory, Phase], ...]
+UNSUPPORTED: Accepted = (("unsupported", "scan"),)
+DAMAGED: Accepted = (("corrupt", "scan"), ("not-found", "scan"), ("io", "scan"))
+"""Engines have one error for a damaged and for a missing file, and some find out only when they read it."""
+VECTOR_FILE = f"deletion_vector_{VECTOR_FILE_UUID}.bin"
+
+
+@dataclass(frozen=True)
+class BrokenTableCase:
+    """A broken table and its twin."""
+
+    name: str
+    requires: tuple[str, ...]
+    defect: str
+    """Difference to the twin, as a clause: "commit 1 is missing"."""
+    accepted: Accepted
+    build_files: Callable[[], TableFiles]
+    """Build the files of the twin."""
+    damage: Callable[[TableFiles], None]
+    """Turn the twin into the broken table."""
+    rows: Callable[[], pa.Table]
+    """Rows of the twin."""
+
+    def build_twin(self) -> ReadableTable:
+        return describe_table(self.build_files(), self.rows())
+
+    def build_broken(self) -> TableFiles:
+        files = deepcopy(self.build_files())
+        self.damage(files)
+        return files
+
+
+BROKEN_TABLES: dict[str, BrokenTableCase] = {}
+"""All cases by name."""
+
+
+def _broken(
+    *requires: str,
+    defect: str,
+    accepted: Accepted,
+    files: Callable[[], TableFiles] = build_table_with_data,
+    rows: Callable[[], pa.Table] | None = None,
+) -> Callable[[Callable[[TableFiles], None]], Callable[[TableFiles], None]]:
+    def register(damage: Callable[[TableFiles], None]) -> Callable[[TableFiles], None]:
+        name = damage.__name__.removeprefix("_").replace("_", "-")
+        BROKEN_TABLES[name] = BrokenTableCase(name, requires, defect, accepted, files, damage, rows or _build_live_rows)
+        return damage
+
+    return register
+
+
+def _build_live_rows() -> pa.Table:
+    """Rows of files b and c of `build_table_with_data`."""
+    return pa.concat_tables([build_rows(10), build_rows(20)])
+
+
+def _build_undeleted_rows() -> pa.Table:
+    """Rows of `build_table_with_stored_vectors`."""
+    b, c = build_rows(10), build_rows(20)
+    return pa.concat_tables([b.take([0, 2, *range(4, 10)]), c.take([0, 1, *range(3, 10)])])
+
+
+def _replace_protocol(files: TableFiles, protocol: Row) -> None:
+    files.commits[0] = [
+        protocol if isinstance(line, dict) and "protocol" in line else line for line in files.commits[0]
+    ]
+
+
+def _build_checkpointed_table(**layout: object) -> TableFiles:
+    """Build the table of `build_table_with_data` with a checkpoint of version 2 and without the commits before it."""
+    files = build_table_with_data(**({"protocol": layout.pop("protocol")} if "protocol" in layout else {}))  # type: ignore[arg-type]
+    table = [line for line in files.commits[0] if isinstance(line, dict) and "commitInfo" not in line]
+    adds = [_without_change(files.commits[1][2]), _without_change(files.commits[2][1])]
+    checkpoint = CheckpointFiles(2, rows=[*table, *adds])
+    for name, value in layout.items():
+        setattr(checkpoint, name, value)
+    files.checkpoints = [checkpoint]
+    for version in (0, 1):
+        del files.commits[version]
+    return files
+
+
+def _without_change(line: object) -> Row:
+    assert isinstance(line, dict)
+    return {"add": {**line["add"], "dataChange": False}}
+
+
+def _build_v2_table() -> TableFiles:
+    """Build a table whose V2 checkpoint has its files in two sidecars."""
+    features = ["v2Checkpoint"]
+    files = _build_checkpointed_table(
+        protocol=protocol_action(3, 7, features, features), naming="uuid-parquet", v2=True
+    )
+    (checkpoint,) = files.checkpoints
+    rows = [row for row in checkpoint.rows if isinstance(row, dict)]
+    adds = [row for row in rows if "add" in row]
+    checkpoint.rows = [{"checkpointMetadata": {"version": 2}}, *(row for row in rows if "add" not in row)]
+    checkpoint.sidecars = [SidecarFile(f"sidecar-{index}.parquet", [row]) for index, row in enumerate(adds)]
+    return files
+
+
+# --- protocol -------------------------------------------------------------------------------------------------------
+
+
+@_broken(
+    "table-features.reader-supports-all",
+    defect="the protocol lists an unknown reader feature",
+    accepted=UNSUPPORTED,
+)
+def _unknown_reader_feature(files: TableFiles) -> None:
+    feature = ["deltaspecUnknownFeature"]
+    _replace_protocol(files, protocol_action(3, 7, feature, feature))
+
+
+@_broken(
+    "table-features.reader-supports-all",
+    "protocol.latest-holds",
+    defect="the newest commit adds an unknown reader feature",
+    accepted=UNSUPPORTED,
+)
+def _unknown_reader_feature_later(files: TableFiles) -> None:
+    feature = ["deltaspecUnknownFeature"]
+    files.commits[3] = [commit_info_action(3), protocol_action(3, 7, feature, feature)]
+
+
+@_broken(
+    "table-features.reader-supports-all",
+    defect="the protocol in the checkpoint lists an unknown reader feature",
+    accepted=UNSUPPORTED,
+    files=_build_checkpointed_table,
+)
+def _unknown_reader_feature_in_checkpoint(files: TableFiles) -> None:
+    feature = ["deltaspecUnknownFeature"]
+    (checkpoint,) = files.checkpoints
+    checkpoint.rows = [
+        protocol_action(3, 7, feature, feature) if isinstance(row, dict) and "protocol" in row else row
+        for row in checkpoint.rows
+    ]
+
+
+@_broken("protocol.versions-supported", defect="minReaderVersion is 4", accepted=UNSUPPORTED)
+def _reader_version_4(files: TableFiles) -> None:
+    _replace_protocol(files, protocol_action(4, 8))
+
+
+@_broken("protocol.versions-supported", defect="minReaderVersion is 2147483647", accepted=UNSUPPORTED)
+def _largest_reader_version(files: TableFiles) -> None:
+    _replace_protocol(files, protocol_action(2**31 - 1, 2**31 - 1))
+
+
+def _build_widened_table() -> TableFiles:
+    """Build a table whose column `price` was float and is double, with type widening."""
+    return build_table_with_data(
+        protocol=protocol_action(3, 7, ["typeWidening"], ["typeWidening"]),
+        configuration={"delta.enableTypeWidening": "true"},
+        fields=[("id", "long"), ("name", "string"), _price_field("float", "double")],
+    )
+
+
+def _price_field(before: str, after: str) -> Row:
+    changes = [{"fromType": before, "toType": after}]
+    return {"name": "price", "type": after, "nullable": True, "metadata": {"delta.typeChanges": changes}}
+
+
+@_broken(
+    "type-widening.refused-by-readers",
+    defect="the schema records a change from string to double",
+    accepted=UNSUPPORTED,
+    files=_build_widened_table,
+)
+def _unsupported_type_change(files: TableFiles) -> None:
+    fields: list[Any] = [("id", "long"), ("name", "string"), _price_field("string", "double")]
+    files.commits[3] = [
+        commit_info_action(3),
+        metadata_action(fields, configuration={"delta.enableTypeWidening": "true"}),
+    ]
+
+
+# --- log ------------------------------------------------------------------------------------------------------------
+
+
+@_broken("log.versions-contiguous", defect="commit 1 is missing", accepted=DAMAGED)
+def _commit_gap(files: TableFiles) -> None:
+    del files.commits[1]
+
+
+@_broken("log.versions-contiguous", defect="commit 0 is missing and there is no checkpoint", accepted=DAMAGED)
+def _first_commit_missing(files: TableFiles) -> None:
+    del files.commits[0]
+
+
+@_broken("log.commit-lines", defect="the newest commit ends within a line", accepted=DAMAGED)
+def _commit_cut_off(files: TableFiles) -> None:
+    files.commits[3] = ['{"add":{"path":"d.parquet","partitionValues":{},"size":1,"modif']
+
+
+# --- checkpoints ----------------------------------------------------------------------------------------------------
+
+
+def _build_multipart_table() -> TableFiles:
+    return _build_checkpointed_table(naming="multipart", parts=2, part_numbers=[1, 1, 1, 2])
+
+
+@_broken(
+    "checkpoint.incomplete-ignored",
+    defect="a part of the only checkpoint is missing",
+    accepted=DAMAGED,
+    files=_build_multipart_table,
+)
+def _checkpoint_part_missing(files: TableFiles) -> None:
+    files.missing.add(f"_delta_log/{files.checkpoints[0].names[1]}")
+
+
+@_broken("sidecar.exists", defect="a sidecar is missing", accepted=DAMAGED, files=_build_v2_table)
+def _sidecar_missing(files: TableFiles) -> None:
+    files.missing.add("_delta_log/_sidecars/sidecar-1.parquet")
+
+
+@_broken(
+    "checkpoint.format", defect="the only checkpoint is no Parquet file", accepted=DAMAGED,
+    files=_build_checkpointed_table,
+)  # fmt: skip
+def _checkpoint_damaged(files: TableFiles) -> None:
+    files.extra[f"_delta_log/{files.checkpoints[0].names[0]}"] = b"PAR1 is not all that it takes PAR1"
+
+
+# --- data files and deletion vectors --------------------------------------------------------------------------------
+
+
+@_broken("add.file-exists", defect="a live data file is missing", accepted=DAMAGED)
+def _data_file_missing(files: TableFiles) -> None:
+    files.missing.add("c.parquet")
+
+
+@_broken("add.file-exists", defect="a live data file is cut off", accepted=DAMAGED)
+def _data_file_cut_off(files: TableFiles) -> None:
+    data = files.data["c.parquet"]
+    assert isinstance(data, bytes)
+    files.data["c.parquet"] = data[: len(data) // 2]
+
+
+@_broken(
+    "deletion-vectors.path-resolved",
+    defect="the file of the deletion vectors is missing",
+    accepted=DAMAGED,
+    files=build_table_with_stored_vectors,
+    rows=_build_undeleted_rows,
+)
+def _vector_file_missing(files: TableFiles) -> None:
+    files.missing.add(VECTOR_FILE)
+
+
+@_broken(
+    "deletion-vectors.file-checksum",
+    defect="a byte of a deletion vector is damaged",
+    accepted=DAMAGED,
+    files=build_table_with_stored_vectors,
+    rows=_build_undeleted_rows,
+)
+def _vector_damaged(files: TableFiles) -> None:
+    data = bytearray(files.extra[VECTOR_FILE])
+    data[-6] ^= 0x01  # the last row index of the last vector, before its checksum
+    files.extra[VECTOR_FILE] = bytes(data)
+
+
+@_broken(
+    "deletion-vectors.magic",
+    defect="the deletion vectors have another magic number",
+    accepted=(*DAMAGED, *UNSUPPORTED),
+    files=build_table_with_stored_vectors,
+    rows=_build_undeleted_rows,
+)
+def _vector_format_unknown(files: TableFiles) -> None:
+    data = bytearray(files.extra[VECTOR_FILE])
+    data[5:9] = bytes(4)  # after the version of the file and the size of the first vector
+    files.extra[VECTOR_FILE] = bytes(data)

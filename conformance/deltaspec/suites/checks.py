@@ -1,0 +1,124 @@
+"""The registry of checks, and what a check may raise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from deltaspec.candidates.host import Candidate
+from deltaspec.candidates.messages import ErrorCategory, Phase
+from deltaspec.suites.table_requirements import list_table_requirements
+from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable
+
+SuiteName: TypeAlias = Literal["snapshot", "read", "time-travel", "predicates", "changes", "row-ids", "refuse"]
+SUITES: tuple[SuiteName, ...] = get_args(SuiteName)
+
+
+class Mismatch(Exception):
+    """An answer differs from the expected one. The first line of the text says what differs."""
+
+
+class Weak(Mismatch):
+    """A refusal for the wrong reason or in the wrong phase."""
+
+
+class NotAsked(Exception):
+    """The candidate does not offer what the check needs; the text is the reason."""
+
+
+@dataclass(frozen=True)
+class TableUnderTest:
+    """A table on disk, and what a reader must get from it."""
+
+    id: str
+    """`drawn.SEED.NUMBER` or the id of a written case."""
+    location: Path
+    table: ReadableTable
+    """The table; of a broken one its good twin."""
+    broken: BrokenTable | None = None
+
+    @property
+    def newest(self) -> ExpectedVersion:
+        return self.table.versions[-1]
+
+    def list_requirements(self, check: Check) -> tuple[str, ...]:
+        """Return the requirements that a check tests on this table."""
+        own = list_table_requirements(self.table) if self.broken is None else self.broken.requires
+        return tuple(dict.fromkeys((*check.requires, *own)))
+
+
+@dataclass(frozen=True)
+class BrokenTable:
+    """A table that no reader may read, and the errors that are right."""
+
+    requires: tuple[str, ...]
+    defect: str
+    """Difference between the table and its good twin."""
+    location: Path
+    accepted: tuple[tuple[ErrorCategory, Phase], ...]
+    """Categories of the error with the phase in which it may occur at the latest."""
+
+
+@dataclass
+class Notes:
+    """What a check observed besides its verdict, by name, such as the number of skipped files."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, name: str, count: int) -> None:
+        """Add to a count."""
+        self.counts[name] = self.counts.get(name, 0) + count
+
+
+Run: TypeAlias = Callable[[Candidate, TableUnderTest, Notes], None]
+Needs: TypeAlias = Callable[[ReadableTable], bool]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A question to a candidate about any table."""
+
+    name: str
+    """`suite.what`, such as `read.all-rows`."""
+    suite: SuiteName
+    requires: tuple[str, ...]
+    """Requirements that the check tests."""
+    run: Run
+    """Ask and compare. Raises `Mismatch`, `NotAsked`, or what the candidate raises."""
+    needs: Needs
+    """Whether a table has what the check asks about."""
+
+    @property
+    def title(self) -> str:
+        """First line of the docstring."""
+        return (self.run.__doc__ or "").partition("\n")[0]
+
+
+CHECKS: dict[str, Check] = {}
+"""All checks by name."""
+
+
+def _needs_nothing(_: ReadableTable) -> bool:
+    return True
+
+
+def check(suite: SuiteName, *requires: str, needs: Needs = _needs_nothing) -> Callable[[Run], Run]:
+    """Register a `check_*` function of a suite.
+
+    Args:
+        suite: name of the suite.
+        requires: requirements that the check tests.
+        needs: whether a table has what the check asks about; of other tables it is not asked.
+    """
+
+    def register(run: Run) -> Run:
+        what = re.sub("^check_", "", run.__name__).replace("_", "-")
+        each = Check(f"{suite}.{what}", suite, requires, run, needs)
+        assert each.name not in CHECKS, each.name
+        CHECKS[each.name] = each
+        return run
+
+    return register

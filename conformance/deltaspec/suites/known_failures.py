@@ -1,0 +1,158 @@
+"""Known failures of a candidate: a TOML file with one entry for each distinct cause.
+
+    [[failure]]
+    cases = ["read.*/drawn.7.13", "read.all-rows/*void*"]   # globs over case ids; each must match a case of the run
+    outcome = "failed"
+    match = "wrong rows"                     # regular expression that must occur in the message
+    reason = "deletion vectors are ignored if the property is false"
+    link = "https://github.com/…/issues/1"   # optional
+    versions = "<1.7"                        # optional: versions of the candidate, as in Python requirements
+    until = 2027-01-31                       # optional: the last day on which the entry counts
+
+A listed case that passes, fails in another way, or an entry that matches nothing makes a run fail: a list of known
+failures stays true or is corrected.
+"""
+
+import datetime
+import fnmatch
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from deltaspec.errors import InvalidUsage
+from deltaspec.suites.outcomes import CaseResult, Outcome, build_pattern
+
+_KEYS = {"cases": list, "outcome": str, "match": str, "reason": str, "link": str, "versions": str}
+_REQUIRED = ("cases", "outcome", "match", "reason")
+_FAILURES = tuple(
+    each.value for each in Outcome if each.is_bad and each not in (Outcome.UNEXPECTED_PASS, Outcome.DRIFT)
+)
+
+
+@dataclass
+class KnownFailure:
+    """An entry of the file."""
+
+    cases: tuple[str, ...]
+    outcome: Outcome
+    match: re.Pattern[str]
+    reason: str
+    link: str = ""
+    versions: SpecifierSet | None = None
+    until: datetime.date | None = None
+    matched: set[str] = field(default_factory=set)
+    """Globs that matched a case of the run."""
+
+    def applies(self, version: str, today: datetime.date) -> bool:
+        """Return whether the entry counts for this version of the candidate and this day."""
+        if self.until is not None and today > self.until:
+            return False
+        if self.versions is None:
+            return True
+        try:
+            return self.versions.contains(Version(version), prereleases=True)
+        except InvalidVersion:
+            return True
+
+    def find_glob(self, case: str) -> str | None:
+        """Return the first glob that matches a case."""
+        return next((glob for glob in self.cases if fnmatch.fnmatchcase(case, glob)), None)
+
+
+class KnownFailures:
+    """The known failures that count for one version of a candidate."""
+
+    def __init__(self, entries: Sequence[KnownFailure], version: str, today: datetime.date) -> None:
+        self._entries = [each for each in entries if each.applies(version, today)]
+
+    def judge(self, result: CaseResult) -> CaseResult:
+        """Compare a result with the entries; entries are tried in the order of the file."""
+        if result.outcome is Outcome.NOT_ASKED:
+            return result
+        named = [(each, glob) for each in self._entries if (glob := each.find_glob(result.case)) is not None]
+        for each, glob in named:
+            each.matched.add(glob)
+            if result.outcome is each.outcome and each.match.search(result.message):
+                return msgspec.structs.replace(result, outcome=Outcome.EXPECTED_FAILURE, known_failure=each.reason)
+        if not named:
+            return result
+        first, _ = named[0]
+        if result.outcome is Outcome.PASSED:
+            message = f"passed, but is listed as a known failure: {first.reason}"
+            return msgspec.structs.replace(result, outcome=Outcome.UNEXPECTED_PASS, message=message)
+        message = f"failed differently than listed ({first.outcome}, {first.match.pattern!r}): {result.message}"
+        return msgspec.structs.replace(result, outcome=Outcome.DRIFT, message=message, known_failure=first.reason)
+
+    def list_unused(self) -> list[str]:
+        """Return a line for each glob that matched no case of the run."""
+        return [f"{glob} ({each.reason})" for each in self._entries for glob in each.cases if glob not in each.matched]
+
+
+def load_known_failures(path: Path) -> list[KnownFailure]:
+    """Load the entries of a file.
+
+    Raises:
+        InvalidUsage: The file cannot be read, or an entry is malformed.
+    """
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidUsage(f"known failures {path}: {error}") from None
+    entries = content.pop("failure", [])
+    if content or not isinstance(entries, list):
+        raise InvalidUsage(f"known failures {path}: expected only [[failure]] entries, found {', '.join(content)}")
+    return [_parse_entry(entry, f"known failures {path}, entry {number}") for number, entry in enumerate(entries, 1)]
+
+
+def _parse_entry(entry: Any, where: str) -> KnownFailure:
+    if not isinstance(entry, dict):
+        raise InvalidUsage(f"{where}: not a table")
+    until = entry.pop("until", None)
+    unknown = sorted(set(entry) - set(_KEYS))
+    missing = [name for name in _REQUIRED if not entry.get(name)]
+    wrong = [name for name, kind in _KEYS.items() if name in entry and not isinstance(entry[name], kind)]
+    for what, names in (("unknown key", unknown), ("missing key", missing), ("wrong type of", wrong)):
+        if names:
+            raise InvalidUsage(f"{where}: {what} {', '.join(names)}")
+    if until is not None and not isinstance(until, datetime.date):
+        raise InvalidUsage(f"{where}: until is not a date such as 2027-01-31")
+    if entry["outcome"] not in _FAILURES:
+        raise InvalidUsage(f"{where}: outcome {entry['outcome']!r} is none of {', '.join(_FAILURES)}")
+    if not all(isinstance(each, str) for each in entry["cases"]):
+        raise InvalidUsage(f"{where}: cases are not strings")
+    try:
+        match = re.compile(entry["match"])
+        versions = SpecifierSet(entry["versions"]) if "versions" in entry else None
+    except (re.error, InvalidSpecifier) as error:
+        raise InvalidUsage(f"{where}: {error}") from None
+    return KnownFailure(
+        tuple(entry["cases"]), Outcome(entry["outcome"]), match, entry["reason"], entry.get("link", ""), versions, until
+    )
+
+
+def draft_entries(results: Iterable[CaseResult]) -> str:
+    """Write an entry for each kind of unlisted failure. The reasons are empty: a person must find them."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for each in results:
+        if each.outcome.value in _FAILURES:
+            groups.setdefault((each.check, each.outcome.value, build_pattern(each.message)), []).append(each.case)
+    parts = []
+    for (_, outcome, pattern), cases in sorted(groups.items()):
+        globs = ", ".join(f'"{case}"' for case in cases)
+        lines = (
+            "[[failure]]",
+            f"cases = [{globs}]",
+            f'outcome = "{outcome}"',
+            f"match = '{pattern}'",
+            'reason = ""',
+            "",
+        )
+        parts.append("\n".join(lines))
+    return "\n".join(parts)

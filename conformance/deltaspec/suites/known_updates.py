@@ -1,0 +1,47 @@
+"""Bring a file of known failures up to date with a report, keeping comments and the order of entries."""
+
+from pathlib import Path
+
+import msgspec
+import tomlkit
+from tomlkit.items import AoT
+
+from deltaspec.errors import InvalidUsage
+from deltaspec.suites.known_failures import draft_entries, load_known_failures
+from deltaspec.suites.outcomes import Outcome
+from deltaspec.suites.results import SuiteReport
+
+
+def update_known_failures(path: Path, report_path: Path) -> str:
+    """Remove globs that match nothing or only cases that pass, add new kinds of failures, and say what changed.
+
+    Raises:
+        InvalidUsage: A file cannot be read, or is not what it should be.
+    """
+    report = _load_report(report_path)
+    if path.exists():
+        load_known_failures(path)  # refuses a malformed file
+    document = tomlkit.parse(path.read_text("utf-8")) if path.exists() else tomlkit.document()
+    entries = document.get("failure", tomlkit.aot())
+    assert isinstance(entries, AoT)
+    stale = {line.partition(" (")[0] for line in report.unused_known_failures}
+    passed = [each.case for each in report.cases if each.outcome is Outcome.UNEXPECTED_PASS]
+    removed = 0
+    for entry in list(entries):
+        kept = [glob for glob in entry["cases"] if glob not in stale and glob not in passed]
+        removed += len(entry["cases"]) - len(kept)
+        if not kept:
+            entries.remove(entry)
+        elif len(kept) < len(entry["cases"]):
+            entry["cases"] = kept
+    added = draft_entries(each for each in report.cases if each.outcome is not Outcome.EXPECTED_FAILURE)
+    text = tomlkit.dumps(document).rstrip()
+    path.write_text("\n\n".join(part for part in (text, added) if part).rstrip() + "\n", "utf-8")
+    return f"{path}: {removed} patterns removed, {added.count('[[failure]]')} entries added with an empty reason"
+
+
+def _load_report(path: Path) -> SuiteReport:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=SuiteReport)
+    except (OSError, msgspec.DecodeError) as error:
+        raise InvalidUsage(f"{path}: not a JSON report of `deltaspec test`: {error}") from None

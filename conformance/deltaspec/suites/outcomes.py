@@ -1,0 +1,95 @@
+"""Results of cases: what became of each question to a candidate."""
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+
+class Outcome(StrEnum):
+    """What became of a case."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    """A wrong answer, or a refusal where the table must be read."""
+    WEAK = "weak"
+    """Refused as required, but for the wrong reason or in the wrong phase."""
+    CRASHED = "crashed"
+    TIMED_OUT = "timed-out"
+    HARNESS_FAULT = "harness-fault"
+    """The candidate broke the candidate protocol."""
+    NOT_ASKED = "not-asked"
+    """The candidate does not offer it; the message is the reason."""
+    EXPECTED_FAILURE = "expected-failure"
+    """Listed as a known failure, and failed as listed."""
+    UNEXPECTED_PASS = "unexpected-pass"
+    """Listed as a known failure, but passed."""
+    DRIFT = "drift"
+    """Listed as a known failure, but failed in another way."""
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether a run with such a case fails."""
+        return self not in (Outcome.PASSED, Outcome.NOT_ASKED, Outcome.EXPECTED_FAILURE)
+
+
+class CaseResult(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The result of one case, with all that is needed to understand a failure and to run it again."""
+
+    case: str
+    """`check/table`, the id for `deltaspec replay`."""
+    suite: str
+    check: str
+    table: str
+    outcome: Outcome
+    seconds: float
+    message: str = ""
+    """What is wrong, or why it was not asked; the first line is short."""
+    requirements: tuple[str, ...] = ()
+    """Requirements that the check tests on this table, if the case failed."""
+    features: tuple[str, ...] = ()
+    """Reader features of the table."""
+    history: tuple[str, ...] = ()
+    """Operations that produced the table, if the case failed."""
+    counts: dict[str, int] = {}
+    known_failure: str = ""
+    """The entry of the known failures that matches."""
+
+    @property
+    def signature(self) -> str:
+        """The kind of failure: the first line of the message without numbers, names and values."""
+        return build_signature(self.message)
+
+
+_VARIABLE = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|(?:/[\w.%+=-]+){2,}|\d+")
+"""Quoted text, paths and numbers: the parts of a message that differ between cases with one cause."""
+
+
+def build_signature(message: str) -> str:
+    """Return the first line of a message with its variable parts replaced."""
+    return _VARIABLE.sub("…", message.partition("\n")[0])[:200]
+
+
+def build_pattern(message: str) -> str:
+    """Return a regular expression for messages with this signature, without quotation marks."""
+    parts = [re.escape(part) for part in build_signature(message).split("…")]
+    return ".*".join(parts).replace("'", ".").replace('"', ".")
+
+
+def count_outcomes(results: Sequence[CaseResult]) -> dict[str, dict[str, int]]:
+    """Count the outcomes of each suite; outcomes in the order of `Outcome`."""
+    found: dict[str, dict[str, int]] = {}
+    for each in results:
+        counts = found.setdefault(each.suite, {})
+        counts[each.outcome.value] = counts.get(each.outcome.value, 0) + 1
+    order = [each.value for each in Outcome]
+    return {
+        suite: dict(sorted(counts.items(), key=lambda item: order.index(item[0]))) for suite, counts in found.items()
+    }
+
+
+def to_json(value: Any) -> str:
+    """Encode a result as one line of JSON."""
+    return msgspec.json.encode(value).decode()

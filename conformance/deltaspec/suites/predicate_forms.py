@@ -1,0 +1,236 @@
+"""Draw predicates over the columns of a table, and write them as SQL and as a tree.
+
+Literals come from the rows of the table, from their neighbourhood, and from the edges of the type, because predicates
+about values that occur nowhere test little.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Context
+from decimal import Decimal as Exact
+from typing import Any
+
+from deltaspec.model.rows.predicates import (
+    And,
+    Compare,
+    IsNotNull,
+    IsNull,
+    Not,
+    NullSafeEqual,
+    Operator,
+    Or,
+    Predicate,
+    get_value,
+)
+from deltaspec.model.schema.data_types import DataType, Decimal, Struct, get_type_name
+from deltaspec.model.schema.partition_values import serialize_partition_value
+from deltaspec_generators.tables.choices import Choices
+
+_INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64, "date": 32, "timestamp": 64, "timestamp_ntz": 64}
+_FLOATS = ("float", "double")
+_ORDERED = ("string", "binary", "boolean", *_INTEGER_BITS, *_FLOATS)
+_SQL_TYPES = {
+    "byte": "TINYINT",
+    "short": "SMALLINT",
+    "integer": "INTEGER",
+    "long": "BIGINT",
+    "float": "REAL",
+    "double": "DOUBLE",
+    "timestamp": "TIMESTAMP WITH TIME ZONE",
+    "timestamp_ntz": "TIMESTAMP",
+    "date": "DATE",
+}
+_EXACT = Context(prec=100)
+_DAYS = 2_000_000
+"""Dates and timestamps further from 1970 are not drawn as literals: engines differ in the years that SQL can spell."""
+_MICROSECONDS_OF_DAY = 86_400_000_000
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that predicates can compare."""
+
+    path: tuple[str, ...]
+    type: DataType
+
+
+def list_columns(schema: Struct) -> list[Column]:
+    """List the columns and fields of structs with an ordered type."""
+    found: list[Column] = []
+
+    def visit(kind: Struct, path: tuple[str, ...]) -> None:
+        for field in kind.fields:
+            here = (*path, field.name)
+            if isinstance(field.type, Struct):
+                visit(field.type, here)
+            elif isinstance(field.type, Decimal) or get_type_name(field.type) in _ORDERED:
+                found.append(Column(here, field.type))
+
+    visit(schema, ())
+    return found
+
+
+def draw_predicate(choices: Choices, columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> Predicate:
+    """Draw a predicate of one to three comparisons."""
+    first: Predicate = _draw_comparison(choices, columns, rows)
+    for _ in range(choices.integer(0, 2)):
+        second = _draw_comparison(choices, columns, rows)
+        first = And(first, second) if choices.chance(1, 2) else Or(first, second)
+    return Not(first) if choices.chance(1, 5) else first
+
+
+def _draw_comparison(choices: Choices, columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> Predicate:
+    column = choices.pick(columns)
+    kind = choices.integer(0, 9)
+    if kind == 8:
+        return IsNull(column.path) if choices.chance(1, 2) else IsNotNull(column.path)
+    literal = None if kind == 9 and choices.chance(1, 3) else _draw_literal(choices, column, rows)
+    if kind == 7:
+        return NullSafeEqual(column.path, literal)
+    return Compare(column.path, choices.pick(tuple(Operator)), literal)
+
+
+def _draw_literal(choices: Choices, column: Column, rows: Sequence[dict[str, Any]]) -> Any:
+    values = [value for row in rows if (value := get_value(row, column.path)) is not None]
+    if values and not choices.chance(1, 5):
+        value = choices.pick(values)
+        if choices.chance(1, 3):
+            value = _step(choices, value, column.type)
+    else:
+        value = choices.pick(_list_edges(column.type))
+    return value if is_spellable(value, column.type) else _list_edges(column.type)[0]
+
+
+def is_spellable(value: Any, kind: DataType) -> bool:
+    """Return whether SQL of every engine can spell a value."""
+    name = get_type_name(kind)
+    if name == "date":
+        return bool(-719_162 <= value <= _DAYS)
+    if name in ("timestamp", "timestamp_ntz"):
+        return bool(-719_162 <= value // _MICROSECONDS_OF_DAY <= _DAYS)
+    return "\0" not in value if name == "string" else True
+
+
+def _step(choices: Choices, value: Any, kind: DataType) -> Any:
+    """Return a value close to another."""
+    up = choices.chance(1, 2)
+    name = get_type_name(kind)
+    if isinstance(kind, Decimal):
+        unscaled = int(value.scaleb(kind.scale, _EXACT)) + (1 if up else -1)
+        fits = abs(unscaled) < 10**kind.precision
+        return Exact(unscaled).scaleb(-kind.scale, _EXACT) if fits else value
+    if name in _INTEGER_BITS:
+        limit = 1 << _INTEGER_BITS[name] - 1
+        return min(limit - 1, value + 1) if up else max(-limit, value - 1)
+    if name == "double":
+        return math.nextafter(value, math.inf if up else -math.inf)
+    if name == "string":
+        return value + "a" if up else value[: len(value) // 2]
+    if name == "binary":
+        return value + b"a" if up else value[: len(value) // 2]
+    return (not value) if name == "boolean" else value
+
+
+def _list_edges(kind: DataType) -> list[Any]:
+    """List values at the edges of a type, the simplest first."""
+    name = get_type_name(kind)
+    if isinstance(kind, Decimal):
+        nines = (9,) * kind.precision
+        return [Exact((0, (0,), -kind.scale)), Exact((0, nines, -kind.scale)), Exact((1, nines, -kind.scale))]
+    if name in ("date", "timestamp", "timestamp_ntz"):
+        return [0, 1, -1]
+    if name in _INTEGER_BITS:
+        limit = 1 << _INTEGER_BITS[name] - 1
+        return [0, 1, limit - 1, -limit]
+    if name in _FLOATS:
+        return [0.0, -0.0, 1.0, math.inf, -math.inf, math.nan]
+    if name == "string":
+        return ["", "a", "~", "\U0010ffff", "é"]
+    return [b"", b"\xff", b"\x00"] if name == "binary" else [False, True]
+
+
+def build_tree(predicate: Predicate, schema: Struct) -> list[Any]:
+    """Write a predicate as a tree: `["and", t, t]`, `["not", t]`, `["is_null", x]`, `["<", x, x]` and so on.
+
+    `x` is `["col", part, ...]` or `["lit", type, text]`; the text is as in partition values, of binary in hexadecimal
+    digits, null for null.
+    """
+    match predicate:
+        case And(left, right):
+            return ["and", build_tree(left, schema), build_tree(right, schema)]
+        case Or(left, right):
+            return ["or", build_tree(left, schema), build_tree(right, schema)]
+        case Not(operand):
+            return ["not", build_tree(operand, schema)]
+        case IsNull(column):
+            return ["is_null", ["col", *column]]
+        case IsNotNull(column):
+            return ["is_not_null", ["col", *column]]
+        case Compare(column, operator, literal):
+            sign = "!=" if operator is Operator.NOT_EQUAL else operator.value
+            return [sign, ["col", *column], _build_literal(literal, find_type(schema, column))]
+        case NullSafeEqual(column, literal):
+            return ["<=>", ["col", *column], _build_literal(literal, find_type(schema, column))]
+    raise ValueError(f"no tree for {predicate}")
+
+
+def _build_literal(value: Any, kind: DataType) -> list[Any]:
+    return ["lit", get_type_name(kind), spell_literal(value, kind)]
+
+
+def spell_literal(value: Any, kind: DataType) -> str | None:
+    """Return the text of a value as in partition values, of binary in hexadecimal digits."""
+    if isinstance(value, bytes):
+        return value.hex()
+    return value if isinstance(value, str) else serialize_partition_value(value, kind)
+
+
+def find_type(schema: Struct, path: Sequence[str]) -> DataType:
+    """Return the type of a column or field."""
+    kind: DataType = schema
+    for name in path:
+        assert isinstance(kind, Struct)
+        kind = next(field.type for field in kind.fields if field.name == name)
+    return kind
+
+
+def build_sql(predicate: Predicate, schema: Struct) -> str:
+    """Write a predicate as standard SQL."""
+    match predicate:
+        case And(left, right):
+            return f"({build_sql(left, schema)} AND {build_sql(right, schema)})"
+        case Or(left, right):
+            return f"({build_sql(left, schema)} OR {build_sql(right, schema)})"
+        case Not(operand):
+            return f"(NOT {build_sql(operand, schema)})"
+        case IsNull(column):
+            return f"({_quote(column)} IS NULL)"
+        case IsNotNull(column):
+            return f"({_quote(column)} IS NOT NULL)"
+        case Compare(column, operator, literal):
+            return f"({_quote(column)} {operator.value} {_spell_sql(literal, find_type(schema, column))})"
+        case NullSafeEqual(column, literal):
+            text = _spell_sql(literal, find_type(schema, column))
+            return f"({_quote(column)} IS NOT DISTINCT FROM {text})"
+    raise ValueError(f"no SQL for {predicate}")
+
+
+def _quote(path: Sequence[str]) -> str:
+    return ".".join('"' + part.replace('"', '""') + '"' for part in path)
+
+
+def _spell_sql(value: Any, kind: DataType) -> str:
+    if value is None:
+        return "NULL"
+    name = get_type_name(kind)
+    text = spell_literal(value, kind) or ""
+    if name == "boolean":
+        return text.upper()
+    if name == "binary":
+        return f"X'{text.upper()}'"
+    quoted = "'" + text.replace("'", "''") + "'"
+    if name == "string":
+        return quoted
+    sql_type = f"DECIMAL({kind.precision}, {kind.scale})" if isinstance(kind, Decimal) else _SQL_TYPES[name]
+    return f"CAST({quoted} AS {sql_type})"

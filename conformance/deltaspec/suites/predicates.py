@@ -1,0 +1,131 @@
+"""Suite predicates: no matching row is lost, and no other row appears.
+
+The oracle is the three-valued evaluation of the model. Where SQL systems differ (the order of NaN, whether -0.0 equals
+0.0), a row that matches under every reading must appear and one that matches under some reading may appear.
+"""
+
+import math
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from deltaspec.candidates.arrow_rows import list_model_rows
+from deltaspec.candidates.host import Candidate, Refused
+from deltaspec.candidates.messages import Scan
+from deltaspec.model.actions import Add
+from deltaspec.model.rows.predicates import NanOrder, Predicate, evaluate
+from deltaspec.model.rows.skipping import PredicateError, can_skip
+from deltaspec.model.schema import column_mapping
+from deltaspec.suites.checks import Mismatch, NotAsked, Notes, TableUnderTest, check
+from deltaspec.suites.predicate_forms import build_sql, build_tree, draw_predicate, list_columns
+from deltaspec.suites.row_comparison import WrongType, compare_bags, list_rows, normalize
+from deltaspec_generators.tables.choices import SeededChoices
+
+PREDICATES_PER_TABLE = 4
+_SMALLEST_BELOW_ZERO = -math.ulp(0.0)
+
+
+def iter_predicates(subject: TableUnderTest) -> Iterator[Predicate]:
+    """Draw the predicates of a table; they depend on its id alone."""
+    columns = list_columns(subject.newest.schema)
+    rows = list_model_rows(subject.newest.rows)
+    choices = SeededChoices(zlib.crc32(subject.id.encode()), 0)
+    for _ in range(PREDICATES_PER_TABLE):
+        yield draw_predicate(choices, columns, rows)
+
+
+def list_readings(predicate: Predicate, row: Mapping[str, Any]) -> list[bool]:
+    """Return whether a row matches under each order of NaN, with equal and with ordered zeros."""
+    ordered_row, ordered = _order_zeros(row), _order_zeros(predicate)
+    return [
+        evaluate(condition, values, nan) is True
+        for condition, values in ((predicate, row), (ordered, ordered_row))
+        for nan in NanOrder
+    ]
+
+
+def _order_zeros(value: Any) -> Any:
+    """Replace -0.0 by the largest number below zero, in rows and predicates."""
+    if isinstance(value, float):
+        return _SMALLEST_BELOW_ZERO if value == 0 and math.copysign(1, value) < 0 else value
+    if isinstance(value, Mapping):
+        return {name: _order_zeros(each) for name, each in value.items()}
+    if hasattr(value, "__dataclass_fields__"):
+        return type(value)(*(_order_zeros(getattr(value, name)) for name in value.__dataclass_fields__))
+    return value
+
+
+@check(
+    "predicates",
+    "statistics.tight-by-default",
+    needs=lambda table: bool(list_columns(table.versions[-1].schema)),
+)
+def check_matching_rows(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """Rows for which a predicate is true, for several predicates."""
+    support = candidate.capabilities.predicate
+    if support == "none":
+        raise NotAsked("the candidate does not take predicates")
+    asked = refused = 0
+    for predicate in iter_predicates(subject):
+        try:
+            _ask(candidate, subject, notes, predicate)
+        except Refused as error:
+            if error.refusal.category != "unsupported":
+                raise
+            refused += 1
+        asked += 1
+    notes.add("predicates", asked - refused)
+    if refused:
+        notes.add("predicates_refused", refused)
+    if refused == asked:
+        raise NotAsked("the candidate does not support these predicates")
+
+
+def _ask(candidate: Candidate, subject: TableUnderTest, notes: Notes, predicate: Predicate) -> None:
+    newest = subject.newest
+    sql = build_sql(predicate, newest.schema)
+    answer = candidate.scan(
+        Scan(str(subject.location), "", predicate=sql, predicate_tree=build_tree(predicate, newest.schema))
+    )
+    try:
+        table = normalize(answer.table, newest.rows.schema)
+    except WrongType as error:
+        raise Mismatch(f"where {sql}: wrong columns or types: {error}") from None
+    readings = [list_readings(predicate, row) for row in list_model_rows(newest.rows)]
+    rows = list_rows(newest.rows)
+    required = [row for row, matches in zip(rows, readings, strict=True) if all(matches)]
+    optional = [row for row, matches in zip(rows, readings, strict=True) if any(matches) and not all(matches)]
+    exact = (answer.predicate or candidate.capabilities.predicate) == "exact"
+    if not exact:
+        others = [row for row, matches in zip(rows, readings, strict=True) if not any(matches)]
+        optional += others
+    difference = compare_bags(newest.rows.column_names, required, list_rows(table), allowed=optional)
+    if difference is not None:
+        raise Mismatch(f"where {sql}: wrong rows: {difference}")
+    _note_skipping(predicate, subject, answer.files_skipped, notes)
+
+
+def _note_skipping(predicate: Predicate, subject: TableUnderTest, skipped: int | None, notes: Notes) -> None:
+    """Count the files that statistics allow to be skipped, and those that the candidate skipped."""
+    if skipped is None:
+        return
+    state = subject.newest.state
+    supported = "columnMapping" in state.features
+    mapping = column_mapping.get_mapping_mode(state.configuration, supported=supported)
+    try:
+        skippable = [
+            can_skip(
+                predicate,
+                msgspec.convert(body, Add),
+                subject.newest.schema,
+                subject.newest.partition_columns,
+                mapping,
+            )
+            for body in state.live.values()
+        ]
+    except PredicateError:
+        return
+    notes.add("files_skippable", sum(skippable))
+    notes.add("files_skipped", skipped)

@@ -1,0 +1,71 @@
+"""Suite refuse: tables that a reader must not read. Each has a good twin, which it must read."""
+
+import msgspec
+
+from deltaspec.candidates.host import Candidate, Refused
+from deltaspec.candidates.messages import Capabilities, Phase, Refusal, Scan, Snapshot
+from deltaspec.suites.checks import Mismatch, Notes, TableUnderTest, Weak, check
+from deltaspec.suites.read import compare_rows
+
+
+def list_undeclared_features(capabilities: Capabilities, subject: TableUnderTest) -> list[str]:
+    """Return the reader features of a table that the candidate does not declare."""
+    return sorted(subject.table.features - set(capabilities.reader_features))
+
+
+def request_refusal(candidate: Candidate, location: str) -> Refusal:
+    """Read a table that must be refused and return the error, with its phase.
+
+    Raises:
+        Mismatch: The candidate reads the table.
+    """
+    try:
+        candidate.snapshot(Snapshot(location))
+    except Refused as error:
+        return _with_phase(error.refusal, "snapshot")
+    try:
+        answer = candidate.scan(Scan(location, ""))
+    except Refused as error:
+        return _with_phase(error.refusal, "scan")
+    raise Mismatch(f"the table was read, {answer.num_rows} rows")
+
+
+def _with_phase(refusal: Refusal, phase: Phase) -> Refusal:
+    return refusal if refusal.phase else msgspec.structs.replace(refusal, phase=phase)
+
+
+@check("refuse", "table-features.reader-supports-all", "protocol.versions-supported")
+def check_undeclared_features(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """A table with a reader feature that the candidate does not declare."""
+    undeclared = list_undeclared_features(candidate.capabilities, subject)
+    try:
+        refusal = request_refusal(candidate, str(subject.location))
+    except Mismatch as error:
+        raise Mismatch(f"{error}, but the candidate does not declare {', '.join(undeclared)}") from None
+    if refusal.category != "unsupported":
+        raise Weak(f"refused as {refusal.category}, expected unsupported ({', '.join(undeclared)}): {refusal.message}")
+    notes.add("refused", 1)
+
+
+@check("refuse")
+def check_broken_table(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """A table that no reader may read, after its good twin."""
+    broken = subject.broken
+    assert broken is not None
+    try:
+        compare_rows(subject.newest.rows, candidate.scan(Scan(str(subject.location), "")).table)
+    except Mismatch as error:
+        raise Mismatch(f"the good twin is read incorrectly: {error}") from None
+    except Refused as error:
+        raise Mismatch(f"the good twin is refused, too: {error.refusal.category}: {error.refusal.message}") from None
+    try:
+        refusal = request_refusal(candidate, str(broken.location))
+    except Mismatch as error:
+        raise Mismatch(f"{error}, although {broken.defect}") from None
+    order = ("snapshot", "scan", "changes", "commit")
+    phase = refusal.phase or "scan"
+    if not any(refusal.category == category and order.index(phase) <= order.index(latest)
+               for category, latest in broken.accepted):  # fmt: skip
+        wanted = " or ".join(f"{category} in phase {latest}" for category, latest in broken.accepted)
+        raise Weak(f"refused as {refusal.category} in phase {phase}, expected {wanted}: {refusal.message}")
+    notes.add("refused", 1)

@@ -1,0 +1,134 @@
+"""Write the results of a run for people and for CI: text, Markdown and JUnit. Text of engines is escaped."""
+
+from collections import defaultdict
+from xml.etree import ElementTree
+
+from deltaspec.report.text import escape_text
+from deltaspec.suites.outcomes import CaseResult, Outcome
+from deltaspec.suites.results import SuiteReport
+
+_SHOWN_PER_SIGNATURE = 1
+_MESSAGE_LINES = 12
+
+
+def render_text(report: SuiteReport) -> str:
+    """Return the report for a terminal: suites, each kind of failure once, and the verdict."""
+    candidate, run = report.candidate, report.run
+    name = escape_text(f"{candidate.name} {candidate.version}")
+    lines = [
+        f"candidate  {name}, {escape_text(candidate.language) or 'language not stated'}; {_describe_claims(report)}"
+    ]
+    lines += [f"tables     {run.tables} drawn with seed {run.seed}, in {run.seconds:.1f} s", ""]
+    width = max([len(suite) for suite in report.outcomes], default=0)
+    for suite, counts in report.outcomes.items():
+        outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items())
+        lines.append(f"  {suite:<{width}}  {outcomes}")
+    for each, others in _group(report):
+        lines += ["", *render_failure(each, report.run.candidate, others)]
+    reasons = [f"  {check}: {reason} ({count:,})" for check, found in report.not_asked.items()
+               for reason, count in found.items()]  # fmt: skip
+    if reasons:
+        lines += ["", "Not asked:", *(escape_text(each, 200) for each in reasons)]
+    if report.unused_known_failures:
+        lines += ["", "Known failures that match no case of this run:"]
+        lines += [f"  {escape_text(each, 200)}" for each in report.unused_known_failures]
+    lines += ["", _describe_verdict(report)]
+    return "\n".join(lines)
+
+
+def _describe_claims(report: SuiteReport) -> str:
+    candidate = report.candidate
+    features = len(candidate.reader_features)
+    return f"declares {features} reader feature{'s' * (features != 1)}, predicates {candidate.predicate}"
+
+
+def _describe_verdict(report: SuiteReport) -> str:
+    if not report.run.complete:
+        return "INCOMPLETE: the candidate died too often; the remaining cases were not run."
+    total = report.total
+    if report.exit_code == 2:
+        return "NOTHING ASKED: no case was run."
+    if report.exit_code:
+        kinds = len({(each.check, each.signature) for each in report.bad})
+        return f"FAILED: {len(report.bad):,} of {total.total():,} cases, in {kinds} kinds of failure."
+    expected = total[Outcome.EXPECTED_FAILURE]
+    more = f", {expected:,} failed as listed" if expected else ""
+    return f"PASSED: {total[Outcome.PASSED]:,} cases{more}, {total[Outcome.NOT_ASKED]:,} not asked."
+
+
+def _group(report: SuiteReport) -> list[tuple[CaseResult, int]]:
+    """Return one case of each kind of failure, the shortest history first, with the number of others of its kind."""
+    kinds: dict[tuple[str, str, str], list[CaseResult]] = defaultdict(list)
+    for each in report.bad:
+        kinds[each.check, each.outcome.value, each.signature].append(each)
+    return [(min(found, key=lambda each: len(each.history)), len(found) - 1) for found in kinds.values()]
+
+
+def render_failure(result: CaseResult, candidate: str, others: int = 0) -> list[str]:
+    """Return the lines that explain a failed case and how to run it again."""
+    head = f"{result.outcome.value.upper():<8} {result.case}"
+    lines = [head + (f"   (and {others:,} more like it)" if others else "")]
+    message = result.message.splitlines()
+    lines += [f"  {escape_text(line, 300)}" for line in message[:_MESSAGE_LINES]]
+    lines += [f"  … {len(message) - _MESSAGE_LINES} more lines"] if len(message) > _MESSAGE_LINES else []
+    if result.history:
+        lines += ["  history:", *(f"    {escape_text(each, 200)}" for each in result.history)]
+    if result.requirements:
+        lines.append(f"  requires: {', '.join(result.requirements)}")
+    lines.append(f"  again: deltaspec replay {result.case} --candidate {escape_text(candidate, 200)}")
+    return lines
+
+
+def render_markdown(report: SuiteReport) -> str:
+    """Return the report as Markdown, for step summaries and pull requests."""
+    title = _markdown(f"{report.candidate.name} {report.candidate.version}")
+    lines = [f"# {title}", "", f"{_describe_verdict(report)} {report.run.tables} tables, seed {report.run.seed}.", ""]
+    outcomes = [each.value for each in Outcome if report.total[each.value]]
+    lines += [f"| suite | {' | '.join(outcomes)} |", "|-" * (len(outcomes) + 1) + "|"]
+    for suite, counts in report.outcomes.items():
+        lines.append(f"| {suite} | {' | '.join(str(counts.get(each, '')) for each in outcomes)} |")
+    for each, others in _group(report):
+        lines += ["", f"## {each.outcome}: `{each.case}`" + (f" and {others} more" if others else ""), ""]
+        lines += ["```", *render_failure(each, report.run.candidate), "```"]
+    return "\n".join(
+        line.replace("```", "'''") if index and line != "```" else line for index, line in enumerate(lines)
+    )
+
+
+def _markdown(text: str) -> str:
+    return "".join(f"\\{each}" if each in r"\`*_{}[]()<>#+-!|&" else each for each in escape_text(text))
+
+
+def render_junit(report: SuiteReport, results: list[CaseResult]) -> str:
+    """Return a JUnit document with one test case for each case."""
+    root = ElementTree.Element("testsuites", name=escape_text(f"{report.candidate.name} {report.candidate.version}"))
+    for suite in report.outcomes:
+        cases = [each for each in results if each.suite == suite]
+        element = ElementTree.SubElement(root, "testsuite", name=suite, tests=str(len(cases)))
+        for each in cases:
+            _add_junit_case(element, each, report.run.candidate)
+        for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+            element.attrib[name] = str(len(element.findall(f"testcase/{tag}")))
+    ElementTree.indent(root)
+    document: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document.decode() + "\n"
+
+
+def _add_junit_case(element: ElementTree.Element, result: CaseResult, candidate: str) -> None:
+    case = ElementTree.SubElement(
+        element, "testcase", classname=f"deltaspec.{result.check}", name=result.case, time=f"{result.seconds:.3f}"
+    )
+    first = escape_text(result.message.partition("\n")[0], 300)
+    match result.outcome:
+        case Outcome.PASSED:
+            return
+        case Outcome.NOT_ASKED:
+            ElementTree.SubElement(case, "skipped", message=f"not asked: {first}")
+        case Outcome.EXPECTED_FAILURE:
+            ElementTree.SubElement(case, "skipped", message=f"known failure: {escape_text(result.known_failure, 300)}")
+        case _:
+            died = result.outcome in (Outcome.CRASHED, Outcome.TIMED_OUT, Outcome.HARNESS_FAULT)
+            fault = ElementTree.SubElement(
+                case, "error" if died else "failure", message=first, type=result.outcome.value
+            )
+            fault.text = "\n".join(render_failure(result, candidate))

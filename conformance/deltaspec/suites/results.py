@@ -1,0 +1,108 @@
+"""The report of a run: who was asked what, and what became of it."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from deltaspec.candidates.messages import Capabilities
+from deltaspec.suites.outcomes import CaseResult, Outcome, count_outcomes
+
+FORMAT_VERSION = 1
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked; with it anyone can run the same cases again."""
+
+    deltaspec: str
+    """Version of deltaspec."""
+    candidate: str
+    """As on the command line."""
+    seed: int
+    tables: int
+    suites: tuple[str, ...]
+    seconds: float
+    complete: bool
+    """Whether every case was run; False if the candidate died too often."""
+
+
+class SuiteReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Results of a candidate. Cases that passed are only counted."""
+
+    format_version: int = FORMAT_VERSION
+    run: Run
+    candidate: Capabilities
+    outcomes: dict[str, dict[str, int]]
+    """Number of cases by suite and outcome."""
+    counts: dict[str, dict[str, int]]
+    """What the checks observed, by suite: rows compared, files skipped and so on."""
+    not_asked: dict[str, dict[str, int]]
+    """Number of cases that were not asked, by check and reason."""
+    cases: tuple[CaseResult, ...]
+    """Every case that neither passed nor was not asked."""
+    unused_known_failures: tuple[str, ...]
+    """Known failures that match no case of the run."""
+
+    @property
+    def total(self) -> Counter[str]:
+        """Number of cases by outcome."""
+        found: Counter[str] = Counter()
+        for counts in self.outcomes.values():
+            found.update(counts)
+        return found
+
+    @property
+    def bad(self) -> list[CaseResult]:
+        """Cases that make the run fail."""
+        return [each for each in self.cases if each.outcome.is_bad]
+
+    @property
+    def claims(self) -> dict[str, str]:
+        """For each suite that was asked: `conforms`, or why that cannot be claimed."""
+        return {suite: _claim(counts) for suite, counts in self.outcomes.items()}
+
+    @property
+    def exit_code(self) -> int:
+        """0 if all cases passed, 1 if one failed, 2 if none was run, 3 if the run is incomplete."""
+        if self.bad or self.unused_known_failures:
+            return 1
+        if not self.run.complete:
+            return 3
+        return 0 if self.total[Outcome.PASSED] or self.total[Outcome.EXPECTED_FAILURE] else 2
+
+
+def _claim(counts: dict[str, int]) -> str:
+    faults = {name: count for name, count in counts.items() if name != Outcome.PASSED}
+    if not faults:
+        return "conforms"
+    if set(faults) == {Outcome.NOT_ASKED}:
+        return "conforms as far as asked" if counts.get(Outcome.PASSED) else "not asked"
+    return ", ".join(f"{count} {name}" for name, count in faults.items())
+
+
+def build_report(
+    run: Run, candidate: Capabilities, results: Sequence[CaseResult], unused_known_failures: Sequence[str] = ()
+) -> SuiteReport:
+    """Summarize the results of a run."""
+    counts: dict[str, Counter[str]] = {}
+    not_asked: dict[str, Counter[str]] = {}
+    for each in results:
+        counts.setdefault(each.suite, Counter()).update(each.counts)
+        if each.outcome is Outcome.NOT_ASKED:
+            not_asked.setdefault(each.check, Counter())[each.message] += 1
+    shown = [each for each in results if each.outcome not in (Outcome.PASSED, Outcome.NOT_ASKED)]
+    return SuiteReport(
+        run=run,
+        candidate=candidate,
+        outcomes=count_outcomes(results),
+        counts={suite: dict(sorted(found.items())) for suite, found in counts.items() if found},
+        not_asked={check: dict(found.most_common()) for check, found in sorted(not_asked.items())},
+        cases=tuple(sorted(shown, key=lambda each: each.case)),
+        unused_known_failures=tuple(unused_known_failures),
+    )
+
+
+def build_json_schema() -> dict[str, object]:
+    """Return the JSON Schema of the report."""
+    schema = msgspec.json.schema(SuiteReport)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "deltaspec test report", **schema}

@@ -1,0 +1,255 @@
+"""Compare the rows of an answer with the expected rows.
+
+Rows are a bag: their order has no meaning. An answer may use another Arrow type if it represents exactly the same
+values (`normalize`); everything else is a difference. NaN equals NaN, -0.0 differs from 0.0, and maps are sets of
+entries.
+Source: candidate protocol, version 1, "Comparing rows".
+"""
+
+import itertools
+import math
+import struct
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Value: TypeAlias = Any
+"""A hashable value: two are equal if and only if the protocol's values are equal."""
+SHOWN_ROWS = 5
+_UTC = ("UTC", "Etc/UTC", "Z", "+00:00", "GMT", "Etc/GMT", "Zulu", "UCT", "Etc/UCT")
+
+
+class WrongType(ValueError):
+    """A column of an answer cannot represent the values of its Delta type."""
+
+
+@dataclass(frozen=True)
+class RowDifference:
+    """Rows that differ between answer and expectation."""
+
+    columns: tuple[str, ...]
+    missing: tuple[str, ...]
+    """Expected rows that the answer lacks, as text; at most `SHOWN_ROWS`."""
+    extra: tuple[str, ...]
+    """Rows of the answer that are not expected."""
+    missing_count: int
+    extra_count: int
+    expected_count: int
+    actual_count: int
+
+    def __str__(self) -> str:
+        head = f"expected {self.expected_count} rows, got {self.actual_count}"
+        counts = f"{self.missing_count} missing, {self.extra_count} not expected"
+        lines = [f"{head}: {counts}; columns: {', '.join(self.columns) or 'none'}"]
+        for sign, rows, count in (("-", self.missing, self.missing_count), ("+", self.extra, self.extra_count)):
+            lines += [f"  {sign} {row}" for row in rows]
+            lines += [f"  {sign} … {count - len(rows)} more"] if count > len(rows) else []
+        return "\n".join(lines)
+
+
+def find_row_difference(expected: pa.Table, actual: pa.Table) -> RowDifference | None:
+    """Return the difference of two bags of rows with equal columns; None if they are equal.
+
+    Raises:
+        WrongType: The columns of the answer are not the expected ones, or have other types.
+    """
+    actual = normalize(actual, expected.schema)
+    return compare_bags(expected.column_names, list_rows(expected), list_rows(actual))
+
+
+def compare_bags(
+    columns: Sequence[str], expected: Sequence[Value], actual: Sequence[Value], *, allowed: Sequence[Value] = ()
+) -> RowDifference | None:
+    """Compare two bags of rows of `list_rows`; rows in `allowed` may appear in the answer, but need not."""
+    wanted, found = Counter(expected), Counter(actual)
+    missing, extra = wanted - found, found - wanted - Counter(allowed)
+    if not missing and not extra:
+        return None
+    return RowDifference(
+        tuple(columns),
+        tuple(_describe(columns, row) for row in list(missing.elements())[:SHOWN_ROWS]),
+        tuple(_describe(columns, row) for row in list(extra.elements())[:SHOWN_ROWS]),
+        missing.total(),
+        extra.total(),
+        len(expected),
+        len(actual),
+    )
+
+
+def _describe(columns: Sequence[str], row: Sequence[Value]) -> str:
+    texts = (f"{name}={show_value(value)}" for name, value in zip(columns, row, strict=True))
+    return "(" + ", ".join(texts) + ")"
+
+
+def show_value(value: Value, limit: int = 60) -> str:
+    """Return a value of `list_rows` as short text."""
+    match value:
+        case ("float", bits):
+            text = repr(struct.unpack(">d", bits)[0])
+        case ("struct", *members):
+            text = "{" + ", ".join(show_value(each, limit) for each in members) + "}"
+        case ("list", *elements):
+            text = "[" + ", ".join(show_value(each, limit) for each in elements) + "]"
+        case ("map", entries):
+            pairs = sorted(f"{show_value(key, limit)}: {show_value(each, limit)}" for key, each in entries)
+            text = "{" + ", ".join(pairs) + "}"
+        case None:
+            text = "null"
+        case _:
+            text = str(value) if isinstance(value, int) else repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def list_rows(table: pa.Table) -> list[tuple[Value, ...]]:
+    """Return the rows of a table as hashable values, so that equal rows are equal tuples."""
+    if not table.num_columns:
+        return [()] * table.num_rows
+    columns = [_list_values(pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type))
+               for column in table.columns]  # fmt: skip
+    return list(zip(*columns, strict=True))
+
+
+def _list_values(array: pa.Array) -> list[Value]:
+    kind = array.type
+    if pa.types.is_struct(kind):
+        members = [_list_values(each) for each in array.flatten()]
+        rows = zip(*members, strict=True) if members else ([()] * len(array))
+        return _mask(array, (("struct", *row) for row in rows))
+    if pa.types.is_map(kind):
+        keys, values = _list_values(array.keys), _list_values(array.items)
+        entries = list(zip(keys, values, strict=True))
+        return _mask(array, (("map", _entry_set(entries[start:end])) for start, end in _spans(array)))
+    if pa.types.is_list(kind):
+        elements = _list_values(array.values)
+        return _mask(array, (("list", *elements[start:end]) for start, end in _spans(array)))
+    if pa.types.is_floating(kind):
+        return [None if each is None else ("float", _float_bits(each)) for each in array.to_pylist()]
+    if pa.types.is_timestamp(kind) or pa.types.is_date64(kind):
+        return list(array.cast(pa.int64()).to_pylist())
+    if pa.types.is_date32(kind):
+        return list(array.cast(pa.int32()).to_pylist())
+    return list(array.to_pylist())
+
+
+def _mask(array: pa.Array, values: Iterator[Value]) -> list[Value]:
+    valid = array.is_valid().to_pylist()
+    return [each if is_valid else None for each, is_valid in zip(values, valid, strict=True)]
+
+
+def _spans(array: pa.Array) -> Iterator[tuple[int, int]]:
+    return itertools.pairwise(array.offsets.to_pylist())
+
+
+def _entry_set(entries: list[Value]) -> frozenset[Value]:
+    """Entries of a map; a repeated entry counts, so that a map with one entry twice is not the map with one."""
+    return frozenset(Counter(entries).items()) if len(set(entries)) < len(entries) else frozenset(entries)
+
+
+def _float_bits(value: float) -> bytes:
+    return struct.pack(">d", math.nan if math.isnan(value) else value)
+
+
+def normalize(table: pa.Table, expected: pa.Schema) -> pa.Table:
+    """Convert an answer to the expected columns and types without changing a value.
+
+    Raises:
+        WrongType: A column is missing, unexpected or repeated, or has a type that cannot represent the same values.
+    """
+    names = table.column_names
+    if sorted(names) != sorted(expected.names):
+        missing = [name for name in expected.names if name not in names]
+        extra = [name for name in names if name not in expected.names]
+        repeated = [name for name, count in Counter(names).items() if count > 1]
+        parts = [("missing", missing), ("not expected", extra), ("repeated", repeated)]
+        raise WrongType("columns: " + "; ".join(f"{what}: {', '.join(each)}" for what, each in parts if each))
+    columns = []
+    for field in expected:
+        column = table.column(names.index(field.name))
+        chunks = [_convert(chunk, field.type, field.name) for chunk in column.chunks]
+        columns.append(pa.chunked_array(chunks, field.type))
+    return pa.table(columns, schema=expected) if columns else table
+
+
+def _convert(array: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
+    stored = array.type
+    if isinstance(array, pa.ExtensionArray):
+        return _convert(array.storage, kind, name)
+    if pa.types.is_dictionary(stored):
+        return _convert(array.dictionary_decode(), kind, name)
+    if pa.types.is_null(kind) and array.null_count == len(array):
+        return pa.nulls(len(array))
+    if pa.types.is_struct(kind) and pa.types.is_struct(stored):
+        return _convert_struct(array, kind, name)
+    if pa.types.is_map(kind):
+        return _convert_map(array, kind, name)
+    if pa.types.is_list(kind) and _is_any_list(stored):
+        lists = array.cast(pa.list_(stored.value_field))
+        values = _convert(lists.values, kind.value_type, f"{name}.element")
+        return pa.ListArray.from_arrays(pc.add(lists.offsets, 0), values, kind, mask=_null_mask(lists))
+    if stored == kind or _is_same_value_type(stored, kind):
+        try:
+            return array.cast(kind)
+        except pa.ArrowInvalid as error:
+            raise WrongType(f"column {name}: {stored} holds a value that {kind} cannot represent: {error}") from None
+    raise WrongType(f"column {name} has type {stored}, expected {kind}")
+
+
+def _is_any_list(kind: pa.DataType) -> bool:
+    views = (
+        (pa.types.is_list_view(kind), pa.types.is_large_list_view(kind)) if hasattr(pa.types, "is_list_view") else ()
+    )
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind) or any(views)
+
+
+def _null_mask(array: pa.Array) -> pa.Array | None:
+    return array.is_null() if array.null_count else None
+
+
+def _convert_struct(array: pa.StructArray, kind: pa.StructType, name: str) -> pa.Array:
+    stored = [array.type.field(position).name for position in range(array.type.num_fields)]
+    wanted = [kind.field(position).name for position in range(kind.num_fields)]
+    if sorted(stored) != sorted(wanted):
+        raise WrongType(f"column {name} has the fields {', '.join(stored)}, expected {', '.join(wanted)}")
+    members = array.flatten()
+    converted = [
+        _convert(members[stored.index(field)], kind.field(position).type, f"{name}.{field}")
+        for position, field in enumerate(wanted)
+    ]
+    if not wanted:
+        return array
+    return pa.StructArray.from_arrays(converted, fields=list(kind), mask=_null_mask(array))
+
+
+def _convert_map(array: pa.Array, kind: pa.MapType, name: str) -> pa.Array:
+    """Convert a map, or a list of entries, which engines without a map type return."""
+    if pa.types.is_map(array.type):
+        keys, items, offsets = array.keys, array.items, array.offsets
+    elif (
+        _is_any_list(array.type) and pa.types.is_struct(array.type.value_type) and array.type.value_type.num_fields == 2
+    ):
+        lists = array.cast(pa.list_(array.type.value_field))
+        (keys, items), offsets = lists.values.flatten(), lists.offsets
+        array = lists
+    else:
+        raise WrongType(f"column {name} has type {array.type}, expected {kind}")
+    key = _convert(keys, kind.key_type, f"{name}.key")
+    value = _convert(items, kind.item_type, f"{name}.value")
+    return pa.MapArray.from_arrays(pc.add(offsets, 0), key, value, kind, mask=_null_mask(array))
+
+
+def _is_same_value_type(stored: pa.DataType, kind: pa.DataType) -> bool:
+    """Return whether a cast changes no value, or fails."""
+    types = pa.types
+    if types.is_string(kind):
+        return any(test(stored) for test in (types.is_large_string, types.is_string_view))
+    if types.is_binary(kind):
+        return any(test(stored) for test in (types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary))
+    if types.is_timestamp(kind):
+        return bool(types.is_timestamp(stored)) and (stored.tz is None if kind.tz is None else stored.tz in _UTC)
+    if types.is_date32(kind):
+        return bool(types.is_date64(stored))
+    return bool(types.is_decimal(kind) and types.is_decimal(stored) and stored.scale == kind.scale)

@@ -1,0 +1,128 @@
+"""Run the cases of suites against a candidate, table by table, with any number of candidates at once."""
+
+import queue
+import tempfile
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from deltaspec.candidates.host import Candidate, GivenUp
+from deltaspec.candidates.messages import Capabilities
+from deltaspec.errors import InvalidUsage
+from deltaspec.suites.cases import Case, list_cases, run_case
+from deltaspec.suites.checks import SUITES, SuiteName
+from deltaspec.suites.outcomes import CaseResult
+from deltaspec.suites.subjects import Corpus, build_subject
+
+Open: TypeAlias = Callable[[], Candidate]
+"""Starts the candidate."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to ask a candidate."""
+
+    corpus: Corpus = field(default_factory=Corpus)
+    suites: Collection[SuiteName] = SUITES
+    select: Callable[[str], bool] | None = None
+    """Selects cases by id; None for all."""
+    jobs: int = 1
+    """Number of candidates that run at once."""
+
+
+@dataclass(frozen=True)
+class TableDone:
+    """The results of all cases of one table."""
+
+    table: str
+    results: tuple[CaseResult, ...]
+
+
+class Stopped(Exception):
+    """The candidate died too often; the text is the reason."""
+
+
+def run_plan(open_candidate: Open, plan: Plan) -> Iterator[TableDone]:
+    """Yield the results of every table, in the order in which they end.
+
+    Raises:
+        Stopped: The candidate died five times in a row.
+    """
+    tables: queue.SimpleQueue[str] = queue.SimpleQueue()
+    for identity in plan.corpus.list_ids():
+        tables.put(identity)
+    done: queue.SimpleQueue[TableDone | BaseException | None] = queue.SimpleQueue()
+    stop = threading.Event()
+    workers = [
+        threading.Thread(target=_work, args=(open_candidate, plan, tables, done, stop), daemon=True)
+        for _ in range(plan.jobs)
+    ]
+    for worker in workers:
+        worker.start()
+    running = len(workers)
+    try:
+        while running:
+            match done.get():
+                case None:
+                    running -= 1
+                case TableDone() as table:
+                    yield table
+                case GivenUp() as error:
+                    raise Stopped(str(error)) from None
+                case BaseException() as error:
+                    raise error
+    finally:
+        stop.set()
+        for worker in workers:
+            worker.join()
+
+
+def _work(
+    open_candidate: Open,
+    plan: Plan,
+    tables: queue.SimpleQueue[str],
+    done: queue.SimpleQueue[TableDone | BaseException | None],
+    stop: threading.Event,
+) -> None:
+    try:
+        with closing(open_candidate()) as candidate, tempfile.TemporaryDirectory(prefix="deltaspec-") as directory:
+            while not stop.is_set():
+                try:
+                    identity = tables.get_nowait()
+                except queue.Empty:
+                    break
+                done.put(run_table(candidate, identity, plan, Path(directory)))
+    except BaseException as error:  # noqa: BLE001  (raised again by the thread that reads the results)
+        done.put(error)
+    done.put(None)
+
+
+def run_table(candidate: Candidate, identity: str, plan: Plan, directory: Path) -> TableDone:
+    """Write a table below a directory, run its cases and remove it."""
+    with tempfile.TemporaryDirectory(dir=directory) as here:
+        subject = build_subject(identity, Path(here))
+        cases = [
+            each for each in list_cases(candidate.capabilities, [subject], plan.suites) if _is_selected(plan, each)
+        ]
+        return TableDone(identity, tuple(run_case(candidate, each) for each in cases))
+
+
+def _is_selected(plan: Plan, case: Case) -> bool:
+    return plan.select is None or plan.select(case.id)
+
+
+def select_suites(names: Sequence[str]) -> tuple[SuiteName, ...]:
+    """Return the suites of these names, or all. Raises `InvalidUsage` for an unknown one."""
+    unknown = [name for name in names if name not in SUITES]
+    if unknown:
+        raise InvalidUsage(f"unknown suite {', '.join(unknown)}; there are {', '.join(SUITES)}")
+    return tuple(suite for suite in SUITES if suite in names) or SUITES
+
+
+def read_capabilities(open_candidate: Open) -> Capabilities:
+    """Start the candidate, return its answer to `hello`, and end it."""
+    with closing(open_candidate()) as candidate:
+        return candidate.capabilities

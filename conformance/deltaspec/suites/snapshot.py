@@ -1,0 +1,149 @@
+"""Suite snapshot: version, protocol, metadata, live files, transactions and domains of the newest version."""
+
+import json
+from typing import Any
+
+from deltaspec.candidates.host import Candidate
+from deltaspec.candidates.messages import FileEntry, Snapshot, SnapshotAnswer, Wanted
+from deltaspec.model.log import paths
+from deltaspec.suites.checks import Mismatch, NotAsked, Notes, TableUnderTest, check
+from deltaspec_generators.tables.readable import ReadableTable
+
+SYSTEM_PREFIX = "delta."
+"""Prefix of domains that an engine may keep to itself."""
+
+
+def request_snapshot(candidate: Candidate, subject: TableUnderTest, *want: Wanted) -> SnapshotAnswer:
+    """Ask for the newest snapshot. Raises `NotAsked` if the candidate does not list what is wanted."""
+    hidden = [each for each in want if each not in candidate.capabilities.want]
+    if hidden:
+        raise NotAsked(f"the candidate does not list {', '.join(hidden)}")
+    app_ids = tuple(subject.newest.state.transactions) if "transactions" in want else ()
+    return candidate.snapshot(Snapshot(str(subject.location), want=want, app_ids=app_ids))
+
+
+def _has_in_commit_timestamp(table: ReadableTable) -> bool:
+    newest = table.versions[-1].state
+    return "inCommitTimestamp" in newest.features and newest.is_enabled("delta.enableInCommitTimestamps")
+
+
+def _compare(what: str, expected: Any, actual: Any) -> None:
+    if expected != actual:
+        raise Mismatch(f"wrong {what}: expected {_show(expected)}, got {_show(actual)}")
+
+
+def _show(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    return text if len(text) < 300 else text[:299] + "…"
+
+
+@check("snapshot", "log.replay-in-order")
+def check_version(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """The newest version."""
+    _compare("version", subject.newest.version, request_snapshot(candidate, subject).version)
+
+
+@check("snapshot", "protocol.reader-versions")
+def check_protocol(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """Protocol versions, and the listed features as sets."""
+    actual = request_snapshot(candidate, subject).protocol
+    if actual is None:
+        raise NotAsked("the candidate does not show the protocol")
+    _compare("protocol", _normalize_protocol(subject.newest.state.protocol), _normalize_protocol(actual))
+
+
+def _normalize_protocol(body: dict[str, Any]) -> dict[str, Any]:
+    versions = {name: body.get(name) for name in ("minReaderVersion", "minWriterVersion")}
+    features = {name: sorted(body.get(name) or ()) for name in ("readerFeatures", "writerFeatures")}
+    return versions | features
+
+
+@check("snapshot", "log.replay-in-order")
+def check_metadata(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """Id, name, description, schema, partition columns and properties, as far as the candidate shows them."""
+    actual = request_snapshot(candidate, subject).metadata
+    if actual is None:
+        raise NotAsked("the candidate does not show the metadata")
+    expected = subject.newest.state.metadata
+    for name in ("id", "name", "description", "partitionColumns", "configuration", "createdTime"):
+        if name in actual:
+            _compare(f"metaData.{name}", expected.get(name), actual[name])
+    if "schemaString" in actual:
+        _compare("schema", json.loads(expected["schemaString"]), json.loads(actual["schemaString"]))
+
+
+@check(
+    "snapshot",
+    "reconciliation.queries-see-live-files",
+    "add.replaces-same-file",
+    "table.snapshot-isolation",
+)
+def check_live_files(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """The live files, with their deletion vectors if the candidate shows them."""
+    files = request_snapshot(candidate, subject, "files").files
+    if files is None:
+        raise NotAsked("the candidate does not list files")
+    live = {_normalize_path(path, subject): body for path, body in subject.newest.state.live.items()}
+    listed = sorted(_normalize_path(each.path, subject) for each in files)
+    _compare("live files", sorted(live), listed)
+    for each in files:
+        body = live[_normalize_path(each.path, subject)]
+        if each.size is not None:
+            _compare(f"size of {each.path}", body["size"], each.size)
+    _check_vectors(files, {path: _vector_id(body) for path, body in live.items()}, subject)
+    notes.add("files", len(files))
+
+
+def _check_vectors(files: tuple[FileEntry, ...], expected: dict[str, str | None], subject: TableUnderTest) -> None:
+    if any(each.deletion_vector_id is not None for each in files):
+        actual = {_normalize_path(each.path, subject): each.deletion_vector_id for each in files}
+        _compare("deletion vectors", expected, actual)
+
+
+def _vector_id(body: dict[str, Any]) -> str | None:
+    vector = body.get("deletionVector")
+    if not vector:
+        return None
+    offset = vector.get("offset")
+    identity: str = vector["storageType"] + vector["pathOrInlineDv"]
+    return identity if offset is None else f"{identity}@{offset}"
+
+
+def _normalize_path(path: str, subject: TableUnderTest) -> str:
+    """Return a path without encoding and without the directory of the table.
+
+    An engine may show the path of the log, a decoded path, or an absolute path.
+    """
+    plain = paths.decode(path).removeprefix("file:")
+    plain = "/" + plain.lstrip("/") if path.startswith("file:") else plain
+    return plain.removeprefix(f"{subject.location}/")
+
+
+@check("snapshot", "reconciliation.commit-info-of-its-version", needs=_has_in_commit_timestamp)
+def check_in_commit_timestamp(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """The in-commit timestamp of the newest version."""
+    actual = request_snapshot(candidate, subject).in_commit_timestamp
+    if actual is None:
+        raise NotAsked("the candidate does not show in-commit timestamps")
+    _compare("in-commit timestamp", subject.newest.timestamp_ms, actual)
+
+
+@check("snapshot", "transaction.latest-holds")
+def check_transactions(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """The newest version of each application."""
+    actual = request_snapshot(candidate, subject, "transactions").transactions
+    if actual is None:
+        raise NotAsked("the candidate does not list transactions")
+    expected = {app: body["version"] for app, body in subject.newest.state.transactions.items()}
+    _compare("transactions", expected, actual)
+
+
+@check("snapshot", "domain.readers-support-all")
+def check_domains(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """The domains of users; system domains are compared if the candidate shows them."""
+    actual = request_snapshot(candidate, subject, "domains").domains
+    if actual is None:
+        raise NotAsked("the candidate does not list domains")
+    expected = {name: body["configuration"] for name, body in subject.newest.state.domains.items()}
+    hidden = [name for name in expected if name.startswith(SYSTEM_PREFIX) and name not in actual]
+    _compare("domains", {name: text for name, text in expected.items() if name not in hidden}, actual)

@@ -1,0 +1,60 @@
+"""Tables under test on disk: drawn tables of a corpus, and broken tables with their good twins."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from deltaspec.suites.broken_tables import BROKEN_TABLES
+from deltaspec.suites.checks import BrokenTable, TableUnderTest
+from deltaspec_generators.table_files import write_table
+from deltaspec_generators.tables.choices import SeededChoices
+from deltaspec_generators.tables.corpus import draw_table
+
+DRAWN, BROKEN = "drawn", "broken"
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Which tables to read: `tables` drawn from a seed, and whether to include the broken ones."""
+
+    seed: int = 1
+    tables: int = 100
+    broken: bool = True
+
+    def list_ids(self) -> list[str]:
+        """List the ids of the tables, the broken ones first."""
+        broken = [f"{BROKEN}.{name}" for name in BROKEN_TABLES] if self.broken else []
+        return [*broken, *(f"{DRAWN}.{self.seed}.{number}" for number in range(self.tables))]
+
+
+def describe_subject(identity: str) -> TableUnderTest:
+    """Return the table of an id without writing it.
+
+    Raises:
+        KeyError: There is no such table.
+    """
+    kind, _, name = identity.partition(".")
+    nowhere = Path()
+    if kind == BROKEN:
+        case = BROKEN_TABLES[name]
+        broken = BrokenTable(case.requires, case.defect, nowhere, case.accepted)
+        return TableUnderTest(identity, nowhere, case.build_twin(), broken)
+    seed, _, number = name.partition(".")
+    if kind != DRAWN or not (seed.isdecimal() and number.isdecimal()):
+        raise KeyError(identity)
+    return TableUnderTest(identity, nowhere, draw_table(SeededChoices(int(seed), int(number))))
+
+
+def build_subject(identity: str, directory: Path) -> TableUnderTest:
+    """Write the table of an id into a directory, which must not exist.
+
+    Raises:
+        KeyError: There is no such table.
+    """
+    described = describe_subject(identity)
+    location = directory / "table"
+    write_table(described.table.files, location)
+    if described.broken is None:
+        return replace(described, location=location)
+    broken_location = directory / "broken"
+    write_table(BROKEN_TABLES[identity.partition(".")[2]].build_broken(), broken_location)
+    return replace(described, location=location, broken=replace(described.broken, location=broken_location))

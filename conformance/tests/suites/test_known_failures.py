@@ -1,0 +1,131 @@
+"""Known failures: what is listed is expected, and the list must stay true."""
+
+import datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from deltaspec.candidates.messages import Capabilities
+from deltaspec.errors import InvalidUsage
+from deltaspec.suites.known_failures import KnownFailures, load_known_failures
+from deltaspec.suites.known_updates import update_known_failures
+from deltaspec.suites.outcomes import CaseResult, Outcome
+from deltaspec.suites.results import Run, SuiteReport, build_report
+
+TODAY = datetime.date(2026, 1, 15)
+ENTRY = """
+# found while testing
+[[failure]]
+cases = ["read.*/drawn.1.3"]
+outcome = "failed"
+match = "wrong rows"
+reason = "vectors are ignored"  # upstream
+"""
+
+
+def build_result(outcome: Outcome, message: str = "", case: str = "read.all-rows/drawn.1.3") -> CaseResult:
+    check, _, table = case.partition("/")
+    return CaseResult(case=case, suite="read", check=check, table=table, outcome=outcome, seconds=0, message=message)
+
+
+def judge(directory: Path, result: CaseResult, entry: str = ENTRY, version: str = "1.6.0") -> CaseResult:
+    path = directory / "known.toml"
+    path.write_text(entry)
+    return KnownFailures(load_known_failures(path), version, TODAY).judge(result)
+
+
+def test_listed_failure_is_expected(tmp_path: Path) -> None:
+    result = judge(tmp_path, build_result(Outcome.FAILED, "wrong rows: expected 1"))
+    assert (result.outcome, result.known_failure) == (Outcome.EXPECTED_FAILURE, "vectors are ignored")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "message"), [(Outcome.FAILED, "wrong columns"), (Outcome.CRASHED, "wrong rows"), (Outcome.WEAK, "")]
+)
+def test_other_failure_is_drift(tmp_path: Path, outcome: Outcome, message: str) -> None:
+    assert judge(tmp_path, build_result(outcome, message)).outcome is Outcome.DRIFT
+
+
+def test_pass_is_unexpected(tmp_path: Path) -> None:
+    assert judge(tmp_path, build_result(Outcome.PASSED)).outcome is Outcome.UNEXPECTED_PASS
+
+
+def test_case_that_is_not_listed_keeps_its_outcome(tmp_path: Path) -> None:
+    result = build_result(Outcome.FAILED, "wrong rows", "read.all-rows/drawn.1.4")
+    assert judge(tmp_path, result) == result
+
+
+@pytest.mark.parametrize(
+    ("line", "counts"),
+    [
+        ('versions = "<1.7"', True),
+        ('versions = "<1.6"', False),
+        ("until = 2026-01-15", True),
+        ("until = 2026-01-14", False),
+    ],
+)
+def test_entry_counts_for_its_versions_and_days(tmp_path: Path, line: str, counts: bool) -> None:
+    result = judge(tmp_path, build_result(Outcome.FAILED, "wrong rows"), f"{ENTRY}\n{line}\n")
+    assert (result.outcome is Outcome.EXPECTED_FAILURE) == counts
+
+
+def test_glob_without_a_case_is_unused(tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(ENTRY)
+    known = KnownFailures(load_known_failures(path), "1", TODAY)
+    assert known.list_unused() == ["read.*/drawn.1.3 (vectors are ignored)"]
+    known.judge(build_result(Outcome.FAILED, "wrong rows"))
+    assert known.list_unused() == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "not toml",
+        "[other]\n",
+        "[[failure]]\ncases = []\n",
+        ENTRY + 'colour = "red"\n',
+        ENTRY.replace('"failed"', '"passed"'),
+        ENTRY.replace('"wrong rows"', '"("'),
+        ENTRY.replace('"vectors are ignored"', '""'),
+        ENTRY + 'versions = "one"\n',
+        ENTRY + "until = 7\n",
+    ],
+)
+def test_malformed_file_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(text)
+    with pytest.raises(InvalidUsage, match="known failures"):
+        load_known_failures(path)
+
+
+def build_suite_report(*results: CaseResult, unused: tuple[str, ...] = ()) -> SuiteReport:
+    run = Run(deltaspec="0", candidate="x", seed=1, tables=1, suites=("read",), seconds=1, complete=True)
+    return build_report(run, Capabilities("x", "1"), results, unused)
+
+
+def test_update_adds_new_kinds_and_keeps_comments(tmp_path: Path) -> None:
+    path, report = tmp_path / "known.toml", tmp_path / "report.json"
+    path.write_text(ENTRY)
+    new = [build_result(Outcome.FAILED, f"refused: io: no file {index}", f"read.x/drawn.1.{index}") for index in (7, 8)]
+    report.write_bytes(msgspec.json.encode(build_suite_report(*new)))
+    update_known_failures(path, report)
+    text = path.read_text()
+    assert "# found while testing" in text
+    assert "# upstream" in text
+    assert 'cases = ["read.x/drawn.1.7", "read.x/drawn.1.8"]' in text
+    with pytest.raises(InvalidUsage, match="missing key reason"):
+        load_known_failures(path)  # a person must say why
+    path.write_text(text.replace('reason = ""', 'reason = "files are lost"'))
+    known = KnownFailures(load_known_failures(path), "1", TODAY)
+    assert [known.judge(each).outcome for each in new] == [Outcome.EXPECTED_FAILURE] * 2
+
+
+def test_update_removes_what_passes_or_matches_nothing(tmp_path: Path) -> None:
+    path, report = tmp_path / "known.toml", tmp_path / "report.json"
+    path.write_text(ENTRY)
+    found = build_suite_report(unused=("read.*/drawn.1.3 (vectors are ignored)",))
+    report.write_bytes(msgspec.json.encode(found))
+    update_known_failures(path, report)
+    assert load_known_failures(path) == []

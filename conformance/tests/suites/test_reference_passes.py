@@ -1,0 +1,49 @@
+"""The reference reader passes every check, and readers with a fault fail where they should."""
+
+from collections import Counter
+
+import pytest
+from suites.faulty_readers import FAULTY_READERS, FaultyReader
+
+from deltaspec.candidates.in_process import InProcess
+from deltaspec.candidates.reference.engine import Engine
+from deltaspec.suites.checks import SUITES
+from deltaspec.suites.outcomes import Outcome
+from deltaspec.suites.runner import Plan, run_plan
+from deltaspec.suites.subjects import Corpus
+
+SEED, TABLES = 1, 30
+TABLES_UNTIL_DETECTED = 60
+"""Every faulty reader fails within so many drawn tables of the seed."""
+
+
+def test_reference_passes_every_check() -> None:
+    outcomes: Counter[tuple[str, Outcome]] = Counter()
+    for done in run_plan(lambda: InProcess(Engine()), Plan(Corpus(SEED, TABLES))):
+        for result in done.results:
+            assert result.outcome is Outcome.PASSED, f"{result.case}: {result.message}"
+            outcomes[result.suite, result.outcome] += 1
+    assert {suite for suite, _ in outcomes} == set(SUITES)
+
+
+@pytest.mark.parametrize(
+    "faulty",
+    [
+        pytest.param(
+            each,
+            id=each.engine.__name__,
+            marks=[pytest.mark.xfail(reason=f"no drawn table has {each.unreached}")] if each.unreached else [],
+        )
+        for each in FAULTY_READERS
+    ],
+)
+def test_faulty_reader_fails(faulty: FaultyReader) -> None:
+    failed: set[str] = set()
+    plan = Plan(Corpus(SEED, TABLES_UNTIL_DETECTED), faulty.suites)  # type: ignore[arg-type]
+    run = run_plan(lambda: InProcess(faulty.engine()), plan)
+    for done in run:
+        failed |= {result.suite for result in done.results if result.outcome.is_bad}
+        if failed == set(faulty.suites):
+            break
+    run.close()
+    assert failed == set(faulty.suites)

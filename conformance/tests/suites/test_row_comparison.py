@@ -1,0 +1,115 @@
+"""Rows are compared as bags of values; only lossless conversions are accepted."""
+
+import datetime
+import decimal
+import math
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from deltaspec.suites.row_comparison import WrongType, compare_bags, find_row_difference
+
+UTC = pa.timestamp("us", "UTC")
+MAPS = pa.map_(pa.string(), pa.int64())
+
+
+def build(kind: pa.DataType, *values: Any) -> pa.Table:
+    return pa.table({"x": pa.array(values, kind)})
+
+
+EQUAL = {
+    "order": (build(pa.int64(), 1, 2, 2), build(pa.int64(), 2, 1, 2)),
+    "nan": (build(pa.float64(), math.nan), build(pa.float64(), -math.nan)),
+    "string view": (build(pa.string(), "a", None), build(pa.string_view(), "a", None)),
+    "large string": (build(pa.string(), "a"), build(pa.large_string(), "a")),
+    "binary view": (build(pa.binary(), b"a"), build(pa.binary_view(), b"a")),
+    "dictionary": (build(pa.string(), "a", "a"), pa.table({"x": pa.array(["a", "a"]).dictionary_encode()})),
+    "nanoseconds": (build(UTC, 1_000), build(pa.timestamp("ns", "+00:00"), 1_000_000)),
+    "milliseconds": (build(pa.timestamp("us"), 1_000), build(pa.timestamp("ms"), 1)),
+    "decimal256": (
+        build(pa.decimal128(5, 2), decimal.Decimal("1.25")),
+        build(pa.decimal256(5, 2), decimal.Decimal("1.25")),
+    ),
+    "list item name": (build(pa.list_(pa.int64()), [1, None], None), build(pa.large_list(pa.int64()), [1, None], None)),
+    "map order": (build(MAPS, [("a", 1), ("b", 2)]), build(MAPS, [("b", 2), ("a", 1)])),
+    "map as list of entries": (
+        build(MAPS, [("a", 1)], None),
+        build(pa.list_(pa.struct([("k", pa.string()), ("v", pa.int64())])), [{"k": "a", "v": 1}], None),
+    ),
+    "struct order": (
+        build(pa.struct([("a", pa.int64()), ("b", pa.string())]), {"a": 1, "b": "x"}),
+        build(pa.struct([("b", pa.string()), ("a", pa.int64())]), {"a": 1, "b": "x"}),
+    ),
+    "column order": (pa.table({"a": [1], "b": [2]}), pa.table({"b": [2], "a": [1]})),
+    "void": (build(pa.null(), None), build(pa.string(), None)),
+}
+DIFFERENT = {
+    "value": (build(pa.int64(), 1), build(pa.int64(), 2)),
+    "row twice": (build(pa.int64(), 1), build(pa.int64(), 1, 1)),
+    "null": (build(pa.string(), ""), build(pa.string(), None)),
+    "zeros": (build(pa.float64(), 0.0), build(pa.float64(), -0.0)),
+    "null struct": (build(pa.struct([("a", pa.int64())]), None), build(pa.struct([("a", pa.int64())]), {"a": None})),
+    "empty list": (build(pa.list_(pa.int64()), []), build(pa.list_(pa.int64()), None)),
+    "map entry": (build(MAPS, [("a", 1)]), build(MAPS, [("a", None)])),
+    "list order": (build(pa.list_(pa.int64()), [1, 2]), build(pa.list_(pa.int64()), [2, 1])),
+}
+WRONG_TYPE = {
+    "float for decimal": (build(pa.decimal128(5, 2), decimal.Decimal(1)), build(pa.float64(), 1.0)),
+    "no zone": (build(UTC, 0), build(pa.timestamp("us"), 0)),
+    "another zone": (build(UTC, 0), build(pa.timestamp("us", "Europe/Paris"), 0)),
+    "nanoseconds lost": (build(UTC, 0), build(pa.timestamp("ns", "UTC"), 1)),
+    "wider integer": (build(pa.int32(), 1), build(pa.int64(), 1)),
+    "text for date": (build(pa.date32(), datetime.date(2020, 1, 1)), build(pa.string(), "2020-01-01")),
+    "missing column": (pa.table({"a": [1], "b": [1]}), pa.table({"a": [1]})),
+    "further column": (pa.table({"a": [1]}), pa.table({"a": [1], "b": [1]})),
+    "column in other case": (pa.table({"a": [1]}), pa.table({"A": [1]})),
+    "column twice": (pa.table({"a": [1]}), pa.Table.from_arrays([pa.array([1]), pa.array([1])], ["a", "a"])),
+    "struct field": (
+        build(pa.struct([("a", pa.int64())]), {"a": 1}),
+        build(pa.struct([("b", pa.int64())]), {"b": 1}),
+    ),
+    "value for void": (build(pa.null(), None), build(pa.string(), "x")),
+    "decimal scale": (
+        build(pa.decimal128(5, 2), decimal.Decimal(1)),
+        build(pa.decimal128(5, 1), decimal.Decimal(1)),
+    ),
+}
+
+
+@pytest.mark.parametrize(("expected", "actual"), EQUAL.values(), ids=EQUAL)
+def test_equal_rows(expected: pa.Table, actual: pa.Table) -> None:
+    assert find_row_difference(expected, actual) is None
+
+
+@pytest.mark.parametrize(("expected", "actual"), DIFFERENT.values(), ids=DIFFERENT)
+def test_different_rows(expected: pa.Table, actual: pa.Table) -> None:
+    difference = find_row_difference(expected, actual)
+    assert difference is not None
+    assert difference.missing_count + difference.extra_count > 0
+
+
+@pytest.mark.parametrize(("expected", "actual"), WRONG_TYPE.values(), ids=WRONG_TYPE)
+def test_type_that_cannot_represent_the_values(expected: pa.Table, actual: pa.Table) -> None:
+    with pytest.raises(WrongType):
+        find_row_difference(expected, actual)
+
+
+def test_sliced_arrays_are_compared_by_their_own_values() -> None:
+    lists = pa.array([[1], [2, 3], None, [4]], pa.list_(pa.int64()))
+    maps = pa.array([[("a", 1)], [("b", 2)], None, []], MAPS)
+    whole = pa.table({"lists": lists, "maps": maps})
+    parts = pa.concat_tables([whole.slice(3), whole.slice(1, 2), whole.slice(0, 1)])
+    assert find_row_difference(whole, parts) is None
+    assert find_row_difference(whole.slice(1), whole.slice(0, 3)) is not None
+
+
+def test_difference_shows_rows_of_both_sides() -> None:
+    difference = find_row_difference(build(pa.int64(), 1, 2, None), build(pa.int64(), 2, 3, None))
+    assert str(difference) == ("expected 3 rows, got 3: 1 missing, 1 not expected; columns: x\n  - (x=1)\n  + (x=3)")
+
+
+def test_optional_rows_may_appear_once_each() -> None:
+    assert compare_bags(["x"], [(1,)], [(1,), (2,)], allowed=[(2,)]) is None
+    assert compare_bags(["x"], [(1,)], [(1,), (2,), (2,)], allowed=[(2,)]) is not None
+    assert compare_bags(["x"], [(1,)], [(2,)], allowed=[(2,)]) is not None
