@@ -1,0 +1,138 @@
+"""For tests of your own engine: suites, a check of written tables, and random tables to read.
+
+import deltaspec.pytest as delta
+
+TestProtocol = delta.suite("acme.harness:Engine", suites=["read", "refuse"], known="known-failures.toml")
+
+
+def test_my_writer(tmp_path):
+    write_my_table(tmp_path)
+    delta.assert_conformant(tmp_path, level="rows")
+
+
+@given(table=delta.tables(features={"deletionVectors"}))
+def test_my_reader(table):
+    with table.write() as path:
+        assert read_my_table(path) == table.rows.to_pylist()
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deltaspec.pytest_plugin import OPTIONS_ATTRIBUTE, CaseRunner, SuiteOptions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from hypothesis.strategies import SearchStrategy
+
+    from deltaspec.report.report_types import Report
+    from deltaspec_generators.tables.readable import ReadableTable
+
+
+def suite(
+    candidate: str,
+    *,
+    suites: Sequence[str] = (),
+    known: str | None = None,
+    tables: int = 100,
+    seed: int = 1,
+    timeout_scale: float = 1.0,
+) -> type:
+    """Return a class of tests, one for each case of a candidate. Assign it to a name that begins with `Test`.
+
+    Args:
+        candidate: `MODULE:CLASS`, or as for `deltaspec test`.
+        suites: names of suites; all if empty.
+        known: path of the known failures (TOML).
+        tables: number of drawn tables.
+        seed: seed of the drawn tables.
+        timeout_scale: multiplies all deadlines.
+    """
+    is_class = ":" in candidate and not candidate.startswith(("py:", "cmd:"))
+    options = SuiteOptions(
+        f"py:{candidate}" if is_class else candidate, tuple(suites), tables, seed, known, timeout_scale
+    )
+
+    def test_case(self: Any, deltaspec_case: CaseRunner) -> None:
+        deltaspec_case.run()
+
+    return type("TestCandidate", (), {OPTIONS_ATTRIBUTE: options, "test_case": test_case})
+
+
+def assert_conformant(table: str | PathLike[str], *, level: str = "rows", **options: Any) -> None:
+    """Fail if a table violates the protocol, or if part of it was not checked.
+
+    Args:
+        table: path or URI.
+        level: log, files, footers or rows.
+        options: as for `deltaspec.validate`.
+
+    Raises:
+        AssertionError: The text lists the findings, or what was not checked.
+        TableUnreadable, InvalidUsage: There is no table, or an option is wrong.
+    """
+    import deltaspec
+
+    report = deltaspec.validate(os.fspath(table), level=level, **options)
+    if report.verdict != "conforms":
+        raise AssertionError(_render_report(report))
+
+
+def _render_report(report: Report) -> str:
+    from io import StringIO
+
+    from deltaspec.commands.printing import build_console
+    from deltaspec.report import terminal
+    from deltaspec.rule_pages import build_rule_doc
+
+    text = StringIO()
+    docs = {finding.rule: build_rule_doc(finding.rule) for finding in report.findings}
+    terminal.write(report, docs, build_console(text, "never"))
+    return text.getvalue()
+
+
+@dataclass(frozen=True)
+class DrawnTable:
+    """A random valid table and what a reader must get from it."""
+
+    table: ReadableTable
+
+    @property
+    def rows(self) -> pa.Table:
+        """Rows of the newest version, in no order."""
+        return self.table.versions[-1].rows
+
+    @contextmanager
+    def write(self) -> Iterator[str]:
+        """Write the table into a temporary directory, yield its path, and remove it."""
+        from deltaspec_generators.table_files import write_table
+
+        with tempfile.TemporaryDirectory(prefix="deltaspec-") as directory:
+            write_table(self.table.files, Path(directory))
+            yield directory
+
+    def __repr__(self) -> str:
+        return "\n".join(("a table made by", *(f"  {each}" for each in self.table.history)))
+
+
+def tables(*, features: Collection[str] = ()) -> SearchStrategy[DrawnTable]:
+    """Return a strategy for valid tables that support these reader or writer features."""
+    from hypothesis import strategies as st
+
+    from deltaspec_generators.tables.choices import DrawnChoices
+    from deltaspec_generators.tables.corpus import draw_table
+    from deltaspec_generators.tables.table_specs import TableOptions
+
+    @st.composite
+    def draw_one(draw: st.DrawFn) -> DrawnTable:
+        return DrawnTable(draw_table(DrawnChoices(draw), TableOptions(required=features)))
+
+    return draw_one()
