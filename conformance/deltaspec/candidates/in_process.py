@@ -66,8 +66,9 @@ class InProcess:
         """Do nothing; the object belongs to the caller."""
 
     def _call(self, request: Request) -> Any:
+        fields = msgspec.json.decode(msgspec.json.encode(request))  # lists instead of tuples, as in a process
         try:
-            return serve.call_engine(self._engine, msgspec.to_builtins(request))
+            return serve.call_engine(self._engine, fields)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:

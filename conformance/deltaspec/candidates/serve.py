@@ -219,7 +219,7 @@ def open_rows(result: Any) -> tuple[pa.RecordBatchReader | None, dict[str, Any]]
             raise TypeError("the engine returned neither rows nor num_rows")
         return None, fields
     if isinstance(rows, pa.Table | pa.RecordBatch):
-        fields["num_rows"] = rows.num_rows  # a stream of a table without columns does not keep it
+        fields.setdefault("num_rows", rows.num_rows)  # not every reader of a table without columns keeps it
     if isinstance(rows, pa.Table):
         return rows.unify_dictionaries().to_reader(), fields
     return rows if isinstance(rows, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(rows), fields
