@@ -293,7 +293,9 @@ def enablement_not_recorded() -> pl.Expr:
     Conforms::
         enablement_version: 5, enablement_timestamp: 1700, recorded_enablement_version: 5, recorded_enablement_timestamp: 1700
         enablement_version: null, enablement_timestamp: null, recorded_enablement_version: null, recorded_enablement_timestamp: null
+        enablement_version: 5, enablement_timestamp: null, recorded_enablement_version: 5, recorded_enablement_timestamp: 1700
     Violates::
+        enablement_version: 5, enablement_timestamp: null, recorded_enablement_version: 4, recorded_enablement_timestamp: 1700
         enablement_version: 5, enablement_timestamp: 1700, recorded_enablement_version: null, recorded_enablement_timestamp: null
         enablement_version: 5, enablement_timestamp: 1700, recorded_enablement_version: 5, recorded_enablement_timestamp: 1699
     """

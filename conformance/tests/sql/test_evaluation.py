@@ -201,6 +201,17 @@ def test_in_compares_dates_with_strings_in_full_form(text: str, answer: list[Any
     assert evaluate(text, PLAIN_ROWS) == answer
 
 
+@pytest.mark.parametrize("sign", ["", "-"])
+@pytest.mark.parametrize(
+    ("digits", "kind"), [("99", "decimal(2,0)"), ("9", "decimal(2,1)"), ("999999999", "decimal(9,0)")]
+)
+def test_power_of_ten_is_outside_the_range_of_a_decimal(sign: str, digits: str, kind: str) -> None:
+    largest, power = (f"i64 * 0 + {sign}{number}" for number in (digits, int(digits) + 1))
+    assert evaluate(f"cast({largest} as {kind}) = {sign}{digits}", PLAIN_ROWS) == [T, T, T, T, N]
+    reason = f"in some rows, a value is outside the range of {kind}"
+    assert evaluate(f"cast({power} as {kind}) = 0", PLAIN_ROWS) == reason
+
+
 def test_in_converts_numbers_to_one_decimal_type() -> None:
     """With 38 digits before the point and one after it, Spark drops digits of every number."""
     assert evaluate(f"i32 in ({'9' * 38}, 0.5)", PLAIN_ROWS) == "it compares decimals with more than 38 digits"

@@ -272,6 +272,36 @@ def test_last_of_repeated_actions_is_used() -> None:
     assert [(number, action.version) for number, action in log.actions] == [(1, 2)]  # type: ignore[attr-defined]
 
 
+SUMMARIZED = [
+    b'{"commitInfo":{"timestamp":1}}',
+    b'{"add":{"path":"a","partitionValues":{},"size":1,"modificationTime":1,"dataChange":true}}',
+    b'{"remove":{"path":"b","dataChange":true}}',
+    b'{"remove":{"path":"c","dataChange":true}}',
+    b'{"remove":{"path":"d","dataChange":false}}',
+    b"",
+    b" ",
+    b"{",
+    b'{"metaData":5}',
+]
+
+
+def test_summary_counts_lines_and_file_actions() -> None:
+    summary = decode_lines(b"\n".join(SUMMARIZED)).summary
+    assert summary.kinds == {"commitInfo": 1, "add": 1, "remove": 3, "metaData": 1, None: 3}
+    assert (summary.first_kind, summary.file_actions, summary.blank_lines) == ("commitInfo", 4, 2)
+    assert (summary.removes_with_data_change, summary.has_cdc) == (2, False)
+    assert (summary.undecoded_kinds, summary.unread) == ({"metaData", None}, [])
+    assert [(line, type(action).__name__) for line, action in summary.actions] == [(1, "CommitInfo")]
+
+
+def test_summary_names_the_first_line_that_was_not_decoded() -> None:
+    cdc = b'{"cdc":{"path":"x","partitionValues":{},"size":1,"dataChange":false}}'
+    summary = decode_line_stream(iter([cdc, None, None])).summary
+    assert (summary.has_cdc, summary.undecoded_kinds) == (True, {None})
+    (reason,) = summary.unread
+    assert reason.startswith("line 2 is longer than ")
+
+
 def test_empty_file_has_no_lines() -> None:
     assert decode_lines(b"").kinds == []
     assert decode_lines(b"\n").kinds == [None]

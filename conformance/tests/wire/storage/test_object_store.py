@@ -63,6 +63,10 @@ class TestListing:
         store = put_table(s3, **{"": b"", "day=1/": b"", "day=1/a": b"1", "day=1/b/": b"", "day=1/b/c": b"", "z": b""})
         assert list_names(store.list_files()) == ["day=1/a", "day=1/b/c", "z"]
 
+    def test_file_with_the_name_of_a_folder_is_listed(self, s3: FaultyS3) -> None:
+        store = put_table(s3, **{"a": b"1", "a/b": b"2", "e": b"", "e-": b"", "f": b""})
+        assert list_names(store.list_files()) == ["a", "a/b", "e", "e-", "f"]
+
     def test_tables_with_the_same_prefix_are_not_listed(self, s3: FaultyS3) -> None:
         store = put_table(s3, a=b"1")
         s3.put("t2/b", b"")
