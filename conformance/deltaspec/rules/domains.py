@@ -51,10 +51,30 @@ def malformed_system_domain() -> pl.Expr:
 
     Conforms::
         configuration_fault: null
+        configuration_fault: "has a lone surrogate"
     Violates::
         configuration_fault: "holds no integer rowIdHighWaterMark"
     """
-    return pl.col("configuration_fault").is_not_null()
+    return pl.col("configuration_fault") != "has a lone surrogate"
+
+
+@rule("DOM013", requires=("domain.system-configuration", "domain.clustering-format"), view=domains, divergence="S21")
+def lone_surrogate_in_system_domain() -> pl.Expr:
+    """The configuration of a system domain has an escaped lone surrogate.
+
+    The grammar of JSON permits it, but no UTF-8 text can contain it. Parsers keep, replace or refuse it, so engines
+    read different states or fail. The format of the configuration is not checked.
+    Fix: For clustering, `ALTER TABLE t CLUSTER BY (...)` writes the domain again. Otherwise run `RESTORE TABLE t TO
+    VERSION AS OF n` with the last version before the defect, then repeat later changes with a corrected writer. The
+    writer must not cut strings within a character.
+
+    Conforms::
+        configuration_fault: null
+        configuration_fault: "holds no integer rowIdHighWaterMark"
+    Violates::
+        configuration_fault: "has a lone surrogate"
+    """
+    return pl.col("configuration_fault") == "has a lone surrogate"
 
 
 @rule("DOM010", requires="domain.pre-image", view=domains)

@@ -95,7 +95,7 @@ class RecordingFindings(Findings):
         assert frame.schema == pl.Schema(view.schema), view.name
         self.frames[view.name].append(frame)
 
-    def mark_undecided(self, views: Any, reason: str, file: str | None = None) -> None:
+    def mark_undecided(self, views: Any, reason: str, file: str | None = None, **_: Any) -> None:
         self.undecided.append((reason, file))
 
     def mark_levels_undecided(self, reason: str, file: str | None = None, **_: Any) -> None:

@@ -70,7 +70,7 @@ def unknown_system_domain_for_readers(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-@mutation("domain.demands-on-writers")
+@mutation("domain.demands-on-writers", revisions=("r3", "current"))
 def system_domain_of_an_absent_feature(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table(protocol=DOMAIN_METADATA_PROTOCOL)
     clustered = domain_action("delta.clustering", '{"clusteringColumns":["id"]}')

@@ -91,6 +91,22 @@ def clustering_columns_that_are_no_list(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+@mutation("domain.system-configuration")
+def half_a_pair_in_system_domain(draw: st.DrawFn) -> TableFiles:
+    features = ["clustering", "domainMetadata", "rowTracking"]
+    files = log_only.build_table(protocol=protocol_action(1, 7, None, features))
+    files.commits = {0: files.commits[0]}  # files would need row ids and statistics
+    half = draw_one(draw, "\ud800", "a\udfff-")
+    name, configuration = draw_one(
+        draw,
+        ("delta.clustering", {"clusteringColumns": [[half]]}),
+        ("delta.clustering", {"clusteringColumns": [["id"]], "note": half}),
+        ("delta.rowTracking", {"rowIdHighWaterMark": 1, half: 1}),
+    )
+    files.commits[0].append(domain_action(name, json.dumps(configuration)))
+    return files
+
+
 ROW_TRACKING_ENABLED = {
     "delta.enableRowTracking": "true",
     "delta.rowTracking.materializedRowIdColumnName": "_row_id",

@@ -138,7 +138,8 @@ def check_domains(proposal: ProposedCommit) -> Iterator[Refused]:
                 action.domain,
             )
         fault = system_domains.find_domain_fault(action)
-        if fault is not None and proposal.revision.since(Revision.R3):  # [Changed in r3] the domains are new
+        is_undecided = fault == system_domains.LONE_SURROGATE
+        if fault and not is_undecided and proposal.revision.since(Revision.R3):  # [Changed in r3] the domains are new
             yield Refused("domain.system-configuration", f"{action.domain} {fault}")
 
 

@@ -21,7 +21,7 @@ Path = tuple[str, ...]
 
 
 def find_configuration_fault(configuration: str) -> str | None:
-    """Return what is wrong with the configuration of the domain, or None.
+    """Return what is wrong with the configuration of the domain, or None. Columns cannot be read if there is a fault.
 
     A column is a name, as the protocol shows it, or the list of its parts, as engines write it (E15).
     """

@@ -2,12 +2,14 @@
 
 from deltaspec.model.actions import DomainMetadata
 from deltaspec.model.features import clustering
-from deltaspec.model.json_values import JsonError, parse_lossless
+from deltaspec.model.json_values import JsonError, has_lone_surrogate, parse_lossless
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 
 RESERVED = "delta."
 """Prefix of system domains."""
+LONE_SURROGATE = "has a lone surrogate"
+"""Fault of a configuration that is undecided: the grammar of JSON allows lone surrogates, but parsers differ."""
 
 
 def find_domain_feature(domain: str, revision: Revision = Revision.CURRENT) -> str | None:
@@ -19,14 +21,16 @@ def find_domain_feature(domain: str, revision: Revision = Revision.CURRENT) -> s
 
 def find_domain_fault(action: DomainMetadata) -> str | None:
     """Return the fault in the configuration of a domain that the protocol defines; None for valid and other domains."""
-    if action.domain == clustering.DOMAIN:
-        return clustering.find_configuration_fault(action.configuration)
-    if action.domain != row_tracking.DOMAIN:
+    if action.domain not in (clustering.DOMAIN, row_tracking.DOMAIN):
         return None
     try:
         value = parse_lossless(action.configuration).value
     except JsonError as fault:
         return f"is not JSON: {fault}"
+    if has_lone_surrogate(value):
+        return LONE_SURROGATE
+    if action.domain == clustering.DOMAIN:
+        return clustering.find_configuration_fault(action.configuration)
     if not isinstance(value, dict):
         return "is not a JSON object"
     return (

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from deltaspec.model.actions import DomainMetadata
-from deltaspec.model.features.system_domains import find_domain_fault, find_domain_feature
+from deltaspec.model.features.system_domains import LONE_SURROGATE, find_domain_fault, find_domain_feature
 from deltaspec.model.revisions import Revision
 
 
@@ -33,6 +33,18 @@ def test_high_water_mark_may_have_either_key(key: str) -> None:
 @pytest.mark.parametrize("configuration", ["", "{", "[]", "7"])
 def test_system_domain_without_json_object_is_a_fault(configuration: str) -> None:
     assert (_fault("delta.rowTracking", configuration) or "").startswith(("is not JSON", "is not a JSON object"))
+
+
+@pytest.mark.parametrize(
+    ("domain", "configuration"),
+    [
+        ("delta.clustering", {"clusteringColumns": ["\ud800"]}),
+        ("delta.clustering", {"clusteringColumns": [], "\udfff": 1}),
+        ("delta.rowTracking", {"rowIdHighWaterMark": 1, "x": "\ud800"}),
+    ],
+)
+def test_lone_surrogate_is_a_separate_fault(domain: str, configuration: object) -> None:
+    assert _fault(domain, configuration) == LONE_SURROGATE
 
 
 def test_configuration_of_a_user_domain_is_not_checked() -> None:
