@@ -6,6 +6,7 @@
 Whatever the candidate does, a request ends in an answer or in one of these exceptions: `Refused`, `Died`, `GivenUp`.
 """
 
+import os
 import shutil
 import tempfile
 import weakref
@@ -82,7 +83,7 @@ class Host:
         self._scale = timeout_scale
         self._memory_limit = memory_limit
         self._directory = Path(tempfile.mkdtemp(prefix="deltaspec-candidate-"))
-        self._remove_directory = weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
+        self._remove_directory = weakref.finalize(self, _remove_directory, self._directory, os.getpid())
         self._session: Session | None = None
         self._files = 0
         self._restarts = 0
@@ -178,7 +179,7 @@ class Host:
 
     def _restart(self) -> None:
         found = self._start_session()
-        if found != self.capabilities:
+        if _sort_lists(found) != _sort_lists(self.capabilities):
             assert self._session is not None
             self._session.close()
             raise Died("harness", "answered hello differently after a restart")
@@ -189,3 +190,14 @@ class Host:
             self._launch, self._directory, timeout_scale=self._scale, memory_limit=self._memory_limit
         )
         return self._session.say_hello()
+
+
+def _sort_lists(capabilities: Capabilities) -> dict[str, object]:
+    """Return the fields with sorted lists; an engine may list a set in another order after a restart."""
+    fields = msgspec.structs.asdict(capabilities)
+    return {name: sorted(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+
+
+def _remove_directory(directory: Path, owner: int) -> None:
+    if os.getpid() == owner:  # a fork of the host has a copy of the object, not the directory
+        shutil.rmtree(directory, ignore_errors=True)

@@ -36,6 +36,7 @@ GRACE_SECONDS = 2.0
 _CHUNK = 256 * 1024
 _TICK_SECONDS = 0.1
 _EXIT_TICK_SECONDS = 0.005
+_KILL_SECONDS = 10.0
 _MAX_DRAIN_BYTES = 4 * 1024 * 1024
 """Bytes of stderr to read after the process has ended or before a request; an endless writer must not stop the host."""
 
@@ -56,13 +57,15 @@ class Exit:
     """How a process ended."""
 
     code: int | None
-    """None if a signal ended it."""
+    """None if a signal ended it, or if it could not be ended."""
     signal: str | None
     stderr: str
     """Last 64 KiB since the last request."""
 
     def __str__(self) -> str:
-        return f"killed by {self.signal}" if self.signal else f"exited with code {self.code}"
+        if self.signal is not None:
+            return f"killed by {self.signal}"
+        return "could not be killed" if self.code is None else f"exited with code {self.code}"
 
 
 class ProcessFault(Exception):
@@ -112,7 +115,7 @@ class CandidateProcess:
         except (OSError, ValueError) as fault:
             raise ProcessFault("crash", f"{launch.command[0]} cannot be started: {fault}") from fault
         self.pid = self._popen.pid
-        self._kill_at_exit = weakref.finalize(self, _kill_all, self.pid, self._marker)
+        self._kill_at_exit = weakref.finalize(self, _kill_all, self.pid, self._marker, os.getpid())
         assert self._popen.stdin is not None
         assert self._popen.stdout is not None
         assert self._popen.stderr is not None
@@ -195,18 +198,16 @@ class CandidateProcess:
             kill_group(self.pid, signal.SIGTERM)
             self._wait_for_exit(self._grace_seconds)
         self._kill_at_exit()
-        self._popen.wait()
+        with suppress(subprocess.TimeoutExpired):  # not even SIGKILL ends a process that hangs in the kernel
+            self._popen.wait(_KILL_SECONDS)
         stderr = self.stderr
         self._selector.close()
         for pipe in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
             assert pipe is not None
             pipe.close()
         code = self._popen.returncode
-        self._exit = Exit(
-            code if code >= 0 else None,
-            _get_signal_name(-code) if code < 0 else None,
-            stderr,
-        )
+        is_signal = code is not None and code < 0
+        self._exit = Exit(None if is_signal else code, _get_signal_name(-code) if is_signal else None, stderr)
         return self._exit
 
     def _wait_for_exit(self, seconds: float) -> bool:
@@ -286,7 +287,9 @@ class CandidateProcess:
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def _kill_all(group: int, marker: str) -> None:
+def _kill_all(group: int, marker: str, owner: int) -> None:
+    if os.getpid() != owner:  # a fork of the host has a copy of the object, not the candidate
+        return
     kill_group(group, signal.SIGKILL)
     kill_marked_processes(marker)
 

@@ -26,7 +26,7 @@ Status = Literal["ok", "note", "problem", "unchecked"]
 
 TABLE_ID = "0f0a3c1e-5a7e-4a52-9d2c-3f1d5e0b7a11"
 _ROWS = {"id": [1, 2, 3], "name": ["a", None, "c"]}
-_FIELDS = [("id", "long"), ("name", "string")]
+_TYPES = {"id": pa.int64(), "name": pa.string()}
 _UNKNOWN = {"x-deltaspec": {"any": ["thing"]}}
 _NO_OPERATION = "x-deltaspec-smoke"
 
@@ -87,9 +87,11 @@ def write_tiny_table(directory: Path) -> None:
     """Write a table of three rows that needs no table feature."""
     (directory / "_delta_log").mkdir(parents=True)
     file = directory / "part-00000.parquet"
-    types = {"long": pa.int64(), "string": pa.string()}
-    pq.write_table(pa.table(_ROWS, pa.schema([(name, types[kind]) for name, kind in _FIELDS])), file)
-    fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in _FIELDS]
+    pq.write_table(pa.table(_ROWS, pa.schema(list(_TYPES.items()))), file)
+    fields = [
+        {"name": name, "type": kind, "nullable": True, "metadata": {}}
+        for name, kind in (("id", "long"), ("name", "string"))
+    ]
     actions: list[dict[str, Any]] = [
         {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
         {
@@ -289,7 +291,11 @@ class _Checker:
             found = ", ".join(rows.table.column_names[:20])[:300]
             raise _Problem(f"expected the columns {', '.join(names) or 'none'}; found {found}")
         expected = [dict(zip(names, row, strict=True)) for row in zip(*(_ROWS[name] for name in names), strict=True)]
-        actual = rows.table.to_pylist()
+        try:
+            actual = rows.table.cast(pa.schema([(name, _TYPES[name]) for name in names])).to_pylist()
+        except (pa.ArrowException, ValueError) as fault:
+            types = ", ".join(map(str, rows.table.schema.types))[:300]
+            raise _Problem(f"expected a long column id and a string column name, found {types}: {fault}") from None
         if names and _count_rows(actual) != _count_rows(expected):
             raise _Problem(f"expected the rows {expected}, found {str(actual)[:300]}")
 

@@ -80,6 +80,30 @@ class SpeaksAnotherVersion(Good):
         self.send(ok={"name": "bad", "version": "1", "protocol": 2})
 
 
+class ChangesItsMind(Good):
+    """Answers `hello` differently in every process."""
+
+    def answer(self, request: dict[str, Any]) -> None:
+        if request["op"] == "hello":
+            self.send(ok={"name": "bad", "version": str(os.getpid())})
+        else:
+            super().answer(request)
+
+    def misbehave(self, request: dict[str, Any]) -> None:
+        os._exit(3)
+
+
+class ShufflesHello(ChangesItsMind):
+    """Lists its operations in another order in every process."""
+
+    def answer(self, request: dict[str, Any]) -> None:
+        if request["op"] == "hello":
+            operations = ["snapshot", "scan"]
+            self.send(ok={"name": "bad", "version": "1", "ops": operations[:: 1 if os.getpid() % 2 else -1]})
+        else:
+            super().answer(request)
+
+
 class HangsInScan(Good):
     def misbehave(self, request: dict[str, Any]) -> None:
         print("waiting for a lock", file=sys.stderr, flush=True)

@@ -16,7 +16,8 @@ from candidates import bad_candidates
 
 from deltaspec.candidates.host import Died, GivenUp, Host
 from deltaspec.candidates.messages import Apply, Scan, Snapshot
-from deltaspec.candidates.process import STDERR_BYTES, Launch
+from deltaspec.candidates.process import STDERR_BYTES, Launch, _kill_all
+from deltaspec.candidates.process_groups import _measure_with_ps, measure_group_memory
 
 SCRIPT = Path(bad_candidates.__file__)
 SHORT = 0.005
@@ -289,3 +290,43 @@ def test_answer_between_crashes_resets_the_number_of_restarts(rows_file: Path) -
             with pytest.raises(Died):
                 scan(host, "/bad")
         assert_next_request_works(host)
+
+
+def test_hello_that_differs_after_a_restart_is_a_harness_error(rows_file: Path) -> None:
+    with open_host(bad_candidates.ChangesItsMind, rows_file) as host:
+        with pytest.raises(Died, match="crash"):
+            scan(host, "/bad")
+        with pytest.raises(Died, match="harness: answered hello differently after a restart"):
+            scan(host, "/good")
+
+
+def test_order_of_lists_in_hello_may_change(rows_file: Path) -> None:
+    with open_host(bad_candidates.ShufflesHello, rows_file) as host:
+        for _ in range(2):
+            with pytest.raises(Died, match="crash"):
+                scan(host, "/bad")
+            assert_next_request_works(host)
+
+
+def test_fork_of_the_host_does_not_kill_the_candidate(rows_file: Path) -> None:
+    with open_host(bad_candidates.Good, rows_file) as host:
+        process = host._session.process  # type: ignore[union-attr]
+        _kill_all(process.pid, process._marker, os.getpid() + 1)
+        assert_next_request_works(host)
+
+
+def test_host_adds_less_than_five_milliseconds_to_a_request(rows_file: Path) -> None:
+    with open_host(bad_candidates.Good, rows_file) as host:
+        durations = []
+        for _ in range(50):
+            start = time.perf_counter()
+            scan(host, "/good")
+            durations.append(time.perf_counter() - start)
+    assert min(durations) < 0.005  # the mean depends on what else the machine does
+
+
+def test_memory_of_a_group_is_measured_with_ps_elsewhere() -> None:
+    group = os.getpgid(0)
+    assert measure_group_memory(group) > 10_000_000
+    assert _measure_with_ps(group) > 10_000_000
+    assert _measure_with_ps(2**22 + 1) == measure_group_memory(2**22 + 1) == 0

@@ -129,7 +129,8 @@ def test_class_of_the_current_directory_is_opened(monkeypatch: pytest.MonkeyPatc
         assert candidate.scan(Scan(table="/t", out="")).num_rows == 3
 
 
-def test_class_of_the_import_path_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_class_is_imported_with_the_path_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    with open_candidate("py:engines:OnlyHello") as candidate:
-        assert candidate.capabilities.ops == ()
+    launch = find_launch("py:engines:OnlyHello")
+    assert launch.environment["PYTHONPATH"].split(os.pathsep)[0] == str(Path(__file__).parent)
+    assert launch.command[-1] == "engines:OnlyHello"

@@ -178,10 +178,9 @@ def test_engine_without_name_is_a_harness_error() -> None:
 
 
 def test_exit_of_the_engine_is_a_crash() -> None:
-    with Host(Launch((sys.executable, "-m", MODULE, "engines:Engine"), ENVIRONMENT)) as host:
-        with pytest.raises(Died, match="crash: exited with code 9 during scan; fails alone too"):
-            scan(host, "/exit")
-        assert scan(host, "/t").num_rows == 3
+    host = Host(Launch((sys.executable, "-m", MODULE, "engines:Engine"), ENVIRONMENT))
+    with host, pytest.raises(Died, match="crash: exited with code 9 during scan; fails alone too"):
+        scan(host, "/exit")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """`deltaspec smoke` tells which check a harness fails."""
 
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -66,6 +67,20 @@ def test_harness_fails_one_check(harness: str, name: str, status: str, message: 
     assert list(found) == [name]
     assert found[name][0] == status
     assert message in found[name][1]
+
+
+def test_rows_of_another_type_are_a_problem(rows_directory: Path, tmp_path: Path) -> None:
+    shutil.copytree(rows_directory, tmp_path / "rows")
+    buffers = pa.array([1, 2, 3], pa.int64()).buffers()
+    times = pa.Array.from_buffers(pa.timestamp("us", "Nowhere/City"), 3, buffers)
+    table = pa.table({"id": times, "name": pa.StructArray.from_arrays([times], ["x"])})
+    with pa.ipc.new_file(tmp_path / "rows" / "all.arrow", table.schema) as writer:
+        writer.write_table(table)
+    found = check("Correct", tmp_path / "rows")
+    assert list(found) == ["rows", "two requests"]
+    assert (
+        "expected a long column id and a string column name, found timestamp[us, tz=Nowhere/City]" in found["rows"][1]
+    )
 
 
 def test_harness_that_stays_after_the_end_of_input_is_a_problem(rows_directory: Path) -> None:
