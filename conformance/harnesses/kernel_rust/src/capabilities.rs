@@ -1,0 +1,64 @@
+//! What the kernel supports.
+
+use std::collections::HashMap;
+
+use delta_kernel::KernelResult;
+use delta_kernel::actions::{Metadata, Protocol};
+use delta_kernel::table_configuration::TableConfiguration;
+use delta_kernel::table_features::{MAX_VALID_READER_VERSION, MAX_VALID_WRITER_VERSION, Operation, TableFeature};
+use serde_json::Value;
+use strum::IntoEnumIterator;
+use url::Url;
+
+use crate::errors::Refusal;
+use crate::messages::Capabilities;
+
+const PROTOCOL_VERSION: u32 = 1;
+
+/// Pinned in Cargo.toml.
+const KERNEL_VERSION: &str = "0.30.1";
+
+pub fn describe(request: &Value) -> Result<Capabilities, Refusal> {
+    let versions = request["protocol"].as_array();
+    if !versions.is_some_and(|versions| versions.iter().any(|version| version == PROTOCOL_VERSION)) {
+        return Err(Refusal::unsupported("protocol", "only version 1 of the candidate protocol is supported"));
+    }
+    Ok(Capabilities {
+        name: "kernel_rust",
+        version: KERNEL_VERSION,
+        protocol: PROTOCOL_VERSION,
+        language: "rust",
+        ops: &["snapshot", "scan", "changes"],
+        want: &["files", "transactions", "domains"],
+        at: &["version", "timestamp_ms"],
+        row_ids: true,
+        predicate: "prunes",
+        reader_features: TableFeature::iter()
+            .filter(|feature| check_readable(feature).is_ok())
+            .map(|feature| feature.to_string())
+            .collect(),
+        max_reader_version: MAX_VALID_READER_VERSION,
+        max_writer_version: MAX_VALID_WRITER_VERSION,
+        types_not_supported: &["geometry", "geography"],
+    })
+}
+
+/// Ask the kernel whether it scans a table that requires the feature of its readers. It refuses `catalogManaged`
+/// because the table has no in-commit timestamps; without a catalog the harness could not read such a table either.
+fn check_readable(feature: &TableFeature) -> KernelResult<()> {
+    let features = || Some([feature.clone()]);
+    let protocol = Protocol::try_new(MAX_VALID_READER_VERSION, MAX_VALID_WRITER_VERSION, features(), features())?;
+    let metadata = Metadata::from_parts(
+        "table".to_string(),
+        None,
+        None,
+        "parquet".to_string(),
+        HashMap::new(),
+        r#"{"type": "struct", "fields": []}"#.to_string(),
+        vec![],
+        None,
+        HashMap::new(),
+    );
+    let table_root = Url::parse("file:///table/")?;
+    TableConfiguration::try_new(metadata, protocol, table_root, 0)?.ensure_operation_supported(Operation::Scan)
+}

@@ -1,0 +1,99 @@
+//! Requests and answers of the candidate protocol (`deltaspec/candidates/messages.py`).
+
+use std::collections::HashMap;
+
+use delta_kernel::actions::{Metadata, Protocol};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum At {
+    Version(u64),
+    TimestampMs(i64),
+}
+
+#[derive(Deserialize, PartialEq)]
+#[serde(rename_all = "snake_case")]
+pub enum Wanted {
+    Files,
+    Transactions,
+    Domains,
+}
+
+#[derive(Deserialize)]
+pub struct SnapshotRequest {
+    pub table: String,
+    pub at: Option<At>,
+    #[serde(default)]
+    pub want: Vec<Wanted>,
+    #[serde(default)]
+    pub app_ids: Vec<String>,
+}
+
+#[derive(Deserialize)]
+pub struct ScanRequest {
+    pub table: String,
+    pub out: String,
+    pub at: Option<At>,
+    pub columns: Option<Vec<Vec<String>>>,
+    pub predicate_tree: Option<Value>,
+    #[serde(default)]
+    pub row_ids: bool,
+}
+
+#[derive(Deserialize)]
+pub struct ChangesRequest {
+    pub table: String,
+    pub out: String,
+    pub start: u64,
+    pub end: Option<u64>,
+    pub columns: Option<Vec<Vec<String>>>,
+    pub predicate_tree: Option<Value>,
+}
+
+#[derive(Serialize)]
+pub struct Capabilities {
+    pub name: &'static str,
+    pub version: &'static str,
+    pub protocol: u32,
+    pub language: &'static str,
+    pub ops: &'static [&'static str],
+    pub want: &'static [&'static str],
+    pub at: &'static [&'static str],
+    pub row_ids: bool,
+    pub predicate: &'static str,
+    pub reader_features: Vec<String>,
+    pub max_reader_version: i32,
+    pub max_writer_version: i32,
+    pub types_not_supported: &'static [&'static str],
+}
+
+#[derive(Serialize)]
+pub struct FileEntry {
+    pub path: String,
+    pub size: i64,
+    pub deletion_vector_id: Option<String>,
+}
+
+#[derive(Serialize)]
+pub struct SnapshotAnswer<'a> {
+    pub version: u64,
+    pub timestamp_ms: Option<i64>,
+    pub in_commit_timestamp: Option<i64>,
+    pub protocol: &'a Protocol,
+    pub metadata: &'a Metadata,
+    pub files: Option<Vec<FileEntry>>,
+    pub transactions: Option<HashMap<String, i64>>,
+    pub domains: Option<HashMap<String, String>>,
+}
+
+#[derive(Serialize)]
+pub struct RowsAnswer {
+    pub path: String,
+    pub num_rows: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files_read: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files_skipped: Option<usize>,
+}
