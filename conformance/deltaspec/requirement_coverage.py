@@ -1,6 +1,8 @@
-"""Compute which rules and permissions cover a requirement, by revision.
+"""Compute what covers a requirement, by revision.
 
 A rule checks the requirements that it names. A permission is a valid table that uses what a requirement permits.
+Checks of the suites test requirements about the behaviour of engines. Some of those cannot be tested from outside, for
+a written reason.
 """
 
 from dataclasses import dataclass
@@ -12,15 +14,19 @@ from deltaspec_generators.permissions.all_permissions import PERMISSIONS
 
 @dataclass(frozen=True)
 class RevisionCoverage:
-    """Rules and permissions that cover a requirement in one revision; false if there are none."""
+    """What covers a requirement in one revision; false if nothing does."""
 
     rules: tuple[str, ...] = ()
     """Codes of the rules that check it in the revision."""
     permissions: tuple[str, ...] = ()
     """Names of the valid tables that use it and have no findings."""
+    checks: tuple[str, ...] = ()
+    """Checks of the suites that test it, for a requirement about behaviour."""
+    reason: str = ""
+    """Why no test from outside can show it."""
 
     def __bool__(self) -> bool:
-        return bool(self.rules or self.permissions)
+        return bool(self.rules or self.permissions or self.checks or self.reason)
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,16 @@ class Coverage:
         return tuple(dict.fromkeys(name for covering in self.revisions.values() for name in covering.permissions))
 
     @property
+    def checks(self) -> tuple[str, ...]:
+        """Names of all checks that test it."""
+        return tuple(dict.fromkeys(name for covering in self.revisions.values() for name in covering.checks))
+
+    @property
+    def reason(self) -> str:
+        """Why no test from outside can show it, or an empty string."""
+        return next((covering.reason for covering in self.revisions.values() if covering.reason), "")
+
+    @property
     def uncovered(self) -> tuple[str, ...]:
         """Revisions in which nothing covers it, oldest first."""
         return tuple(revision for revision, covering in self.revisions.items() if not covering)
@@ -51,14 +67,26 @@ def compute_coverage(requirement: Requirement, revisions: tuple[str, ...] = REVI
     """Return the coverage of a requirement in those of `revisions` in which it applies."""
     rules = [rule for rule in RULES.values() if requirement.id in rule.requires]
     permissions = tuple(each.name for each in PERMISSIONS.values() if each.requirement == requirement.id)
+    checks, reason = _find_suite_coverage(requirement)
     applicable = [revision for revision in requirement.revisions if revision in revisions]
     return Coverage(
         requirement,
         {
-            revision: RevisionCoverage(tuple(rule.code for rule in rules if revision in rule.revisions), permissions)
+            revision: RevisionCoverage(
+                tuple(rule.code for rule in rules if revision in rule.revisions), permissions, checks, reason
+            )
             for revision in applicable
         },
     )
+
+
+def _find_suite_coverage(requirement: Requirement) -> tuple[tuple[str, ...], str]:
+    """Return the checks that test a requirement about behaviour, and why there are none."""
+    if requirement.check != "behaviour":
+        return (), ""
+    from deltaspec.suites.coverage import list_tested_requirements, load_untestable_requirements
+
+    return list_tested_requirements().get(requirement.id, ()), load_untestable_requirements().get(requirement.id, "")
 
 
 def coverage(revision: str | None = None) -> dict[str, Coverage]:

@@ -47,8 +47,12 @@ def render_requirement_page(requirement: Requirement, width: int = WIDTH) -> str
     ]
     for revision, covering in covered.revisions.items():
         lines += wrap_text(f"  {revision:<9}{_format_coverage(covering)}", width, indent=" " * 11)
-    if not covered.rules and not covered.permissions and requirement.check == "behaviour":
+    if requirement.check == "behaviour":
         lines += wrap_text("  Only the behavior of an implementation can show a breach.", width, indent="  ")
+    if covered.checks:
+        lines += ["", "Tested by", *(f"  {name}" for name in covered.checks)]
+    if covered.reason:
+        lines += ["", "Not testable from outside", *wrap_text(f"  {covered.reason}", width, indent="  ")]
     if covered.rules:
         lines += ["", "Checked by", *(f"  {code} {RULES[code].name}" for code in covered.rules)]
     if covered.permissions:
@@ -59,7 +63,12 @@ def render_requirement_page(requirement: Requirement, width: int = WIDTH) -> str
 
 
 def _format_coverage(covering: RevisionCoverage) -> str:
-    return ", ".join([*covering.rules, *(["permitted"] if covering.permissions else [])]) or "nothing"
+    return ", ".join(_list_coverage(covering)) or "nothing"
+
+
+def _list_coverage(covering: RevisionCoverage | Coverage) -> list[str]:
+    words = [("permitted", covering.permissions), ("suites", covering.checks), ("not testable", covering.reason)]
+    return [*covering.rules, *(word for word, found in words if found)]
 
 
 def render_requirement_list(
@@ -109,7 +118,7 @@ def _check_chapters(chapters: Sequence[str], revision: str | None) -> None:
 def _render_entry(covered: Coverage, gaps: bool, width: int) -> list[str]:
     """Return one line with columns, or on narrow terminals the id and the columns below it."""
     each = covered.requirement
-    covering = ", ".join([*covered.rules, *(["permitted"] if covered.permissions else [])]) or "-"
+    covering = ", ".join(_list_coverage(covered)) or "-"
     if gaps:
         missing = f"not in {format_revisions(covered.uncovered)}"
         covering = "nothing" if covering == "-" else f"{covering}; {missing}"
@@ -129,11 +138,15 @@ def _summary(chosen: Sequence[Coverage]) -> str:
     """Return the number of requirements, and how many of them are covered."""
     covered = [each for each in chosen if not each.uncovered]
     with_rules = sum(1 for each in covered if each.rules)
+    with_checks = sum(1 for each in covered if not each.rules and each.checks)
+    untestable = sum(1 for each in covered if not each.rules and not each.checks and each.reason)
+    permitted = len(covered) - with_rules - with_checks - untestable
     uncovered = [each for each in chosen if each.uncovered]
     behavior = sum(1 for each in uncovered if each.requirement.check == "behaviour")
+    by_suites = f"{with_checks:,} tested by suites, {untestable:,} not testable from outside, "
     return (
-        f"{count(len(chosen), 'requirement')}: {with_rules:,} checked by rules, "
-        f"{len(covered) - with_rules:,} permitted, "
+        f"{count(len(chosen), 'requirement')}: {with_rules:,} checked by rules, {permitted:,} permitted, "
+        f"{by_suites if with_checks or untestable else ''}"
         f"{len(uncovered):,} not covered in every revision ({behavior:,} about behavior)"
     )
 
@@ -152,8 +165,10 @@ def _build_record(covered: Coverage) -> dict[str, object]:
         "notes": each.notes,
         "rules": covered.rules,
         "permissions": covered.permissions,
+        "checks": covered.checks,
+        "reason": covered.reason,
         "coverage": {
-            revision: {"rules": covering.rules, "permissions": covering.permissions}
+            revision: {"rules": covering.rules, "permissions": covering.permissions, "checks": covering.checks}
             for revision, covering in covered.revisions.items()
         },
         "uncovered": covered.uncovered,

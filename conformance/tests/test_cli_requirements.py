@@ -10,6 +10,7 @@ from helpers.cli import run
 
 from deltaspec.requirements import REVISIONS, load_requirements
 from deltaspec.rules import RULES
+from deltaspec.suites.coverage import list_tested_requirements, load_untestable_requirements
 from deltaspec_generators.permissions.all_permissions import PERMISSIONS
 
 
@@ -74,13 +75,14 @@ class TestList:
         assert "row-ids.preserved-flag" in ids("--revision", "r1")
         assert "row-ids.preserved-flag" not in ids("--revision", "r2")
 
-    def test_uncovered_requirements_have_no_rule_and_no_permission(self) -> None:
+    def test_uncovered_requirements_have_no_rule_no_permission_and_no_check(self) -> None:
         named = {name for rule in RULES.values() for name in rule.requires}
         named |= {permission.requirement for permission in PERMISSIONS.values()}
+        named |= {*list_tested_requirements(), *load_untestable_requirements()}
         missing = set(ids("--uncovered"))
         assert set(load_requirements()) - named <= missing
         assert "add.path-encoding" not in missing
-        assert "catalog-managed.ratified-in-order" in missing
+        assert "transaction.atomic" in missing
 
     def test_uncovered_requirements_have_their_revisions(self) -> None:
         for each in listed("--uncovered"):
@@ -156,7 +158,20 @@ class TestExplain:
             f"  {each.name.replace('_', ' ')}" for each in PERMISSIONS.values() if each.requirement == identity
         ]
         nothing = [f"  {revision:<9}nothing" for revision in requirement.revisions]
-        assert set(checking + permitting or nothing) <= set(result.stdout.splitlines())
+        testing = [
+            f"  {name}" for name in list_tested_requirements().get(identity, ()) if requirement.check == "behaviour"
+        ]
+        assert set(checking + permitting + testing or nothing) <= set(result.stdout.splitlines()) or (
+            load_untestable_requirements()[identity] in text
+        )
+
+
+def test_suites_name_known_requirements_and_excuse_only_untested_ones() -> None:
+    tested, untestable = list_tested_requirements(), load_untestable_requirements()
+    assert set(tested) | set(untestable) <= set(load_requirements())
+    assert not set(tested) & set(untestable)
+    assert all(load_requirements()[each].check == "behaviour" for each in untestable)
+    assert all(load_requirements()[each].actor != "reader" for each in ids("--uncovered"))
 
 
 def test_permissions_need_no_hypothesis() -> None:

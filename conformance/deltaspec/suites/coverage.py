@@ -1,0 +1,40 @@
+"""Which requirements the suites test, and why others cannot be tested from outside."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+from deltaspec.suites.broken_tables import BROKEN_TABLES
+from deltaspec.suites.cases import CHECKS, SUITE_MODULES
+from deltaspec.suites.refuse import check_broken_table
+from deltaspec.suites.table_requirements import TABLE_REQUIREMENTS
+
+TABLE_CONTENT = "drawn tables"
+"""Stands for every check: the requirement shows in the answers about tables with certain contents."""
+
+
+@cache
+def load_untestable_requirements() -> dict[str, str]:
+    """Return the requirements that no test from outside can show, with the reason."""
+    reasons = tomllib.loads((Path(__file__).parent / "untestable.toml").read_text("utf-8"))
+    found: dict[str, str] = {}
+    for of_actor in reasons.values():
+        found |= of_actor
+    return found
+
+
+@cache
+def list_tested_requirements() -> dict[str, tuple[str, ...]]:
+    """Return the requirements that the suites test, with the names of the checks or `TABLE_CONTENT`."""
+    assert SUITE_MODULES
+    found: dict[str, dict[str, None]] = {}
+    for check in CHECKS.values():
+        for requirement in check.requires:
+            found.setdefault(requirement, {})[check.name] = None
+    (refusal,) = (check.name for check in CHECKS.values() if check.run is check_broken_table)
+    for broken in BROKEN_TABLES.values():
+        for requirement in broken.requires:
+            found.setdefault(requirement, {})[refusal] = None
+    for requirement in TABLE_REQUIREMENTS:
+        found.setdefault(requirement, {})[TABLE_CONTENT] = None
+    return {requirement: tuple(names) for requirement, names in found.items()}
