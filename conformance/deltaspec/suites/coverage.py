@@ -5,7 +5,8 @@ from functools import cache
 from pathlib import Path
 
 from deltaspec.suites.broken_tables import BROKEN_TABLES
-from deltaspec.suites.cases import CHECKS, SUITE_MODULES
+from deltaspec.suites.cases import SUITE_MODULES
+from deltaspec.suites.checks import CHECKS
 from deltaspec.suites.refuse import check_broken_table
 from deltaspec.suites.table_requirements import TABLE_REQUIREMENTS
 
