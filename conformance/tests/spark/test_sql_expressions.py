@@ -16,7 +16,7 @@ from deltaspec.sql.tree import Expression, Is, render
 from deltaspec.validation.spark.constraint_tasks import ConstraintContext
 from deltaspec.validation.spark.expression_plans import ExpressionPlanner
 from deltaspec.views.table.row_constraints import RowConstraint
-from deltaspec.views.table.state import TableSchema
+from deltaspec.views.table.table_schema import TableSchema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -20,7 +20,7 @@ from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.views.data.data_files import DataFile, DataFiles, data_files
 from deltaspec.views.files.file_replay import find_live_files
-from deltaspec.views.table.state import TableSchema
+from deltaspec.views.table.table_schema import TableSchema
 from deltaspec.wire.data.deletion_vector_reader import DeletionVectorReader
 from deltaspec.wire.log.line_decoder import LogFile
 from deltaspec.wire.storage.data_access import NON_CANONICAL_KEY, DataAccess, is_outside_table, normalize_key

@@ -30,7 +30,7 @@ from deltaspec.views.data.data_files import DataFile
 from deltaspec.views.data.row_checks import build_row_check_row, row_checks
 from deltaspec.views.table.row_constraints import RowConstraint
 from deltaspec.views.table.row_requirements import Path, RowRequirement
-from deltaspec.views.table.state import TableSchema
+from deltaspec.views.table.table_schema import TableSchema
 from deltaspec.wire.data.column_aggregates import RowCheck
 from deltaspec.wire.data.column_resolution import FileColumn
 from deltaspec.wire.data.row_reader import read_rows

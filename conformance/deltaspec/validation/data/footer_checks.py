@@ -31,7 +31,7 @@ from deltaspec.wire.storage.prefetch import MAX_CONCURRENT_READS
 
 if TYPE_CHECKING:
     from deltaspec.validation.data.data_bucket import DataBucket
-    from deltaspec.views.table.state import TableSchema
+    from deltaspec.views.table.table_schema import TableSchema
 
 FILES_PER_BATCH = 4096
 _OF_A_THREAD = 32

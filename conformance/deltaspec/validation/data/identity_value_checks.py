@@ -26,7 +26,7 @@ from deltaspec.wire.storage.interface import StorageError
 if TYPE_CHECKING:
     from deltaspec.validation.data.data_bucket import DataBucket
     from deltaspec.views.data.data_files import DataFile
-    from deltaspec.views.table.state import TableSchema
+    from deltaspec.views.table.table_schema import TableSchema
 
 _ROWS_AT_ONCE = 10_000
 

@@ -26,7 +26,8 @@ from deltaspec.views.data.constraint_checks import build_constraint_check_row, c
 from deltaspec.views.data.data_files import DataFile
 from deltaspec.views.table.row_constraints import Kind, RowConstraint, collect_row_constraints
 from deltaspec.views.table.row_requirements import RowRequirement, Subject
-from deltaspec.views.table.state import TableSchema, TableState
+from deltaspec.views.table.state import TableState
+from deltaspec.views.table.table_schema import TableSchema
 from deltaspec.wire.data.deletion_vector_reader import DeletionVectorReader
 from deltaspec.wire.data.legacy_calendar import find_first_unambiguous_values
 from deltaspec.wire.parquet.file_opener import UnreadableRows

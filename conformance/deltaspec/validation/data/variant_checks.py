@@ -16,7 +16,7 @@ from deltaspec.wire.storage.interface import FileGone, StorageError
 if TYPE_CHECKING:
     from deltaspec.validation.data.data_bucket import DataBucket
     from deltaspec.views.data.data_files import DataFile
-    from deltaspec.views.table.state import TableSchema
+    from deltaspec.views.table.table_schema import TableSchema
 
 _VARIANT = Primitive("variant")
 _DEFAULT = "VAR004"

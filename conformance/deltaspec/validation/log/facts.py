@@ -16,7 +16,8 @@ from deltaspec.views.files.file_action_facts import FileContext
 from deltaspec.views.files.row_id_history import StatedRowIds
 from deltaspec.views.log.derived_file_rows import CommitFacts
 from deltaspec.views.log.replay_differences import TableActions
-from deltaspec.views.table.state import TableSchema, TableState
+from deltaspec.views.table.state import TableState
+from deltaspec.views.table.table_schema import TableSchema
 from deltaspec.wire.storage.interface import Store
 
 

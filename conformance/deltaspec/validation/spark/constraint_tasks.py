@@ -23,7 +23,7 @@ from deltaspec.validation.data.data_bucket import describe_read_error
 from deltaspec.validation.data.row_constraint_checks import READ_ERRORS, ConstraintReader
 from deltaspec.views.data.data_files import DataFile
 from deltaspec.views.table.row_constraints import RowConstraint
-from deltaspec.views.table.state import TableSchema
+from deltaspec.views.table.table_schema import TableSchema
 from deltaspec.wire.data.deletion_vector_reader import DeletionVectorReader
 from deltaspec.wire.storage.data_access import DataAccess
 

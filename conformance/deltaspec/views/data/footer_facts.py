@@ -18,7 +18,7 @@ from deltaspec.model.schema.parquet_types import Node, is_shredded
 from deltaspec.model.schema.stored_columns import StoredColumn, match_columns
 from deltaspec.views.data.data_files import data_files
 from deltaspec.views.data.file_columns import file_columns
-from deltaspec.views.table.state import TableSchema
+from deltaspec.views.table.table_schema import TableSchema
 
 FILE_COLUMNS = (
     "version",

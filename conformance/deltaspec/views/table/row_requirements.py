@@ -13,7 +13,7 @@ from deltaspec.model.schema.data_types import Array, DataType, Map, Primitive, S
 from deltaspec.views.table.row_constraints import RowConstraint, collect_row_constraints
 
 if TYPE_CHECKING:
-    from deltaspec.views.table.state import TableSchema
+    from deltaspec.views.table.table_schema import TableSchema
 
 Path = tuple[str, ...]
 Subject = RowConstraint | Path

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn, WireStruct
-from deltaspec.model.commit import iceberg_compat
 from deltaspec.model.commit.operations import reuses_existing_files
 from deltaspec.model.features import clustering, table_features, table_properties
 from deltaspec.model.features.feature_uses import FeatureUse
@@ -47,6 +46,7 @@ from deltaspec.views.table.protocol_rows import build_feature_rows, build_protoc
 from deltaspec.views.table.row_constraints import RowConstraintHistory
 from deltaspec.views.table.row_requirements import RowRequirementHistory
 from deltaspec.views.table.state_rows import StateRows
+from deltaspec.views.table.table_schema import TableSchema
 from deltaspec.views.table.type_widening import WideningHistory, find_widening_traces
 
 Row = dict[str, Any]
@@ -64,33 +64,6 @@ VIEW_NAMES = (
     "transactions",
     "constraint_columns",
 )
-
-
-@dataclass(frozen=True)
-class TableSchema:
-    """Table schema of one version, which data files are validated against."""
-
-    schema: Struct
-    mapping: str | None
-    """Column mapping mode: `id`, `name` or None."""
-    partition_columns: list[str]
-    """Logical names, in the order of the metadata."""
-    configuration: dict[str, str]
-    features: frozenset[str]
-    """Features that the table supports."""
-    forgotten: frozenset[tuple[tuple[str, ...], DataType]] = frozenset()
-    """Logical paths, each with the type before a change that an earlier schema recorded and this one does not."""
-    unrecorded: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    """Column paths, each with the type before a change that a commit did not record -> version of that commit."""
-
-    def supports(self, feature: str) -> bool:
-        """Return whether the table supports a feature or a preview of it."""
-        return table_features.supports_feature_or_preview(set(self.features), feature)
-
-    @property
-    def iceberg(self) -> tuple[str, ...]:
-        """Enabled Iceberg compatibilities."""
-        return iceberg_compat.get_enabled_compatibilities(self.features, self.configuration)
 
 
 @dataclass(frozen=True)

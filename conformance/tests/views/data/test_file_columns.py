@@ -9,7 +9,7 @@ from deltaspec.model.schema.parquet_types import Annotation, Node
 from deltaspec.views.data.data_files import data_files
 from deltaspec.views.data.file_columns import file_columns
 from deltaspec.views.data.footer_facts import SchemaFacts, build_data_file_rows, build_schema_facts, column_rows
-from deltaspec.views.table.state import TableSchema
+from deltaspec.views.table.table_schema import TableSchema
 
 LONG = Primitive("long")
 
