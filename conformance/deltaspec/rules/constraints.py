@@ -118,8 +118,34 @@ def constraint_of_unknown_column() -> pl.Expr:
     by mistake, restore the version before.
 
     Conforms::
-        missing_columns: []
+        kind: CHECK, missing_columns: []
+        kind: generated, missing_columns: ["total"]
     Violates::
-        missing_columns: ["total"]
+        kind: CHECK, missing_columns: ["total"]
     """
-    return pl.col("missing_columns").list.len() > 0
+    return (pl.col("kind") == "CHECK") & (pl.col("missing_columns").list.len() > 0)
+
+
+@rule(
+    "CON031",
+    requires=("generated-columns.key", "column-invariants.form"),
+    view=constraint_columns,
+    divergence="S29",
+)
+def expression_of_unknown_column() -> pl.Expr:
+    """The generation expression or invariant of a column refers to a column that is not in the schema.
+
+    The protocol requires existing columns only of CHECK constraints. Writers cannot evaluate the expression. They fail
+    on every write, or ignore it.
+    Fix: If the column was dropped by mistake, run `RESTORE TABLE t TO VERSION AS OF n` with the version before.
+    Otherwise remove the key from the column's metadata with an engine that can replace it.
+
+    Conforms::
+        kind: generated, missing_columns: []
+        kind: generated, missing_columns: null
+        kind: CHECK, missing_columns: ["total"]
+    Violates::
+        kind: generated, missing_columns: ["total"]
+        kind: invariant, missing_columns: ["total"]
+    """
+    return (pl.col("kind") != "CHECK") & (pl.col("missing_columns").list.len() > 0)

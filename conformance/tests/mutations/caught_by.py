@@ -7,6 +7,8 @@ from deltaspec.rules import RULES
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 
 EXPLICIT: dict[str, str] = {
+    "invariant_of_another_form": "CON002",
+    "invariant_of_a_column_that_is_not_there": "CON031",
     "mark_falls_with_its_file": "RID002",
     "mark_falls_for_a_while": "RID039",
     "mark_raised_too_late": "RID039",

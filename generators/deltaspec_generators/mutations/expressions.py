@@ -16,8 +16,9 @@ from deltaspec_generators.bases.expressions import (
     replace_last_row,
     rewrite_data_file,
 )
+from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.mutations.registry import draw_one, mutation
-from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.table_files import TableFiles, metadata_action
 
 YEAR_METADATA = {GENERATION_EXPRESSION: "YEAR(day)"}
 
@@ -26,6 +27,24 @@ YEAR_METADATA = {GENERATION_EXPRESSION: "YEAR(day)"}
 def constraint_of_a_column_that_is_not_there(draw: st.DrawFn) -> TableFiles:
     unknown = draw_one(draw, "total > 0", "id > 0 AND `id ` < 9", "name.first IS NOT NULL", "`id.x` = 1 OR id > 0")
     return log_only.build_table(protocol=CONSTRAINTS_PROTOCOL, configuration={"delta.constraints.positive": unknown})
+
+
+@mutation("generated-columns.key")
+def generated_from_a_column_that_is_not_there(draw: st.DrawFn) -> TableFiles:
+    """From the first commit, or since a commit that drops the column."""
+    generated = {"name": "g", "type": "long", "nullable": True, "metadata": {GENERATION_EXPRESSION: "total + 1"}}
+    before = draw_one(draw, [generated], [("total", "long"), generated])
+    files = log_only.build_table(protocol=GENERATED_COLUMNS_PROTOCOL, fields=[("id", "long"), *before])
+    if len(before) > 1:
+        files.commits[3] = [commit_info_action(3), metadata_action([("id", "long"), generated])]
+    return files
+
+
+@mutation("column-invariants.form")
+def invariant_of_a_column_that_is_not_there(draw: st.DrawFn) -> TableFiles:
+    metadata = build_invariant_metadata(draw_one(draw, "total > 0", "id < 9 OR name.first = 'x'"))
+    field = {"name": "id", "type": "long", "nullable": True, "metadata": metadata}
+    return log_only.build_table(protocol=INVARIANTS_PROTOCOL, fields=[field, ("name", "string")])
 
 
 @mutation("check-constraints.rows", "rows")

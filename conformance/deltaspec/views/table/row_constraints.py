@@ -133,7 +133,7 @@ class RowConstraintHistory:
         current = collect_row_constraints(schema, metadata.configuration, supported, self.revision)
         is_first = version == 0 and ".checkpoint." not in file
         self.always = frozenset(current) if is_first else self.always & frozenset(current)
-        new = [each for each in current if each.kind == "CHECK"] if lines else []
+        new = [each for each in current if len(each.column) < 2] if lines else []
         self._has_started = True
         return [_constraint_row({"version": version, "file": file, "line": lines[0]}, each, schema) for each in new]
 
@@ -147,6 +147,7 @@ def _constraint_row(location: Row, check: RowConstraint, schema: Struct) -> Row:
     tree = None if isinstance(parsed, InvalidExpression) else parsed.tree
     return {
         **location,
+        "kind": check.kind,
         "constraint": check.name,
         "expression": check.expression,
         "missing_columns": None if tree is None else find_missing_columns(tree, schema),

@@ -212,7 +212,7 @@ class TableState:
         constraints = self.conditions.apply((version, file), actions, self.metadata, self.schema, self.supported)
         if change.has(Protocol, MetaData):
             location = change.locate_cause(MetaData)
-            keyed = (((row["constraint"], row["expression"]), row) for row in constraints)
+            keyed = (((row["kind"], row["constraint"], row["expression"]), row) for row in constraints)
             self.views["constraint_columns"].replace(location, keyed)
         self.columns.apply((version, file), actions, self.metadata, self.schema, self.mapping, self.supported)
         self._preceding_version = version

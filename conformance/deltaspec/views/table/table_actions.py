@@ -277,11 +277,13 @@ transactions = View(
 
 constraint_columns = View(
     name="constraint_columns",
-    grain="CHECK constraint in effect, at each version in which the row changed",
+    grain="CHECK constraint in effect, or generation expression or invariant in effect of a top-level column, at each "
+    "version in which the row changed",
     key=(),
     columns={
         **STATE_COLUMNS,
-        "constraint": Column(pl.String, "name of the constraint", shown=True),
+        "kind": Column(pl.String, "kind of expression: CHECK, generated or invariant"),
+        "constraint": Column(pl.String, "name of the constraint, or of the column", shown=True),
         "expression": Column(pl.String, "SQL expression, as written", shown=True),
         "missing_columns": Column(
             pl.List(pl.String),
