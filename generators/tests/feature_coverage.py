@@ -49,7 +49,7 @@ def _iter_state_uses(state: TableState) -> Iterator[str]:
         yield "clustered by names" if isinstance(columns[0], str) else "clustered by lists"
         if any(isinstance(each, list) and len(each) > 1 for each in columns):
             yield "clustered by a field"
-    for version in (1, 2):
+    for version in (1, 2, 3):
         if state.is_enabled(f"delta.enableIcebergCompatV{version}"):
             yield f"Iceberg V{version}"
     if state.is_enabled("delta.rowTrackingSuspended"):
@@ -86,6 +86,7 @@ def _iter_property_uses(before: TableState, state: TableState) -> Iterator[str]:
         ("delta.enableVariantShredding", "shredding"),
         ("delta.enableIcebergCompatV1", "Iceberg V1"),
         ("delta.enableIcebergCompatV2", "Iceberg V2"),
+        ("delta.enableIcebergCompatV3", "Iceberg V3"),
     ):
         if before.is_enabled(name) != state.is_enabled(name):
             yield f"{use} {'enabled' if state.is_enabled(name) else 'disabled'} later"

@@ -164,6 +164,7 @@ USES_SINCE_R3 = {
     *("Iceberg V1", "Iceberg V2", "Iceberg V1 disabled later", "Iceberg V2 disabled later"),
 }
 USES_IN_CURRENT = {
+    *("Iceberg V3", "Iceberg V3 disabled later"),
     *(f"widened to {name}" for name in ("integer", "long", "double", "decimal", "timestamp_ntz")),
     *("widened in an array", "widened in a map", "widened in a struct", "widened a partition column"),
     *(

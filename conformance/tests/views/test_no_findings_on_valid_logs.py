@@ -45,6 +45,7 @@ DRAWN_FEATURES = (
     ("typeWidening", "clustering", "domainMetadata", "identityColumns"),
     ("variantType", "variantShredding"),
     ("icebergCompatV2", "columnMapping"),
+    ("icebergCompatV3", "columnMapping", "rowTracking", "domainMetadata"),
 )
 """Features that fill views which logs with random features rarely fill."""
 

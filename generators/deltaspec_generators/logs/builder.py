@@ -109,7 +109,7 @@ class LogBuilder:
     @property
     def iceberg_version(self) -> int:
         """Enabled version of Iceberg compatibility; 0 for none."""
-        return next((each for each in (1, 2) if self.is_enabled(f"delta.enableIcebergCompatV{each}")), 0)
+        return next((each for each in (1, 2, 3) if self.is_enabled(f"delta.enableIcebergCompatV{each}")), 0)
 
     @property
     def append_only(self) -> bool:

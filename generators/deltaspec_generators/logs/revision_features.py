@@ -13,7 +13,12 @@ EARLIER_FEATURES = ("rowIds", "timestampNTZ", "columnInvariants")
 
 PREVIEWED = ("variantType", "variantShredding", "typeWidening")
 """Features with a `-preview` name in older tables."""
-PROPOSED = ("checkpointProtection", "materializePartitionColumns", *(f"{name}-preview" for name in PREVIEWED))
+PROPOSED = (
+    "checkpointProtection",
+    "materializePartitionColumns",
+    "icebergCompatV3",
+    *(f"{name}-preview" for name in PREVIEWED),
+)
 """Features of current tables that the protocol does not define: proposals and preview names."""
 
 ROW_ID_FEATURES = ("rowIds", "rowTracking")

@@ -53,7 +53,7 @@ def enable(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
     metadata["configuration"] |= {table_specs.PROPERTIES[feature]: "true"} | table_specs.ROW_ID_COLUMNS[feature]
 
 
-@change(_is_enabled)
+@change(lambda builder: _is_enabled(builder) and builder.iceberg_version != 3)
 def disable(builder: LogBuilder, metadata: Body, timestamp: int) -> None:
     """Disable row ids; new files still get them."""
     for name in revision_features.ROW_ID_FEATURES:

@@ -123,6 +123,7 @@ def _list_upgrades(builder: LogBuilder) -> list[str]:
     known = revision_features.list_allowed(builder.revision, _UPGRADES)
     new = [name for name in _UPGRADES if name in known and name in builder.allowed - builder.features]
     barred = {"deletionVectors"} if builder.iceberg_version or "icebergCompatV1" in builder.features else set()
+    barred |= {"allowColumnDefaults"} if builder.iceberg_version == 3 else set()  # V3 requires literals
     return [name for name in new if name not in barred]
 
 

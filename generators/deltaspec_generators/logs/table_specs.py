@@ -53,6 +53,7 @@ REQUIRED_FEATURES = {
     "clustering": "domainMetadata",
     "icebergCompatV1": "columnMapping",
     "icebergCompatV2": "columnMapping",
+    "icebergCompatV3": "columnMapping",
     "variantShredding": "variantType",
     "variantShredding-preview": "variantType-preview",
     "catalogManaged": "inCommitTimestamp",
@@ -85,6 +86,7 @@ FAMILIES: tuple[tuple[str, ...], ...] = (
     ("typeWidening", "timestampNtz"),
     ("typeWidening", "icebergCompatV2"),
     ("icebergCompatV1",),
+    ("icebergCompatV3", "rowTracking"),
     ("inCommitTimestamp",),
     ("catalogManaged", "checkpointProtection"),
     ("clustering",),
@@ -137,7 +139,8 @@ def table_specs(
         _protocols([name for name in revision_features.list_allowed(revision, FEATURES) if name in features])
     )
     configuration = draw(_configurations(supported, protocol["minWriterVersion"], revision))
-    iceberg = draw(_iceberg_versions(supported))
+    tracks_rows = configuration.get(PROPERTIES["rowTracking"]) == "true"
+    iceberg = draw(_iceberg_versions(supported, tracks_rows))
     columns, partition_count = draw(_columns(supported, iceberg))
     clustered = "clustering" in supported and draw(st.booleans())
     partition = [each.name for each in columns if each.kind not in NEVER_PARTITIONED][1 : partition_count + 1]
@@ -150,7 +153,7 @@ def table_specs(
         configuration[f"delta.enableIcebergCompatV{iceberg}"] = "true"
         configuration.pop("delta.enableDeletionVectors", None)
     if iceberg or ("columnMapping" in supported and draw(_FLAG)):
-        nested = iceberg == 2 or ("icebergCompatV2" in supported and draw(_FLAG))
+        nested = iceberg >= 2 or ("icebergCompatV2" in supported and draw(_FLAG))
         columns, highest = assign_column_ids(columns, revision, nested=nested)
         configuration["delta.columnMapping.mode"] = draw(st.sampled_from(("name", "id")))
         configuration["delta.columnMapping.maxColumnId"] = str(highest + draw(st.integers(0, 1)))
@@ -229,10 +232,14 @@ def _get_implied_features(versions: tuple[int, int]) -> set[str]:
 
 
 @st.composite
-def _iceberg_versions(draw: st.DrawFn, supported: Collection[str]) -> int:
-    """Draw the enabled version of Iceberg compatibility; 0 for none. V1 forbids support of deletion vectors."""
+def _iceberg_versions(draw: st.DrawFn, supported: Collection[str], tracks_rows: bool) -> int:
+    """Draw the enabled version of Iceberg compatibility; 0 for none.
+
+    V1 forbids support of deletion vectors. V3 requires row tracking, and defaults without operators.
+    """
     choices = [1] if "icebergCompatV1" in supported and "deletionVectors" not in supported else []
     choices += [2] if "icebergCompatV2" in supported else []
+    choices += [3] if "icebergCompatV3" in supported and tracks_rows and "allowColumnDefaults" not in supported else []
     return draw(st.sampled_from((*choices, *choices, 0)))
 
 
@@ -245,8 +252,8 @@ def _columns(draw: st.DrawFn, supported: Collection[str], iceberg: int) -> tuple
         kinds += [kind for kind in NARROW if kind in kinds] * 2
         others += [kind for kind in NARROW if kind in NESTED] * 2
     if iceberg:
-        kinds = [kind for kind in kinds if kind != "variant"]
-        others = [kind for kind in others if kind != "void"] if iceberg == 2 else []
+        kinds = [kind for kind in kinds if kind != "variant" or iceberg == 3]
+        others = [kind for kind in others if kind != "void"] if iceberg >= 2 else []
     columns = draw(column_lists(kinds, others))
     return columns, draw(st.integers(0, len(columns) - 1))
 

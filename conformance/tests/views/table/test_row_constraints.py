@@ -91,7 +91,13 @@ ID, GONE = {"delta.constraints.a": "id > 0"}, {"delta.constraints.a": "Gone > id
 
 def test_constraint_has_a_row_for_every_metadata() -> None:
     history = _History()
-    place = {"version": 0, "file": "_delta_log/00000000000000000000.json", "line": 2, "kind": "CHECK", "constraint": "a"}
+    place = {
+        "version": 0,
+        "file": "_delta_log/00000000000000000000.json",
+        "line": 2,
+        "kind": "CHECK",
+        "constraint": "a",
+    }
     assert history.step(ID, {"checkConstraints"}) == [{**place, "expression": "id > 0", "missing_columns": []}]
     assert history.step(None, {"checkConstraints"}) == []
     assert [each["missing_columns"] for each in history.step(GONE, {"checkConstraints"})] == [["Gone"]]
