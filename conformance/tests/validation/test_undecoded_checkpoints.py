@@ -138,3 +138,9 @@ def test_hint_of_a_checkpoint_before_a_gap_is_compared() -> None:
     report = validate(files, "all")
     assert "LCP006" in report.totals
     assert f"{LOG}_last_checkpoint" not in list_uncompared(report)
+
+
+def test_hint_with_a_negative_version_is_malformed() -> None:
+    files = log_only.build_checkpointed_table()
+    add_hint(files, -1)
+    assert validate(files).totals == {"LCP001": 1}

@@ -354,6 +354,8 @@ def build_hint_row(
         hint = msgspec.json.decode(data, type=get_hint_type(revision))
     except (JsonError, msgspec.DecodeError, RecursionError, ValueError):
         return {**row, "schema_error": fault or "cannot be decoded"}
+    if hint.version < 0:
+        return {**row, "schema_error": f"version is {hint.version}, below 0"}
     of_version = [each for each in complete if each.version == hint.version]
     complete_reads = [reads[each] for each in of_version if each in reads and reads[each].is_complete]
     all_are_complete = len(complete_reads) == len(of_version)

@@ -204,9 +204,9 @@ def read_checkpoint(
 def complete_actions(store: Store, read: ParsedCheckpoint, sizes: dict[str, int]) -> None:
     """Complete a checkpoint after all its files were added: resolve its sidecar actions to listed files.
 
-    A checkpoint without any action is unreadable. If the listing has no such sidecar, the log is listed again. The
-    sidecar may have been written during the listing, or log cleanup may have deleted it with its checkpoint, which is
-    deleted first.
+    A checkpoint without any action is unreadable. If a sidecar is not listed, the log is listed again. The sidecar may
+    have been written during the listing, or log cleanup may have deleted it with its checkpoint, which is deleted
+    first.
 
     Args:
         store: storage of the table.
