@@ -1,4 +1,4 @@
-"""Checks of `deltaspec doctor`: installed packages, and access to a table from this process."""
+"""Checks of `deltaspec doctor`: installed packages, engines to test, and access to a table from this process."""
 
 import platform
 import re
@@ -16,10 +16,10 @@ _USER_EXTRAS = ("spark", "deltalake")
 
 
 def check_installation(table: str | None = None) -> Iterator[Check]:
-    """Check the installed packages and, optionally, access to a table.
+    """Check the installed packages, the engines that can be tested and, optionally, access to a table.
 
     Args:
-        table: path or URI of a table's root; None for packages only.
+        table: path or URI of a table's root; None for no table.
     """
     yield Check("ok", "deltaspec", __version__)
     yield Check("ok", "Python", f"{platform.python_version()} on {platform.platform(terse=True)}")
@@ -36,8 +36,21 @@ def check_installation(table: str | None = None) -> Iterator[Check]:
         summary = ", ".join(f"{name} {version or 'is not installed'}" for name, version in versions.items())
         fix = f"pip install 'deltaspec[{extra}]'" if is_missing else None
         yield Check("note" if is_missing else "ok", f"extra {extra}", summary, fix)
+    yield from check_candidates()
     if table is not None:
         yield check_table_access(table)
+
+
+def check_candidates() -> Iterator[Check]:
+    """Check which engines can be tested here: their adapters ship with the kit, the engines do not."""
+    from deltaspec.candidates.registry import list_adapters
+
+    for adapter, reason in list_adapters():
+        name = f"candidate {adapter.name}"
+        if reason is None:
+            yield Check("ok", name, f"{adapter.engine} can be tested")
+        else:
+            yield Check("note", name, f"{adapter.engine} cannot be tested: {reason}", adapter.install)
 
 
 def get_requirements() -> tuple[list[str], dict[str, list[str]]]:
