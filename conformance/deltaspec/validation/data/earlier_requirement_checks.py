@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 _MAX_SCHEMAS = 20
 """Maximum number of schemas of earlier versions that the rows of a file are validated against."""
+_MAX_COMPARISONS = 2_000_000
+"""Maximum number of comparisons of a requirement with the versions of files."""
 _NULL_COLUMNS = frozenset({"below_container"})
 """Columns that only the rules about null read."""
 
@@ -89,20 +91,17 @@ class _Checker:
         self._history = data.state.row_requirements
         self._changes = self._history.changes
         self._build_groups_once = lru_cache(1_000)(self._build_groups)
+        self._comparisons = 0
 
     def check(self, files: Iterable[DataFile]) -> None:
         """Check files against the requirements of the versions that have them."""
         chosen = (each for each in files if self._find_groups(each))
         for data_file, found in read_ahead(self._data, chosen, self._read):
-            groups = self._find_groups(data_file)
             if isinstance(found, Exception):
-                self._mark_unread(data_file, groups, found)
+                self._mark_unread(data_file, self._find_groups(data_file), found)
                 continue
-            for group, result in zip(groups, found, strict=False):
+            for group, result in found:
                 self._record(data_file, group, result)
-            if len(groups) > len(found):
-                reason = f"rows are validated against at most {_MAX_SCHEMAS} schemas of earlier versions"
-                self._mark_undecided(groups[len(found) :], reason, data_file.path)
 
     # which requirements
 
@@ -118,14 +117,21 @@ class _Checker:
         version = self._changes[first - 1] if first else -1
         until = self._changes[last - 1] + 1 if last else 0
         by_schema: dict[int, list[RowRequirement]] = {}
-        for subject in self._history.subjects:
+        subjects = self._history.subjects
+        self._comparisons += len(subjects)
+        if self._comparisons > _MAX_COMPARISONS:
+            self._mark_all_undecided("requirements of rows change too often to evaluate those of all versions")
+            return []
+        for subject in subjects:
             found = self._history.find_first(subject, version, until)
             if found is None or (self._is_live and self._history.is_current(subject)):
                 continue
             if isinstance(subject, RowConstraint) and subject.applies_to_writes_only and found.first > version:
                 continue  # the file was written before
             by_schema.setdefault(id(found.table), []).append(found)
-        return [self._build_group(each) for each in by_schema.values()]
+        if len(by_schema) > _MAX_SCHEMAS:
+            self._mark_all_undecided(f"rows are validated against at most {_MAX_SCHEMAS} schemas of earlier versions")
+        return [self._build_group(each) for each in list(by_schema.values())[:_MAX_SCHEMAS]]
 
     def _build_group(self, requirements: list[RowRequirement]) -> _Group:
         data, table = self._data, requirements[0].table or self._table
@@ -143,13 +149,13 @@ class _Checker:
 
     # evaluation
 
-    def _read(self, data_file: DataFile) -> list[_Result] | Exception:
-        """Return the results for the groups of a file, up to a limit, or why the file cannot be read."""
+    def _read(self, data_file: DataFile) -> list[tuple[_Group, _Result]] | Exception:
+        """Return the results for the groups of a file, or why the file cannot be read."""
         if data_file.actual_size is None:
             return self._data.get_missing_file_error(data_file.path_key)
-        groups = self._find_groups(data_file)[:_MAX_SCHEMAS]
         try:
-            return [self._read_group(data_file, data_file.actual_size, each) for each in groups]
+            groups = self._find_groups(data_file)
+            return [(each, self._read_group(data_file, data_file.actual_size, each)) for each in groups]
         except READ_ERRORS as fault:
             return fault
 
@@ -205,6 +211,11 @@ class _Checker:
             self._mark_undecided(groups, EARLIER_FILES_GONE, None)
         else:
             self._mark_undecided(groups, describe_read_error(fault), data_file.path)
+
+    def _mark_all_undecided(self, reason: str) -> None:
+        """Record that requirements of some files are not evaluated."""
+        self._data.findings.mark_undecided((row_checks,), reason, read_columns=_NULL_COLUMNS)
+        self._data.findings.mark_undecided((constraint_checks,), reason)
 
     def _mark_undecided(self, groups: Iterable[_Group], reason: str, path: str | None) -> None:
         for group in groups:
