@@ -59,11 +59,11 @@ ADAPTERS = {
         Adapter("delta_spark", "Delta Spark", "pip install 'deltaspec[spark]'", ("pyspark", "delta"), needs_java=True),
         Adapter("kernel_java", "Kernel Java", "nox -s harness_java", is_program=True, needs_java=True),
         Adapter("kernel_rust", "delta-kernel-rs", "nox -s harness_rust", is_program=True),
-        Adapter("sail", "Sail", "pip install pysail pyspark-client", ("pysail",)),
-        Adapter("duckdb", "DuckDB", "pip install duckdb duckdb-extension-delta", ("duckdb", "duckdb_extension_delta")),
-        Adapter("chdb", "chdb (ClickHouse)", "pip install chdb", ("chdb",)),
-        Adapter("polars", "Polars", "pip install polars deltalake", ("polars", "deltalake")),
-        Adapter("daft", "Daft", "pip install 'daft[deltalake]'", ("daft", "deltalake")),
+        Adapter("sail", "Sail", "pip install 'deltaspec[sail]'", ("pysail", "grpc")),
+        Adapter("duckdb", "DuckDB", "pip install 'deltaspec[duckdb]'", ("duckdb", "duckdb_extension_delta")),
+        Adapter("chdb", "chdb (ClickHouse)", "pip install 'deltaspec[chdb]'", ("chdb",)),
+        Adapter("polars", "Polars", "pip install 'deltaspec[deltalake]'", ("polars", "deltalake")),
+        Adapter("daft", "Daft", "pip install 'deltaspec[daft]'", ("daft", "deltalake")),
     )
 }
 

@@ -15,10 +15,10 @@ holds the names of table features."""
 
 KERNEL_ERRORS: ErrorTable = (
     (r"Feature '(?P<features>[\w-]+)' is not supported", "unsupported"),
-    (r"Max catalog version is required", "unsupported"),
+    (r"Max catalog version is required|requires max_catalog_version", "unsupported"),
     (r"Unsupported Delta table type|Unsupported: ", "unsupported"),
     (r"LogSegment end version \d+ not the same|Requested version .* does not exist", "not-found"),
-    (r"No files in log segment", "not-found"),
+    (r"No files in log segment|Invalid table location: Path does not exist", "not-found"),
     (r"found gap|No (table metadata|protocol)|Invalid protocol action|[Jj]son error|JSON", "corrupt"),
     (r"Deletion Vector error|File not found|[Pp]arquet error|Invalid Parquet|Requested range was invalid", "corrupt"),
     (r"Object at location .* not found", "corrupt"),

@@ -54,7 +54,7 @@ class Dialect:
     def quote_text(self, text: str) -> str:
         """Return a string literal."""
         if self.has_backslash_escapes:
-            text = text.replace("\\", "\\\\")
+            return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
         return "'" + text.replace("'", "''") + "'"
 
     def render_column(self, path: Path, table: str | None = None) -> str:

@@ -4,7 +4,10 @@ Whether an engine keeps the protocol is the question of the suites. These tests 
 """
 
 import importlib
+import importlib.util
+import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +17,23 @@ import pytest
 from helpers.every_type_table import LITERALS, ROWS, write_every_type_table
 
 from deltaspec.candidates.messages import Capabilities
+from deltaspec.candidates.registry import find_adapter
 from deltaspec.candidates.serve import EngineError, answer, call_engine, open_rows
 
-LIBRARIES = {"deltalake": "deltalake"}
-"""Library of each adapter."""
+NAMES = ("deltalake", "polars", "duckdb", "chdb", "daft", "sail")
+"""Adapters in Python. Delta Spark is missing because its session takes most of a minute; the suites test it."""
 GOLDEN = Path(__file__).parents[4] / "golden-tables"
 
 
-@pytest.fixture(scope="module", params=LIBRARIES)
-def engine(request: pytest.FixtureRequest) -> Any:
-    name = request.param
-    pytest.importorskip(LIBRARIES[name], reason=f"the adapter {name} needs pip install 'deltaspec[{name}]'")
-    return importlib.import_module(f"deltaspec.candidates.adapters.{name}").Engine()
+@pytest.fixture(scope="module", params=NAMES)
+def engine(request: pytest.FixtureRequest) -> Iterator[Any]:
+    name, directory = request.param, Path.cwd()
+    adapter = find_adapter(name)
+    missing = [module for module in adapter.modules if importlib.util.find_spec(module) is None]
+    if missing:
+        pytest.skip(f"{', '.join(missing)} is not installed; to get it: {adapter.install}")
+    yield importlib.import_module(f"deltaspec.candidates.adapters.{name}").Engine()
+    os.chdir(directory)  # chdb reads only below the current directory
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,7 @@ def test_literals_keep_their_type(kind: str, text: str | None, expected: str) ->
 
 
 def test_backslashes_are_escaped_where_they_have_a_meaning() -> None:
-    assert BACKTICKS.render_literal("string", r"a\b'") == r"'a\\b'''"
+    assert BACKTICKS.render_literal("string", r"a\b'") == r"'a\\b\''"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,84 @@
+"""DuckDB with its extension `delta`, which is built on kernel-rs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import duckdb_extension_delta
+import pyarrow as pa
+
+from deltaspec.candidates.adapters.answers import KERNEL_ERRORS, ErrorTable, refuse_operation, translate_errors
+from deltaspec.candidates.adapters.sql_text import COUNT_COLUMN, Dialect
+from deltaspec.candidates.adapters.sql_text import Path as ColumnPath
+
+SQL = Dialect(literals={"timestamp": "CAST({quoted} AS TIMESTAMPTZ)", "binary": "from_hex({quoted})"})
+ERRORS: ErrorTable = (
+    (r"Unsupported (Arrow type|type in DuckDB -> Arrow)|encoding is only supported", "unsupported"),
+    (r"Cannot open file|No magic bytes", "corrupt"),
+    *KERNEL_ERRORS,
+)
+
+
+class Engine:
+    """DuckDB with one in-memory database."""
+
+    def __init__(self) -> None:
+        self._connection = duckdb.connect()
+        self._connection.execute(f"LOAD {SQL.quote_text(str(_find_extension()))}")
+        self._connection.execute("SET TimeZone = 'UTC'")
+
+    def hello(self) -> dict[str, Any]:
+        """Return the capabilities. There is no operation `snapshot` because no function shows the version."""
+        return {
+            "name": "duckdb",
+            "version": duckdb.__version__,
+            "language": "C++",
+            "at": ["version"],
+            "predicate": "exact",
+            "reader_features": [
+                "columnMapping",
+                "deletionVectors",
+                "timestampNtz",
+                "typeWidening",
+                "typeWidening-preview",
+                "v2Checkpoint",
+                "vacuumProtocolCheck",
+                "variantShredding-preview",
+                "variantType",
+                "variantType-preview",
+            ],
+            "types_not_supported": ["variant", "void"],
+        }
+
+    def scan(
+        self,
+        table: str,
+        *,
+        at: dict[str, int] | None,
+        columns: Sequence[ColumnPath] | None,
+        predicate: str | None,
+        predicate_tree: Sequence[Any] | None,
+        row_ids: bool,
+    ) -> pa.Table | dict[str, Any]:
+        """Return the rows of a query."""
+        if row_ids:
+            raise refuse_operation("delta_scan does not return row ids", "scan")
+        arguments = [SQL.quote_text(table)]
+        if at:
+            if at.get("version") is None:
+                raise refuse_operation("delta_scan does not read timestamps", "snapshot")
+            arguments.append(f"version => {at['version']}")
+        query = SQL.render_scan(f"delta_scan({', '.join(arguments)})", columns, predicate, predicate_tree)
+        with translate_errors(ERRORS, "snapshot"):
+            relation = self._connection.sql(query)
+        with translate_errors(ERRORS, "scan"):
+            rows = relation.to_arrow_table()
+        if columns is not None and not columns:
+            return {"num_rows": rows[COUNT_COLUMN][0].as_py()}
+        return rows
+
+
+def _find_extension() -> Path:
+    folder = Path(duckdb_extension_delta.__file__).parent / "extensions" / f"v{duckdb.__version__}"
+    return folder / "delta.duckdb_extension"
