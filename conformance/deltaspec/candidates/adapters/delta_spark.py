@@ -1,0 +1,146 @@
+"""Delta Spark in one local session that serves all requests."""
+
+import json
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version as get_version
+from typing import Any
+
+import delta
+import pyarrow as pa
+import pyspark
+from pyspark.sql import SparkSession
+
+from deltaspec.candidates.adapters.answers import ErrorTable, translate_errors
+from deltaspec.candidates.adapters.spark_frames import load_table, read_frame
+from deltaspec.candidates.adapters.sql_text import Path
+
+ERRORS: ErrorTable = (
+    (r"\[DELTA_UNSUPPORTED_FEATURES_FOR_READ.*?Delta Lake[^:]*: (?P<features>[\w, -]+)", "unsupported"),
+    (r"\[DELTA_(UNSUPPORTED|INVALID_PROTOCOL_VERSION|FEATURES_PROTOCOL_METADATA_MISMATCH)", "unsupported"),
+    (r"\[DELTA_(PATH_DOES_NOT_EXIST|MISSING_DELTA_TABLE|TABLE_NOT_FOUND|VERSION_NOT_FOUND|TIMESTAMP_)", "not-found"),
+    (r"\[PATH_NOT_FOUND|DeltaTimestampOutOfRange|is after the latest commit timestamp", "not-found"),
+    (r"\[DELTA_(MISSING_CHANGE_DATA|INVALID_CDC_RANGE|CDC_NOT_ALLOWED)", "invalid-request"),
+    (r"\[(DELTA_|FAILED_READ_FILE)|FileNotFoundException|JsonParseException|is not a Parquet file", "corrupt"),
+)
+ROW_IDS = ("_metadata.row_id AS __row_id", "_metadata.row_commit_version AS __row_commit_version")
+SETTINGS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -Duser.timezone=UTC",
+}
+
+
+class Engine:
+    """Delta Spark."""
+
+    def __init__(self) -> None:
+        builder = SparkSession.builder.master("local[2]").appName("deltaspec candidate")
+        for name, value in SETTINGS.items():
+            builder = builder.config(name, value)
+        self._session = delta.configure_spark_with_delta_pip(builder).getOrCreate()
+        self._session.sparkContext.setLogLevel("ERROR")
+        jvm: Any = self._session.sparkContext._jvm
+        self._jvm, self._log = jvm, jvm.org.apache.spark.sql.delta.DeltaLog
+
+    def hello(self) -> dict[str, Any]:
+        """Return the capabilities."""
+        return {
+            "name": "delta_spark",
+            "version": f"{get_version('delta-spark')} on Spark {pyspark.__version__}",
+            "language": "Scala",
+            "want": ["files", "transactions", "domains"],
+            "at": ["version", "timestamp_ms"],
+            "row_ids": True,
+            "predicate": "exact",
+            "reader_features": [],
+        }
+
+    def snapshot(
+        self, table: str, *, at: dict[str, int] | None, want: Sequence[str], app_ids: Sequence[str]
+    ) -> dict[str, Any]:
+        """Return everything that the class `Snapshot` of Delta Spark shows."""
+        with translate_errors(ERRORS, "snapshot"):
+            found = self._open_snapshot(table, at)
+            answer: dict[str, Any] = {
+                "version": found.version(),
+                "timestamp_ms": found.timestamp(),
+                "protocol": json.loads(found.protocol().json())["protocol"],
+                "metadata": json.loads(found.metadata().json())["metaData"],
+            }
+            if "files" in want:
+                rows = found.allFiles().toJSON().collectAsList()
+                answer["files"] = [_describe_file(json.loads(each)) for each in rows]
+            if "transactions" in want:
+                answer["transactions"] = {each.appId(): each.version() for each in _iterate(found.setTransactions())}
+            if "domains" in want:
+                answer["domains"] = {each.domain(): each.configuration() for each in _iterate(found.domainMetadata())}
+            return answer
+
+    def scan(
+        self,
+        table: str,
+        *,
+        at: dict[str, int] | None,
+        columns: Sequence[Path] | None,
+        predicate: str | None,
+        predicate_tree: Sequence[Any] | None,
+        row_ids: bool,
+    ) -> pa.Table | dict[str, Any]:
+        """Return the rows of a data frame."""
+        with translate_errors(ERRORS, "snapshot"):
+            self._log.clearCache()
+            frame = load_table(self._session, table, at)
+        with translate_errors(ERRORS, "scan"):
+            return read_frame(frame, columns, predicate, predicate_tree, ROW_IDS if row_ids else ())
+
+    def changes(
+        self,
+        table: str,
+        *,
+        start: int,
+        end: int | None,
+        columns: Sequence[Path] | None,
+        predicate: str | None,
+        predicate_tree: Sequence[Any] | None,
+    ) -> pa.Table | dict[str, Any]:
+        """Return the rows of a data frame of the change data feed."""
+        options = {"readChangeFeed": "true", "startingVersion": str(start)}
+        if end is not None:
+            options["endingVersion"] = str(end)
+        with translate_errors(ERRORS, "changes"):
+            self._log.clearCache()
+            frame = load_table(self._session, table, None, **options)
+            names = ("_change_type", "_commit_version", "_commit_timestamp") if columns is not None else ()
+            return read_frame(frame, columns, predicate, predicate_tree, names)
+
+    def _open_snapshot(self, table: str, at: dict[str, int] | None) -> Any:
+        self._log.clearCache()
+        opened = self._log.forTableWithSnapshot(self._session._jsparkSession, table)
+        log, newest = opened._1(), opened._2()
+        if not at:
+            return newest
+        version = at.get("version")
+        if version is None:
+            time, nothing = self._jvm.java.sql.Timestamp(at["timestamp_ms"]), self._jvm.scala.Option.empty()
+            version = log.history().getActiveCommitAtTime(time, nothing, False, True, False).version()
+        defaults = (getattr(log, f"getSnapshotAt$default${number}")() for number in (2, 3, 4))
+        return log.getSnapshotAt(version, *defaults)
+
+
+def _iterate(sequence: Any) -> Iterator[Any]:
+    iterator = sequence.iterator()
+    while iterator.hasNext():
+        yield iterator.next()
+
+
+def _describe_file(add: dict[str, Any]) -> dict[str, Any]:
+    file = {"path": add["path"], "size": add["size"]}
+    if vector := add.get("deletionVector"):
+        offset = f"@{vector['offset']}" if "offset" in vector else ""
+        file["deletion_vector_id"] = vector["storageType"] + vector["pathOrInlineDv"] + offset
+    return file
