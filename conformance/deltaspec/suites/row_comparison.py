@@ -169,7 +169,10 @@ def normalize(table: pa.Table, expected: pa.Schema) -> pa.Table:
     columns = []
     for field in expected:
         column = table.column(names.index(field.name))
-        chunks = [_convert(chunk, field.type, field.name) for chunk in column.chunks]
+        try:
+            chunks = [_convert(chunk, field.type, field.name) for chunk in column.chunks]
+        except pa.ArrowException as error:
+            raise WrongType(f"column {field.name}: {column.type} cannot be read as {field.type}: {error}") from None
         columns.append(pa.chunked_array(chunks, field.type))
     return pa.table(columns, schema=expected) if columns else table
 
@@ -187,7 +190,7 @@ def _convert(array: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
     if pa.types.is_map(kind):
         return _convert_map(array, kind, name)
     if pa.types.is_list(kind) and _is_any_list(stored):
-        lists = array.cast(pa.list_(stored.value_field))
+        lists = _to_plain_list(array)
         values = _convert(lists.values, kind.value_type, f"{name}.element")
         return pa.ListArray.from_arrays(pc.add(lists.offsets, 0), values, kind, mask=_null_mask(lists))
     if stored == kind or _is_same_value_type(stored, kind):
@@ -203,6 +206,11 @@ def _is_any_list(kind: pa.DataType) -> bool:
         (pa.types.is_list_view(kind), pa.types.is_large_list_view(kind)) if hasattr(pa.types, "is_list_view") else ()
     )
     return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind) or any(views)
+
+
+def _to_plain_list(array: pa.Array) -> pa.ListArray:
+    """Convert large, fixed-size and view lists; elements stay as they are."""
+    return array if pa.types.is_list(array.type) else array.cast(pa.list_(array.type.value_type))
 
 
 def _null_mask(array: pa.Array) -> pa.Array | None:
@@ -231,7 +239,7 @@ def _convert_map(array: pa.Array, kind: pa.MapType, name: str) -> pa.Array:
     elif (
         _is_any_list(array.type) and pa.types.is_struct(array.type.value_type) and array.type.value_type.num_fields == 2
     ):
-        lists = array.cast(pa.list_(array.type.value_field))
+        lists = _to_plain_list(array)
         (keys, items), offsets = lists.values.flatten(), lists.offsets
         array = lists
     else:
