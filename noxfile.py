@@ -211,6 +211,13 @@ def harness_java(session: nox.Session) -> None:
     session.run("mvn", "--batch-mode", "--quiet", "--file", str(HARNESSES / "kernel_java/pom.xml"), "package")
 
 
+@nox.session
+def engines(session: nox.Session) -> None:
+    """Run every suite against all engines that can run here; `nox -s engines -- deltalake --tables 500`."""
+    _with_project(session, "dev,engines")
+    session.run("python", "conformance/engines/run.py", *session.posargs)
+
+
 def _pack_environment(session: nox.Session, folder: str) -> str:
     """Pack an environment of deltaspec as described in the README; return the path of the archive."""
     session.run("python", "-m", "build", "--wheel", "--outdir", folder, silent=True)
