@@ -24,6 +24,8 @@ from typing import Any
 from tables import CASES
 
 HERE = Path(__file__).parent
+SUITES = "suites"
+"""The case of `suites.py`, which has no table of its own."""
 ENGINES = {
     "deltaspec": [sys.executable, "-m", "deltaspec", "validate", "{table}", "--level", "{level}", "--format", "json"],
     "delta-rs": [sys.executable, str(HERE / "list_files.py"), "{table}"],
@@ -116,13 +118,19 @@ def main() -> None:
     """Measure every case and print one table for each."""
     parser = argparse.ArgumentParser(description="Compare deltaspec with other programs on tables of a known size.")
     parser.add_argument(
-        "--case", action="append", choices=sorted(CASES), help="case to measure; may be repeated (default: all)"
+        "--case",
+        action="append",
+        choices=[*sorted(CASES), SUITES],
+        help="case to measure; may be repeated (default: all)",
     )
     parser.add_argument(
         "--engine", action="append", choices=sorted(ENGINES), help="engine to measure; may be repeated (default: all)"
     )
     parser.add_argument("--runs", type=int, default=5, help="runs per engine and case (default: 5)")
     options = parser.parse_args()
+    if SUITES in (options.case or [SUITES]):
+        subprocess.run([sys.executable, str(HERE / "suites.py")], check=True)
+        options.case = [each for each in options.case or sorted(CASES) if each != SUITES]
     if options.runs < 1:
         parser.error("--runs must be at least 1")
     print(f"{platform.platform()}, {os.cpu_count()} processors, Python {platform.python_version()}; whole processes,")

@@ -23,10 +23,10 @@ from deltaspec.suites.results import SuiteReport
 REPORTS = Path(__file__).parents[2] / "reports/engines"
 HEAD = """# Engines
 
-`nox -s engines` writes this page. Each engine answered the same questions about the same tables, drawn from seed {seed}.
-A cell has the number of cases that passed, and after it what else happened. *expected-failure*: listed in
-[known](known), one entry for each cause, most with a page in [findings](../findings). *not-asked*: the engine does not
-offer it. An engine without a feature must refuse tables that need it; those cases are in `refuse`.
+`nox -s engines` writes this page. Each engine answered the same questions about the same tables, drawn with seed
+{seed}. A cell has the number of cases that passed, and after it what else happened. *expected-failure*: listed in
+[known](known), with one entry for each cause. *not-asked*: the engine does not offer it. An engine without a feature
+must refuse tables that need it; those cases are in `refuse`.
 
 """
 
