@@ -198,7 +198,7 @@ def connect(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def harness_rust(session: nox.Session) -> None:
-    """Build the candidate `kernel_rust` with Cargo. Takes four to eleven minutes of CPU time the first time."""
+    """Build the candidate `kernel_rust` with Cargo. The first time, it takes about four minutes of CPU time."""
     build = HARNESSES / "build"
     cargo = ["cargo", "build", "--release", "--locked", "--target-dir", str(build / "cargo")]
     session.run(*cargo, "--manifest-path", str(HARNESSES / "kernel_rust/Cargo.toml"), *session.posargs)
