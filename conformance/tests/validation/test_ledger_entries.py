@@ -1,0 +1,200 @@
+"""Entries of the ledger: bounded lists of locations, counts of the rest, and what is left out."""
+
+import pytest
+
+from deltaspec.report.report_types import NotChecked
+from deltaspec.rules import RULES
+from deltaspec.rules.registry import Rule
+from deltaspec.validation import ledger as ledger_module
+from deltaspec.validation.findings import Findings
+from deltaspec.validation.ledger import Ledger, find_unused_rules
+from deltaspec.views.base import LEVELS
+from deltaspec.views.data.column_facts import column_facts
+from deltaspec.views.data.data_files import data_files
+from deltaspec.views.data.row_checks import row_checks
+from deltaspec.views.files.file_actions import file_actions
+
+
+@pytest.fixture(autouse=True)
+def _two_locations(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_module, "_MAX_LOCATIONS", 2)
+
+
+def describe(ledger: Ledger) -> list[tuple[str, str, str | None]]:
+    return [(each.rule, each.reason, each.file) for each in ledger.entries]
+
+
+def build_ledger(*locations: tuple[str, str, str | None]) -> Ledger:
+    ledger = Ledger()
+    for code, reason, file in locations:
+        ledger.add_reason(code, reason, file)
+    return ledger
+
+
+def test_locations_up_to_the_limit_are_listed_by_rule_and_file() -> None:
+    ledger = build_ledger(("B", "r", "2"), ("B", "r", "1"), ("A", "r", "3"))
+    assert describe(ledger) == [("A", "r", "3"), ("B", "r", "1"), ("B", "r", "2")]
+
+
+def test_further_locations_are_counted() -> None:
+    ledger = build_ledger(*(("A", "r", file) for file in "4132"))
+    assert describe(ledger) == [("A", "r", "1"), ("A", "r", "2"), ("A", "and 2 more locations", None)]
+
+
+def test_reason_without_a_file_is_one_location_and_comes_first() -> None:
+    ledger = build_ledger(("A", "r", "1"), ("A", "r", "2"), ("A", "z", None), ("A", "z", None))
+    assert describe(ledger) == [("A", "z", None), ("A", "r", "1"), ("A", "and 1 more locations", None)]
+
+
+def test_repeated_location_is_listed_once_and_counted_each_time() -> None:
+    ledger = build_ledger(*(("A", "r", file) for file in "333"))
+    assert describe(ledger) == [("A", "r", "3")]
+    for file in "12":
+        ledger.add_reason("A", "r", file)
+    assert describe(ledger) == [("A", "r", "1"), ("A", "r", "2"), ("A", "and 3 more locations", None)]
+
+
+def test_reasons_of_one_file_are_separate_locations() -> None:
+    assert describe(build_ledger(("A", "r", "1"), ("A", "q", "1"))) == [("A", "q", "1"), ("A", "r", "1")]
+
+
+def test_many_files_are_listed_and_counted_for_each_rule() -> None:
+    ledger = Ledger()
+    ledger.add_files(["A", "B"], {file: f"r{file}" for file in "3142"})
+    expected = [("r1", "1"), ("r2", "2"), ("and 2 more locations", None)]
+    assert describe(ledger) == [(code, *each) for code in "AB" for each in expected]
+    ledger = Ledger()
+    ledger.add_files(["A"], {"2": "r", "1": "r"})
+    assert describe(ledger) == [("A", "r", "1"), ("A", "r", "2")]
+
+
+def test_rows_with_null_input_are_counted_by_view() -> None:
+    ledger = Ledger()
+    ledger.add_undecided_rows("A", "v", 2)
+    ledger.add_undecided_rows("A", "v", 3)
+    ledger.add_undecided_rows("A", "w", 1)
+    assert describe(ledger) == [
+        ("A", "the rule's input is null in 5 rows of v", None),
+        ("A", "the rule's input is null in 1 rows of w", None),
+    ]
+
+
+def test_replaced_reasons_of_a_rule_leave_those_of_others() -> None:
+    ledger = build_ledger(*((code, "r", file) for code in "AB" for file in "123"))
+    for code in "AB":
+        ledger.add_reason(code, "all", None)
+        ledger.add_undecided_rows(code, "v", 1)
+    before = [each for each in describe(ledger) if each[0] == "B"]
+    ledger.replace_reasons("A", "refused")
+    assert [each for each in describe(ledger) if each[0] == "A"] == [("A", "refused", None)]
+    assert [each for each in describe(ledger) if each[0] == "B"] == before
+    assert len(before) == 4
+
+
+def test_merged_ledger_equals_one_that_received_everything() -> None:
+    locations = [("A", "r", file) for file in "12345"] + [("A", "all", None), ("B", "r", "1")]
+    one, two, merged = build_ledger(*locations[::2]), build_ledger(*locations[1::2]), build_ledger(*locations)
+    for ledger, rows in ((one, 2), (two, 3), (merged, 5)):
+        ledger.add_undecided_rows("A", "v", rows)
+    one.merge(two)
+    assert one.entries == merged.entries
+
+
+# rules of features that the table does not support
+
+
+@pytest.mark.parametrize(
+    ("code", "supported", "is_unused"),
+    [
+        ("DVX001", set(), True),
+        ("DVX001", {"deletionVectors"}, False),
+        ("DVX001", {"deletionVectors-preview"}, False),
+        ("DVX001", {"rowTracking"}, True),
+        ("RID001", {"rowIds"}, False),
+        ("CLU001", {"clustering"}, False),
+        ("DAT001", set(), False),
+        ("COM001", set(), False),
+    ],
+)
+def test_rule_is_unused_without_its_feature(code: str, supported: set[str], is_unused: bool) -> None:
+    assert find_unused_rules([code], supported) == ({code} if is_unused else set())
+
+
+def test_unknown_codes_are_not_unused_rules() -> None:
+    assert find_unused_rules(["feature:x"], set()) == set()
+
+
+# what checks record
+
+
+def build_findings() -> Findings:
+    return Findings(RULES.values(), 3)
+
+
+def collect(findings: Findings) -> set[str]:
+    return {each.rule for each in findings.not_checked}
+
+
+def select(*views: object) -> set[str]:
+    return {code for code, rule in RULES.items() if rule.view in views}
+
+
+def test_views_are_undecided_with_all_their_rules() -> None:
+    findings = build_findings()
+    findings.mark_undecided((column_facts, row_checks), "r", "f")
+    assert collect(findings) == select(column_facts, row_checks)
+    assert {(each.reason, each.file) for each in findings.not_checked} == {("r", "f")}
+
+
+def test_only_rules_that_read_a_column_are_undecided() -> None:
+    findings = build_findings()
+    findings.mark_undecided((data_files,), "r", read_columns=frozenset({"exists"}))
+    assert collect(findings) == {code for code in select(data_files) if "exists" in RULES[code].reads}
+    assert set() < collect(findings) < select(data_files)
+
+
+def test_files_are_undecided_for_views_and_levels() -> None:
+    findings = build_findings()
+    findings.mark_files_undecided({"f": "r"}, views=(row_checks,))
+    assert collect(findings) == select(row_checks)
+    findings = build_findings()
+    findings.mark_files_undecided({"f": "r"}, levels=("footers",))
+    assert collect(findings) == {code for code, rule in RULES.items() if rule.level == "footers"}
+
+
+def test_levels_above_the_log_are_undecided() -> None:
+    findings = build_findings()
+    findings.mark_levels_undecided("r", "f")
+    assert collect(findings) == {code for code, rule in RULES.items() if rule.level in LEVELS[1:]}
+    assert {(each.reason, each.file) for each in findings.not_checked} == {("r", "f")}
+
+
+def test_rules_outside_of_the_run_have_no_entry() -> None:
+    rules: list[Rule] = [RULES["DAT001"]]
+    findings = Findings(rules, 3)
+    findings.mark_undecided((file_actions, row_checks), "r")
+    findings.mark_rule_undecided("ROW001", "r")
+    assert findings.not_checked == []
+    findings.mark_rule_undecided("DAT001", "r", "f")
+    findings.mark_feature_unchecked("x", "q")
+    assert findings.not_checked == [
+        NotChecked(rule="DAT001", reason="r", file="f"),
+        NotChecked(rule="feature:x", reason="q"),
+    ]
+
+
+def test_rows_in_which_a_rule_has_no_input_are_counted() -> None:
+    rule = RULES["CON030"]
+    findings = Findings([rule], 3)
+    for rows in (1, 2):
+        findings.evaluate(rule.view, rule.view.frame([{}] * rows))
+    reason = "the rule's input is null in 3 rows of constraint_columns"
+    assert findings.not_checked == [NotChecked(rule="CON030", reason=reason)]
+
+
+def test_discarded_findings_leave_one_reason_for_each_other_rule() -> None:
+    findings = build_findings()
+    findings.mark_undecided((row_checks,), "r", "f")
+    findings.discard_findings("refused", except_views=(data_files,))
+    assert collect(findings) == RULES.keys() - select(data_files)
+    assert {(each.reason, each.file) for each in findings.not_checked} == {("refused", None)}
