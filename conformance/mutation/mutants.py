@@ -107,6 +107,8 @@ def _find_passive_lines(source: str) -> _Passive:
             found += [node.returns] if node.returns else []
         elif isinstance(node, ast.ClassDef):
             found += [*node.decorator_list, *node.keywords]
+        elif isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant) and node.right.value is None:
+            found.append(node)  # an optional type
         elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             found.append(node)
     return _Passive([_get_span(node, source.splitlines()) for node in found])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import tomllib
 from collections import Counter
@@ -30,9 +31,9 @@ class Outcome:
     after: str
 
     @classmethod
-    def from_diff(cls, mutant: Mutant, result: str, diff: str) -> Outcome:
-        """Return the outcome of a mutant whose change is given as a unified diff."""
-        lines = [line for line in diff.splitlines() if not line.startswith(("---", "+++"))]
+    def from_sources(cls, mutant: Mutant, result: str, source: str, mutated: str) -> Outcome:
+        """Return the outcome of a mutant, given the code before and after."""
+        lines = list(difflib.unified_diff(source.splitlines(), mutated.splitlines(), lineterm="", n=0))[2:]
         before, after = (
             " ".join(line[1:].strip() for line in lines if line.startswith(sign)).strip() for sign in ("-", "+")
         )

@@ -15,16 +15,20 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
-from cosmic_ray.mutating import mutate_and_test
+from cosmic_ray.mutating import mutate_and_test, mutate_code
+from cosmic_ray.plugins import get_operator
 from cosmic_ray.testing import run_tests
 from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome
 
 from mutation.mutants import Mutant, list_mutants
 from mutation.page import Outcome, read_outcomes, write_page
+from mutation.warm_tests import run_warm_tests
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path("conformance/deltaspec")
@@ -35,7 +39,9 @@ TIMEOUT = 300
 
 _COPIED = ("conformance", "generators", "golden-tables", "reports", "pyproject.toml", "README.md", "CONTRIBUTING.md")
 _NOT_COPIED = shutil.ignore_patterns("__pycache__", ".hypothesis", "fuzz-failures")
-_PYTEST = "-m pytest -q -x --tb=no --no-header -p no:cacheprovider -m 'not spark'"
+_CHUNK = 50
+"""Mutants for which a process collects the tests once."""
+_PYTEST = "-q -x --tb=no --no-header -p no:cacheprovider -m 'not spark'"
 
 
 def main() -> int:
@@ -89,12 +95,16 @@ def _select(folder: str, mutants: dict[str, Mutant], options: argparse.Namespace
 
 def _run_all(mutants: list[Mutant], processes: int, *, check_first: bool) -> Iterator[Outcome]:
     """Yield the outcomes. Each process plants its faults in its own copy of the sources."""
+    groups: dict[str, list[Mutant]] = defaultdict(list)
+    for each in mutants:
+        groups[" ".join(_list_tests(each.module))].append(each)
+    chunks = [group[start : start + _CHUNK] for group in groups.values() for start in range(0, len(group), _CHUNK)]
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
         context = multiprocessing.get_context("spawn")
-        with context.Pool(min(processes, len(mutants)) or 1, _enter_copy, (folder,)) as pool:
+        with context.Pool(min(processes, len(chunks)) or 1, _enter_copy, (folder,)) as pool:
             if check_first and (failure := pool.apply(_run_without_fault, ([each.module for each in mutants],))):
                 raise SystemExit(f"the tests fail without a fault:\n{failure}")
-            yield from pool.imap_unordered(_run_mutant, mutants)
+            yield from chain.from_iterable(pool.imap_unordered(_run_chunk, chunks))
 
 
 def _enter_copy(folder: str) -> None:
@@ -107,7 +117,9 @@ def _enter_copy(folder: str) -> None:
         else:
             shutil.copy(source, copy)
     os.chdir(copy)
-    os.environ["PYTHONPATH"] = os.pathsep.join(str(copy / name) for name in ("conformance", "generators"))
+    packages = [str(copy / name) for name in ("conformance", "generators")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(packages)
+    sys.path[:0] = packages
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
     os.environ.setdefault("DELTASPEC_COMMIT", head.stdout.strip() or "none")  # determines the seed of property tests
 
@@ -119,13 +131,27 @@ def _run_without_fault(modules: list[str]) -> str | None:
     return None if outcome == TestOutcome.SURVIVED else output
 
 
-def _run_mutant(mutant: Mutant) -> Outcome:
-    spec = MutationSpec(PACKAGE / mutant.module, mutant.operator, mutant.occurrence, (0, 0), (0, 1))
-    done = mutate_and_test([spec], _build_command(_list_tests(mutant.module)), TIMEOUT)
-    if done.worker_outcome != WorkerOutcome.NORMAL:
-        raise RuntimeError(f"{mutant}: {done.output}")
-    result = "survived" if done.test_outcome == TestOutcome.SURVIVED else "killed"
-    return Outcome.from_diff(mutant, "timeout" if done.output == "timeout" else result, done.diff)
+def _run_chunk(mutants: list[Mutant]) -> list[Outcome]:
+    """Run the tests on mutants: on all in this process, then on those that are still undecided in one of their own."""
+    paths = _list_tests(mutants[0].module)
+    options = shlex.split(f"{_PYTEST} {_join(paths)}")
+    decided = run_warm_tests(options, mutants, PACKAGE, TIMEOUT)
+    return [_describe(each, decided.get(each.id)) for each in mutants]
+
+
+def _describe(mutant: Mutant, result: str | None) -> Outcome:
+    """Return the outcome of a mutant; if it is not decided, run its tests in another process."""
+    path = PACKAGE / mutant.module
+    if result is None:
+        spec = MutationSpec(path, mutant.operator, mutant.occurrence, (0, 0), (0, 1))
+        done = mutate_and_test([spec], _build_command(_list_tests(mutant.module)), TIMEOUT)
+        if done.worker_outcome != WorkerOutcome.NORMAL:
+            raise RuntimeError(f"{mutant}: {done.output}")
+        result = "survived" if done.test_outcome == TestOutcome.SURVIVED else "killed"
+        result = "timeout" if done.output == "timeout" else result
+    source = path.read_text(encoding="utf-8")
+    mutated = mutate_code(source, get_operator(mutant.operator)(), mutant.occurrence)
+    return Outcome.from_sources(mutant, result, source, mutated)
 
 
 @cache
@@ -136,7 +162,11 @@ def _list_tests(module: str) -> list[str]:
 
 
 def _build_command(paths: Iterable[str]) -> str:
-    return f"{shlex.quote(sys.executable)} {_PYTEST} {shlex.join(f'conformance/tests/{path}' for path in paths)}"
+    return f"{shlex.quote(sys.executable)} -m pytest {_PYTEST} {_join(paths)}"
+
+
+def _join(paths: Iterable[str]) -> str:
+    return shlex.join(f"conformance/tests/{path}" for path in paths)
 
 
 if __name__ == "__main__":

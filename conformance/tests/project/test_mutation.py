@@ -8,13 +8,17 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.operators.operator import Example
 from helpers.selection import ROOT
 
+from deltaspec.report.report_types import NotChecked
+from deltaspec.validation.report_builder import _compute_verdict
 from mutation.mutants import Mutant, list_mutants
 from mutation.operators import OperatorProvider
 from mutation.page import Outcome, read_reasons, write_page
 from mutation.run import FOLDERS
+from mutation.warm_tests import find_changed_functions, replace_functions
 
 MUTATION = ROOT / "conformance" / "mutation"
 EXAMPLES = [(name, example) for name in OperatorProvider() for example in OperatorProvider()[name].examples()]
+PAGE = (ROOT / "conformance" / "deltaspec" / "validation" / "report_builder.py").read_text(encoding="utf-8")
 MODULE = '''
 def check(self, names: list[str] | None) -> bool:
     """Check names."""
@@ -42,6 +46,42 @@ def test_mutants_of_the_ledger_are_its_statements_and_their_guards(tmp_path: Pat
     assert sorted(ledger) == ["AddNot", "RemoveStatement", "ReplaceComparisonOperator_Is_IsNot"]
     assert {each.function for each in found} == {"check"}
     assert not [each for each in found if "BitOr" in each.operator]  # the annotation is not mutated
+
+
+BEFORE = """
+class A:
+    @property
+    def f(self) -> int:
+        return [x for x in (1, 2)][0]
+
+    def g(self) -> int:
+        return 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        ("(1, 2)", "(1, 3)", {("A.f", 0)}),
+        ("return 2", "pass", {("A.g", 0)}),
+        ("-> int", "-> str", None),
+        ("", "", None),
+    ],
+)
+def test_changed_functions_are_found(old: str, new: str, changed: set[tuple[str, int]] | None) -> None:
+    found = find_changed_functions(BEFORE, BEFORE.replace(old, new))
+    assert (found and found.keys()) == changed
+
+
+def test_replaced_functions_are_restored() -> None:
+    changed = find_changed_functions(PAGE, PAGE.replace("not each.accepted", "each.accepted"))
+    assert changed is not None
+    counts, entry = dict.fromkeys(("violation",), 0), NotChecked(rule="A", reason="r")
+    restore = replace_functions("deltaspec.validation.report_builder", changed)
+    assert restore is not None
+    assert _compute_verdict(counts, [entry]) == "conforms"
+    restore()
+    assert _compute_verdict(counts, [entry]) == "incomplete"
 
 
 def test_mutants_keep_their_identity_if_lines_move(tmp_path: Path) -> None:

@@ -96,8 +96,16 @@ def test_merged_ledger_equals_one_that_received_everything() -> None:
     one, two, merged = build_ledger(*locations[::2]), build_ledger(*locations[1::2]), build_ledger(*locations)
     for ledger, rows in ((one, 2), (two, 3), (merged, 5)):
         ledger.add_undecided_rows("A", "v", rows)
+    other = Ledger()
+    for ledger in (one, two):
+        other.merge(ledger)
     one.merge(two)
-    assert one.entries == merged.entries
+    assert one.entries == other.entries == merged.entries
+
+
+def test_number_of_stored_locations_is_bounded() -> None:
+    ledger = build_ledger(*(("A", "r", str(file)) for file in range(1000)))
+    assert len(ledger._locations["A"]) == 2
 
 
 # rules of features that the table does not support

@@ -1,0 +1,170 @@
+"""Run tests on mutants in one process, which loads the modules and collects the tests only once.
+
+A mutant replaces the code of the functions that it changes. What this cannot decide is left to a process of its own:
+mutants outside of functions, mutants that no test kills, and failures that remain after the mutant was removed.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import io
+import signal
+from collections.abc import Callable, Iterable
+from contextlib import redirect_stdout
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+import cosmic_ray.plugins
+import pytest
+from cosmic_ray.mutating import mutate_code
+
+from mutation.mutants import Mutant
+
+_Functions = dict[tuple[str, int], CodeType]
+"""Code of each function of a module, by qualified name and number of the definition with this name."""
+
+
+def run_warm_tests(options: list[str], mutants: list[Mutant], package: Path, timeout: int) -> dict[str, str]:
+    """Run tests on mutants. Return `killed` or `timeout` by id; mutants that are left out are undecided.
+
+    Args:
+        options: command line of pytest.
+        mutants: mutants with the same tests.
+        package: folder of the modules.
+        timeout: seconds after which the tests of a mutant are interrupted.
+    """
+    tests = _WarmTests(mutants, package, timeout)
+    with redirect_stdout(io.StringIO()):
+        pytest.main(options, plugins=[tests])
+    return tests.results
+
+
+class _WarmTests:
+    """A pytest plugin that runs the collected tests on mutants instead of once."""
+
+    def __init__(self, mutants: Iterable[Mutant], package: Path, timeout: int) -> None:
+        self._mutants = mutants
+        self._package = package
+        self._timeout = timeout
+        self._failed = False
+        self.results: dict[str, str] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note a failure."""
+        self._failed = self._failed or report.failed
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run the tests on each mutant, up to the first failure."""
+        signal.signal(signal.SIGALRM, _raise_timeout)
+        for mutant in self._mutants:
+            result = self._decide(session.items, mutant)
+            if result is not None:
+                self.results[mutant.id] = result
+        return True
+
+    def _decide(self, items: list[pytest.Item], mutant: Mutant) -> str | None:
+        source = (self._package / mutant.module).read_text(encoding="utf-8")
+        operator = cosmic_ray.plugins.get_operator(mutant.operator)()
+        changed = find_changed_functions(source, mutate_code(source, operator, mutant.occurrence))
+        if not changed:
+            return None
+        restore = replace_functions(f"deltaspec.{mutant.module.removesuffix('.py').replace('/', '.')}", changed)
+        if restore is None:
+            return None
+        try:
+            signal.alarm(self._timeout)
+            failing = next((item for item in items if self._fails(item)), None)
+        except TimeoutError:
+            return "timeout"
+        finally:
+            signal.alarm(0)
+            restore()
+        return None if failing is None or self._fails(failing) else "killed"
+
+    def _fails(self, item: pytest.Item) -> bool:
+        self._failed = False
+        item._initrequest()  # type: ignore[attr-defined]
+        item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
+        return self._failed
+
+
+def find_changed_functions(before: str, after: str | None) -> _Functions | None:
+    """Return the code of the functions that differ; None if code outside of functions differs."""
+    if after is None:
+        return None
+    try:
+        old, new = (compile(each, "module", "exec", dont_inherit=True) for each in (before, after))
+    except SyntaxError:
+        return None
+    olds, news = _list_functions(old), _list_functions(new)
+    if olds.keys() != news.keys() or _describe(old, skips_functions=True) != _describe(new, skips_functions=True):
+        return None
+    return {key: news[key] for key in olds if _describe(olds[key]) != _describe(news[key])}
+
+
+def replace_functions(module: str, changed: _Functions) -> Callable[[], None] | None:
+    """Replace the code of functions, wherever they are used; return a function that takes it back.
+
+    Return None if the functions are not loaded, or have another number of free variables.
+    """
+    names = {name for name, _ in changed}
+    found = [
+        (each, each.__code__)
+        for each in gc.get_objects()
+        if type(each) is FunctionType and each.__module__ == module and each.__code__.co_qualname in names
+    ]
+    lines = {name: sorted({code.co_firstlineno for _, code in found if code.co_qualname == name}) for name in names}
+
+    def restore() -> None:
+        for function, code in found:
+            function.__code__ = code
+        _clear_caches()
+
+    try:
+        for function, code in found:
+            key = code.co_qualname, lines[code.co_qualname].index(code.co_firstlineno)
+            function.__code__ = changed.get(key, code)
+    except ValueError:
+        restore()
+        return None
+    _clear_caches()
+    return restore if found else None
+
+
+def _clear_caches() -> None:
+    for each in gc.get_objects():
+        if isinstance(each, functools._lru_cache_wrapper) and str(each.__module__).startswith("deltaspec"):
+            each.cache_clear()
+
+
+def _list_functions(code: CodeType) -> _Functions:
+    """Return the functions of a module and of its classes, without those inside of functions."""
+    found: _Functions = {}
+    for const in code.co_consts:
+        if isinstance(const, CodeType) and _is_class_body(const):
+            found |= _list_functions(const)
+        elif isinstance(const, CodeType):
+            found[const.co_qualname, sum(name == const.co_qualname for name, _ in found)] = const
+    return found
+
+
+def _is_class_body(code: CodeType) -> bool:
+    return "__qualname__" in code.co_names and "__module__" in code.co_names
+
+
+def _describe(code: CodeType, *, skips_functions: bool = False) -> Any:
+    """Describe code without line numbers; with `skips_functions`, only module and class bodies."""
+    consts = [
+        _describe(each, skips_functions=skips_functions)
+        if isinstance(each, CodeType) and not (skips_functions and not _is_class_body(each))
+        else (each.co_qualname if isinstance(each, CodeType) else (type(each).__name__, repr(each)))
+        for each in code.co_consts
+    ]
+    parts = (code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    return (*parts, code.co_argcount, code.co_flags, consts)
+
+
+def _raise_timeout(*_: Any) -> None:
+    raise TimeoutError
