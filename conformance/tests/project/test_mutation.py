@@ -65,7 +65,7 @@ class A:
         ("(1, 2)", "(1, 3)", {("A.f", 0)}),
         ("return 2", "pass", {("A.g", 0)}),
         ("-> int", "-> str", None),
-        ("", "", None),
+        ("class A:", "X = 1\nclass A:", None),
     ],
 )
 def test_changed_functions_are_found(old: str, new: str, changed: set[tuple[str, int]] | None) -> None:
