@@ -61,6 +61,8 @@ class Exit:
     signal: str | None
     stderr: str
     """Last 64 KiB since the last request."""
+    is_forced: bool = False
+    """Whether the host sent a signal before the process exited."""
 
     def __str__(self) -> str:
         if self.signal is not None:
@@ -194,7 +196,8 @@ class CandidateProcess:
         if self._exit is not None:
             return self._exit
         has_exited = ending == "wait" and self._wait_for_exit(self._grace_seconds if seconds is None else seconds)
-        if ending != "kill" and not has_exited:
+        is_forced = not has_exited and not self._has_exited()
+        if ending != "kill" and is_forced:
             kill_group(self.pid, signal.SIGTERM)
             self._wait_for_exit(self._grace_seconds)
         self._kill_at_exit()
@@ -207,7 +210,9 @@ class CandidateProcess:
             pipe.close()
         code = self._popen.returncode
         is_signal = code is not None and code < 0
-        self._exit = Exit(None if is_signal else code, _get_signal_name(-code) if is_signal else None, stderr)
+        self._exit = Exit(
+            None if is_signal else code, _get_signal_name(-code) if is_signal else None, stderr, is_forced
+        )
         return self._exit
 
     def _wait_for_exit(self, seconds: float) -> bool:

@@ -149,7 +149,7 @@ class Session:
     def _end(self, fault: ProcessFault, operation: str) -> Died:
         """End the process and return what happened."""
         end = self._clean_up(fault.ending)
-        text = str(end) if fault.ending == "wait" else fault.message
+        text = fault.message if fault.ending != "wait" else "closed its stdout" if end.is_forced else str(end)
         return Died(fault.reason, f"{text} during {operation}", end.code, end.signal, end.stderr, fault.line)
 
     def _clean_up(self, ending: Ending, seconds: float | None = None) -> Exit:

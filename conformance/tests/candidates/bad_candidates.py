@@ -135,7 +135,7 @@ class SendsProgressForever(Good):
 class SendsProgress(Good):
     def misbehave(self, request: dict[str, Any]) -> None:
         for _ in range(8):
-            time.sleep(0.1)
+            time.sleep(0.2)
             self.send(progress={})
         self.answer(request)
 
@@ -273,6 +273,12 @@ class CrashesInSecondScan(Good):
 class Crashes(Good):
     def misbehave(self, request: dict[str, Any]) -> None:
         os._exit(3)
+
+
+class ClosesStdout(Good):
+    def misbehave(self, request: dict[str, Any]) -> None:
+        os.close(1)
+        time.sleep(1000)
 
 
 class ExitsAfterTheAnswer(Good):
