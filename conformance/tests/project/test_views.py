@@ -7,6 +7,7 @@ from collections import defaultdict
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pytest
 from helpers.hypothesis_settings import EXAMPLES_FACTOR
 from helpers.recording_run import RecordingRun
@@ -19,10 +20,11 @@ from deltaspec.requirements import load_requirements
 from deltaspec.rules import RULES, Rule
 from deltaspec.views.base import LEVELS, LOCATION, Level, View
 from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.single_file import build_required_field, build_single_file_table
 from deltaspec_generators.logs.strategies import logs
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.mutations.registry import Mutation
-from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.table_files import TableFiles, metadata_action
 
 
 def _all_views() -> dict[str, View]:
@@ -121,6 +123,7 @@ def captured() -> dict[str, pl.DataFrame]:
 
     draw_valid()
     record(_timestamped_with_checksum())
+    record(_required_after_null(), "rows")
     for name, mutation in MUTATIONS.items():
 
         @settings(
@@ -159,6 +162,13 @@ def _timestamped_with_checksum() -> TableFiles:
         "metadata": stated["metaData"],
         "inCommitTimestampOpt": 5,
     }
+    return files
+
+
+def _required_after_null() -> TableFiles:
+    """Build a table whose column becomes required after a null was written."""
+    files = build_single_file_table(pa.table({"id": pa.array([None], pa.int64())}), [("id", "long")])
+    files.commits[2] = [log_only.commit_info_action(2), metadata_action([build_required_field("id", "long")])]
     return files
 
 
