@@ -38,7 +38,8 @@ def rows_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def open_host(candidate: type, rows_file: Path, **options: Any) -> Iterator[Host]:
-    """Start a candidate; assert at the end that nothing that it started is left, nor a file."""
+    """Start a candidate; assert at the end that no process, directory or open file of it is left."""
+    descriptors = os.listdir("/proc/self/fd")
     mark = uuid.uuid4().hex
     command = (sys.executable, "-I", "-S", str(SCRIPT), candidate.__name__, str(rows_file))
     hello_seconds = 20 / options.get("timeout_scale", 1.0)
@@ -49,6 +50,7 @@ def open_host(candidate: type, rows_file: Path, **options: Any) -> Iterator[Host
         groups += [host._session.process.pid] if host._session is not None else []
     assert list_survivors(mark, groups) == []
     assert not directory.exists()
+    assert os.listdir("/proc/self/fd") == descriptors
 
 
 def list_survivors(mark: str, groups: list[int]) -> list[str]:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,11 @@ def test_every_adapter_is_listed_with_what_it_needs() -> None:
     assert set(ADAPTERS) >= NAMES | {"daft"}
     assert [adapter.name for adapter, _ in list_adapters()] == list(ADAPTERS)
     assert find_missing_requirement(ADAPTERS["deltalake"]) is None
+
+
+@pytest.mark.parametrize("name", [each.name for each in ADAPTERS.values() if not each.is_program])
+def test_every_adapter_in_python_has_a_module(name: str) -> None:
+    assert find_spec(f"deltaspec.candidates.adapters.{name}") is not None
 
 
 @pytest.mark.parametrize(
