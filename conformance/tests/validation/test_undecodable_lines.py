@@ -125,6 +125,13 @@ def test_reasons_without_a_file(kind: str, reasons: dict[str, str], tmp_path: Pa
     assert found == {reason: set(views.split()) for reason, views in reasons.items()}
 
 
+def test_commit_info_with_a_lone_surrogate_leaves_the_commit_unchecked(tmp_path: Path) -> None:
+    """Any other malformed commitInfo is decoded, because it is free-form."""
+    line = b'{"commitInfo":{"operation":"\\ud800"}}'
+    report = validate_with_line("row ids", line, tmp_path)
+    assert {RULES[each.rule].view.name for each in report.checked.not_checked} == {"commits"}
+
+
 def test_commit_with_an_undecodable_cdc_action_has_one_finding(tmp_path: Path) -> None:
     files = build_updated_table()[0]
     files.commits[2][-1] = encode_undecodable("cdc")

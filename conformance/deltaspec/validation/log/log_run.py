@@ -440,7 +440,7 @@ class LogRun(ABC):
             self.findings.mark_undecided((replay_differences,), reason, file)
         if "cdc" in undecoded:
             self.findings.mark_undecided((change_commits, change_files, data_files, file_columns), reason, file)
-        if None in undecoded:
+        if undecoded & {"commitInfo", None}:
             self.findings.mark_undecided((log_files.commits,), reason, file)
         self._lose_state(undecoded, reason, file)
 
