@@ -75,6 +75,8 @@ fn category(error: &KernelError, phase: Phase) -> &'static str {
     use KernelError::*;
     match error {
         Unsupported(_) | MaxCatalogVersion(_) | ChangeDataFeedIncompatibleSchema(..) => "unsupported",
+        // Changes of a range of versions in which the schema changes.
+        Generic(message) if message.contains("schemas are different") => "unsupported",
         EmptyLog | MissingVersion(_) | StartVersionNotFound { .. } | InvalidTableLocation(_) => "not-found",
         FileNotFound(_) if phase == Phase::Snapshot => "not-found",
         FileNotFound(_)

@@ -37,7 +37,10 @@ pub fn scan(engine: Arc<dyn Engine>, request: ScanRequest) -> Result<RowsAnswer,
             .build()?;
         let num_rows = write_rows(&engine, scan.execute(engine.clone())?, &projection, &request.out)?;
         let files_read = count_files(engine.as_ref(), &scan)?;
-        let all_files = count_files(engine.as_ref(), &snapshot.clone().scan_builder().build()?)?;
+        let all_files = match predicate {
+            None => files_read,
+            Some(_) => count_files(engine.as_ref(), &snapshot.clone().scan_builder().build()?)?,
+        };
         Ok(RowsAnswer {
             path: request.out.clone(),
             num_rows,

@@ -41,7 +41,8 @@ final class Rows {
     Projection projection =
         Projection.of(snapshot.getSchema(), request.path("columns"), request.path("row_ids").asBoolean());
     var builder = snapshot.getScanBuilder().withReadSchema(projection.readSchema());
-    if (request.path("predicate_tree").isArray()) {
+    boolean hasPredicate = request.path("predicate_tree").isArray();
+    if (hasPredicate) {
       builder = builder.withFilter(Predicates.parse(request.get("predicate_tree")));
     }
     Scan scan = builder.build();
@@ -64,7 +65,8 @@ final class Rows {
     answer.put("path", out);
     answer.put("num_rows", numRows);
     answer.put("files_read", filesRead);
-    answer.put("files_skipped", countFiles(engine, snapshot.getScanBuilder().build()) - filesRead);
+    long allFiles = hasPredicate ? countFiles(engine, snapshot.getScanBuilder().build()) : filesRead;
+    answer.put("files_skipped", allFiles - filesRead);
     return answer;
   }
 
