@@ -63,8 +63,8 @@ class CaseResult(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return build_signature(self.message)
 
 
-_VARIABLE = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|(?:/[\w.%+=-]+){2,}|\d+")
-"""Quoted text, paths and numbers: the parts of a message that differ between cases with one cause."""
+_VARIABLE = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|(?:/[\w.%+=-]+){2,}|@[0-9a-f]{5,8}\b|\d+")
+"""Quoted text, paths, hash codes of Java objects and numbers: parts that differ between cases with one cause."""
 
 
 def build_signature(message: str) -> str:
