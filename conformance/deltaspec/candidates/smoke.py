@@ -3,7 +3,6 @@
 The checks read one tiny table, which any engine can read, and send what a correct harness must survive.
 """
 
-import json
 import sys
 import tempfile
 from collections import Counter
@@ -14,19 +13,16 @@ from typing import Any, Literal
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from deltaspec.candidates.messages import Capabilities, RowsAnswer, Scan, Snapshot, SnapshotAnswer
 from deltaspec.candidates.outcomes import Died, Refused
 from deltaspec.candidates.process import Launch
 from deltaspec.candidates.rows import RowsFault, load_rows
 from deltaspec.candidates.session import DEADLINE_SECONDS, Session
+from deltaspec.candidates.smoke_table import ROWS, TABLE_ID, TYPES, write_tiny_table
 
 Status = Literal["ok", "note", "problem", "unchecked"]
 
-TABLE_ID = "0f0a3c1e-5a7e-4a52-9d2c-3f1d5e0b7a11"
-_ROWS = {"id": [1, 2, 3], "name": ["a", None, "c"]}
-_TYPES = {"id": pa.int64(), "name": pa.string()}
 _UNKNOWN = {"x-deltaspec": {"any": ["thing"]}}
 _NO_OPERATION = "x-deltaspec-smoke"
 
@@ -81,42 +77,6 @@ def check_harness(
                 yield _run(name, check)
         finally:
             checker.close()
-
-
-def write_tiny_table(directory: Path) -> None:
-    """Write a table of three rows that needs no table feature."""
-    (directory / "_delta_log").mkdir(parents=True)
-    file = directory / "part-00000.parquet"
-    pq.write_table(pa.table(_ROWS, pa.schema(list(_TYPES.items()))), file)
-    fields = [
-        {"name": name, "type": kind, "nullable": True, "metadata": {}}
-        for name, kind in (("id", "long"), ("name", "string"))
-    ]
-    actions: list[dict[str, Any]] = [
-        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
-        {
-            "metaData": {
-                "id": TABLE_ID,
-                "format": {"provider": "parquet", "options": {}},
-                "schemaString": json.dumps({"type": "struct", "fields": fields}),
-                "partitionColumns": [],
-                "configuration": {},
-                "createdTime": 1_700_000_000_000,
-            }
-        },
-        {
-            "add": {
-                "path": file.name,
-                "partitionValues": {},
-                "size": file.stat().st_size,
-                "modificationTime": 1_700_000_000_000,
-                "dataChange": True,
-                "stats": json.dumps({"numRecords": 3}),
-            }
-        },
-    ]
-    log = "".join(json.dumps(action) + "\n" for action in actions)
-    (directory / "_delta_log" / f"{0:020}.json").write_text(log, "utf-8")
 
 
 class _Checker:
@@ -290,9 +250,9 @@ class _Checker:
         if rows.table.column_names != names:
             found = ", ".join(rows.table.column_names[:20])[:300]
             raise _Problem(f"expected the columns {', '.join(names) or 'none'}; found {found}")
-        expected = [dict(zip(names, row, strict=True)) for row in zip(*(_ROWS[name] for name in names), strict=True)]
+        expected = [dict(zip(names, row, strict=True)) for row in zip(*(ROWS[name] for name in names), strict=True)]
         try:
-            actual = rows.table.cast(pa.schema([(name, _TYPES[name]) for name in names])).to_pylist()
+            actual = rows.table.cast(pa.schema([(name, TYPES[name]) for name in names])).to_pylist()
         except (pa.ArrowException, ValueError) as fault:
             types = ", ".join(map(str, rows.table.schema.types))[:300]
             raise _Problem(f"expected a long column id and a string column name, found {types}: {fault}") from None

@@ -11,7 +11,8 @@ from helpers.cli import run, single_error_line
 
 import deltaspec
 from deltaspec.candidates.process import Launch
-from deltaspec.candidates.smoke import check_harness, write_tiny_table
+from deltaspec.candidates.smoke import check_harness
+from deltaspec.candidates.smoke_table import write_tiny_table
 
 HARNESSES = Path(__file__).with_name("smoke_harnesses.py")
 CHECKS = ["hello", "unknown operation", "unknown fields", "missing table", "snapshot", "rows", "two requests"]
