@@ -3,7 +3,6 @@ package deltaspec.harness;
 import io.delta.kernel.data.ColumnVector;
 import io.delta.kernel.data.ColumnarBatch;
 import io.delta.kernel.data.FilteredColumnarBatch;
-import io.delta.kernel.types.StructType;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
@@ -49,7 +48,7 @@ final class ArrowFile implements AutoCloseable {
     List<Integer> rows = selectedRows(batch);
     root.allocateNew();
     for (int i = 0; i < projection.paths().size(); i++) {
-      List<ColumnVector> ancestors = ancestors(batch.getData(), projection.paths().get(i));
+      List<ColumnVector> ancestors = ancestors(batch.getData(), projection.ordinalsOf(projection.paths().get(i)));
       ColumnVector values = ancestors.remove(ancestors.size() - 1);
       for (int j = 0; j < rows.size(); j++) {
         int row = rows.get(j);
@@ -76,13 +75,12 @@ final class ArrowFile implements AutoCloseable {
     return rows;
   }
 
-  /** Return the vectors along a path: structs, and last the values. */
-  private static List<ColumnVector> ancestors(ColumnarBatch batch, List<String> path) {
+  /** Return the vectors along a path: structs, and last the values. Nested vectors have physical names. */
+  private static List<ColumnVector> ancestors(ColumnarBatch batch, List<Integer> ordinals) {
     List<ColumnVector> vectors = new ArrayList<>();
-    vectors.add(batch.getColumnVector(batch.getSchema().indexOf(path.get(0))));
-    for (String name : path.subList(1, path.size())) {
-      ColumnVector struct = vectors.get(vectors.size() - 1);
-      vectors.add(struct.getChild(((StructType) struct.getDataType()).indexOf(name)));
+    vectors.add(batch.getColumnVector(ordinals.get(0)));
+    for (int ordinal : ordinals.subList(1, ordinals.size())) {
+      vectors.add(vectors.get(vectors.size() - 1).getChild(ordinal));
     }
     return vectors;
   }

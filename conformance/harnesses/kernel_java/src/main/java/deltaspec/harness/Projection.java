@@ -47,6 +47,17 @@ record Projection(StructType readSchema, List<List<String>> paths) {
     return type;
   }
 
+  /** Return the positions of the fields along a path. */
+  List<Integer> ordinalsOf(List<String> path) {
+    List<Integer> ordinals = new ArrayList<>();
+    DataType type = readSchema;
+    for (String name : path) {
+      ordinals.add(((StructType) type).indexOf(name));
+      type = ((StructType) type).get(name).getDataType();
+    }
+    return ordinals;
+  }
+
   /** Return the struct with only the fields at the paths, in the order of the paths. */
   private static StructType selectFields(StructType schema, List<List<String>> paths) {
     StructType selected = new StructType();
