@@ -12,7 +12,7 @@ so a table can be wrong in exactly one place.
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ import pyarrow as pa
 from deltaspec.model.log import file_names
 from deltaspec_generators.action_lines import Line, encode_json, encode_line, encode_lines
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row, SidecarFile, encode_checkpoint, encode_parquet
+from deltaspec_generators.table_uris import TABLE_URI, replace_table_uri
 
 __all__ = [
     "CheckpointFiles",
@@ -70,12 +71,15 @@ class TableFiles:
     """Paths relative to the table that are left out."""
 
 
-def encode_table(files: TableFiles, present: Mapping[str, bytes] | None = None) -> dict[str, bytes]:
+def encode_table(
+    files: TableFiles, present: Mapping[str, bytes] | None = None, uri: str = TABLE_URI
+) -> dict[str, bytes]:
     """Encode the files of a table.
 
     Args:
         files: the table.
         present: existing files by path; an existing Parquet file with the same rows is reused byte for byte.
+        uri: URI of the table's directory with a slash at the end, which replaces `TABLE_URI` in the log.
 
     Returns:
         Bytes by path relative to the table, sorted by path. Log files other than Parquet depend only on `files`.
@@ -86,24 +90,34 @@ def encode_table(files: TableFiles, present: Mapping[str, bytes] | None = None) 
     for version, lines in files.commits.items():
         log[file_names.commit_name(version)] = encode_lines(lines)
     for checkpoint in files.checkpoints:
-        log.update(encode_checkpoint(checkpoint, log_before))
+        log.update(encode_checkpoint(_locate_checkpoint(checkpoint, uri), log_before))
     for (start, end), lines in files.compactions.items():
         log[file_names.compaction_name(start, end)] = encode_lines(lines)
     for version, checksum in files.checksums.items():
         log[file_names.checksum_name(version)] = encode_line(checksum)
     if files.last_checkpoint is not None:
         log["_last_checkpoint"] = encode_line(files.last_checkpoint)
-    found = {LOG + name: data for name, data in log.items()}
+    found = {LOG + name: _locate_text(name, data, uri) for name, data in log.items()}
     for path, table in files.data.items():
         found[path] = table if isinstance(table, bytes) else encode_parquet(table, before.get(path))
     found.update(files.extra)
     return {path: found[path] for path in sorted(found) if path not in files.missing}
 
 
+def _locate_checkpoint(checkpoint: CheckpointFiles, uri: str) -> CheckpointFiles:
+    """Replace `TABLE_URI` in the rows of a checkpoint."""
+    sidecars = [replace(each, rows=replace_table_uri(each.rows, uri)) for each in checkpoint.sidecars]
+    return replace(checkpoint, rows=replace_table_uri(checkpoint.rows, uri), sidecars=sidecars)
+
+
+def _locate_text(name: str, data: bytes, uri: str) -> bytes:
+    return data if name.endswith(".parquet") else data.replace(TABLE_URI.encode(), uri.encode())
+
+
 def write_table(files: TableFiles, directory: Path) -> None:
     """Write the files of a table into a directory, created if needed; existing files are kept."""
     (directory / LOG).mkdir(parents=True, exist_ok=True)
-    for path, data in encode_table(files).items():
+    for path, data in encode_table(files, uri=directory.absolute().as_uri() + "/").items():
         target = directory / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Protocol
 
 from hypothesis import strategies as st
@@ -30,6 +29,7 @@ from deltaspec_generators.logs import log_directory
 from deltaspec_generators.logs.names import build_uuid
 from deltaspec_generators.logs.state import Body, TableState
 from deltaspec_generators.table_files import CheckpointFiles, SidecarFile, TableFiles, write_table
+from deltaspec_generators.tables.choices import DrawnChoices
 
 OPERATIONS = ("commit", "checkpoint", "checksum", "compaction", "hint", "vacuum", "clean up")
 
@@ -178,14 +178,15 @@ class DrawnTableWriter:
         self.version = -1
         """Newest version written."""
         commits = [[line for line in lines if isinstance(line, dict)] for _, lines in sorted(files.commits.items())]
-        draft = SimpleNamespace(draw=draw, commits=[[each for each in c if "commitInfo" not in each] for c in commits])
+        actions = [[each for each in lines if "commitInfo" not in each] for lines in commits]
+        choices = DrawnChoices(draw)
         self._checkpoints = [_checkpoint(draw, state) for state in states]
-        self._checksums: list[Body] = [log_directory.draw_checksum(draft, state) for state in states]  # type: ignore[arg-type]
+        self._checksums: list[Body] = [log_directory.draw_checksum(choices, state) for state in states]
         self._compactions: dict[tuple[int, int], list[Line]] = {}
         if len(states) > 2:
             for end in range(2, len(states)):
                 start = draw(st.integers(1, end - 1))
-                self._compactions[start, end] = log_directory.build_compaction(draft, start, end)  # type: ignore[arg-type]
+                self._compactions[start, end] = log_directory.build_compaction(choices, actions, start, end)
         self._written: CheckpointFiles | None = None
         self._has_checksums = False
         self._log.mkdir(parents=True)

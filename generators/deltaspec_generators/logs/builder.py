@@ -16,9 +16,9 @@ from deltaspec_generators.logs import revision_features
 from deltaspec_generators.logs.columns import Column, build_schema_string
 from deltaspec_generators.logs.state import Body, TableState
 from deltaspec_generators.logs.table_specs import TableSpec
+from deltaspec_generators.tables.choices import Choices, DrawnChoices
 
 START_MS = 1_700_000_000_000
-DAY_MS = 86_400_000
 
 
 @dataclass
@@ -66,6 +66,9 @@ class LogBuilder:
     """Expired tombstones that the checkpoints drawn last left out."""
     vector_files: dict[str, bytes] = field(default_factory=dict)
     """Deletion-vector files by path relative to the table."""
+
+    def __post_init__(self) -> None:
+        self.choices: Choices = DrawnChoices(self.draw)
 
     @property
     def revision(self) -> Revision:

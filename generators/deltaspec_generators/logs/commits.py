@@ -18,8 +18,8 @@ from deltaspec_generators.logs import (
     table_operations,
     widening_operations,
 )
-from deltaspec_generators.logs.builder import DAY_MS, OPERATIONS, START_MS, LogBuilder, is_applicable
-from deltaspec_generators.logs.state import Body, apply_actions
+from deltaspec_generators.logs.builder import OPERATIONS, START_MS, LogBuilder, is_applicable
+from deltaspec_generators.logs.state import DAY_MS, Body, apply_actions
 from deltaspec_generators.logs.table_specs import TableSpec
 
 __all__ = ["FAMILIES", "draw_commits"]

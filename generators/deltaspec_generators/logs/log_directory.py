@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import typing
-from typing import Any
-
-from hypothesis import strategies as st
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from deltaspec.model.json_values import parse_lossless
 from deltaspec.model.log import canonical_json
 from deltaspec.model.revisions import Revision
-from deltaspec_generators.action_lines import encode_json, encode_lines
+from deltaspec_generators.action_lines import encode_json
 from deltaspec_generators.checkpoint_writer import (
     DOMAIN_WITH_MAP_CONFIGURATION,
     Naming,
@@ -18,10 +17,11 @@ from deltaspec_generators.checkpoint_writer import (
     encode_checkpoint,
 )
 from deltaspec_generators.logs import parsed_columns
-from deltaspec_generators.logs.builder import DAY_MS, LogBuilder
 from deltaspec_generators.logs.names import build_uuid
-from deltaspec_generators.logs.state import Body, TableState, apply_actions
+from deltaspec_generators.logs.state import DAY_MS, Body, TableState, apply_actions
 from deltaspec_generators.table_files import LOG, CheckpointFiles, Line, Row, SidecarFile, TableFiles
+from deltaspec_generators.table_uris import has_table_uri
+from deltaspec_generators.tables.choices import Choices
 
 RETENTION_MS = {None: 7 * DAY_MS, "interval 1 week": 7 * DAY_MS, "interval 2 hours": DAY_MS // 12}
 _NOT_IN_CHECKPOINT = ("stats", "tags")
@@ -29,63 +29,116 @@ _NOT_IN_CHECKPOINT = ("stats", "tags")
 _BOUNDARIES = [0, 1024, 4096, 2**20]
 
 
-def draw_checkpoint(builder: LogBuilder, state: TableState) -> CheckpointFiles:
+class LogSource(Protocol):
+    """Table whose log directory is drawn: `LogBuilder` or `DataTableBuilder`."""
+
+    choices: Choices
+    commits: list[list[Body]]
+    """Actions of each version."""
+    states: list[TableState]
+    tombstones: dict[int, list[Body]]
+    """Tombstones in the checkpoints of each version, which are drawn in ascending order."""
+    left_out: list[Body]
+    """Expired tombstones that the checkpoints drawn last left out."""
+
+    @property
+    def revision(self) -> Revision: ...
+
+    def next_number(self) -> int: ...
+
+
+def draw_log_files(log: LogSource, files: TableFiles, *, first_deletable: int = 0, cleanup: bool = True) -> None:
+    """Draw checkpoints, compactions, checksums, cleanup and the hint.
+
+    Args:
+        log: the table.
+        files: gets the new files.
+        first_deletable: a cleanup that keeps commits before this version is not allowed.
+        cleanup: whether expired commits may be deleted.
+    """
+    choices, last = log.choices, len(log.commits) - 1
+    for version in sorted(last - choices.integer(0, last) for _ in choices.repeat(0, 3)):
+        checkpoint = draw_checkpoint(log, log.states[version])
+        # Two checkpoints of one version need different file names.
+        if not {name for each in files.checkpoints for name in each.names} & set(checkpoint.names):
+            files.checkpoints.append(checkpoint)
+    if log.revision.since(Revision.R3):
+        shortest = int(log.revision is Revision.CURRENT)
+        for start in choices.sample(range(last - shortest + 1), 0, 2):
+            end = choices.integer(start + shortest, last)
+            files.compactions[start, end] = build_compaction(choices, log.commits, start, end)
+    if log.revision is Revision.CURRENT and choices.chance(1, 2):
+        first, final = sorted(last - choices.integer(0, last) for _ in range(2))  # checksums have no gaps
+        for version in range(first, final + 1):
+            files.checksums[version] = draw_checksum(choices, log.states[version])
+    if cleanup and files.checkpoints and choices.chance(1, 2):
+        cutoff = choices.pick(files.checkpoints).version
+        if cutoff >= first_deletable:
+            delete_expired_files(files, cutoff)
+    if files.checkpoints and choices.chance(1, 2):
+        target = choices.pick(files.checkpoints)
+        overwritten = any(each.version < target.version for each in files.checkpoints)
+        files.last_checkpoint = draw_hint(choices, target, overwritten=overwritten)
+
+
+def draw_checkpoint(log: LogSource, state: TableState) -> CheckpointFiles:
     """Draw a checkpoint of one version in any layout that the table allows."""
-    draw = builder.draw
+    choices = log.choices
     v2_supported = "v2Checkpoint" in state.features
     kinds = ["classic", "uuid-parquet", "uuid-json", "classic-v2"] if v2_supported else ["classic", "multipart"]
-    kind = draw(st.sampled_from(kinds))
+    kind = choices.pick(kinds)
     v2 = kind not in ("classic", "multipart")
     as_json = state.configuration.get("delta.checkpoint.writeStatsAsJson") != "false"
     as_struct = state.is_enabled("delta.checkpoint.writeStatsAsStruct")
-    table, files = _build_table_rows(state), _draw_file_rows(builder, state)
+    table, files = build_table_rows(state), _draw_file_rows(log, state)
     # JSON cannot contain typed statistics: if only those are enabled, files are written to sidecars.
-    sidecar_count = draw(st.integers(1 if kind == "uuid-json" and not as_json else 0, 2)) if v2 else 0
+    sidecar_count = choices.integer(1 if kind == "uuid-json" and not as_json else 0, 2) if v2 else 0
     if kind != "uuid-json" or sidecar_count:
-        files = [_build_file_row(builder, state, row, as_json=as_json, as_struct=as_struct) for row in files]
-    if not builder.revision.since(Revision.R3) and builder.draw(st.booleans()):
+        files = [_build_file_row(state, row, as_json=as_json, as_struct=as_struct) for row in files]
+    if not log.revision.since(Revision.R3) and log.choices.chance(1, 2):
         table.append({"commitInfo": state.commit_info or {"operation": "WRITE"}})
-    number = builder.next_number()
+    number = log.next_number()
     naming = typing.cast(Naming, kind.removesuffix("-v2"))
     checkpoint = CheckpointFiles(state.version, naming, v2, uuid=build_uuid(number))
-    if not builder.revision.since(Revision.R3):
+    if not log.revision.since(Revision.R3):
         checkpoint.types = {"domainMetadata": DOMAIN_WITH_MAP_CONFIGURATION}
-    checkpoint.parsed = parsed_columns.build_types(builder, state) if as_struct else {}
+    checkpoint.parsed = parsed_columns.build_types(state) if as_struct else {}
     if v2:
         metadata: Body = {"version": state.version}
-        if draw(st.booleans()):
+        if choices.chance(1, 2):
             metadata["tags"] = {"numOfAddFiles": str(len(state.live))}
         table.insert(0, {"checkpointMetadata": metadata})
     if sidecar_count:
         for index in range(sidecar_count):
             sidecar_rows = files[index * len(files) // sidecar_count : (index + 1) * len(files) // sidecar_count]
-            name = f"{build_uuid(builder.next_number())}.parquet"
+            name = f"{build_uuid(log.next_number())}.parquet"
             checkpoint.sidecars.append(SidecarFile(name, sidecar_rows, modification_time=state.timestamp_ms))
         checkpoint.rows = [*table]
     else:
         checkpoint.rows = [*table, *files]
     if kind == "multipart":
-        checkpoint.parts = draw(st.integers(2, max(2, len(checkpoint.rows) // 2)))
-        if not builder.revision.since(Revision.R3):  # which assign parts by path only
+        checkpoint.parts = choices.integer(2, max(2, len(checkpoint.rows) // 2))
+        if not log.revision.since(Revision.R3):  # which assign parts by path only
             rows = [row for row in checkpoint.rows if isinstance(row, dict)]
             checkpoint.part_numbers = assign_parts(rows, checkpoint.parts, vectors=False)
-    elif draw(st.booleans()):
-        checkpoint.rows = draw(st.permutations(checkpoint.rows))
+    elif choices.chance(1, 2):
+        checkpoint.rows = choices.shuffle(checkpoint.rows)
     return checkpoint
 
 
-def _build_table_rows(state: TableState) -> list[Row]:
+def build_table_rows(state: TableState) -> list[Row]:
+    """Build the rows of a checkpoint that are not file actions."""
     rows: list[Row] = [{"protocol": state.protocol}, {"metaData": state.metadata}]
     rows += [{"txn": body} for body in state.transactions.values()]
     rows += [{"rowIdHighWaterMark": state.row_id_action}] if state.row_id_action else []
     return rows + [{"domainMetadata": body} for body in state.domains.values()]
 
 
-def _draw_file_rows(builder: LogBuilder, state: TableState) -> list[Row]:
+def _draw_file_rows(log: LogSource, state: TableState) -> list[Row]:
     """Draw rows of live files and tombstones, ordered by path."""
     rows = [("add", body) for body in state.live.values()]
-    rows += [("remove", body) for body in _draw_tombstones(builder, state)]
-    rewritten = builder.draw(st.booleans())
+    rows += [("remove", body) for body in _draw_tombstones(log, state)]
+    rewritten = log.choices.chance(1, 2)
     found: list[Row] = []
     for kind, body in sorted(rows, key=lambda row: str(row[1]["path"])):
         dropped = _NOT_IN_CHECKPOINT if kind == "remove" else ()
@@ -94,41 +147,41 @@ def _draw_file_rows(builder: LogBuilder, state: TableState) -> list[Row]:
     return found
 
 
-def _draw_tombstones(builder: LogBuilder, state: TableState) -> list[Body]:
+def _draw_tombstones(log: LogSource, state: TableState) -> list[Body]:
     """Draw the tombstones in the checkpoints of a version: expired ones may be left out, there and in later versions.
 
     A writer knows a tombstone that an older checkpoint left out only if it still has the commits before it.
     """
-    if state.version not in builder.tombstones:
-        left_out = [each for each in builder.left_out if each in state.tombstones.values()]
+    if state.version not in log.tombstones:
+        left_out = [each for each in log.left_out if each in state.tombstones.values()]
         kept = [body for body in state.tombstones.values() if body not in left_out]
-        if builder.draw(st.booleans()):
+        if log.choices.chance(1, 2):
             retention = RETENTION_MS[state.configuration.get("delta.deletedFileRetentionDuration")]
             expired = [each for each in kept if each.get("deletionTimestamp", 0) + retention < state.timestamp_ms]
             kept = [each for each in kept if each not in expired]
             left_out += expired
-        builder.tombstones[state.version], builder.left_out = kept, left_out
-    return builder.tombstones[state.version]
+        log.tombstones[state.version], log.left_out = kept, left_out
+    return log.tombstones[state.version]
 
 
-def _build_file_row(builder: LogBuilder, state: TableState, row: Row, *, as_json: bool, as_struct: bool) -> Row:
+def _build_file_row(state: TableState, row: Row, *, as_json: bool, as_struct: bool) -> Row:
     """Build a row with statistics as JSON, as struct columns, or both."""
     if "add" not in row:
         return row
     add = dict(row["add"])
     if as_struct:
-        add |= parsed_columns.build_values(builder, state, add)
+        add |= parsed_columns.build_values(state, add)
     if not as_json:
         add.pop("stats", None)
     return {"add": add}
 
 
-def build_compaction(builder: LogBuilder, start: int, end: int) -> list[Line]:
+def build_compaction(choices: Choices, commits: Sequence[Sequence[Body]], start: int, end: int) -> list[Line]:
     """Build the reconciled actions of a commit range, including removed domains and tombstones."""
     state = TableState()
     removed_domains: dict[str, Body] = {}
     for version in range(start, end + 1):
-        actions = builder.commits[version]
+        actions = commits[version]
         state = apply_actions(state, actions, 0)
         for action in actions:
             body = action.get("domainMetadata")
@@ -143,10 +196,10 @@ def build_compaction(builder: LogBuilder, start: int, end: int) -> list[Line]:
     lines += [{"metaData": state.metadata}] if state.metadata else []
     lines += [{"protocol": state.protocol}] if state.protocol else []
     lines += [{"rowIdHighWaterMark": state.row_id_action}] if state.row_id_action else []
-    return builder.draw(st.permutations(lines)) if builder.draw(st.booleans()) else lines
+    return choices.shuffle(lines) if choices.chance(1, 2) else lines
 
 
-def draw_checksum(builder: LogBuilder, state: TableState) -> Body:
+def draw_checksum(choices: Choices, state: TableState) -> Body:
     """Draw the version checksum of a state: required fields and some optional fields."""
     adds = list(state.live.values())
     cardinalities = [add["deletionVector"]["cardinality"] if "deletionVector" in add else 0 for add in adds]
@@ -173,7 +226,7 @@ def draw_checksum(builder: LogBuilder, state: TableState) -> Body:
         "deletedRecordCountsHistogramOpt": {"deletedRecordCounts": _count_by_decade(cardinalities)},
         "futureField": {"a": 1},
     }
-    names = builder.draw(st.lists(st.sampled_from(sorted(optional)), unique=True))
+    names = choices.sample(sorted(optional), 0, len(optional))
     return found | {name: optional[name] for name in names}
 
 
@@ -195,45 +248,28 @@ def _count_by_decade(cardinalities: list[int]) -> list[int]:
     return [bins.count(index) for index in range(10)]
 
 
-def draw_hint(builder: LogBuilder, checkpoint: CheckpointFiles, *, overwritten: bool) -> Body:
+def draw_hint(choices: Choices, checkpoint: CheckpointFiles, *, overwritten: bool) -> Body:
     """Draw a `_last_checkpoint` that names a checkpoint; it has a checksum if it overwrites an older one."""
-    written = encode_checkpoint(checkpoint)
     all_rows = [row for row in checkpoint.rows if isinstance(row, dict)]
     for sidecar in checkpoint.sidecars:
         all_rows += sidecar.rows
     hint: Body = {"version": checkpoint.version, "size": len(all_rows) + len(checkpoint.sidecars)}
     if checkpoint.naming == "multipart":
         hint["parts"] = checkpoint.parts
-    if builder.draw(st.booleans()):
-        hint["sizeInBytes"] = sum(map(len, written.values()))
+    if choices.chance(1, 2):
+        if not has_table_uri(all_rows):
+            hint["sizeInBytes"] = sum(map(len, encode_checkpoint(checkpoint).values()))
         hint["numOfAddFiles"] = sum("add" in row for row in all_rows)
-    if builder.draw(st.booleans()):
+    if choices.chance(1, 2):
         hint["tags"] = {"writer": "drawn é"}
-    if overwritten or builder.draw(st.booleans()):
+    if overwritten or choices.chance(1, 2):
         hint["checksum"] = canonical_json.compute_checksum(parse_lossless(encode_json(hint)).value)
     return hint
 
 
-def draw_staged_commits(builder: LogBuilder, files: TableFiles) -> dict[str, bytes]:
-    """Draw staged commits: copies of published commits, and perhaps one unpublished commit."""
-    found: dict[str, bytes] = {}
-    published = builder.draw(st.lists(st.sampled_from(sorted(files.commits)), unique=True, max_size=2))
-    for version in published:
-        found[_draw_staged_path(builder, version)] = encode_lines(files.commits[version])
-    if builder.draw(st.booleans()):
-        timestamp = builder.next_in_commit_timestamp(builder.state.timestamp_ms)
-        info = {"inCommitTimestamp": timestamp, "operation": "WRITE", "txnId": build_uuid(builder.next_number())}
-        found[_draw_staged_path(builder, builder.version)] = encode_lines([{"commitInfo": info}])
-    return found
-
-
-def _draw_staged_path(builder: LogBuilder, version: int) -> str:
-    return f"{LOG}_staged_commits/{version:020d}.{build_uuid(builder.next_number())}.json"
-
-
-def draw_unknown_files(builder: LogBuilder) -> dict[str, bytes]:
+def draw_unknown_files(choices: Choices, *, catalog_managed: bool = False) -> dict[str, bytes]:
     """Draw files in the log directory and elsewhere that do not belong to the log."""
-    choices: dict[str, Any] = {
+    files: dict[str, Any] = {
         f"{LOG}_staged_commits/00000000000000000001.{build_uuid(1)}.json": b'{"commitInfo":{}}\n',
         f"{LOG}.00000000000000000000.json.crc": b"crc\x00",
         f"{LOG}metadata/v1.metadata.json": b"{}",
@@ -241,12 +277,9 @@ def draw_unknown_files(builder: LogBuilder) -> dict[str, bytes]:
         f"{LOG}.tmp": b"",
         "_symlink_format_manifest/manifest": b"",
     }
-    if "catalogManaged" in builder.features:
-        choices = {path: data for path, data in choices.items() if "_staged_commits" not in path}
-    return {
-        path: choices[path]
-        for path in builder.draw(st.lists(st.sampled_from(sorted(choices)), unique=True, max_size=3))
-    }
+    if catalog_managed:
+        files = {path: data for path, data in files.items() if "_staged_commits" not in path}
+    return {path: files[path] for path in choices.sample(sorted(files), 0, 3)}
 
 
 def delete_expired_files(files: TableFiles, cutoff: int) -> None:

@@ -1,23 +1,25 @@
 """Struct columns of a checkpoint: `stats_parsed` and `partitionValues_parsed`. Source: Checkpoint Schema."""
 
-from collections.abc import Iterable
-from datetime import UTC, date, datetime, time, timedelta
-from decimal import Decimal
+import json
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal as Exact
 from typing import Any
 
 import pyarrow as pa
 
-from deltaspec.model.schema import partition_values
+from deltaspec.model.schema import column_mapping, partition_values
+from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
 from deltaspec.model.schema.schema_string import parse_schema
-from deltaspec_generators.logs.builder import LogBuilder
-from deltaspec_generators.logs.columns import Column
 from deltaspec_generators.logs.state import Body, TableState
-from deltaspec_generators.logs.value_strategies import WITHOUT_BOUNDS, arrow_type
+from deltaspec_generators.tables.arrow_values import arrow_type
+
+_WITHOUT_BOUNDS = ("boolean", "binary", "variant")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def build_types(builder: LogBuilder, state: TableState) -> dict[str, pa.DataType]:
+def build_types(state: TableState) -> dict[str, pa.DataType]:
     """Build the Arrow types of both columns for the schema of a version, with physical names."""
-    partition, columns = _split_columns(builder, state)
+    partition, columns = _split_columns(state)
     low = _build_struct_type(columns, bounds=True)
     statistics = [("numRecords", pa.int64()), ("tightBounds", pa.bool_())]
     if low.num_fields:
@@ -25,83 +27,116 @@ def build_types(builder: LogBuilder, state: TableState) -> dict[str, pa.DataType
     statistics.append(("nullCount", _build_struct_type(columns, bounds=False)))
     found = {"stats_parsed": pa.struct(statistics)}
     if partition:
-        found["partitionValues_parsed"] = pa.struct([(each.physical, arrow_type(each.kind)) for each in partition])
+        found["partitionValues_parsed"] = pa.struct([(each.name, arrow_type(each.type)) for each in partition])
     return found
 
 
-def build_values(builder: LogBuilder, state: TableState, add: Body) -> Body:
+def build_values(state: TableState, add: Body) -> Body:
     """Build both columns for one add with the column types of this version; missing statistics are null."""
-    partition, columns = _split_columns(builder, state)
+    partition, columns = _split_columns(state)
     found: Body = {"stats_parsed": None}
     if "stats" in add:
-        typed = dict(builder.parsed_stats[add["stats"]])
+        typed = json.loads(add["stats"], parse_float=Exact)
         for name in {"minValues", "maxValues"} & {*typed}:
-            typed[name] = _widen_bounds(typed[name], columns)
+            typed[name] = _parse_bounds(typed[name], columns)
+        if "nullCount" in typed:
+            typed["nullCount"] = _select_columns(typed["nullCount"], columns)
         found["stats_parsed"] = typed
     if partition:
-        kinds = {field.name: field.type for field in parse_schema(state.metadata["schemaString"]).fields}
+        values = add["partitionValues"]
         found["partitionValues_parsed"] = {
-            each.physical: _to_datetime(
-                partition_values.parse_partition_value(add["partitionValues"][each.physical], kinds[each.name]),
-                each.kind,
-            )
+            each.name: _to_datetime(partition_values.parse_partition_value(values.get(each.name), each.type), each.type)
             for each in partition
         }
     return found
 
 
-def _split_columns(builder: LogBuilder, state: TableState) -> tuple[list[Column], list[Column]]:
-    """Return the partition columns of a version, in order, and the other columns."""
-    columns = {each.name: each for each in builder.schemas[state.version]}
+def _split_columns(state: TableState) -> tuple[list[Field], list[Field]]:
+    """Return the partition columns of a version, in order, and the other columns; both with physical names."""
+    mapping = column_mapping.get_mapping_mode(state.configuration, supported=True)
+    fields = {each.name: each for each in parse_schema(state.metadata["schemaString"]).fields}
     names = state.metadata["partitionColumns"]
-    return [columns[name] for name in names], [each for name, each in columns.items() if name not in names]
+    partition = [_to_physical(fields[name], mapping) for name in names]
+    return partition, [_to_physical(each, mapping) for name, each in fields.items() if name not in names]
 
 
-def _widen_bounds(bounds: Body, columns: Iterable[Column]) -> Body:
-    """Convert bounds to the current column types; leave out bounds of dropped columns."""
+def _to_physical(field: Field, mapping: str | None) -> Field:
+    """Replace the names of a field and of the structs in it by physical names; not below arrays and maps."""
+    kind: DataType = field.type
+    if isinstance(kind, Struct):
+        kind = Struct(tuple(_to_physical(each, mapping) for each in kind.fields))
+    return Field(column_mapping.physical_name(field, mapping), kind, field.nullable)
+
+
+def _select_columns(counts: Body, columns: list[Field]) -> Body:
+    """Leave out the statistics of dropped columns."""
     found: Body = {}
-    for column in columns:
-        value = bounds.get(column.physical)
-        match value, column.kind:
-            case None, _:
-                continue
-            case dict(), _:
-                found[column.physical] = _widen_bounds(value, column.fields)
-            case int(), "double":
-                found[column.physical] = float(value)
-            case int(), kind if kind.startswith("decimal"):
-                found[column.physical] = Decimal(value)
-            case date(), "timestamp_ntz" if not isinstance(value, datetime):
-                found[column.physical] = datetime.combine(value, time())
-            case _:
-                found[column.physical] = value
+    for each in columns:
+        value = counts.get(each.name)
+        if isinstance(each.type, Struct):
+            found[each.name] = _select_columns(value or {}, list(each.type.fields))
+        elif value is not None:
+            found[each.name] = value
     return found
+
+
+def _parse_bounds(bounds: Body, columns: list[Field]) -> Body:
+    """Parse bounds with the current column types; leave out bounds of dropped columns."""
+    found: Body = {}
+    for each in columns:
+        value = bounds.get(each.name)
+        if isinstance(each.type, Struct):
+            found[each.name] = _parse_bounds(value or {}, list(each.type.fields))
+        elif value is not None:
+            found[each.name] = _parse_bound(value, each.type)
+    return found
+
+
+def _parse_bound(value: Any, kind: DataType) -> Any:
+    match kind:
+        case Primitive("float" | "double"):
+            return float(value)
+        case Decimal():
+            return Exact(value)
+        case Primitive("date"):
+            return date.fromisoformat(value)
+        case Primitive("timestamp"):
+            moment = datetime.fromisoformat(value)
+            return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        case Primitive("timestamp_ntz"):
+            return datetime.fromisoformat(value)
+    return value
 
 
 def _build_struct_type(columns: Any, *, bounds: bool) -> pa.StructType:
     fields = []
     for each in columns:
-        if each.kind == "void":
-            continue
-        if each.kind == "struct":
-            inner = _build_struct_type(each.fields, bounds=bounds)
-            if inner.num_fields:
-                fields.append((each.physical, inner))
-        elif not bounds:
-            fields.append((each.physical, pa.int64()))
-        elif each.kind not in WITHOUT_BOUNDS:
-            fields.append((each.physical, arrow_type(each.kind)))
+        match each.type:
+            case Primitive("void"):
+                continue
+            case Struct(inner):
+                kind = _build_struct_type(inner, bounds=bounds)
+                if kind.num_fields:
+                    fields.append((each.name, kind))
+            case _ if not bounds:
+                fields.append((each.name, pa.int64()))
+            case Array() | Map():
+                continue
+            case Primitive(name) if name in _WITHOUT_BOUNDS:
+                continue
+            case _:
+                fields.append((each.name, arrow_type(each.type)))
     return pa.struct(fields)
 
 
-def _to_datetime(value: Any, kind: str) -> Any:
+def _to_datetime(value: Any, kind: DataType) -> Any:
     """Convert days and microseconds since the epoch to dates and timestamps."""
-    if value is None:
-        return None
     match kind:
-        case "date":
+        case _ if value is None:
+            return None
+        case Primitive("date"):
             return date(1970, 1, 1) + timedelta(days=value)
-        case "timestamp" | "timestamp_ntz":
-            moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)
-            return moment if kind == "timestamp" else moment.replace(tzinfo=None)
+        case Primitive("timestamp" | "timestamp_ntz" as name):
+            moment = _EPOCH + timedelta(microseconds=value)
+            return moment if name == "timestamp" else moment.replace(tzinfo=None)
     return value

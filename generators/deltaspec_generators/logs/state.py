@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+DAY_MS = 86_400_000
 Body: TypeAlias = dict[str, Any]
 """Body of an action by wire name of the field."""
 
