@@ -1,13 +1,23 @@
 """A corpus is a seed: the same seed gives the same tables in every program."""
 
+import re
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from deltaspec_generators.table_files import encode_table
+from deltaspec_generators.table_files import encode_table, write_table
+from deltaspec_generators.table_uris import TABLE_URI
 from deltaspec_generators.tables.choices import RecordedChoices, SeededChoices
 from deltaspec_generators.tables.corpus import draw_table, read_corpus
+from deltaspec_generators.tables.readable import ReadableTable
+from deltaspec_generators.tables.shrinking import shrink, strip_zeros
 
 DIGEST = """
 import hashlib
@@ -70,3 +80,66 @@ def test_seeded_choices_never_change() -> None:
         823400751,
         8581597943629088236,
     ]
+
+
+def test_failure_shrinks_to_a_small_table() -> None:
+    index, seeded = 0, SeededChoices(1, 0)
+    while "vector:relative" not in draw_table(seeded).dimensions:
+        index += 1
+        seeded = SeededChoices(1, index)
+    tried: list[ReadableTable] = []
+
+    def has_vector(table: ReadableTable) -> bool:
+        tried.append(table)
+        return "vector:relative" in table.dimensions
+
+    small = draw_table(RecordedChoices(shrink(seeded.sequence, has_vector, attempts=700)))
+    assert has_vector(small)
+    assert len(tried) <= 701
+    assert len(small.files.commits) <= 4
+    assert len(small.files.data) <= 3
+    assert len(small.versions[-1].schema.fields) <= 2
+
+
+def test_shrinking_keeps_a_failure_that_nothing_simplifies() -> None:
+    sequence = SeededChoices(1, 0)
+    draw_table(sequence)
+    assert shrink(sequence.sequence, lambda table: False, attempts=20) == strip_zeros(sequence.sequence)
+
+
+def test_expected_rows_have_the_types_of_the_schema() -> None:
+    for table in read_corpus(4, 20):
+        for version in table.versions:
+            assert version.rows.schema.names == [each.name for each in version.schema.fields]
+            assert version.rows.num_rows == len(version.plain_rows)
+            for ids in (version.row_ids, version.row_commit_versions):
+                assert ids is None or len(ids) == version.rows.num_rows
+            if version.changes is not None:
+                assert version.changes.column_names == [*version.rows.schema.names, "_change_type"]
+
+
+def test_changes_turn_one_version_into_the_next() -> None:
+    compared = 0
+    for table in read_corpus(4, 60):
+        for before, now in pairwise(table.versions):
+            if now.plain_changes is None or before.schema != now.schema:
+                continue
+            removed = count_rows(row for kind, row in now.plain_changes if kind in ("delete", "update_preimage"))
+            added = count_rows(row for kind, row in now.plain_changes if kind in ("insert", "update_postimage"))
+            assert count_rows(before.plain_rows) - removed + added == count_rows(now.plain_rows)
+            compared += bool(removed or added)
+    assert compared >= 20
+
+
+def count_rows(rows: Iterable[dict[str, Any]]) -> Counter[str]:
+    return Counter(map(repr, rows))
+
+
+def test_absolute_paths_name_the_directory_of_the_table(tmp_path: Path) -> None:
+    table = next(each for each in read_corpus(1, 100) if {"path:absolute", "log:cleaned-up"} <= each.dimensions)
+    write_table(table.files, tmp_path / "table")
+    written = b"".join(path.read_bytes() for path in (tmp_path / "table" / "_delta_log").glob("*.json"))
+    assert TABLE_URI.encode() not in written
+    uris = re.findall(rb'"path":"(file://[^"]*)"', written)
+    assert uris
+    assert all((tmp_path / "table") in Path(unquote(urlsplit(uri.decode()).path)).parents for uri in uris)

@@ -101,7 +101,7 @@ def to_plain_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
 
 
 def _integer_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type with dates and timestamps replaced by integers, at every depth.
+    """Return the type with dates and timestamps replaced by integers, and nullable fields, at every depth.
 
     Void becomes an integer too, because pyarrow 26 casts lists of structs with a field of type null incorrectly.
     """
@@ -119,7 +119,7 @@ def _integer_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_list(kind):
         return pa.list_(kind.value_field.with_type(_integer_type(kind.value_type)))
     if pa.types.is_struct(kind):
-        return pa.struct([each.with_type(_integer_type(each.type)) for each in kind])
+        return pa.struct([each.with_type(_integer_type(each.type)).with_nullable(True) for each in kind])
     return kind
 
 

@@ -4,16 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import schema_string
 from deltaspec.model.schema.data_types import Field, Struct
 from deltaspec_generators.logs.state import Body, TableState
 from deltaspec_generators.table_files import TableFiles
 from deltaspec_generators.tables.choices import Choices
 from deltaspec_generators.tables.parquet_encodings import ParquetEncoding, to_physical_names
-from deltaspec_generators.tables.schema_changes import ColumnIdSequence, drop_columns, drop_void_columns
+from deltaspec_generators.tables.schema_changes import (
+    ColumnIdSequence,
+    drop_columns,
+    drop_void_columns,
+    rename_to_logical,
+)
 from deltaspec_generators.tables.statistics import StatisticsStyle
-from deltaspec_generators.tables.stored_files import StoredFile
-from deltaspec_generators.tables.table_specs import DataTableSpec
+from deltaspec_generators.tables.stored_files import Row, StoredFile, convert_rows
+from deltaspec_generators.tables.table_specs import DataTableSpec, TableOptions
 
 START_MS = 1_700_000_000_000
 MODE = "delta.columnMapping.mode"
@@ -40,11 +46,34 @@ class TableVersion:
     has_change_files: bool = False
 
 
+@dataclass(frozen=True)
+class PhysicalColumns:
+    """Physical columns of a logical schema."""
+
+    schema: Struct
+    partition_columns: list[str]
+    data_schema: Struct
+    partition_fields: list[Field]
+    rows_by_file: dict[int, tuple[list[Row], list[dict[str, Any]]]] = field(default_factory=dict)
+    """Rows of each file with the logical columns, by the identity of its list of rows, which is kept here."""
+
+
+def build_physical_columns(schema: Struct, partition_columns: Sequence[str], mapping: str | None) -> PhysicalColumns:
+    """Compute the physical columns of a logical schema."""
+    stored: Struct = drop_void_columns(schema)
+    physical: Struct = to_physical_names(stored, mapping)
+    named = dict(zip([each.name for each in stored.fields], physical.fields, strict=True))
+    partition = [named[name] for name in partition_columns]
+    data_schema = drop_columns(physical, [each.name for each in partition])
+    return PhysicalColumns(schema, list(partition_columns), data_schema, partition)
+
+
 @dataclass
 class DataTableBuilder:
     """Mutable state of a table while it is drawn."""
 
     choices: Choices
+    options: TableOptions
     spec: DataTableSpec
     encodings: Sequence[ParquetEncoding]
     styles: Sequence[StatisticsStyle]
@@ -52,19 +81,33 @@ class DataTableBuilder:
     """Logical schema; has column ids if column mapping is enabled."""
     configuration: dict[str, str]
     column_ids: ColumnIdSequence
+    partition_columns: list[str]
+    """Logical names of the partition columns."""
+    features: frozenset[str]
+    """Features that the protocol supports."""
     files: TableFiles = field(default_factory=TableFiles)
     state: TableState = field(default_factory=TableState)
     states: list[TableState] = field(default_factory=list)
     versions: list[TableVersion] = field(default_factory=list)
     live: dict[str, StoredFile] = field(default_factory=dict)
+    commits: list[list[Body]] = field(default_factory=list)
+    """Actions of each version, without `commitInfo`."""
+    live_by_version: list[dict[str, StoredFile]] = field(default_factory=list)
     live_before: dict[str, StoredFile] = field(default_factory=dict)
     """Live files before the current commit."""
-    stored: dict[tuple[str, int], StoredFile] = field(default_factory=dict)
-    """Every data file ever added by path and number of deleted rows."""
+    stored: dict[tuple[str, frozenset[int]], StoredFile] = field(default_factory=dict)
+    """Every data file ever added by path and deleted rows."""
     actions: list[Body] = field(default_factory=list)
     changes: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     history: list[str] = field(default_factory=list)
     """What happened so far, one line per operation."""
+    columns_of_schema: PhysicalColumns | None = None
+    reached: set[str] = field(default_factory=set)
+    """What the table exercises, by names of `dimensions`."""
+    former_names: set[str] = field(default_factory=set)
+    """Logical names of columns that were dropped or renamed."""
+    tombstones: dict[int, list[Body]] = field(default_factory=dict)
+    left_out: list[Body] = field(default_factory=list)
     description: str | None = None
     high_water_mark: int = -1
     numbers: int = 0
@@ -80,9 +123,18 @@ class DataTableBuilder:
         return START_MS + 60_000 * self.version
 
     @property
-    def features(self) -> frozenset[str]:
-        """Features that the protocol supports."""
-        return self.spec.features
+    def revision(self) -> Revision:
+        """Protocol revision that the table follows."""
+        return Revision.CURRENT
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether any live file has a live row."""
+        return any(stored.live_indexes for stored in self.live.values())
+
+    def record(self, *names: str) -> None:
+        """Record what the table exercises, by names of `dimensions`."""
+        self.reached.update(names)
 
     @property
     def mapping(self) -> str | None:
@@ -91,23 +143,34 @@ class DataTableBuilder:
         return mode if mode in ("id", "name") else None
 
     @property
-    def physical_schema(self) -> Struct:
-        """Columns of data files and partition values, with physical names."""
-        found: Struct = to_physical_names(drop_void_columns(self.schema), self.mapping)
-        return found
+    def _columns(self) -> PhysicalColumns:
+        """Physical columns of the current schema, computed once for each schema."""
+        known = self.columns_of_schema
+        if known is None or known.schema is not self.schema or known.partition_columns != self.partition_columns:
+            known = build_physical_columns(self.schema, self.partition_columns, self.mapping)
+            self.columns_of_schema = known
+        return known
 
     @property
     def partition_fields(self) -> list[Field]:
         """Physical partition columns, in the order of `partitionColumns`."""
-        named = dict(
-            zip([each.name for each in drop_void_columns(self.schema).fields], self.physical_schema.fields, strict=True)
-        )
-        return [named[name] for name in self.spec.partition_columns]
+        return self._columns.partition_fields
 
     @property
     def data_schema(self) -> Struct:
-        """Physical columns without partition columns."""
-        return drop_columns(self.physical_schema, [each.name for each in self.partition_fields])
+        """Physical columns of data files, without partition and void columns."""
+        return self._columns.data_schema
+
+    def read_file(self, stored: StoredFile) -> list[dict[str, Any]]:
+        """Return all rows of a file, deleted ones included, with the current logical columns."""
+        rows_by_file = self._columns.rows_by_file
+        if id(stored.rows) not in rows_by_file:
+            rows = [
+                rename_to_logical({**row, **stored.partition}, self.schema, self.mapping)
+                for row in convert_rows(stored, self.data_schema)
+            ]
+            rows_by_file[id(stored.rows)] = stored.rows, rows
+        return rows_by_file[id(stored.rows)][1]
 
     def is_enabled(self, name: str) -> bool:
         """Return whether a boolean property is true."""
@@ -124,7 +187,8 @@ class DataTableBuilder:
 
     def draw_style(self) -> StatisticsStyle:
         """Draw one of the table's statistics styles."""
-        return self.choices.pick(self.styles)
+        style = self.choices.pick(self.styles)
+        return style.for_deleted() if {"deletionVectors", "rowTracking"} & self.features else style
 
     def metadata_action(self) -> Body:
         """Build the `metaData` action of the current commit."""
@@ -133,7 +197,7 @@ class DataTableBuilder:
         body = {
             **self.spec.metadata,
             "schemaString": schema_string.serialize_schema(self.schema),
-            "partitionColumns": list(self.spec.partition_columns),
+            "partitionColumns": list(self.partition_columns),
             "configuration": dict(self.configuration),
         }
         if self.description is not None:

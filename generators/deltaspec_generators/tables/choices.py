@@ -20,7 +20,10 @@ _WORD = 2**32
 
 
 class Choices(ABC):
-    """Source of choices. All methods depend only on `choose`."""
+    """Source of choices. All methods depend only on `choose`.
+
+    A choice between one option counts too, so that the later choices keep their positions where options disappear.
+    """
 
     @abstractmethod
     def choose(self, limit: int) -> int:
@@ -28,11 +31,11 @@ class Choices(ABC):
 
     def integer(self, low: int, high: int) -> int:
         """Return an integer from `low`, the simplest, to `high`."""
-        return low + self.choose(high - low + 1) if high > low else low
+        return low + self.choose(high - low + 1)
 
     def pick(self, options: Sequence[T]) -> T:
         """Return one of the options; the first is the simplest."""
-        return options[self.choose(len(options))] if len(options) > 1 else options[0]
+        return options[self.choose(len(options))]
 
     def chance(self, numerator: int, denominator: int) -> bool:
         """Return True with this probability; False is simpler."""

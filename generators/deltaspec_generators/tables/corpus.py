@@ -7,15 +7,66 @@ of pyarrow, which writes its name into each file.
 
 from collections.abc import Iterator
 
+from deltaspec_generators.tables.arrow_values import PRIMITIVES
 from deltaspec_generators.tables.choices import Choices, SeededChoices
+from deltaspec_generators.tables.dimensions import observe
 from deltaspec_generators.tables.history import GeneratedTable, draw_generated_table
 from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable
-from deltaspec_generators.tables.table_specs import TableOptions
+from deltaspec_generators.tables.table_specs import ALL_FEATURES, EXTRAS, TableOptions
+
+_RARE_FEATURES = ("typeWidening", "variantType")
+"""Features that many engines do not support; a small share of the tables has them."""
 
 
 def draw_table(choices: Choices, options: TableOptions | None = None) -> ReadableTable:
-    """Draw a table to read, with the expected result of reading each of its versions."""
-    return build_readable_table(draw_generated_table(choices, options or TableOptions()))
+    """Draw a table to read, with the expected result of reading each of its versions.
+
+    Args:
+        choices: source of choices.
+        options: which tables to draw; None draws them too, so that a corpus has tables of very different kinds.
+    """
+    return build_readable_table(draw_generated_table(choices, options or draw_options(choices)))
+
+
+def draw_options(choices: Choices) -> TableOptions:
+    """Draw which tables to draw. Each table leaves out many features and types, so that rare ones meet more often."""
+    features = choices.sample([name for name in ALL_FEATURES if name not in _RARE_FEATURES], 0, len(ALL_FEATURES))
+    features += [name for name in _RARE_FEATURES if choices.chance(1, 8)]
+    focus, required, extras, nesting = choices.pick(_FOCUSES)
+    names = choices.sample(PRIMITIVES, 3, len(PRIMITIVES))
+    names += ["variant"] * 3 if "variantType" in features else []
+    names += ["void"] if choices.chance(1, 12) else []
+    return TableOptions(
+        max_commits=choices.pick((5, 2, 7, 10) if focus != "schema" else (8, 12)),
+        features=tuple(features),
+        required=required,
+        extras=tuple(dict.fromkeys((*choices.sample(EXTRAS, 0, len(EXTRAS)), *extras))),
+        focus=focus,
+        names=tuple(names),
+        depth=choices.pick((1, 0, 2, 3)) if nesting == 1 else choices.pick((2, 3)),
+        nesting=nesting,
+        max_rows=choices.pick((5, 8, 12, 25)),
+        max_columns=choices.pick((3, 2, 5, 8)),
+        times=("micros", "int96") if choices.chance(1, 6) else ("micros",),
+        rare_encodings=choices.chance(1, 12),
+    )
+
+
+_FOCUSES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], int], ...] = (
+    ("", (), (), 1),
+    ("", (), (), 3),
+    ("row", (), (), 1),
+    ("row", ("deletionVectors",), (), 1),
+    ("replacing", ("deletionVectors",), ("rows",), 1),
+    ("row", ("changeDataFeed",), (), 1),
+    ("schema", ("columnMapping",), ("nested",), 3),
+    ("schema", ("columnMapping", "typeWidening"), ("nested",), 3),
+    ("schema", ("changeDataFeed",), ("nested",), 1),
+    ("table", ("domainMetadata",), ("properties", "layout"), 1),
+    ("", ("v2Checkpoint",), ("layout",), 1),
+    ("replacing", ("rowTracking",), ("rows",), 1),
+)
+"""Operations drawn more often, required features and extras, weight of nested types."""
 
 
 def read_corpus(seed: int, count: int) -> Iterator[ReadableTable]:
@@ -28,6 +79,8 @@ def build_readable_table(drawn: GeneratedTable) -> ReadableTable:
     """Build the expected results of a generated table."""
     versions = []
     for state, version in zip(drawn.states, drawn.versions, strict=True):
+        if state.version not in drawn.files.commits:
+            continue  # cleaned up
         tracked = state.is_enabled("delta.enableRowTracking")
         changes = version.changes if version.has_change_files else version.implied_changes
         versions.append(
@@ -43,4 +96,4 @@ def build_readable_table(drawn: GeneratedTable) -> ReadableTable:
                 state=state,
             )
         )
-    return ReadableTable(drawn.files, tuple(versions), frozenset(), tuple(drawn.history))
+    return ReadableTable(drawn.files, tuple(versions), observe(drawn), tuple(drawn.history))

@@ -14,6 +14,7 @@ from deltaspec.model.schema import partition_values
 from deltaspec.model.schema.data_types import Struct
 from deltaspec_generators.logs.names import build_uuid
 from deltaspec_generators.logs.state import Body
+from deltaspec_generators.table_uris import TABLE_URI
 from deltaspec_generators.tables.arrow_values import arrow_type
 from deltaspec_generators.tables.builder import DataTableBuilder
 from deltaspec_generators.tables.parquet_encodings import (
@@ -22,7 +23,7 @@ from deltaspec_generators.tables.parquet_encodings import (
     build_rows_table,
     write_parquet,
 )
-from deltaspec_generators.tables.partition_texts import draw_partition_value
+from deltaspec_generators.tables.partition_texts import draw_partition_text, draw_partition_value
 from deltaspec_generators.tables.statistics import compute_statistics
 from deltaspec_generators.tables.stored_files import ROW_ID, ROW_VERSION, Row, StoredFile
 from deltaspec_generators.tables.values import draw_values
@@ -79,11 +80,11 @@ def write_data_file(
         name = CHANGE_TYPE if builder.is_enabled("delta.enableChangeDataFeed") else "beyond the schema"
         extra[name] = pa.string(), [None if name == CHANGE_TYPE else "x"] * len(rows)
     data, table = encode_rows(builder, rows, partition, parquet_encoding, extra)
-    path = draw_path(builder, "part", partition)
-    builder.files.data[paths.decode(path)] = data
+    local, path = draw_path(builder, "part", partition)
+    builder.files.data[local] = data
     add: Body = {
         "path": path,
-        "partitionValues": serialize_partition(builder, partition),
+        "partitionValues": draw_partition_texts(builder, partition),
         "size": len(data),
         "modificationTime": builder.timestamp_ms,
         "dataChange": data_change,
@@ -122,8 +123,8 @@ def encode_rows(
     return write_parquet(table, parquet_encoding), table
 
 
-def draw_path(builder: DataTableBuilder, prefix: str, partition: Mapping[str, Any]) -> str:
-    """Draw an unused path as in the log, in the partition directory or elsewhere."""
+def draw_path(builder: DataTableBuilder, prefix: str, partition: Mapping[str, Any]) -> tuple[str, str]:
+    """Draw an unused path, in the partition directory or elsewhere: relative to the table, and as in the log."""
     name = f"{prefix}-{builder.next_number():05d}.parquet"
     folder = "".join(
         f"{column}={HIVE_NULL if value is None else quote(value, safe='')}/"
@@ -132,7 +133,24 @@ def draw_path(builder: DataTableBuilder, prefix: str, partition: Mapping[str, An
     folders = ["", "xY/", "é %+=&/"]
     if folder and len(folder) < 120:
         folders.insert(0, folder)
-    return paths.encode(builder.choices.pick(folders) + name)
+    if "paths" in builder.options.extras:
+        folders += ["a#b?c/", "p=%2F/", "~'(x)!/", "日本/", ".hidden/"]
+    folder = builder.choices.pick(folders)
+    if folder.startswith("a#"):
+        builder.record("path:fragment-and-query")
+    local = folder + name
+    if "absolute" in builder.options.extras and builder.choices.chance(1, 3):
+        builder.record("path:absolute")
+        return local, TABLE_URI + paths.encode(local)
+    return local, paths.encode(local)
+
+
+def draw_partition_texts(builder: DataTableBuilder, partition: Mapping[str, Any]) -> dict[str, str | None]:
+    """Draw one of the legal texts of each partition value."""
+    if "paths" not in builder.options.extras:
+        return serialize_partition(builder, partition)
+    fields = builder.partition_fields
+    return {each.name: draw_partition_text(builder.choices, partition[each.name], each.type) for each in fields}
 
 
 def serialize_partition(builder: DataTableBuilder, partition: Mapping[str, Any]) -> dict[str, str | None]:
@@ -156,6 +174,13 @@ def remove_file(builder: DataTableBuilder, stored: StoredFile, *, data_change: b
     }
     builder.actions.append({"remove": body})
     del builder.live[add["path"]]
+
+
+def add_stored_file(builder: DataTableBuilder, stored: StoredFile) -> None:
+    """Add a file of an older version again, with its vector and row ids."""
+    add = {**stored.add, "dataChange": True}
+    builder.live[add["path"]] = replace(stored, add=add)
+    builder.actions.append({"add": add})
 
 
 def write_deletion_vectors(builder: DataTableBuilder, deleted: Mapping[str, Collection[int]]) -> None:
@@ -182,6 +207,7 @@ def write_deletion_vectors(builder: DataTableBuilder, deleted: Mapping[str, Coll
 
 def _write_vectors(builder: DataTableBuilder, rows: Sequence[Collection[int]]) -> list[Body]:
     runs, in_file = builder.choices.chance(1, 2), builder.choices.chance(1, 2)
+    absolute = in_file and "absolute" in builder.options.extras and builder.choices.chance(1, 2)
     bitmaps = [deletion_vectors.encode_bitmap(each, runs=runs) for each in rows]
     common = [
         {"sizeInBytes": len(bitmap), "cardinality": len(each)} for bitmap, each in zip(bitmaps, rows, strict=True)
@@ -194,10 +220,11 @@ def _write_vectors(builder: DataTableBuilder, rows: Sequence[Collection[int]]) -
     data, offsets = deletion_vectors.build_file(bitmaps)
     uuid = UUID(build_uuid(builder.next_number()))
     prefix = builder.choices.pick(("", "ab"))
-    builder.files.extra[f"{prefix}/deletion_vector_{uuid}.bin".removeprefix("/")] = data
-    location = prefix + z85.encode(uuid.bytes)
+    local = f"{prefix}/deletion_vector_{uuid}.bin".removeprefix("/")
+    builder.files.extra[local] = data
+    location = TABLE_URI + local if absolute else prefix + z85.encode(uuid.bytes)
     return [
-        {"storageType": "u", "pathOrInlineDv": location, "offset": offset, **each}
+        {"storageType": "p" if absolute else "u", "pathOrInlineDv": location, "offset": offset, **each}
         for offset, each in zip(offsets, common, strict=True)
     ]
 

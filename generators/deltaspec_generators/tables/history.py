@@ -9,19 +9,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from deltaspec.model.log.file_names import commit_name
-from deltaspec_generators.action_lines import encode_json
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.logs.state import TableState, apply_actions
-from deltaspec_generators.table_files import LOG, CheckpointFiles, TableFiles, domain_action
-from deltaspec_generators.tables.builder import DataTableBuilder, TableVersion
+from deltaspec_generators.table_files import LOG, TableFiles, domain_action
+from deltaspec_generators.tables.all_operations import list_operations
+from deltaspec_generators.tables.builder import START_MS, DataTableBuilder, TableVersion
 from deltaspec_generators.tables.choices import Choices
-from deltaspec_generators.tables.operations import OPERATIONS, Operation
+from deltaspec_generators.tables.layout import draw_layout
+from deltaspec_generators.tables.operations import Operation
 from deltaspec_generators.tables.parquet_encodings import draw_parquet_encoding
 from deltaspec_generators.tables.schema_changes import ColumnIdSequence, rename_to_logical
 from deltaspec_generators.tables.statistics import draw_statistics_style
-from deltaspec_generators.tables.stored_files import StoredFile, convert_rows
+from deltaspec_generators.tables.stored_files import StoredFile
+from deltaspec_generators.tables.table_operations import IN_COMMIT_TIMESTAMPS, build_clustering_action
 from deltaspec_generators.tables.table_specs import TableOptions, draw_table_spec
 
+_COMMITS_PER_STOP = 8
+"""Every such choice whether to write one more commit ends the table."""
 ROW_TRACKING = "delta.rowTracking"
 
 
@@ -36,49 +40,78 @@ class GeneratedTable:
     """Every data file ever added; the newest description of a file comes last."""
     history: list[str]
     """One line per operation."""
+    reached: set[str]
+    """What the table exercises, by names of `dimensions`."""
 
 
 def draw_generated_table(choices: Choices, options: TableOptions) -> GeneratedTable:
     """Draw a valid table with data and the rows of every version."""
+    operations = list_operations(options.extras, options.focus)
     # Operations are drawn before the schema, so that columns can shrink without changing the operations.
-    starts_empty = not choices.chance(1, 2)
-    fewest = choices.pick((0, options.max_commits))
-    plan = [choices.choose(len(OPERATIONS)) for _ in choices.repeat(fewest, options.max_commits)]
+    starts_empty = not choices.chance(2, 3)
+    plan: list[int] = []
+    while len(plan) < options.max_commits and choices.choose(_COMMITS_PER_STOP):
+        plan.append(choices.choose(len(operations)))
     spec = draw_table_spec(choices, options)
     counted = bool({"deletionVectors", "rowTracking"} & spec.features)
-    encodings = [draw_parquet_encoding(choices, times=options.times) for _ in choices.repeat(1, 2)]
+    encodings = [
+        draw_parquet_encoding(choices, times=options.times, rare=options.rare_encodings) for _ in choices.repeat(1, 2)
+    ]
     styles = [
-        draw_statistics_style(choices, counted=counted, non_conforming=options.non_conforming)
+        draw_statistics_style(
+            choices,
+            counted=counted,
+            bounded="clustering" in spec.features,
+            exact="typeWidening" in spec.features,
+            non_conforming=options.non_conforming,
+        )
         for _ in choices.repeat(1, 2)
     ]
     builder = DataTableBuilder(
-        choices, spec, encodings, styles, spec.schema, dict(spec.configuration), ColumnIdSequence(spec.last_id)
+        choices,
+        options,
+        spec,
+        encodings,
+        styles,
+        spec.schema,
+        dict(spec.configuration),
+        ColumnIdSequence(spec.last_id),
+        list(spec.partition_columns),
+        spec.features,
     )
     builder.actions = [{"protocol": spec.protocol}, builder.metadata_action()]
     builder.history.append("0: create the table")
+    if "clustering" in spec.features:
+        builder.actions.append(build_clustering_action(builder))
     if not starts_empty:
-        _apply(builder, OPERATIONS[0])
+        _apply(builder, operations[0])
     _finalize_commit(builder)
     for index in plan:
-        _apply(builder, _next_applicable(builder, index))
+        _apply(builder, _next_applicable(builder, operations, index))
         _finalize_commit(builder)
-    _draw_checkpoint(builder)
+    draw_layout(builder)
     return GeneratedTable(
-        builder.files, builder.states, builder.versions, list(builder.stored.values()), builder.history
+        builder.files,
+        builder.states,
+        builder.versions,
+        list(builder.stored.values()),
+        builder.history,
+        builder.reached,
     )
 
 
 def _apply(builder: DataTableBuilder, operation: Operation) -> None:
     builder.history.append(f"{builder.version}: {operation.name.replace('_', ' ')}")
+    builder.record(f"operation:{operation.name.replace('_', '-')}")
     operation.act(builder)
 
 
-def _next_applicable(builder: DataTableBuilder, index: int) -> Operation:
-    """Return the operation with this number, or an append to an empty table, or the next that applies."""
-    order = [*OPERATIONS[index:], *OPERATIONS[:index]]
-    if not order[0].applies(builder) and not any(stored.live_indexes for stored in builder.live.values()):
-        return OPERATIONS[0]
-    return next(each for each in order if each.applies(builder))
+def _next_applicable(builder: DataTableBuilder, operations: list[Operation], index: int) -> Operation:
+    """Return the operation with this number, or another that applies; to an empty table, an append more often."""
+    if operations[index].applies(builder):
+        return operations[index]
+    applicable = [each for each in dict.fromkeys(operations) if each.applies(builder)]
+    return applicable[index % len(applicable) if builder.has_rows else 0]
 
 
 def _finalize_commit(builder: DataTableBuilder) -> None:
@@ -90,13 +123,22 @@ def _finalize_commit(builder: DataTableBuilder) -> None:
     if builder.choices.chance(1, 2):
         builder.actions.reverse()
     version = builder.version
-    builder.files.written_ms[LOG + commit_name(version)] = builder.timestamp_ms
+    timestamp = builder.timestamp_ms
+    written = timestamp
+    info: dict[str, Any] = {}
+    if builder.is_enabled(IN_COMMIT_TIMESTAMPS):
+        # The table was copied later, so modification times of these commits are misleading.
+        written, info = START_MS + 10**9 - timestamp % 10**6, {"inCommitTimestamp": timestamp}
+    builder.files.written_ms[LOG + commit_name(version)] = written
     tags = {"tags": {"delta.rowTracking.preserved": "true"}} if "rowTracking" in builder.features else {}
-    builder.files.commits[version] = [commit_info_action(version, **tags), *builder.actions]
-    builder.state = apply_actions(builder.state, builder.actions, builder.timestamp_ms)
+    commit_info = commit_info_action(version, **tags, **info)
+    builder.files.commits[version] = [commit_info, *builder.actions]
+    builder.state = apply_actions(builder.state, [commit_info, *builder.actions], timestamp)
+    builder.commits.append(builder.actions)
+    builder.live_by_version.append(dict(builder.live))
     builder.states.append(builder.state)
     builder.versions.append(_build_version(builder))
-    builder.stored.update({(path, len(each.deleted)): each for path, each in builder.live.items()})
+    builder.stored.update({(path, each.deleted): each for path, each in builder.live.items()})
     builder.actions, builder.changes, builder.live_before = [], [], dict(builder.live)
 
 
@@ -116,12 +158,14 @@ def _build_version(builder: DataTableBuilder) -> TableVersion:
 
 def _read_rows(builder: DataTableBuilder, stored: StoredFile, indexes: Iterable[int]) -> list[dict[str, Any]]:
     """Return rows of a file with the current logical columns."""
-    converted = convert_rows(stored, builder.data_schema)
-    return [_to_logical_row(builder, {**converted[index], **stored.partition}) for index in indexes]
+    rows = builder.read_file(stored)
+    return [rows[index] for index in indexes]
 
 
 def _build_implied_changes(builder: DataTableBuilder) -> list[tuple[str, dict[str, Any]]]:
-    """Return the changes that follow from the adds and removes of the current commit."""
+    """Return the changes that follow from the adds and removes of the current commit, with change data feed."""
+    if not builder.is_enabled("delta.enableChangeDataFeed"):
+        return []
     changed = {
         kind: {action[kind]["path"] for action in builder.actions if kind in action and action[kind]["dataChange"]}
         for kind in ("add", "remove")
@@ -142,17 +186,3 @@ def _to_logical_row(builder: DataTableBuilder, row: dict[str, Any]) -> dict[str,
     """Convert a row to logical names in schema order, including columns without values."""
     values: dict[str, Any] = rename_to_logical(row, builder.schema, builder.mapping)
     return values
-
-
-def _draw_checkpoint(builder: DataTableBuilder) -> None:
-    """Draw whether to add a classic checkpoint of one version."""
-    if builder.choices.chance(1, 3):
-        state = builder.states[builder.choices.choose(len(builder.states))]
-        rows: list[Any] = [{"protocol": state.protocol}, {"metaData": state.metadata}]
-        rows += [{"domainMetadata": body} for body in state.domains.values()]
-        rows += [{"add": {**body, "dataChange": False}} for body in state.live.values()]
-        rows += [{"remove": {**body, "dataChange": False}} for body in state.tombstones.values()]
-        builder.files.checkpoints.append(CheckpointFiles(state.version, "classic", rows=rows))
-        if builder.choices.chance(1, 2):
-            hint = {"version": state.version, "size": len(rows)}
-            builder.files.last_checkpoint = encode_json(hint)

@@ -44,6 +44,8 @@ class ParquetEncoding:
     required: bool = True
     """Whether columns that are not nullable are REQUIRED in Parquet."""
     reversed_columns: bool = False
+    reversed_fields: bool = False
+    """Whether fields inside structs are in reverse order."""
     field_ids: bool = True
     """Whether columns with an id have a Parquet field id."""
     statistics: bool = True
@@ -58,7 +60,7 @@ class ParquetEncoding:
 
 
 def draw_parquet_encoding(
-    choices: Choices, *, times: Sequence[str] = ("micros", "int96"), nested: bool = True
+    choices: Choices, *, times: Sequence[str] = ("micros", "int96"), nested: bool = True, rare: bool = True
 ) -> ParquetEncoding:
     """Draw an encoding; the simplest is the default.
 
@@ -66,6 +68,7 @@ def draw_parquet_encoding(
         choices: source of choices.
         times: physical types of timestamps that may be drawn.
         nested: whether list elements may have an older name.
+        rare: whether to include Brotli and BYTE_STREAM_SPLIT.
     """
 
     def one_of(*options: Any) -> Any:
@@ -73,9 +76,9 @@ def draw_parquet_encoding(
 
     if one_of(True, False, False):
         return ParquetEncoding()
-    encoding = one_of("dictionary", "plain", "delta", "lengths", "split")
+    encoding = one_of("dictionary", "plain", "delta", "lengths", *(("split",) if rare else ()))
     return ParquetEncoding(
-        compression=one_of(*COMPRESSIONS),
+        compression=one_of(*(name for name in COMPRESSIONS if rare or name != "brotli")),
         encoding=encoding,
         page_version=one_of("1.0", "2.0"),
         format_version=one_of("2.6", "2.4", "1.0"),
@@ -86,6 +89,7 @@ def draw_parquet_encoding(
         list_element=one_of("element", *(("item", "array") if nested else ())),
         required=one_of(True, False),
         reversed_columns=one_of(False, True),
+        reversed_fields=one_of(False, True),
         statistics=one_of(True, False),
         page_index=one_of(False, True),
         checksums=one_of(False, True),
@@ -137,7 +141,8 @@ def _build_field(field: Field, parquet_encoding: ParquetEncoding) -> pa.Field:
     def build_type(kind: DataType, path: tuple[str, ...]) -> pa.DataType:
         match kind:
             case Struct(fields):
-                return pa.struct([_build_field(each, parquet_encoding) for each in fields])
+                inner = [_build_field(each, parquet_encoding) for each in fields]
+                return pa.struct(inner[::-1] if parquet_encoding.reversed_fields else inner)
             case Array(element, contains_null):
                 here = (*path, "element")
                 nullable = contains_null or not parquet_encoding.required

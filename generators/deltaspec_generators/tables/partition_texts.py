@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from deltaspec.model.schema import partition_values
 from deltaspec.model.schema.data_types import DataType, Primitive
 from deltaspec_generators.tables.choices import Choices
 from deltaspec_generators.tables.values import draw_values
@@ -18,3 +19,24 @@ def draw_partition_value(choices: Choices, kind: DataType) -> Any:
     if kind == Primitive("binary") and value is not None:
         value = choices.pick(_BINARIES)
     return None if value == "" else value
+
+
+def draw_partition_text(choices: Choices, value: Any, kind: DataType) -> str | None:
+    """Draw one of the legal texts of a partition value; the first is that of `serialize_partition_value`."""
+    text = partition_values.serialize_partition_value(value, kind)
+    if text is None:
+        return choices.pick((None, ""))
+    match kind:
+        case Primitive("timestamp"):
+            spaced = text.replace("T", " ").removesuffix("Z")
+            return choices.pick((text, spaced, *_drop_zeros(spaced)))
+        case Primitive("timestamp_ntz"):
+            return choices.pick((text, *_drop_zeros(text)))
+        case Primitive("float" | "double") if text.endswith(".0") and text != "-0.0":
+            return choices.pick((text, f"{text.removesuffix('.0')}.00", f"{text}E0"))
+    return text
+
+
+def _drop_zeros(text: str) -> tuple[str, ...]:
+    """Return the text without a fraction of zeros, as in older tables."""
+    return (text.removesuffix(".000000"),) if text.endswith(".000000") else ()

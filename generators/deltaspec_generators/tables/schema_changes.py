@@ -1,12 +1,12 @@
 """Changes of a schema over time: column ids and physical names, type widening, and rows of an older schema."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal as Exact
 from typing import Any
 
 from deltaspec.model.schema import column_mapping, schema_string
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
+from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, descend
 from deltaspec_generators.logs.names import build_physical_name
 from deltaspec_generators.tables.arrow_values import DAY_US
 from deltaspec_generators.tables.values import VOID
@@ -99,22 +99,35 @@ def list_wider_types(kind: DataType, *, ntz: bool) -> list[DataType]:
     return []
 
 
-def widen_field(field: Field, after: DataType) -> Field:
-    """Widen the type of a field or of its array elements, and record the change in its metadata."""
-    change = {"toType": schema_string.to_json(after)}
-    if isinstance(field.type, Array):
-        change |= {"fromType": schema_string.to_json(field.type.element), "fieldPath": "element"}
-        kind: DataType = replace(field.type, element=after)
-    else:
-        change["fromType"] = schema_string.to_json(field.type)
-        kind = after
+def widen_field(field: Field, steps: Sequence[str], after: DataType) -> Field:
+    """Widen the type of a field, or of the part of its arrays and maps with these steps; record it in its metadata."""
+    before = descend(field.type, steps)[0]
+    change = {"fromType": schema_string.to_json(before), "toType": schema_string.to_json(after)}
+    if steps:
+        change["fieldPath"] = ".".join(steps)
     changes = [*field.metadata.get(schema_string.TYPE_CHANGES, []), change]
+    kind = _replace_part(field.type, steps, after)
     return replace(field, type=kind, metadata={**field.metadata, schema_string.TYPE_CHANGES: changes})
 
 
-def list_widening_choices(field: Field, *, ntz: bool) -> list[DataType]:
-    """List the types that `widen_field` accepts for a field."""
-    return list_wider_types(field.type.element if isinstance(field.type, Array) else field.type, ntz=ntz)
+def _replace_part(kind: Any, steps: Sequence[str], after: DataType) -> Any:
+    return replace(kind, **{steps[0]: _replace_part(getattr(kind, steps[0]), steps[1:], after)}) if steps else after
+
+
+def list_widening_choices(field: Field, *, ntz: bool) -> list[tuple[tuple[str, ...], DataType]]:
+    """List the arguments that `widen_field` accepts for a field."""
+
+    def list_parts(kind: DataType, steps: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], DataType]]:
+        match kind:
+            case Array(element):
+                yield from list_parts(element, (*steps, "element"))
+            case Map(key, value):
+                yield from list_parts(key, (*steps, "key"))
+                yield from list_parts(value, (*steps, "value"))
+            case _:
+                yield from ((steps, after) for after in list_wider_types(kind, ntz=ntz))
+
+    return list(list_parts(field.type, ()))
 
 
 # rows of an older schema
@@ -165,15 +178,3 @@ def rename_to_logical(value: Any, kind: DataType, mapping: str | None) -> Any:
                 for left, right in value
             ]
     return value
-
-
-def replace_column(kind: Struct, name: str, change: Callable[[Field], Field | None]) -> Struct:
-    """Change one column of a struct, or remove it if the change returns None."""
-
-    def fields() -> Iterator[Field]:
-        for each in kind.fields:
-            new = change(each) if each.name == name else each
-            if new is not None:
-                yield new
-
-    return Struct(tuple(fields()))

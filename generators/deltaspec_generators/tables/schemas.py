@@ -16,6 +16,7 @@ def draw_type(
     *,
     names: Sequence[str] = PRIMITIVES,
     depth: int = 2,
+    nesting: int = 1,
     decimals: bool = True,
     in_collection: bool = False,
 ) -> DataType:
@@ -25,21 +26,25 @@ def draw_type(
         choices: source of choices.
         names: primitive types that may occur; `void` only as a field of a struct with other fields.
         depth: maximum nesting depth of structs, arrays and maps; 0 for none.
+        nesting: weight of nested types.
         decimals: whether decimals may occur.
         in_collection: whether the type is inside an array or a map, where fields are nullable and not void.
     """
 
     def draw_inner(in_collection: bool = True) -> DataType:
-        return draw_type(choices, names=names, depth=depth - 1, decimals=decimals, in_collection=in_collection)
+        return draw_type(
+            choices, names=names, depth=depth - 1, nesting=nesting, decimals=decimals, in_collection=in_collection
+        )
 
-    shape = choices.pick(("primitive",) * 4 + (("struct", "array", "map") if depth else ()))
+    nested = ("struct", "array", "map") + ("struct",) * in_collection
+    shape = choices.pick(("primitive",) * 4 + (nested * nesting if depth else ()))
     match shape:
         case "struct":
             fields = []
             for index in choices.repeat(1, 3):
                 nullable = in_collection or not choices.chance(1, 6)
                 fields.append(Field(f"f{index}", draw_inner(in_collection), nullable))
-            if "void" in names and not in_collection and choices.chance(1, 3):
+            if "void" in names and not in_collection and choices.chance(1, 2):
                 fields.insert(choices.integer(0, len(fields)), Field("nothing", VOID, True))
             return Struct(tuple(fields))
         case "array":
@@ -63,6 +68,7 @@ def draw_schema(
     *,
     names: Sequence[str] = PRIMITIVES,
     depth: int = 2,
+    nesting: int = 1,
     partitioned: bool = True,
     max_columns: int = 3,
 ) -> tuple[Struct, tuple[str, ...]]:
@@ -72,13 +78,14 @@ def draw_schema(
         choices: source of choices.
         names: primitive types that may occur; `void` allows columns without values.
         depth: maximum nesting depth of structs, arrays and maps.
+        nesting: weight of nested types.
         partitioned: whether to draw partition columns.
         max_columns: most columns besides `id`, void and partition columns.
     """
     stored_names = [name for name in names if name != "void"]
     fields = [Field("id", Primitive("long"), True)]
     for index in choices.repeat(0, max_columns):
-        kind = draw_type(choices, names=names, depth=depth)
+        kind = draw_type(choices, names=names, depth=depth, nesting=nesting)
         fields.append(Field(f"{choices.pick(_NAMES)}{index}", kind, not choices.chance(1, 4)))
     if "void" in names and choices.chance(1, 4):
         fields.append(Field("nothing", VOID, True))

@@ -70,7 +70,7 @@ class StatisticsStyle:
 
 
 def draw_statistics_style(
-    choices: Choices, *, counted: bool = False, bounded: bool = False, non_conforming: bool = False
+    choices: Choices, *, counted: bool = False, bounded: bool = False, exact: bool = False, non_conforming: bool = False
 ) -> StatisticsStyle:
     """Draw a style of statistics.
 
@@ -78,6 +78,7 @@ def draw_statistics_style(
         choices: source of choices.
         counted: whether `numRecords` is required.
         bounded: whether bounds and null counts of all columns are required.
+        exact: whether bounds of floats need all digits of a double, because the type may be widened to it.
         non_conforming: whether to include styles that engines use although the protocol forbids them: bounds of
             columns with NaN, timestamps with all their digits.
     """
@@ -100,7 +101,7 @@ def draw_statistics_style(
         times=one_of("milliseconds", "spaced", "zoned", *(("microseconds",) if non_conforming else ())),
         nan=one_of("absent", *(("ignored", "text") if non_conforming else ())),
         infinity=one_of("text", "null", "absent"),
-        singles=one_of("short", "double"),
+        singles=one_of(*(() if exact else ("short",)), "double"),
         decimals=one_of("plain", "java"),
         booleans=one_of(False, True),
         all_null=one_of("absent", "null"),

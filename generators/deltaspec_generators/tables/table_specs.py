@@ -16,12 +16,31 @@ from deltaspec_generators.tables.stored_files import ROW_ID, ROW_VERSION
 READER_FEATURES = ("columnMapping", "deletionVectors", "typeWidening", "timestampNtz", "variantType")
 WRITER_FEATURES = ("rowTracking", "changeDataFeed")
 FEATURES = READER_FEATURES + WRITER_FEATURES
-"""Features that a drawn table with data may support."""
+"""Features that a drawn table with data may support by default."""
+READER_FEATURES_OF_LOG = ("v2Checkpoint",)
+WRITER_FEATURES_OF_LOG = ("domainMetadata", "clustering", "inCommitTimestamp")
+ALL_FEATURES = FEATURES + READER_FEATURES_OF_LOG + WRITER_FEATURES_OF_LOG
+"""Features that a drawn table with data may support; those besides `FEATURES` do not affect data files."""
+EXTRAS = ("rows", "properties", "nested", "layout", "cleanup", "unknown", "paths", "absolute")
+"""Further parts of a table that may be drawn:
+
+| extra | content |
+|-|-|
+| rows | overwrite, restore, merge, repartition, delete all rows of a file by a vector |
+| properties | transactions, domains, features and properties enabled later |
+| nested | fields added, dropped, renamed and widened at every depth; columns reordered; names reused |
+| layout | checkpoints of every form, compactions, checksums |
+| cleanup | deleted commits; needs `layout` |
+| unknown | unknown fields, actions and files, explicit nulls |
+| paths | names of files that need escapes |
+| absolute | absolute paths of data files and vectors |
+"""
 NAMES = (*PRIMITIVES, "void")
 _FEATURE_OF_TYPE = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
-_PROPERTIES = {
+PROPERTIES = {
     "deletionVectors": {"delta.enableDeletionVectors": "true"},
     "typeWidening": {"delta.enableTypeWidening": "true"},
+    "inCommitTimestamp": {"delta.enableInCommitTimestamps": "true"},
     "changeDataFeed": {"delta.enableChangeDataFeed": "true"},
     "rowTracking": {
         "delta.enableRowTracking": "true",
@@ -38,17 +57,27 @@ class TableOptions:
     max_commits: int = 4
     """Most commits after the first, which creates the table."""
     features: Collection[str] = FEATURES
-    """Table features that may be used, a subset of `FEATURES`."""
+    """Table features that may be used, a subset of `ALL_FEATURES`."""
     required: Collection[str] = ()
-    """Features that every table supports, a subset of `FEATURES`."""
+    """Features that every table supports, a subset of `ALL_FEATURES`."""
+    extras: Collection[str] = ()
+    """Further parts that may be drawn, a subset of `EXTRAS`."""
+    rare_encodings: bool = True
+    """Whether Parquet files may use Brotli and BYTE_STREAM_SPLIT, which many engines do not read."""
     names: Sequence[str] = NAMES
     """Primitive types of columns; `timestamp_ntz` and `variant` are used only with their features."""
     depth: int = 2
     """Maximum nesting depth of structs, arrays and maps."""
+    nesting: int = 1
+    """Weight of nested types."""
+    focus: str = ""
+    """Kind of operations that is drawn more often: `row`, `schema`, `table` or `replacing`."""
     partitioned: bool = True
     """Whether tables may be partitioned."""
     max_columns: int = 3
     """Most columns besides `id`, void and partition columns."""
+    max_rows: int = 5
+    """Most rows of a new file; some files repeat them."""
     times: Sequence[str] = ("micros", "int96")
     """Physical types of timestamps, as in `ParquetEncoding`."""
     non_conforming: bool = False
@@ -81,20 +110,26 @@ def draw_table_spec(choices: Choices, options: TableOptions) -> DataTableSpec:
         choices,
         names=allowed_names,
         depth=options.depth,
+        nesting=options.nesting,
         partitioned=options.partitioned,
         max_columns=options.max_columns,
     )
     needed = {_FEATURE_OF_TYPE[name] for name in map(_type_name, iter_leaf_types(schema)) if name in _FEATURE_OF_TYPE}
-    optional = [name for name in FEATURES if name in features and name not in _FEATURE_OF_TYPE.values()]
+    optional = [name for name in ALL_FEATURES if name in features and name not in _FEATURE_OF_TYPE.values()]
     chosen = needed | set(options.required) | set(choices.sample(optional, 0, 3))
+    if partition:
+        chosen -= {"clustering"}
+    chosen |= {"domainMetadata"} if "clustering" in chosen else set()
     if "typeWidening" in chosen and "timestampNtz" in features:
         chosen.add("timestampNtz")
-    configuration = {key: value for name in sorted(chosen) for key, value in _PROPERTIES.get(name, {}).items()}
+    configuration = {key: value for name in sorted(chosen) for key, value in PROPERTIES.get(name, {}).items()}
     mode = choices.pick(("name", "id", None)) if "columnMapping" in chosen else None
     numbers, nested = ColumnIdSequence(), choices.chance(1, 2) if mode else False
     if mode:
         schema = assign_column_ids(schema, numbers, own_names=True, nested=nested)
         configuration["delta.columnMapping.mode"] = mode
+    if "layout" in options.extras:
+        configuration |= choices.pick(_CHECKPOINT_STATISTICS)
     protocol = _draw_protocol(choices, chosen, strict=any(not each.nullable for _, each in iter_fields(schema)))
     metadata: Body = {
         "id": TABLE_ID,
@@ -108,23 +143,38 @@ def _type_name(kind: Any) -> str:
     return getattr(kind, "name", "")
 
 
+_CHECKPOINT_STATISTICS: tuple[dict[str, str], ...] = (
+    {},
+    {"delta.checkpoint.writeStatsAsStruct": "true"},
+    {"delta.checkpoint.writeStatsAsStruct": "true", "delta.checkpoint.writeStatsAsJson": "false"},
+)
+
+
+def build_protocol(features: Collection[str], *, reader: int) -> Body:
+    """Build a protocol with lists of features.
+
+    Args:
+        features: names of table features; `rowTracking` implies `domainMetadata`.
+        reader: minimum reader version, which is 3 if a feature requires it.
+    """
+    readers = [name for name in (*READER_FEATURES, *READER_FEATURES_OF_LOG) if name in features]
+    implied = {"domainMetadata"} if "rowTracking" in features else set()
+    known = [name for name in ALL_FEATURES if name in {*features, *implied}]
+    writers = [*known, *sorted({*features} - {*known})]
+    if not readers and reader < 3:
+        return {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": writers}
+    return {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": readers, "writerFeatures": writers}
+
+
 def _draw_protocol(choices: Choices, features: Collection[str], *, strict: bool) -> Body:
     """Draw a protocol that supports these features; `strict` if the schema has columns that are not nullable."""
-    legacy: list[tuple[int, int]] = []
+    legacy: list[tuple[int, int] | None] = []
     if not features:
         legacy = [(1, 2), *([] if strict else [(1, 1)])]
     elif set(features) <= {"changeDataFeed"}:
         legacy = [(1, 4)]
     elif set(features) <= {"changeDataFeed", "columnMapping"}:
         legacy = [(2, 5)]
-    listed = (3, 7) if set(features) & set(READER_FEATURES) or (not features) else (1, 7)
-    reader, writer = choices.pick((*legacy, listed))
-    protocol: Body = {"minReaderVersion": reader, "minWriterVersion": writer}
-    if writer == 7:
-        writers = [name for name in FEATURES if name in features]
-        writers += ["domainMetadata"] if "rowTracking" in features else []
-        writers += ["invariants"] if strict else []
-        if reader == 3:
-            protocol["readerFeatures"] = [name for name in READER_FEATURES if name in features]
-        protocol["writerFeatures"] = writers
-    return protocol
+    listed = build_protocol({*features, *(("invariants",) if strict else ())}, reader=1 if features else 3)
+    found = choices.pick([*legacy, None])
+    return listed if found is None else {"minReaderVersion": found[0], "minWriterVersion": found[1]}

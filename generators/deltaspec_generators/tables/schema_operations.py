@@ -1,0 +1,221 @@
+"""Operations that change the columns of a table, and the fields inside them at every depth."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from deltaspec.model.schema import column_mapping
+from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
+from deltaspec_generators.tables.builder import DataTableBuilder
+from deltaspec_generators.tables.operations import is_after_first_commit, operation
+from deltaspec_generators.tables.schema_changes import (
+    assign_column_ids,
+    list_widening_choices,
+    widen_field,
+)
+from deltaspec_generators.tables.schemas import draw_type
+from deltaspec_generators.tables.values import VOID
+
+Path = tuple[str, ...]
+"""Names of fields, and `element`, `key` and `value` in arrays and maps."""
+
+
+def iter_structs(kind: DataType, path: Path = ()) -> Iterator[tuple[Path, Struct]]:
+    """Yield every struct in a type with its path; not inside map keys, whose values must stay different."""
+    match kind:
+        case Struct(fields):
+            yield path, kind
+            for each in fields:
+                yield from iter_structs(each.type, (*path, each.name))
+        case Array(element):
+            yield from iter_structs(element, (*path, "element"))
+        case Map(_, value):
+            yield from iter_structs(value, (*path, "value"))
+
+
+def replace_struct(kind: Any, path: Path, change: Callable[[Struct], Struct]) -> Any:
+    """Replace the struct with this path in a type."""
+    if not path:
+        return change(kind)
+    match kind:
+        case Struct(fields):
+            return Struct(
+                tuple(
+                    replace(each, type=replace_struct(each.type, path[1:], change)) if each.name == path[0] else each
+                    for each in fields
+                )
+            )
+        case Array(element):
+            return replace(kind, element=replace_struct(element, path[1:], change))
+    return replace(kind, value=replace_struct(kind.value, path[1:], change))
+
+
+def change_struct(builder: DataTableBuilder, path: Path, change: Callable[[tuple[Field, ...]], Any]) -> None:
+    """Change the fields of a struct in the schema, and write the new metadata."""
+    builder.schema = replace_struct(builder.schema, path, lambda kind: Struct(tuple(change(kind.fields))))
+    builder.actions.append(builder.metadata_action())
+
+
+def _name_depth(path: Path) -> str:
+    """Return where a struct is: `column`, `struct`, `list` or `map`, by the outermost collection."""
+    if not path:
+        return "column"
+    return "list" if "element" in path else "map" if "value" in path else "struct"
+
+
+def _draw_struct(builder: DataTableBuilder, structs: list[Path]) -> Path:
+    """Draw the table itself or, where that extra may be drawn, a struct inside a column."""
+    inner = [path for path in structs if path]
+    root = () in structs
+    if inner and "nested" in builder.options.extras and (not root or builder.choices.chance(2, 3)):
+        return builder.choices.pick(inner)
+    return builder.choices.pick(structs if root else inner)
+
+
+def draw_field(builder: DataTableBuilder, siblings: tuple[Field, ...]) -> Field:
+    """Draw a new nullable field; its name may be that of a former column."""
+    kind: DataType = Primitive(builder.choices.pick(("string", "long")))
+    name = f"new{builder.next_number()}"
+    if "nested" in builder.options.extras:
+        taken = {each.name.lower() for each in siblings}
+        former = sorted(each for each in builder.former_names if each.lower() not in taken)
+        if former and builder.choices.chance(2, 3):
+            name = builder.choices.pick(former)
+            builder.record("column:name-reused")
+        if builder.choices.chance(1, 2):
+            names = [each for each in builder.options.names if each not in ("timestamp_ntz", "variant", "void")]
+            kind = draw_type(builder.choices, names=names, depth=1, in_collection=True)
+    new = Field(name, kind, True)
+    if not builder.mapping:
+        return new
+    numbered: Struct = assign_column_ids(
+        Struct((new,)), builder.column_ids, own_names=True, nested=builder.spec.nested_ids
+    )
+    return numbered.fields[0]
+
+
+@operation(is_after_first_commit)
+def add_column(builder: DataTableBuilder) -> None:
+    """Add a column; older files have null for it."""
+    new = draw_field(builder, builder.schema.fields)
+    change_struct(builder, (), lambda fields: (*fields, new))
+
+
+def _list_inner_structs(builder: DataTableBuilder) -> list[Path]:
+    deep = "nested" in builder.options.extras
+    return [path for path, _ in iter_structs(builder.schema) if path and (deep or len(path) == 1)]
+
+
+@operation(lambda builder: builder.version > 0 and bool(_list_inner_structs(builder)))
+def add_field(builder: DataTableBuilder) -> None:
+    """Add a field to a struct; older files have null for it."""
+    path = builder.choices.pick(_list_inner_structs(builder))
+    siblings = dict(iter_structs(builder.schema))[path].fields
+    new = draw_field(builder, siblings)
+    at = builder.choices.pick((len(siblings), 0)) if "nested" in builder.options.extras else len(siblings)
+    builder.record(f"field-added:{_name_depth(path)}")
+    change_struct(builder, path, lambda fields: (*fields[:at], new, *fields[at:]))
+
+
+def _list_droppable_fields(builder: DataTableBuilder, path: Path, kind: Struct) -> list[Field]:
+    """List fields of a struct that can be dropped or renamed."""
+    if not path:
+        return [
+            each
+            for each in kind.fields
+            if each.name not in builder.partition_columns and each.type != VOID and each.name != "id"
+        ]
+    stored = [each for each in kind.fields if each.type != VOID]
+    return stored if len(stored) > 1 else []
+
+
+def _list_droppable_structs(builder: DataTableBuilder) -> list[Path]:
+    deep = "nested" in builder.options.extras
+    return [
+        path
+        for path, kind in iter_structs(builder.schema)
+        if (deep or not path) and _list_droppable_fields(builder, path, kind)
+    ]
+
+
+def _can_drop(builder: DataTableBuilder) -> bool:
+    return builder.version > 0 and builder.mapping is not None and bool(_list_droppable_structs(builder))
+
+
+def _draw_droppable(builder: DataTableBuilder) -> tuple[Path, Field]:
+    path = _draw_struct(builder, _list_droppable_structs(builder))
+    kind = dict(iter_structs(builder.schema))[path]
+    return path, builder.choices.pick(_list_droppable_fields(builder, path, kind))
+
+
+@operation(_can_drop)
+def drop_column(builder: DataTableBuilder) -> None:
+    """Drop a column or a field; older files still contain it."""
+    path, dropped = _draw_droppable(builder)
+    builder.record(f"field-dropped:{_name_depth(path)}")
+    builder.former_names |= set() if path else {dropped.name}
+    change_struct(builder, path, lambda fields: (each for each in fields if each.name != dropped.name))
+
+
+@operation(_can_drop, weight=2)
+def rename_column(builder: DataTableBuilder) -> None:
+    """Rename a column or a field; files keep its physical name."""
+    path, old = _draw_droppable(builder)
+    name = f"re named.{builder.next_number()}"
+    builder.record(f"field-renamed:{_name_depth(path)}")
+    builder.former_names |= set() if path else {old.name}
+    change_struct(
+        builder, path, lambda fields: (replace(each, name=name) if each.name == old.name else each for each in fields)
+    )
+
+
+@operation(is_after_first_commit, extra="nested")
+def reorder_columns(builder: DataTableBuilder) -> None:
+    """Change the order of the columns, or of the fields of a struct."""
+    path = _draw_struct(builder, [path for path, _ in iter_structs(builder.schema)])
+    builder.record(f"field-reordered:{_name_depth(path)}")
+    change_struct(builder, path, builder.choices.shuffle)
+
+
+def _list_widenable_fields(builder: DataTableBuilder) -> list[tuple[Path, str, Path, DataType]]:
+    """List struct, field, steps into its collections and the type there, of everything that can be widened."""
+    ntz = "timestampNtz" in builder.features
+    deep = "nested" in builder.options.extras
+    found = []
+    for path, kind in iter_structs(builder.schema):
+        if not deep and (len(path) > 1):
+            continue
+        for each in kind.fields:
+            if path or each.name not in builder.partition_columns:
+                for steps, inner in list_widening_choices(each, ntz=ntz):
+                    if deep or steps in ((), ("element",)):
+                        found.append((path, each.name, steps, inner))
+    return found
+
+
+@operation(
+    lambda builder: (
+        builder.version > 0 and builder.is_enabled("delta.enableTypeWidening") and bool(_list_widenable_fields(builder))
+    ),
+    weight=3,
+)
+def widen(builder: DataTableBuilder) -> None:
+    """Widen a column, a field, elements, keys or values; older files keep the narrower type."""
+    options = _list_widenable_fields(builder)
+    # One position first, so that positions with many wider types are not drawn more often.
+    path, name, steps = builder.choices.pick(list(dict.fromkeys(each[:3] for each in options)))
+    after = builder.choices.pick([each[3] for each in options if each[:3] == (path, name, steps)])
+    builder.record(f"widened:{steps[-1] if steps else 'field' if path else 'column'}")
+    change_struct(
+        builder,
+        path,
+        lambda fields: (widen_field(each, steps, after) if each.name == name else each for each in fields),
+    )
+
+
+@operation(lambda builder: builder.version > 0 and "columnMapping" in builder.features and builder.mapping is None)
+def enable_mapping(builder: DataTableBuilder) -> None:
+    """Enable column mapping on an existing table; older files have the names but no field ids."""
+    builder.schema = assign_column_ids(builder.schema, builder.column_ids, own_names=False, nested=False)
+    builder.configuration[column_mapping.MODE] = "name"
+    builder.actions.append(builder.metadata_action())
