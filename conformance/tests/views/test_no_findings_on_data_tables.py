@@ -14,6 +14,7 @@ from deltaspec.model.log import paths
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
 from deltaspec_generators.table_files import TableFiles, write_table
+from deltaspec_generators.tables.corpus import read_corpus
 from deltaspec_generators.tables.file_writer import CHANGE_DATA
 from deltaspec_generators.tables.strategies import GeneratedTable, data_tables, data_tables_with_states
 
@@ -54,6 +55,15 @@ def test_no_rule_finds_anything_if_columns_change(files: TableFiles) -> None:
 def test_older_versions_have_no_findings(table: GeneratedTable, data: st.DataObject) -> None:
     report = write_and_validate(table.files, "latest", data.draw(st.integers(0, len(table.states) - 1)))
     assert_clean(report)
+
+
+def test_no_rule_finds_anything_in_a_corpus(tmp_path: Path) -> None:
+    """Multipart checkpoints and timestamps without zone are valid but not recommended."""
+    for index, table in enumerate(read_corpus(1, 60)):
+        write_table(table.files, tmp_path / str(index))
+        report = deltaspec.validate(str(tmp_path / str(index)), level="rows", history="all")
+        found = {code: count for code, count in report.totals.items() if RULES[code].severity != "warning"}
+        assert (found, report.checked.not_checked) == ({}, []), table.history
 
 
 def vacuumed(table: GeneratedTable) -> TableFiles:

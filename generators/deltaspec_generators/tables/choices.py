@@ -25,9 +25,18 @@ class Choices(ABC):
     A choice between one option counts too, so that the later choices keep their positions where options disappear.
     """
 
-    @abstractmethod
+    def __init__(self) -> None:
+        self.sequence: list[int] = []
+        """The choices made so far, for `RecordedChoices`."""
+
     def choose(self, limit: int) -> int:
         """Return an integer from 0 to `limit - 1`; 0 is the simplest."""
+        chosen = self._choose(limit)
+        self.sequence.append(chosen)
+        return chosen
+
+    @abstractmethod
+    def _choose(self, limit: int) -> int: ...
 
     def integer(self, low: int, high: int) -> int:
         """Return an integer from `low`, the simplest, to `high`."""
@@ -68,33 +77,26 @@ class SeededChoices(Choices):
     """
 
     def __init__(self, seed: int, index: int) -> None:
+        super().__init__()
         self._random = random.Random(f"deltaspec tables {seed} {index}").random
-        self.sequence: list[int] = []
-        """The choices made so far, for `RecordedChoices`."""
 
-    def choose(self, limit: int) -> int:
+    def _choose(self, limit: int) -> int:
         if limit <= _WORD:
-            chosen = int(self._random() * limit)
-        else:
-            words = (limit.bit_length() + 63) // 32  # at least 32 bits more than the limit has
-            chosen = sum(int(self._random() * _WORD) << 32 * index for index in range(words)) % limit
-        self.sequence.append(chosen)
-        return chosen
+            return int(self._random() * limit)
+        words = (limit.bit_length() + 63) // 32  # at least 32 bits more than the limit has
+        return sum(int(self._random() * _WORD) << 32 * index for index in range(words)) % limit
 
 
 class RecordedChoices(Choices):
     """Choices of a recorded sequence. After its end every choice is 0; a choice above its limit is reduced to it."""
 
     def __init__(self, recorded: Sequence[int]) -> None:
+        super().__init__()
         self._recorded = recorded
-        self.sequence: list[int] = []
-        """The choices made so far; no longer than the recorded sequence once trailing zeros are removed."""
 
-    def choose(self, limit: int) -> int:
+    def _choose(self, limit: int) -> int:
         at = len(self.sequence)
-        chosen = min(self._recorded[at], limit - 1) if at < len(self._recorded) else 0
-        self.sequence.append(chosen)
-        return chosen
+        return min(self._recorded[at], limit - 1) if at < len(self._recorded) else 0
 
 
 class DrawnChoices(Choices):
@@ -103,8 +105,9 @@ class DrawnChoices(Choices):
     def __init__(self, draw: Callable[[Any], Any]) -> None:
         from hypothesis import strategies  # a dependency of tests only
 
+        super().__init__()
         self._draw, self._integers = draw, strategies.integers
 
-    def choose(self, limit: int) -> int:
+    def _choose(self, limit: int) -> int:
         chosen: int = self._draw(self._integers(0, limit - 1))
         return chosen

@@ -1,11 +1,16 @@
 """Draw corpora of tables to read: the same seed gives the same tables in every program.
 
-For one seed and release of the kit, table `index` is the same on every machine: its rows, answers and JSON commits are
-equal, except for the sizes of Parquet files in the log. Parquet bytes, and so these sizes, also depend on the release
-of pyarrow, which writes its name into each file.
+What "the same" means for one seed, index and release of the kit:
+
+| part | same for |
+|-|-|
+| choices, history, dimensions, expected rows, ids and changes | every platform, Python, library |
+| log lines, apart from sizes of Parquet files (also in sidecars, checksums and hints) | as above |
+| bytes of Parquet files, and so their sizes in the log | one release of pyarrow, which writes its name into each file |
+| absolute paths | one directory, because they contain its URI |
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from deltaspec_generators.tables.arrow_values import PRIMITIVES
 from deltaspec_generators.tables.choices import Choices, SeededChoices
@@ -25,20 +30,28 @@ def draw_table(choices: Choices, options: TableOptions | None = None) -> Readabl
         choices: source of choices.
         options: which tables to draw; None draws them too, so that a corpus has tables of very different kinds.
     """
-    return build_readable_table(draw_generated_table(choices, options or draw_options(choices)))
+    drawn = draw_generated_table(choices, options or draw_options(choices))
+    return build_readable_table(drawn, tuple(choices.sequence))
 
 
-def draw_options(choices: Choices) -> TableOptions:
-    """Draw which tables to draw. Each table leaves out many features and types, so that rare ones meet more often."""
-    features = choices.sample([name for name in ALL_FEATURES if name not in _RARE_FEATURES], 0, len(ALL_FEATURES))
-    features += [name for name in _RARE_FEATURES if choices.chance(1, 8)]
-    focus, required, extras, nesting = choices.pick(_FOCUSES)
+def draw_options(choices: Choices, features: Collection[str] = ALL_FEATURES) -> TableOptions:
+    """Draw which tables to draw. Each table leaves out many features and types, so that rare ones meet more often.
+
+    Args:
+        choices: source of choices.
+        features: features that tables may use, a subset of `ALL_FEATURES`.
+    """
+    allowed = [name for name in ALL_FEATURES if name in features]
+    common = [name for name in allowed if name not in _RARE_FEATURES]
+    used = choices.sample(common, 0, len(common))
+    used += [name for name in _RARE_FEATURES if choices.chance(1, 8) and name in allowed]
+    focus, required, extras, nesting = choices.pick([each for each in _FOCUSES if {*each[1]} <= {*allowed}])
     names = choices.sample(PRIMITIVES, 3, len(PRIMITIVES))
-    names += ["variant"] * 3 if "variantType" in features else []
+    names += ["variant"] * 3 if "variantType" in used else []
     names += ["void"] if choices.chance(1, 12) else []
     return TableOptions(
         max_commits=choices.pick((5, 2, 7, 10) if focus != "schema" else (8, 12)),
-        features=tuple(features),
+        features=tuple(used),
         required=required,
         extras=tuple(dict.fromkeys((*choices.sample(EXTRAS, 0, len(EXTRAS)), *extras))),
         focus=focus,
@@ -75,8 +88,8 @@ def read_corpus(seed: int, count: int) -> Iterator[ReadableTable]:
         yield draw_table(SeededChoices(seed, index))
 
 
-def build_readable_table(drawn: GeneratedTable) -> ReadableTable:
-    """Build the expected results of a generated table."""
+def build_readable_table(drawn: GeneratedTable, choices: tuple[int, ...] = ()) -> ReadableTable:
+    """Build the expected results of a generated table; `choices` produced it."""
     versions = []
     for state, version in zip(drawn.states, drawn.versions, strict=True):
         if state.version not in drawn.files.commits:
@@ -96,4 +109,4 @@ def build_readable_table(drawn: GeneratedTable) -> ReadableTable:
                 state=state,
             )
         )
-    return ReadableTable(drawn.files, tuple(versions), observe(drawn), tuple(drawn.history))
+    return ReadableTable(drawn.files, tuple(versions), observe(drawn), tuple(drawn.history), choices)

@@ -69,8 +69,11 @@ class ReadableTable:
 
     @cached_property
     def features(self) -> frozenset[str]:
-        """Reader features in the table's protocols."""
-        return frozenset(name for each in self.versions for name in each.state.protocol.get("readerFeatures", ()))
+        """Reader features in the protocols of all versions, listed or implied by the reader version."""
+        protocols = [each.state.protocol for each in self.versions]
+        listed = {name for protocol in protocols for name in protocol.get("readerFeatures", ())}
+        implied = any(protocol["minReaderVersion"] == 2 for protocol in protocols)
+        return frozenset(listed | ({"columnMapping"} if implied else set()))
 
     @cached_property
     def types(self) -> frozenset[str]:

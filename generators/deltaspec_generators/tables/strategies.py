@@ -1,6 +1,6 @@
 """Hypothesis strategies for tables with data and their parts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import pyarrow as pa
@@ -13,11 +13,13 @@ from deltaspec_generators.tables import parquet_encodings as encodings
 from deltaspec_generators.tables import statistics, values, variants
 from deltaspec_generators.tables.arrow_values import build_array
 from deltaspec_generators.tables.choices import DrawnChoices
+from deltaspec_generators.tables.corpus import draw_options, draw_table
 from deltaspec_generators.tables.history import GeneratedTable, draw_generated_table
 from deltaspec_generators.tables.parquet_encodings import ParquetEncoding
+from deltaspec_generators.tables.readable import ReadableTable
 from deltaspec_generators.tables.schemas import draw_type
 from deltaspec_generators.tables.statistics import StatisticsStyle
-from deltaspec_generators.tables.table_specs import TableOptions
+from deltaspec_generators.tables.table_specs import ALL_FEATURES, TableOptions
 
 __all__ = [
     "GeneratedTable",
@@ -27,6 +29,7 @@ __all__ = [
     "data_types",
     "non_null_values",
     "parquet_encodings",
+    "readable_tables",
     "shapes",
     "statistics_styles",
     "value_lists",
@@ -49,6 +52,17 @@ def data_tables_with_states(**options: Any) -> st.SearchStrategy[GeneratedTable]
 def data_tables(**options: Any) -> st.SearchStrategy[TableFiles]:
     """Return valid tables with data; arguments as in `TableOptions`."""
     return data_tables_with_states(**options).map(lambda drawn: drawn.files)
+
+
+@st.composite
+def readable_tables(draw: st.DrawFn, *, features: Collection[str] = ALL_FEATURES) -> ReadableTable:
+    """Draw tables of a corpus, with the expected result of reading each of their versions.
+
+    Args:
+        features: features that the tables may use, a subset of `ALL_FEATURES`.
+    """
+    choices = DrawnChoices(draw)
+    return draw_table(choices, draw_options(choices, features))
 
 
 def data_types(**options: Any) -> st.SearchStrategy[DataType]:
