@@ -13,6 +13,7 @@ import io.delta.kernel.exceptions.UnsupportedTableFeatureException;
 import java.io.EOFException;
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.time.DateTimeException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -84,6 +85,7 @@ final class Errors {
           new Entry(FileNotFoundException.class, "corrupt"),
           new Entry(EOFException.class, "corrupt"),
           new Entry(JacksonException.class, "corrupt"),
+          new Entry(DateTimeException.class, "corrupt"),
           new Entry(ParquetDecodingException.class, "corrupt"),
           new Entry(IOException.class, "io"));
 
