@@ -19,7 +19,7 @@ OUTER_OPERATIONS = {"hello", "bye"}
 """Operations of every candidate, which `ops` does not name."""
 POM = {"pom": "http://maven.apache.org/POM/4.0.0"}
 
-RUST_MESSAGES = {
+RUST_MESSAGES: dict[str, type[msgspec.Struct]] = {
     "SnapshotRequest": messages.Snapshot,
     "ScanRequest": messages.Scan,
     "ChangesRequest": messages.Changes,
