@@ -57,7 +57,11 @@ def find_staged_commit_fault(log: LogFile, *, is_terminated: bool) -> tuple[int,
 
 
 def differs(published: bytes, staged: bytes) -> bool:
-    """Return whether a staged commit has the txnId of the published one but different actions."""
+    """Return whether a staged commit has the txnId of the published one but different actions.
+
+    Raises:
+        RecursionError: a line is nested too deeply.
+    """
     return is_illegal_copy(_content(published), _content(staged))
 
 
@@ -70,11 +74,15 @@ def _content(data: bytes) -> CommitContent:
 
 
 def _documents(data: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects of the lines; other lines are skipped because another rule reports them."""
+    """Yield the JSON objects of the lines; other lines are skipped because another rule reports them.
+
+    Raises:
+        RecursionError: a line is nested too deeply.
+    """
     for line in data.split(b"\n"):
         try:
             document = msgspec.json.decode(line)
-        except (msgspec.DecodeError, RecursionError, ValueError):
+        except (msgspec.DecodeError, ValueError):
             continue
         if isinstance(document, dict):
             yield document

@@ -1,0 +1,197 @@
+"""What checks of log files leave undecided is in the ledger, with the views and the file concerned."""
+
+import json
+from typing import Any
+
+import pytest
+from validation.test_concurrent_writes import use_store
+from validation.test_failing_reads import FAILURE, FailingStore, commit_path
+from validation.test_undecodable_lines import encode_undecodable
+
+import deltaspec
+from deltaspec.model.json_values import MAX_DEPTH
+from deltaspec.report.report_types import Report
+from deltaspec.rules import RULES
+from deltaspec.validation.log.hint_checks import LONE_SURROGATE_REASON
+from deltaspec.views.files import outdated_files
+from deltaspec.wire.log import checkpoint_summary
+from deltaspec.wire.parquet.thrift import ThriftError
+from deltaspec_generators.action_lines import encode_lines
+from deltaspec_generators.bases.catalog_managed import (
+    FIRST_UUID,
+    add_staged_commit,
+    build_managed_table,
+    transaction_commit_info,
+)
+from deltaspec_generators.bases.log_only import (
+    build_checkpointed_table,
+    build_state_rows,
+    build_table,
+    build_table_with_checksum,
+    build_table_with_compaction,
+    build_table_with_hint,
+    build_v2_checkpointed_table,
+    commit_info_action,
+    get_action,
+)
+from deltaspec_generators.checkpoint_writer import CheckpointFiles
+from deltaspec_generators.table_files import LOG, TableFiles, add_action, metadata_action, protocol_action, txn_action
+
+CHECKPOINT = f"{LOG}{1:020}.checkpoint.parquet"
+STAGED = f"{LOG}_staged_commits/{2:020}.{FIRST_UUID}.json"
+
+
+def validate(store: FailingStore, **options: Any) -> Report:
+    with use_store(store):
+        return deltaspec.validate("memory", **{"level": "log", "history": "all", **options})
+
+
+def collect_entries(report: Report) -> dict[tuple[str, str | None], set[str]]:
+    """Return the views of the ledger entries by reason and file."""
+    found: dict[tuple[str, str | None], set[str]] = {}
+    for each in report.checked.not_checked:
+        view = RULES[each.rule].view.name if each.rule in RULES else each.rule
+        found.setdefault((each.reason, each.file), set()).add(view)
+    return found
+
+
+def collect(files: TableFiles, **options: Any) -> dict[tuple[str, str | None], set[str]]:
+    return collect_entries(validate(FailingStore(files), **options))
+
+
+# checkpoints, compactions and checksums
+
+
+@pytest.mark.parametrize("kind", ["protocol", "txn", "domainMetadata"])
+def test_checkpoint_with_an_undecodable_action_is_not_compared(kind: str) -> None:
+    files = build_v2_checkpointed_table("uuid-json")
+    files.checkpoints[0].rows.append(encode_undecodable(kind))
+    (path,) = [each for each in FailingStore(files).files if ".checkpoint." in each]
+    entries = collect(files)
+    assert entries["an action of the checkpoint cannot be decoded", path] == {"replay_differences"}
+
+
+@pytest.mark.parametrize("kind", ["protocol", "add", "txn"])
+def test_compaction_with_an_undecodable_action_is_not_compared(kind: str) -> None:
+    files = build_table_with_compaction()
+    store = FailingStore(files)
+    (path,) = [each for each in store.files if "compacted" in each]
+    store.files[path] += b"\n" + encode_undecodable(kind)
+    report = validate(store)
+    reason = "an action of the compaction cannot be decoded"
+    assert collect_entries(report)[reason, path] == {"replay_differences"}
+    assert {RULES[code].view.name for code in report.totals} == {"lines"}
+
+
+def test_unread_columns_of_a_checkpoint_are_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> None:
+        raise ThriftError("odd footer")
+
+    monkeypatch.setattr(checkpoint_summary, "decode_schema", fail)
+    entries = collect(build_checkpointed_table())
+    assert entries == {("odd footer", CHECKPOINT): {"checkpoint_columns"}}
+
+
+@pytest.mark.parametrize(("name", "views"), [("checksum", "checksums replay_differences"), ("hint", "last_checkpoint")])
+def test_object_with_a_lone_surrogate_is_not_checked(name: str, views: str) -> None:
+    store = FailingStore(build_table_with_checksum() if name == "checksum" else build_table_with_hint())
+    path = f"{LOG}{2:020}.crc" if name == "checksum" else f"{LOG}_last_checkpoint"
+    store.files[path] = store.files[path].replace(b"{", b'{"x":"\\ud800",', 1)
+    assert collect_entries(validate(store)) == {(LONE_SURROGATE_REASON, path): set(views.split())}
+
+
+def test_hint_that_is_overwritten_during_the_run_is_not_checked() -> None:
+    class OverwrittenHint(FailingStore):
+        def read(self, path: str, limit: int) -> bytes:
+            if path.endswith("_last_checkpoint"):
+                self.files[path] = b'{"version":9,"size":1}'
+            return super().read(path, limit)
+
+    report = validate(OverwrittenHint(build_table_with_hint()))
+    reason = "was overwritten after the log was listed"
+    assert collect_entries(report) == {(reason, f"{LOG}_last_checkpoint"): {"last_checkpoint"}}
+    assert report.totals == {}
+
+
+@pytest.mark.parametrize("kind", ["add", "txn"])
+def test_files_after_a_wrong_base_are_not_compared(kind: str) -> None:
+    """The base leaves out an action of the commit of its version, so replay from it may be wrong as well."""
+    files = build_checkpointed_table(last_remove=False)
+    own = add_action("of_the_commit.parquet", rows=1) if kind == "add" else txn_action("stream", 7)
+    files.commits[1].append(own)
+    rows = [*build_state_rows(files), *(row for row in files.commits[2] if isinstance(row, dict) and "add" in row)]
+    files.checkpoints.append(CheckpointFiles(2, rows=rows))
+    del files.commits[0]
+    found = build_table_with_checksum(last_remove=False).checksums[2]
+    files.checksums[2] = {**found, "numFiles": 4}
+    entries = collect(files)
+    reason = "the checkpoint that the history starts from contradicts earlier commits"
+    assert entries[reason, f"{LOG}{2:020}.checkpoint.parquet"] == {"replay_differences"}
+    crc = f"{LOG}{2:020}.crc"
+    assert entries.get((reason, crc)) == ({"checksums"} if kind == "add" else None)
+
+
+# staged commits
+
+
+def build_table_with_staged_commit(lines: list[Any] | bytes) -> TableFiles:
+    files = build_managed_table()
+    add_staged_commit(files, 2, FIRST_UUID, lines)
+    return files
+
+
+def test_staged_commits_are_not_checked_without_a_known_protocol() -> None:
+    files = build_table_with_staged_commit([transaction_commit_info(2)])
+    files.commits[2].append(encode_undecodable("protocol"))
+    assert collect(files)["the protocol is not known", None] == {"staged_commits"}
+
+
+@pytest.mark.parametrize("path", [STAGED, commit_path(2)])
+def test_staged_commit_that_cannot_be_read_is_not_checked(path: str) -> None:
+    files = build_table_with_staged_commit([transaction_commit_info(2)])
+    sound = FailingStore(files)
+    validate(sound)
+    last = sound.accesses["read", path]
+    report = validate(FailingStore(files, ("read", path, last)))
+    assert collect_entries(report) == {(f"{path}: {FAILURE}", path): {"staged_commits"}}
+
+
+@pytest.mark.parametrize("depth", [900, 100_000])
+def test_staged_commit_that_is_nested_too_deeply_is_not_compared(depth: int) -> None:
+    nested = b'{"madeUp":' + b'{"a":' * depth + b"1" + b"}" * depth + b"}\n"
+    entries = collect(build_table_with_staged_commit(encode_lines([transaction_commit_info(2)]) + nested))
+    assert entries == {("is nested too deeply to be compared", commit_path(2)): {"staged_commits"}}
+
+
+# state of the table
+
+
+def test_unknown_feature_is_not_checked() -> None:
+    files = build_table(protocol=protocol_action(1, 7, None, ["ofTheFuture"]))
+    (entry,) = validate(FailingStore(files)).checked.not_checked
+    assert (entry.rule, entry.file, entry.accepted) == ("feature:ofTheFuture", None, False)
+    assert entry.reason.startswith("feature ofTheFuture is not checked; it may affect ")
+    report = validate(FailingStore(files), accept_unchecked="feature:ofTheFuture")
+    assert (report.verdict, [each.accepted for each in report.checked.not_checked]) == ("conforms", [True])
+
+
+def test_schema_that_is_nested_too_deeply_is_not_checked() -> None:
+    files = build_table()
+    kind: Any = "long"
+    for _ in range(MAX_DEPTH):
+        kind = {"type": "array", "elementType": kind, "containsNull": True}
+    body = get_action(files, 0, "metaData")
+    schema = {"type": "struct", "fields": [{"name": "a", "type": kind, "nullable": True, "metadata": {}}]}
+    body["schemaString"] = json.dumps(schema)
+    entries = collect(files)
+    reason = f"schema: nested more than {MAX_DEPTH} levels deep"
+    assert entries[reason, commit_path(0)] == {"metadata", "schema_fields"}
+
+
+def test_partition_columns_that_change_too_often_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outdated_files, "_MAX_COMPARISONS", 0)
+    fields = [("id", "long"), ("name", "string")]
+    files = build_table(fields=fields, partition_columns=["id"], partition={"id": "1"})
+    files.commits[3] = [commit_info_action(3), metadata_action([*fields, ("x", "long")], ["name"])]
+    reason = "partition columns change too often to compare every change with the partition values"
+    assert collect(files)[reason, None] == {"outdated_files"}
