@@ -13,12 +13,13 @@ from pyspark.sql import SparkSession
 from deltaspec.candidates.adapters.answers import ErrorTable, translate_errors
 from deltaspec.candidates.adapters.spark_frames import load_table, read_frame
 from deltaspec.candidates.adapters.sql_text import Path
+from deltaspec.candidates.serve import EngineError
 
 ERRORS: ErrorTable = (
     (r"\[DELTA_UNSUPPORTED_FEATURES_FOR_READ.*?Delta Lake[^:]*: (?P<features>[\w, -]+)", "unsupported"),
     (r"\[DELTA_(UNSUPPORTED|INVALID_PROTOCOL_VERSION|FEATURES_PROTOCOL_METADATA_MISMATCH)", "unsupported"),
     (r"\[DELTA_(PATH_DOES_NOT_EXIST|MISSING_DELTA_TABLE|TABLE_NOT_FOUND|VERSION_NOT_FOUND|TIMESTAMP_)", "not-found"),
-    (r"\[PATH_NOT_FOUND|DeltaTimestampOutOfRange|is after the latest commit timestamp", "not-found"),
+    (r"\[PATH_NOT_FOUND|Trying to load a non-existent version", "not-found"),
     (r"\[DELTA_(MISSING_CHANGE_DATA|INVALID_CDC_RANGE|CDC_NOT_ALLOWED)", "invalid-request"),
     (r"\[(DELTA_|FAILED_READ_FILE)|FileNotFoundException|JsonParseException|is not a Parquet file", "corrupt"),
 )
@@ -57,7 +58,21 @@ class Engine:
             "at": ["version", "timestamp_ms"],
             "row_ids": True,
             "predicate": "exact",
-            "reader_features": [],
+            "reader_features": [
+                "columnMapping",
+                "deletionVectors",
+                "geospatial",
+                "timestampNtz",
+                "typeWidening",
+                "typeWidening-preview",
+                "v2Checkpoint",
+                "vacuumProtocolCheck",
+                "variantShredding",
+                "variantShredding-preview",
+                "variantType",
+                "variantType-preview",
+            ],
+            "types_not_supported": ["variant"],  # toArrow of pyspark fails on null variants
         }
 
     def snapshot(
@@ -122,6 +137,8 @@ class Engine:
         self._log.clearCache()
         opened = self._log.forTableWithSnapshot(self._session._jsparkSession, table)
         log, newest = opened._1(), opened._2()
+        if newest.version() < 0:
+            raise EngineError("not-found", f"DeltaLog shows no version of {table}", phase="snapshot")
         if not at:
             return newest
         version = at.get("version")
