@@ -18,8 +18,12 @@ from deltaspec.candidates.serve import EngineError
 ERRORS: ErrorTable = (
     (r"\[DELTA_UNSUPPORTED_FEATURES_FOR_READ.*?Delta Lake[^:]*: (?P<features>[\w, -]+)", "unsupported"),
     (r"\[DELTA_(UNSUPPORTED|INVALID_PROTOCOL_VERSION|FEATURES_PROTOCOL_METADATA_MISMATCH)", "unsupported"),
-    (r"\[DELTA_(PATH_DOES_NOT_EXIST|MISSING_DELTA_TABLE|TABLE_NOT_FOUND|VERSION_NOT_FOUND|TIMESTAMP_)", "not-found"),
+    (
+        r"\[DELTA_(PATH_DOES_NOT_EXIST|MISSING_DELTA_TABLE|TABLE_NOT_FOUND|VERSION_NOT_FOUND|TIMESTAMP_|CDC_START_)",
+        "not-found",
+    ),
     (r"\[PATH_NOT_FOUND|Trying to load a non-existent version", "not-found"),
+    (r"No such struct field `row_id`", "invalid-request"),
     (r"\[DELTA_(MISSING_CHANGE_DATA|INVALID_CDC_RANGE|CDC_NOT_ALLOWED)", "invalid-request"),
     (r"\[(DELTA_|FAILED_READ_FILE)|FileNotFoundException|JsonParseException|is not a Parquet file", "corrupt"),
 )
