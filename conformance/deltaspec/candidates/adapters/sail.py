@@ -1,5 +1,6 @@
 """Sail: a Spark Connect server in this process, with its own implementation of Delta."""
 
+import atexit
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +28,12 @@ class Engine:
         self._server.start(background=True)
         _, port = self._server.listening_address
         self._session = connect(f"sc://127.0.0.1:{port}")
+        atexit.register(self._stop)
+
+    def _stop(self) -> None:
+        """Close the client before the server; otherwise the process may never exit."""
+        self._session.stop()
+        self._server.stop()
 
     def hello(self) -> dict[str, Any]:
         """Return the capabilities. There is no operation `snapshot` because no command shows the version."""
