@@ -52,6 +52,8 @@ class PhysicalColumns:
 
     schema: Struct
     partition_columns: list[str]
+    physical: Struct
+    """All columns but void ones."""
     data_schema: Struct
     partition_fields: list[Field]
     rows_by_file: dict[int, tuple[list[Row], list[dict[str, Any]]]] = field(default_factory=dict)
@@ -65,7 +67,7 @@ def build_physical_columns(schema: Struct, partition_columns: Sequence[str], map
     named = dict(zip([each.name for each in stored.fields], physical.fields, strict=True))
     partition = [named[name] for name in partition_columns]
     data_schema = drop_columns(physical, [each.name for each in partition])
-    return PhysicalColumns(schema, list(partition_columns), data_schema, partition)
+    return PhysicalColumns(schema, list(partition_columns), physical, data_schema, partition)
 
 
 @dataclass
@@ -162,12 +164,15 @@ class DataTableBuilder:
         return self._columns.data_schema
 
     def read_file(self, stored: StoredFile) -> list[dict[str, Any]]:
-        """Return all rows of a file, deleted ones included, with the current logical columns."""
+        """Return all rows of a file, deleted ones included, with the current logical columns.
+
+        A file that was removed with other partition columns stores some of today's, and has values for former ones.
+        """
         rows_by_file = self._columns.rows_by_file
         if id(stored.rows) not in rows_by_file:
             rows = [
                 rename_to_logical({**row, **stored.partition}, self.schema, self.mapping)
-                for row in convert_rows(stored, self.data_schema)
+                for row in convert_rows(stored, self._columns.physical)
             ]
             rows_by_file[id(stored.rows)] = stored.rows, rows
         return rows_by_file[id(stored.rows)][1]
