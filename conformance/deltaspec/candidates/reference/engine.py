@@ -84,7 +84,7 @@ class Engine:
             answer: dict[str, Any] = {
                 "version": snapshot.version,
                 "timestamp_ms": log.get_timestamp_ms(state),
-                "in_commit_timestamp": snapshot.commit_info.in_commit_timestamp if snapshot.commit_info else None,
+                "in_commit_timestamp": log.read_in_commit_timestamp(snapshot),
                 "protocol": _to_wire(state.protocol),
                 "metadata": _to_wire(state.metadata),
             }
@@ -218,18 +218,20 @@ class Engine:
         changed.
         """
         old = {} if before is None else {add.path: add for add in before.snapshot.files.values()}
+        # removed files have the partition columns of the version before
+        old_reader = reader if before is None else reader.with_partitions_of(before)
         added = {each.path: each for each in actions if isinstance(each, Add) and each.data_change}
         removed = [each for each in actions if isinstance(each, Remove) and each.data_change]
         parts = []
         for path, add in added.items():
             rows = reader.read(add)
-            gone = set(reader.read(old[path]).indexes) if path in old else set()
+            gone = set(old_reader.read(old[path]).indexes) if path in old else set()
             parts.append(_pick(rows, "insert", without=gone))
         for each in removed:
-            if each.path in old:
-                rows = reader.read(old[each.path])
-                kept = set(reader.read(added[each.path]).indexes) if each.path in added else set()
-                parts.append(_pick(rows, "delete", without=kept))
+            # without the version before, because cleanup removed it, the remove has to describe the file
+            rows = old_reader.read(old.get(each.path, each))
+            kept = set(reader.read(added[each.path]).indexes) if each.path in added else set()
+            parts.append(_pick(rows, "delete", without=kept))
         return parts
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltaspec.model.actions import Action, Add, Cdc, DeletionVectorDescriptor, MetaData, Protocol, Remove
+from deltaspec.model.actions import Action, Add, Cdc, CommitInfo, DeletionVectorDescriptor, MetaData, Protocol, Remove
 from deltaspec.model.features.protocol import supports
 from deltaspec.model.features.table_properties import is_property_true
 from deltaspec.model.log.file_names import commit_name
@@ -124,11 +124,16 @@ class LogReader:
         enabled = supports(state.protocol, IN_COMMIT_TIMESTAMP) and is_property_true(
             state.metadata.configuration, ENABLE_IN_COMMIT_TIMESTAMPS
         )
-        info = state.snapshot.commit_info
-        stated = None if info is None else info.in_commit_timestamp
-        if enabled and stated is not None:
-            return int(stated)
-        return self.entries[commit_name(state.snapshot.version)].modified_ms
+        stated = self.read_in_commit_timestamp(state.snapshot) if enabled else None
+        return self.entries[commit_name(state.snapshot.version)].modified_ms if stated is None else stated
+
+    def read_in_commit_timestamp(self, snapshot: Snapshot) -> int | None:
+        """Return the in-commit timestamp of a version; checkpoints do not have it, so it is in the commit."""
+        info = snapshot.commit_info
+        if info is None and commit_name(snapshot.version) in self.entries:
+            actions = self.read_commit(snapshot.version)
+            info = next((each for each in actions if isinstance(each, CommitInfo)), None)
+        return None if info is None else info.in_commit_timestamp
 
     def find_version_at(self, timestamp_ms: int) -> int | None:
         """Return the newest version that is not younger than a timestamp; None if all are."""

@@ -6,7 +6,7 @@ Vectors, Column Mapping, Type Widening, Row Tracking; Partition Value Serializat
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -97,6 +97,10 @@ class RowReader:
     def __init__(self, access: DataAccess, state: TableState) -> None:
         self._access, self.state = access, state
         self._vectors = DeletionVectorReader(access)
+
+    def with_partitions_of(self, other: TableState) -> "RowReader":
+        """Return a reader of files of another version whose rows get the schema of this one."""
+        return type(self)(self._access, replace(self.state, metadata=other.metadata))
 
     def read(self, action: Add | Remove | Cdc, *, hidden: Collection[str] = ()) -> FileRows:
         """Read the rows of a file.
