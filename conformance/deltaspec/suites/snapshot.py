@@ -7,6 +7,7 @@ from deltaspec.candidates.host import Candidate
 from deltaspec.candidates.messages import FileEntry, Snapshot, SnapshotAnswer, Wanted
 from deltaspec.model.log import paths
 from deltaspec.suites.checks import Mismatch, NotAsked, Notes, TableUnderTest, check
+from deltaspec_generators.table_uris import TABLE_URI, replace_table_uri
 from deltaspec_generators.tables.readable import ReadableTable
 
 SYSTEM_PREFIX = "delta."
@@ -90,7 +91,8 @@ def check_live_files(candidate: Candidate, subject: TableUnderTest, notes: Notes
         body = live[_normalize_path(each.path, subject)]
         if each.size is not None:
             _compare(f"size of {each.path}", body["size"], each.size)
-    _check_vectors(files, {path: _vector_id(body) for path, body in live.items()}, subject)
+    uri = f"{subject.location.as_uri()}/"
+    _check_vectors(files, {path: _vector_id(replace_table_uri(body, uri)) for path, body in live.items()}, subject)
     notes.add("files", len(files))
 
 
@@ -112,9 +114,10 @@ def _vector_id(body: dict[str, Any]) -> str | None:
 def _normalize_path(path: str, subject: TableUnderTest) -> str:
     """Return a path without encoding and without the directory of the table.
 
-    An engine may show the path of the log, a decoded path, or an absolute path.
+    An engine may show the path of the log, a decoded path, or an absolute path. Drawn tables have `TABLE_URI` in place
+    of their directory.
     """
-    plain = paths.decode(path).removeprefix("file:")
+    plain = paths.decode(path.removeprefix(TABLE_URI)).removeprefix("file:")
     plain = "/" + plain.lstrip("/") if path.startswith("file:") else plain
     return plain.removeprefix(f"{subject.location}/")
 
