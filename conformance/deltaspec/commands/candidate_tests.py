@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
 
 if TYPE_CHECKING:
     from deltaspec.candidates.host import Candidate
+    from deltaspec.suites.checks import TableUnderTest
     from deltaspec.suites.outcomes import CaseResult
     from deltaspec.suites.results import SuiteReport
 
@@ -56,6 +57,7 @@ _TIMEOUT_SCALE = click.option(
     metavar="FILE",
     help="Write each result as a line of JSON when it ends.",
 )
+@click.option("--save", type=click.Path(file_okay=False), metavar="DIR", help="Save the smallest case of each failure.")
 @_TIMEOUT_SCALE
 @click.pass_context
 def test(
@@ -70,6 +72,7 @@ def test(
     output_format: str,
     output: str | None,
     events: str | None,
+    save: str | None,
     timeout_scale: float,
 ) -> None:
     """Test whether CANDIDATE reads Delta tables as the protocol says.
@@ -88,17 +91,37 @@ def test(
     entries = load_known_failures(Path(known)) if known else []
     corpus = Corpus(seed=seed, tables=tables)
     plan = Plan(corpus, select_suites(suites), _build_filter(select), jobs)
-    report, results = _run(
-        partial(open_candidate, candidate, timeout_scale=timeout_scale), candidate, plan, entries, events
-    )
+    start = partial(open_candidate, candidate, timeout_scale=timeout_scale)
+    report, results = _run(start, candidate, plan, entries, events)
     data = _render(report, results, output_format)
     if output is None:
         print_bytes(data)
     else:
         with translate_write_errors(output):
             Path(output).write_bytes(data)
+    if save is not None:
+        _save_failures(start, report.cases, save)
     context.meta[EXIT_CODE_KEY] = report.exit_code
     sys.exit(report.exit_code)
+
+
+def _save_failures(start: Callable[[], Candidate], cases: Sequence[CaseResult], directory: str) -> None:
+    """Shrink and save one case of each kind of failure; broken tables are small already."""
+    from deltaspec.candidates.host import GivenUp
+    from deltaspec.suites.saved_cases import save_failure, select_smallest, shrink_failure
+    from deltaspec.suites.subjects import describe_subject
+
+    chosen = select_smallest(cases)
+    with closing(start()) as candidate, progress_bar() as advance, translate_write_errors(directory):
+        for number, each in enumerate(chosen):
+            if advance is not None:
+                advance("shrinking failures", number, len(chosen))
+            try:
+                table, result = shrink_failure(candidate, each, describe_subject(each.table).table)
+            except GivenUp as error:
+                click.echo(f"deltaspec: {each.case}: not shrunk, {error}", err=True)
+                continue
+            click.echo(f"saved {save_failure(candidate, result, table, Path(directory))}", err=True)
 
 
 def _build_filter(select: str | None) -> Callable[[str], bool] | None:
@@ -174,31 +197,25 @@ def _render(report: SuiteReport, results: list[CaseResult], output_format: str) 
 )
 @_TIMEOUT_SCALE
 def replay(case: str, candidate: str, keep: str | None, timeout_scale: float) -> None:
-    """Run one CASE again, as printed by `deltaspec test`, and show what differs.
+    """Run one CASE again and show what differs.
 
-    The exit code is 0 if it passes now, 1 if it fails.
+    CASE is an id, as printed by `deltaspec test`, or a directory that `deltaspec test --save` wrote. The exit code is 0
+    if the case passes now, 1 if it fails.
     """
     from deltaspec.candidates.registry import open_candidate
     from deltaspec.suites.cases import Case, list_cases, run_case
     from deltaspec.suites.checks import CHECKS
     from deltaspec.suites.outcomes import Outcome
     from deltaspec.suites.rendering import render_failure
-    from deltaspec.suites.subjects import build_subject
 
-    name, _, table = case.partition("/")
-    if name not in CHECKS:
-        raise InvalidUsage(f"unknown case {case}: there is no check {name}")
     with ExitStack() as stack:
         directory = Path(keep) if keep else Path(stack.enter_context(tempfile.TemporaryDirectory())) / "case"
         if directory.exists():
             raise InvalidUsage(f"{directory} exists already")
-        try:
-            subject = build_subject(table, directory)
-        except KeyError:
-            raise InvalidUsage(f"unknown case {case}: there is no table {table}") from None
+        name, subject = _find_case(case, directory)
         engine = stack.enter_context(closing(open_candidate(candidate, timeout_scale=timeout_scale)))
         cases = list_cases(engine.capabilities, [subject], (CHECKS[name].suite,))
-        found: list[Case] = [each for each in cases if each.id == case]
+        found: list[Case] = [each for each in cases if each.check.name == name]
         if not found:
             raise InvalidUsage(f"{case} is not asked of {candidate}, because it declares other features")
         result = run_case(engine, found[0])
@@ -207,6 +224,28 @@ def replay(case: str, candidate: str, keep: str | None, timeout_scale: float) ->
         sys.exit(1)
     print_text(f"{result.outcome} {case}" + (f": {result.message}" if result.message else ""))
     sys.exit(0 if result.outcome is Outcome.PASSED else 3)
+
+
+def _find_case(case: str, directory: Path) -> tuple[str, TableUnderTest]:
+    """Return the check of a case and its table, written into a directory.
+
+    Raises:
+        InvalidUsage: There is no such case.
+    """
+    from deltaspec.suites.checks import CHECKS
+    from deltaspec.suites.saved_cases import FAILURE, load_failure
+    from deltaspec.suites.subjects import build_subject
+
+    if (Path(case) / FAILURE).is_file():
+        failure, subject = load_failure(Path(case))
+        return failure.result.check, subject
+    name, _, table = case.partition("/")
+    if name not in CHECKS:
+        raise InvalidUsage(f"unknown case {case}: there is no check {name}")
+    try:
+        return name, build_subject(table, directory)
+    except KeyError:
+        raise InvalidUsage(f"unknown case {case}: there is no table {table}") from None
 
 
 @click.group("known")

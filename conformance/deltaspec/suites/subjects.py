@@ -26,6 +26,11 @@ class Corpus:
         return [*broken, *(f"{DRAWN}.{self.seed}.{number}" for number in range(self.tables))]
 
 
+def is_drawn(identity: str) -> bool:
+    """Return whether an id is that of a drawn table."""
+    return identity.startswith(f"{DRAWN}.")
+
+
 def describe_subject(identity: str) -> TableUnderTest:
     """Return the table of an id without writing it.
 
@@ -41,7 +46,9 @@ def describe_subject(identity: str) -> TableUnderTest:
     seed, _, number = name.partition(".")
     if kind != DRAWN or not (seed.isdecimal() and number.isdecimal()):
         raise KeyError(identity)
-    return TableUnderTest(identity, nowhere, draw_table(SeededChoices(int(seed), int(number))))
+    choices = SeededChoices(int(seed), int(number))
+    table = draw_table(choices)
+    return TableUnderTest(identity, nowhere, replace(table, choices=tuple(choices.sequence)))
 
 
 def build_subject(identity: str, directory: Path) -> TableUnderTest:

@@ -1,0 +1,130 @@
+"""Shrink failures and save the smallest table that still fails, as a directory that anyone can replay.
+
+delta/                                   the table; any engine can read it
+expected/latest/table_content/*.parquet  the rows that a reader must get, in the format of DAT
+test_case_info.json                      name and description, in the format of DAT
+failure.json                             check, answer, requirements, history, and the choices that make the table
+"""
+
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from deltaspec.candidates.host import Candidate
+from deltaspec.errors import InvalidUsage
+from deltaspec.suites.cases import Case, list_cases, run_case
+from deltaspec.suites.checks import CHECKS, TableUnderTest
+from deltaspec.suites.outcomes import CaseResult
+from deltaspec.suites.subjects import is_drawn
+from deltaspec_generators.table_files import write_table
+from deltaspec_generators.tables.choices import RecordedChoices
+from deltaspec_generators.tables.corpus import draw_table
+from deltaspec_generators.tables.readable import ReadableTable
+from deltaspec_generators.tables.shrinking import shrink
+
+FAILURE = "failure.json"
+SHRINK_ATTEMPTS = 300
+"""Tables to try for each kind of failure."""
+
+
+class SavedFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """Content of `failure.json`."""
+
+    candidate: str
+    """Name and version."""
+    choices: tuple[int, ...]
+    """Choices that make the table, for `RecordedChoices`."""
+    result: CaseResult
+
+
+def select_smallest(results: Iterable[CaseResult]) -> list[CaseResult]:
+    """Return one failed case on a drawn table of each kind of failure, with the shortest history."""
+    found: dict[tuple[str, str, str], CaseResult] = {}
+    for each in results:
+        kind = each.check, each.outcome.value, each.signature
+        if each.outcome.is_bad and is_drawn(each.table):
+            found[kind] = min(found.get(kind, each), each, key=lambda result: len(result.history))
+    return list(found.values())
+
+
+def shrink_failure(
+    candidate: Candidate, result: CaseResult, table: ReadableTable, attempts: int = SHRINK_ATTEMPTS
+) -> tuple[ReadableTable, CaseResult]:
+    """Return the simplest table found that fails in the same way, and its result."""
+    smallest = table, result
+
+    def still_fails(simpler: ReadableTable) -> bool:
+        nonlocal smallest
+        found = ask_about(candidate, result, simpler)
+        if found is None or (found.outcome, found.signature) != (result.outcome, result.signature):
+            return False
+        smallest = simpler, found
+        return True
+
+    shrink(table.choices, still_fails, attempts=attempts)
+    return smallest
+
+
+def ask_about(candidate: Candidate, result: CaseResult, table: ReadableTable) -> CaseResult | None:
+    """Ask the question of a result about another table; None if the table has nothing to ask."""
+    with tempfile.TemporaryDirectory(prefix="deltaspec-") as directory:
+        location = Path(directory) / "table"
+        write_table(table.files, location)
+        subject = TableUnderTest(result.table, location, table)  # predicates depend on the id
+        check = CHECKS[result.check]
+        cases = list_cases(candidate.capabilities, [subject], (check.suite,))
+        case: Case | None = next((each for each in cases if each.check is check), None)
+        return None if case is None else run_case(candidate, case)
+
+
+def save_failure(candidate: Candidate, result: CaseResult, table: ReadableTable, directory: Path) -> Path:
+    """Write a case below a directory and return its path, which names the check and the table."""
+    here = directory / result.case.replace("/", "-")
+    write_table(table.files, here / "delta")
+    content = here / "expected/latest/table_content"
+    content.mkdir(parents=True, exist_ok=True)
+    pq.write_table(_drop_void_columns(table.versions[-1].rows), content / "rows.parquet")
+    capabilities = candidate.capabilities
+    failure = SavedFailure(
+        candidate=f"{capabilities.name} {capabilities.version}",
+        choices=tuple(table.choices),
+        result=replace_location(result),
+    )
+    documents = {
+        FAILURE: failure,
+        "test_case_info.json": {"name": result.case, "description": "; ".join(table.history)},
+    }
+    for name, value in documents.items():
+        (here / name).write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+    return here
+
+
+def replace_location(result: CaseResult) -> CaseResult:
+    """Return a result without the paths of temporary directories in its message."""
+    prefix = tempfile.gettempdir().rstrip("/") + "/deltaspec-"
+    words = result.message.split(prefix)
+    cleaned = words[0] + "".join("…/" + word.partition("/")[2] for word in words[1:])
+    return msgspec.structs.replace(result, message=cleaned)
+
+
+def _drop_void_columns(rows: pa.Table) -> pa.Table:
+    """Parquet has no type for void columns."""
+    return rows.select([field.name for field in rows.schema if not pa.types.is_null(field.type)])
+
+
+def load_failure(directory: Path) -> tuple[SavedFailure, TableUnderTest]:
+    """Load a saved case, with the table drawn again from its choices.
+
+    Raises:
+        InvalidUsage: The directory has no saved case.
+    """
+    try:
+        failure = msgspec.json.decode((directory / FAILURE).read_bytes(), type=SavedFailure)
+    except (OSError, msgspec.DecodeError) as error:
+        raise InvalidUsage(f"{directory}: not a saved case: {error}") from None
+    table = draw_table(RecordedChoices(failure.choices))
+    return failure, TableUnderTest(failure.result.table, directory / "delta", table)
