@@ -23,7 +23,6 @@ from pathlib import Path
 
 from cosmic_ray.mutating import mutate_and_test, mutate_code
 from cosmic_ray.plugins import get_operator
-from cosmic_ray.testing import run_tests
 from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome
 
 from mutation.mutants import Mutant, list_mutants
@@ -34,13 +33,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path("conformance/deltaspec")
 RESULTS = ROOT / ".mutation" / "results.jsonl"
 FOLDERS = ("model", "rules", "views", "wire", "validation")
-TIMEOUT = 300
-"""Seconds after which the tests of a mutant are stopped. A mutant that hangs counts as killed."""
-
 _COPIED = ("conformance", "generators", "golden-tables", "reports", "pyproject.toml", "README.md", "CONTRIBUTING.md")
 _NOT_COPIED = shutil.ignore_patterns("__pycache__", ".hypothesis", "fuzz-failures")
-_CHUNK = 50
-"""Mutants for which a process collects the tests once."""
+_CHUNK = 40
+"""Mutants for which a process collects the tests once, and runs them without a fault."""
 _PYTEST = "-q -x --tb=no --no-header -p no:cacheprovider -m 'not spark'"
 
 
@@ -56,7 +52,7 @@ def main() -> int:
     print(f"{len(selected)} mutants, of which {len(pending)} run", flush=True)
     RESULTS.parent.mkdir(exist_ok=True)
     with RESULTS.open("a" if options.resume else "w", encoding="utf-8") as file:
-        for number, outcome in enumerate(_run_all(pending, options.processes, check_first=not options.resume), 1):
+        for number, outcome in enumerate(_run_all(pending, options.processes), 1):
             outcomes[outcome.id] = outcome
             print(outcome.to_json(), file=file, flush=True)
             print(f"{number:5} {outcome.result:8} {outcome}", flush=True)
@@ -93,7 +89,7 @@ def _select(folder: str, mutants: dict[str, Mutant], options: argparse.Namespace
     return ledger + (others if options.all else others[: options.sample])
 
 
-def _run_all(mutants: list[Mutant], processes: int, *, check_first: bool) -> Iterator[Outcome]:
+def _run_all(mutants: list[Mutant], processes: int) -> Iterator[Outcome]:
     """Yield the outcomes. Each process plants its faults in its own copy of the sources."""
     groups: dict[str, list[Mutant]] = defaultdict(list)
     for each in mutants:
@@ -102,8 +98,6 @@ def _run_all(mutants: list[Mutant], processes: int, *, check_first: bool) -> Ite
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
         context = multiprocessing.get_context("spawn")
         with context.Pool(min(processes, len(chunks)) or 1, _enter_copy, (folder,)) as pool:
-            if check_first and (failure := pool.apply(_run_without_fault, ([each.module for each in mutants],))):
-                raise SystemExit(f"the tests fail without a fault:\n{failure}")
             yield from chain.from_iterable(pool.imap_unordered(_run_chunk, chunks))
 
 
@@ -124,27 +118,20 @@ def _enter_copy(folder: str) -> None:
     os.environ.setdefault("DELTASPEC_COMMIT", head.stdout.strip() or "none")  # determines the seed of property tests
 
 
-def _run_without_fault(modules: list[str]) -> str | None:
-    """Run all tests of some modules; return the output if one fails."""
-    paths = dict.fromkeys(path for module in modules for path in _list_tests(module))
-    outcome, output = run_tests(_build_command(paths), len(paths) * TIMEOUT)
-    return None if outcome == TestOutcome.SURVIVED else output
-
-
 def _run_chunk(mutants: list[Mutant]) -> list[Outcome]:
     """Run the tests on mutants: on all in this process, then on those that are still undecided in one of their own."""
     paths = _list_tests(mutants[0].module)
     options = shlex.split(f"{_PYTEST} {_join(paths)}")
-    decided = run_warm_tests(options, mutants, PACKAGE, TIMEOUT)
-    return [_describe(each, decided.get(each.id)) for each in mutants]
+    decided, limit = run_warm_tests(options, mutants, PACKAGE)
+    return [_describe(each, decided.get(each.id), limit) for each in mutants]
 
 
-def _describe(mutant: Mutant, result: str | None) -> Outcome:
-    """Return the outcome of a mutant; if it is not decided, run its tests in another process."""
+def _describe(mutant: Mutant, result: str | None, limit: int) -> Outcome:
+    """Return the outcome of a mutant; if it is not decided, run its tests in another process, up to a time limit."""
     path = PACKAGE / mutant.module
     if result is None:
         spec = MutationSpec(path, mutant.operator, mutant.occurrence, (0, 0), (0, 1))
-        done = mutate_and_test([spec], _build_command(_list_tests(mutant.module)), TIMEOUT)
+        done = mutate_and_test([spec], _build_command(_list_tests(mutant.module)), limit)
         if done.worker_outcome != WorkerOutcome.NORMAL:
             raise RuntimeError(f"{mutant}: {done.output}")
         result = "survived" if done.test_outcome == TestOutcome.SURVIVED else "killed"

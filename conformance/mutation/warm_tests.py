@@ -10,6 +10,7 @@ import functools
 import gc
 import io
 import signal
+import time
 from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -26,29 +27,36 @@ _Functions = dict[tuple[str, int], CodeType]
 """Code of each function of a module, by qualified name and number of the definition with this name."""
 
 
-def run_warm_tests(options: list[str], mutants: list[Mutant], package: Path, timeout: int) -> dict[str, str]:
-    """Run tests on mutants. Return `killed` or `timeout` by id; mutants that are left out are undecided.
+def run_warm_tests(options: list[str], mutants: list[Mutant], package: Path) -> tuple[dict[str, str], int]:
+    """Run tests on mutants. Return `killed` or `timeout` by id, and the time limit; other mutants are undecided.
 
     Args:
         options: command line of pytest.
         mutants: mutants with the same tests.
         package: folder of the modules.
-        timeout: seconds after which the tests of a mutant are interrupted.
+
+    Raises:
+        RuntimeError: a test fails without a mutant, or none was collected.
     """
-    tests = _WarmTests(mutants, package, timeout)
+    tests = _WarmTests(mutants, package)
     with redirect_stdout(io.StringIO()):
         pytest.main(options, plugins=[tests])
-    return tests.results
+    if tests.failing is not None:
+        raise RuntimeError(f"without a fault, this fails: {tests.failing}")
+    return tests.results, tests.limit
 
 
 class _WarmTests:
-    """A pytest plugin that runs the collected tests on mutants instead of once."""
+    """A pytest plugin that runs the collected tests without a mutant, and then on each mutant."""
 
-    def __init__(self, mutants: Iterable[Mutant], package: Path, timeout: int) -> None:
+    def __init__(self, mutants: Iterable[Mutant], package: Path) -> None:
         self._mutants = mutants
         self._package = package
-        self._timeout = timeout
         self._failed = False
+        self.failing: str | None = "the collection of the tests"
+        """What fails without a mutant; None if all tests pass."""
+        self.limit = 0
+        """Seconds after which the tests of a mutant are interrupted."""
         self.results: dict[str, str] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -57,6 +65,11 @@ class _WarmTests:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run the tests on each mutant, up to the first failure."""
+        start = time.monotonic()
+        self.failing = next((item.nodeid for item in session.items if self._fails(item)), None)
+        if self.failing is not None or not session.items:
+            return True
+        self.limit = 60 + 5 * round(time.monotonic() - start)
         signal.signal(signal.SIGALRM, _raise_timeout)
         for mutant in self._mutants:
             result = self._decide(session.items, mutant)
@@ -74,7 +87,7 @@ class _WarmTests:
         if restore is None:
             return None
         try:
-            signal.alarm(self._timeout)
+            signal.alarm(self.limit)
             failing = next((item for item in items if self._fails(item)), None)
         except TimeoutError:
             return "timeout"

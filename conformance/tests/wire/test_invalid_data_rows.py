@@ -212,3 +212,64 @@ def test_too_large_batch_is_read_in_smaller_ones(monkeypatch: pytest.MonkeyPatch
     assert max(sizes) <= 1 << 20
     assert find_bounds(result, "s") == ("a", "z")
     assert find_broken_checks(result) == {("not null", "l.element"): (4001, 0)}
+
+
+# members of structs
+
+
+REQUIRED, OPTIONAL = Field("a", LONG, False), Field("b", LONG, True)
+MEMBERS = Struct((REQUIRED, OPTIONAL))
+
+
+@pytest.mark.parametrize("is_optional", [True, False])
+def test_missing_required_member_is_null_where_its_optional_struct_exists(is_optional: bool) -> None:
+    schema = Struct((Field("s", MEMBERS, is_optional),))
+    array = pa.array([{"b": 1}, None, {"b": 2}] if is_optional else [{"b": 1}])
+    found = find_broken_checks(read_file_rows(pa.table({"s": array}), schema))
+    # without an optional parent, the footer decides
+    assert found == ({("not null", "s.a"): (2, 0)} if is_optional else {})
+
+
+def test_missing_member_below_a_required_struct_of_an_optional_one() -> None:
+    schema = Struct((Field("s", Struct((Field("t", MEMBERS, False),)), True),))
+    array = pa.array([{"t": {"b": 1}}, None])
+    assert find_broken_checks(read_file_rows(pa.table({"s": array}), schema)) == {("not null", "s.t.a"): (1, 0)}
+
+
+def test_missing_member_inside_an_array_has_no_check() -> None:
+    array = pa.array([[{"b": 1}]])
+    assert find_broken_checks(read_file_rows(pa.table({"s": array}), fields(s=Array(MEMBERS, True)))) == {}
+
+
+def test_struct_of_another_type_is_not_read() -> None:
+    schema = Struct((Field("s", MEMBERS, True),))
+    result = read_file_rows(pa.table({"s": pa.array([1, 2])}), schema)
+    assert {leaf.path: leaf.unread for leaf in result.leaves} == {
+        ("s", "a"): "the file stores int64",
+        ("s", "b"): "the file stores int64",
+    }
+    assert [each for each in result.checks if len(each.column.path) > 1] == []
+
+
+def test_leaves_of_a_column_that_cannot_be_decoded_have_no_rows() -> None:
+    leaf = find_leaf(read_file_rows(damage(pa.table({"a": [1, 2]}), 0), fields(a=LONG)), "a")
+    assert (leaf.rows, leaf.nulls, leaf.minimum) == (0, 0, None)
+
+
+@pytest.mark.parametrize("fault", [NotImplementedError("Codec lzo"), StorageError("timed out")])
+def test_change_type_that_cannot_be_decoded_is_not_checked(fault: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = row_reader._GroupReader._batches
+
+    def fail(self: Any, names: list[str], *more: Any) -> Any:
+        if names == ["_change_type"]:
+            raise fault
+        return batches(self, names, *more)
+
+    monkeypatch.setattr(row_reader._GroupReader, "_batches", fail)
+    table = pa.table({"id": [1], "_change_type": ["insert"]})
+    if isinstance(fault, StorageError):
+        with pytest.raises(StorageError, match="timed out"):
+            read_file_rows(table, fields(id=LONG))
+    else:
+        result = read_file_rows(table, fields(id=LONG))
+        assert (result.unread, result.decoded) == (["_change_type: Codec lzo"], ["id"])
