@@ -16,6 +16,7 @@ from deltaspec.candidates.adapters.sql_text import Path
 from deltaspec.candidates.serve import EngineError
 
 ERRORS: ErrorTable = (
+    (r"Unsupported encoding: |Codec was not found", "unsupported"),
     (r"\[DELTA_UNSUPPORTED_FEATURES_FOR_READ.*?Delta Lake[^:]*: (?P<features>[\w, -]+)", "unsupported"),
     (r"\[DELTA_(UNSUPPORTED|INVALID_PROTOCOL_VERSION|FEATURES_PROTOCOL_METADATA_MISMATCH)", "unsupported"),
     (
