@@ -209,7 +209,7 @@ def replay(case: str, candidate: str, keep: str | None, timeout_scale: float) ->
     from deltaspec.suites.rendering import render_failure
 
     with ExitStack() as stack:
-        directory = Path(keep) if keep else Path(stack.enter_context(tempfile.TemporaryDirectory())) / "case"
+        directory = Path(keep).resolve() if keep else Path(stack.enter_context(tempfile.TemporaryDirectory())) / "case"
         if directory.exists():
             raise InvalidUsage(f"{directory} exists already")
         name, subject = _find_case(case, directory)
@@ -237,7 +237,7 @@ def _find_case(case: str, directory: Path) -> tuple[str, TableUnderTest]:
     from deltaspec.suites.subjects import build_subject
 
     if (Path(case) / FAILURE).is_file():
-        failure, subject = load_failure(Path(case))
+        failure, subject = load_failure(Path(case).resolve())
         return failure.result.check, subject
     name, _, table = case.partition("/")
     if name not in CHECKS:
