@@ -21,6 +21,7 @@ KERNEL_ERRORS: ErrorTable = (
     (r"No files in log segment|Invalid table location: Path does not exist", "not-found"),
     (r"found gap|No (table metadata|protocol)|Invalid protocol action|[Jj]son error|JSON", "corrupt"),
     (r"Deletion Vector error|File not found|[Pp]arquet error|Invalid Parquet|Requested range was invalid", "corrupt"),
+    (r"EOF: file size of \d+ is less than footer", "corrupt"),
     (r"Object at location .* not found", "corrupt"),
     (r"Object [Ss]tore error", "io"),
 )

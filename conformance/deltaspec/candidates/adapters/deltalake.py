@@ -27,7 +27,7 @@ DATAFUSION = Dialect(
 )
 ERRORS: ErrorTable = (
     (r"^TableNotFoundError", "not-found"),
-    (r"Unsupported table features required", "unsupported"),
+    (r"Unsupported table features required|is not supported for read operation", "unsupported"),
     (r"Invalid table version", "not-found"),
     *KERNEL_ERRORS,
 )
