@@ -60,6 +60,7 @@ NAMES: dict[str, Iterable[str]] = {
     "path": ("escaped", "fragment-and-query", "absolute", "partition-folder"),
     "state": ("transaction", "domain", "no-rows", "twenty-rows", "several-partition-columns"),
     "domain": ("removed",),
+    "variant": ("shredded",),
     "changes": ("files", "implied", "with-schema-change", "insert", "delete", "update_preimage", "update_postimage"),
     "rows": ("id-kept", "version-kept"),
 }

@@ -27,6 +27,7 @@ from deltaspec_generators.tables.partition_texts import draw_partition_text, dra
 from deltaspec_generators.tables.statistics import compute_statistics
 from deltaspec_generators.tables.stored_files import ROW_ID, ROW_VERSION, Row, StoredFile
 from deltaspec_generators.tables.values import draw_values
+from deltaspec_generators.tables.variants import draw_shredding, is_shredded
 
 CHANGE_TYPE = "_change_type"
 CHANGE_DATA = "_change_data/"
@@ -115,6 +116,9 @@ def encode_rows(
     """Encode rows as Parquet; also return the Arrow table."""
     fields = build_parquet_fields(builder.data_schema, parquet_encoding)
     table = build_rows_table(rows, fields)
+    if builder.is_enabled("delta.enableVariantShredding"):
+        table = draw_shredding(builder.choices, table, rows)
+        builder.record(*(("variant:shredded",) if is_shredded(table) else ()))
     if parquet_encoding.partition_columns:
         for each in build_parquet_fields(Struct(tuple(builder.partition_fields)), parquet_encoding):
             table = table.append_column(each, pa.array([partition[each.name]] * len(rows), each.type))

@@ -17,10 +17,10 @@ READER_FEATURES = ("columnMapping", "deletionVectors", "typeWidening", "timestam
 WRITER_FEATURES = ("rowTracking", "changeDataFeed")
 FEATURES = READER_FEATURES + WRITER_FEATURES
 """Features that a drawn table with data may support by default."""
-READER_FEATURES_OF_LOG = ("v2Checkpoint",)
-WRITER_FEATURES_OF_LOG = ("domainMetadata", "clustering", "inCommitTimestamp")
-ALL_FEATURES = FEATURES + READER_FEATURES_OF_LOG + WRITER_FEATURES_OF_LOG
-"""Features that a drawn table with data may support; those besides `FEATURES` do not affect data files."""
+OTHER_READER_FEATURES = ("v2Checkpoint", "variantShredding")
+OTHER_WRITER_FEATURES = ("domainMetadata", "clustering", "inCommitTimestamp")
+ALL_FEATURES = FEATURES + OTHER_READER_FEATURES + OTHER_WRITER_FEATURES
+"""Features that a drawn table with data may support."""
 EXTRAS = ("rows", "properties", "nested", "layout", "cleanup", "unknown", "paths", "absolute")
 """Further parts of a table that may be drawn:
 
@@ -39,6 +39,7 @@ NAMES = (*PRIMITIVES, "void")
 _FEATURE_OF_TYPE = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
 PROPERTIES = {
     "deletionVectors": {"delta.enableDeletionVectors": "true"},
+    "variantShredding": {"delta.enableVariantShredding": "true"},
     "typeWidening": {"delta.enableTypeWidening": "true"},
     "inCommitTimestamp": {"delta.enableInCommitTimestamps": "true"},
     "changeDataFeed": {"delta.enableChangeDataFeed": "true"},
@@ -119,6 +120,10 @@ def draw_table_spec(choices: Choices, options: TableOptions) -> DataTableSpec:
     chosen = needed | set(options.required) | set(choices.sample(optional, 0, 3))
     if partition:
         chosen -= {"clustering"}
+    if "variantType" not in chosen:
+        chosen -= {"variantShredding"}
+    elif "variantShredding" in features:
+        chosen |= {"variantShredding"}
     chosen |= {"domainMetadata"} if "clustering" in chosen else set()
     if "typeWidening" in chosen and "timestampNtz" in features:
         chosen.add("timestampNtz")
@@ -157,7 +162,7 @@ def build_protocol(features: Collection[str], *, reader: int) -> Body:
         features: names of table features; `rowTracking` implies `domainMetadata`.
         reader: minimum reader version, which is 3 if a feature requires it.
     """
-    readers = [name for name in (*READER_FEATURES, *READER_FEATURES_OF_LOG) if name in features]
+    readers = [name for name in (*READER_FEATURES, *OTHER_READER_FEATURES) if name in features]
     implied = {"domainMetadata"} if "rowTracking" in features else set()
     known = [name for name in ALL_FEATURES if name in {*features, *implied}]
     writers = [*known, *sorted({*features} - {*known})]

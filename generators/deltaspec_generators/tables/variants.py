@@ -1,5 +1,6 @@
 """Draw variants: their values, how to shred them, and columns that contain them."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -35,12 +36,40 @@ def draw_variant(choices: Choices, depth: int = 2) -> Any:
     return {name: draw_variant(choices, depth - 1) for name in choices.sample(NAMES, 0, 3)}
 
 
-def draw_encoded_variant(choices: Choices) -> dict[str, bytes]:
-    """Draw the two binaries of a variant."""
+class EncodedVariant(dict[str, bytes]):
+    """The two binaries of a variant, as a plain value of `arrow_values`."""
+
+    decoded: Any = None
+    """What they encode; None for null, and for a value that `variant_encoder` does not write."""
+
+
+def draw_encoded_variant(choices: Choices) -> EncodedVariant:
+    """Draw a variant."""
     if choices.chance(1, 8):
-        return {"value": _LONG, "metadata": _NO_NAMES}
-    metadata, value = encode_variant(draw_variant(choices))
-    return {"value": value, "metadata": metadata}
+        return EncodedVariant(value=_LONG, metadata=_NO_NAMES)
+    decoded = draw_variant(choices)
+    metadata, value = encode_variant(decoded)
+    found = EncodedVariant(value=value, metadata=metadata)
+    found.decoded = decoded
+    return found
+
+
+def draw_shredding(choices: Choices, table: pa.Table, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Shred some variant columns of a table of these rows."""
+    for index, field in enumerate(table.schema):
+        values = [row.get(field.name) for row in rows]
+        present = [each for each in values if each is not None]
+        can_shred = all(isinstance(each, EncodedVariant) and each.decoded is not None for each in present)
+        if present and can_shred and choices.chance(2, 3):
+            decoded = [None if each is None else each.decoded for each in values]
+            array = build_shredded_variants(decoded, draw_shape(choices))
+            table = table.set_column(index, field.with_type(array.type), array)
+    return table
+
+
+def is_shredded(table: pa.Table) -> bool:
+    """Return whether a column of a table is a shredded variant."""
+    return any(pa.types.is_struct(each.type) and each.type.get_field_index("typed_value") >= 0 for each in table.schema)
 
 
 def draw_shape(choices: Choices, depth: int = 2) -> Shape:
