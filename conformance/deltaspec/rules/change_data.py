@@ -143,6 +143,8 @@ def update_without_change_data() -> pl.Expr:
         change_files: 0, operation: WRITE, new_files: 1, removed_files: 1, vector_changed_files: 0
         change_files: 0, operation: DELETE, new_files: 0, removed_files: 0, vector_changed_files: 1
         change_files: 0, operation: WRITE, new_files: 1, removed_files: 0, vector_changed_files: 1
+        change_files: 0, operation: UPDATE, new_files: 1, removed_files: 0, vector_changed_files: 0
+        change_files: 0, operation: UPDATE, new_files: 0, removed_files: 1, vector_changed_files: 0
     Violates::
         change_files: 0, operation: UPDATE, new_files: 1, removed_files: 1, vector_changed_files: 0
         change_files: 0, operation: MERGE, new_files: 1, removed_files: 0, vector_changed_files: 1

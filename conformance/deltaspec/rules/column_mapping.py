@@ -95,9 +95,11 @@ def max_column_id_too_low() -> pl.Expr:
     Conforms::
         column_mapping_mode: name, max_column_id: 5, max_used_column_id: 4
         column_mapping_mode: null, max_column_id: null, max_used_column_id: null
+        column_mapping_mode: null, max_column_id: 3, max_used_column_id: 4
     Violates::
         column_mapping_mode: name, max_column_id: 3, max_used_column_id: 4
         column_mapping_mode: id, max_column_id: null, max_used_column_id: 4
+        column_mapping_mode: id, max_column_id: null, max_used_column_id: 0
     """
     lower = pl.col("max_column_id").fill_null(-1) < pl.col("max_used_column_id")
     return pl.col("column_mapping_mode").is_not_null() & lower

@@ -105,6 +105,7 @@ def commit_info_not_first() -> pl.Expr:
     Conforms::
         in_commit_timestamps_enabled: true, commit_infos: 1, first_action: commitInfo
         in_commit_timestamps_enabled: false, commit_infos: 1, first_action: add
+        in_commit_timestamps_enabled: true, commit_infos: 0, first_action: add
     Violates::
         in_commit_timestamps_enabled: true, commit_infos: 1, first_action: add
     """

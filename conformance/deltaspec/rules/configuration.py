@@ -145,6 +145,7 @@ def unknown_page_version() -> pl.Expr:
     Conforms::
         property: "delta.parquet.format.version", value_warning: null
         property: "delta.logRetentionDuration", value_warning: null
+        property: "delta.parquet.compression.codec", value_warning: "is not a codec"
     Violates::
         property: "delta.parquet.format.version", value_warning: "is neither 1.0.0 nor 2.x.x"
     """

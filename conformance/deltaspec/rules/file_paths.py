@@ -89,6 +89,7 @@ def change_file_outside_change_data_directory() -> pl.Expr:
         kind: cdc, path: "part-0.parquet", path_is_absolute: false, path_is_added: true
         kind: add, path: "part-0.parquet", path_is_absolute: false, path_is_added: null
         kind: cdc, path: "s3://bucket/table/_change_data/cdc-0.parquet", path_is_absolute: true, path_is_added: false
+        kind: add, path: "part-0.parquet", path_is_absolute: false, path_is_added: false
     Violates::
         kind: cdc, path: "uI/cdc-0.parquet", path_is_absolute: false, path_is_added: false
     """

@@ -254,6 +254,7 @@ def required_column_missing() -> pl.Expr:
         is_required: true, remaining_rows: 5, matching_nodes: 1, node_with_other_id: false, node_with_other_name: null, type: long
         is_required: true, remaining_rows: 5, matching_nodes: 0, node_with_other_id: true, node_with_other_name: null, type: long
         is_required: false, remaining_rows: 5, matching_nodes: 0, node_with_other_id: false, node_with_other_name: null, type: long
+        is_required: true, remaining_rows: 5, matching_nodes: 0, node_with_other_id: false, node_with_other_name: "c", type: long
     Violates::
         is_required: true, remaining_rows: 5, matching_nodes: 0, node_with_other_id: false, node_with_other_name: null, type: long
     """

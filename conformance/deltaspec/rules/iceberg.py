@@ -169,6 +169,7 @@ def nested_field_without_unique_id() -> pl.Expr:
 
     Conforms::
         compatibility: V2, missing_ids: [], out_of_range_ids: [], duplicate_ids: []
+        compatibility: V3, missing_ids: ["col-1.element"], out_of_range_ids: [], duplicate_ids: []
     Violates::
         compatibility: V2, missing_ids: ["col-1.element"], out_of_range_ids: [], duplicate_ids: []
         compatibility: V2, missing_ids: [], out_of_range_ids: ["col-1.element=4294967296"], duplicate_ids: []
@@ -189,6 +190,7 @@ def nested_id_in_another_field() -> pl.Expr:
 
     Conforms::
         compatibility: V2, ids_in_wrong_field: []
+        compatibility: V3, ids_in_wrong_field: ["col-4.element"]
     Violates::
         compatibility: V2, ids_in_wrong_field: ["col-4.element"]
     """
@@ -224,6 +226,7 @@ def nested_ids_under_another_key() -> pl.Expr:
 
     Conforms::
         compatibility: V2, ids_under_wrong_key: []
+        compatibility: V3, ids_under_wrong_key: ["col-1.element"]
     Violates::
         compatibility: V2, ids_under_wrong_key: ["col-1.element"]
     """

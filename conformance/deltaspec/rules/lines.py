@@ -51,6 +51,7 @@ def line_without_action() -> pl.Expr:
     Conforms::
         actions: 1, unexpected_whitespace: null, json_error: null
         actions: 0, unexpected_whitespace: "blank line", json_error: null
+        actions: 0, unexpected_whitespace: null, json_error: "unexpected end of data"
     Violates::
         actions: 0, unexpected_whitespace: null, json_error: null
     """

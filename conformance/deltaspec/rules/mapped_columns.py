@@ -139,6 +139,7 @@ def older_file_without_field_ids() -> pl.Expr:
         column_mapping_mode: id, has_field_ids: true, generated_names: 0, written_under_mapping: false, row_count: 5
         column_mapping_mode: name, has_field_ids: false, generated_names: 0, written_under_mapping: false, row_count: 5
         column_mapping_mode: id, has_field_ids: false, generated_names: 0, written_under_mapping: true, row_count: 5
+        column_mapping_mode: id, has_field_ids: false, generated_names: 0, written_under_mapping: false, row_count: 0
     Violates::
         column_mapping_mode: id, has_field_ids: false, generated_names: 0, written_under_mapping: false, row_count: 5
     """

@@ -24,6 +24,8 @@ def preserved_flag_contradicted() -> pl.Expr:
         rows_preserved: false, lost_ids: 0, new_ids: 0, commit_versions_preserved: true
         rows_preserved: true, lost_ids: 2, new_ids: 2, commit_versions_preserved: null
         rows_preserved: true, lost_ids: 0, new_ids: 0, commit_versions_preserved: false
+        rows_preserved: true, lost_ids: 1, new_ids: 0, commit_versions_preserved: true
+        rows_preserved: true, lost_ids: 0, new_ids: 1, commit_versions_preserved: true
     """
     kept = (pl.col("lost_ids") == 0) & (pl.col("new_ids") == 0) & pl.col("commit_versions_preserved")
     return kept != pl.col("rows_preserved")

@@ -167,6 +167,7 @@ def version_below_one() -> pl.Expr:
     Violates::
         min_reader_version: 0, min_writer_version: 2
         min_reader_version: 1, min_writer_version: -1
+        min_reader_version: 1, min_writer_version: 0
     """
     return (pl.col("min_reader_version") < 1) | (pl.col("min_writer_version") < 1)
 

@@ -38,6 +38,7 @@ def removed_vector_deleted_too_early() -> pl.Expr:
         deletion_timestamp: 1700000000000, retention_cutoff: 1699999999999, vector_exists: null
     Violates::
         deletion_timestamp: 1700000000000, retention_cutoff: 1699999999999, vector_exists: false
+        deletion_timestamp: 1700000000000, retention_cutoff: 1700000000000, vector_exists: false
     """
     return (pl.col("deletion_timestamp") >= pl.col("retention_cutoff")) & ~pl.col("vector_exists")
 

@@ -267,6 +267,8 @@ def truncated_string_maximum() -> pl.Expr:
     Conforms::
         max_is_truncated: false, stats_max: "aa\\u007f", actual_max: "aab"
         max_is_truncated: null, stats_max: null, actual_max: "aab"
+        max_is_truncated: true, stats_max: null, actual_max: "aab"
+        max_is_truncated: true, stats_max: "aa", actual_max: null
     Violates::
         max_is_truncated: true, stats_max: "aa", actual_max: "aab"
     """
