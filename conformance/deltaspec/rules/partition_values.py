@@ -4,6 +4,7 @@ import polars as pl
 
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.file_actions import file_actions
+from deltaspec.views.files.null_columns import null_columns
 
 
 @rule("FIL060", requires="partition-values.serialization", view=file_actions, until="r3")
@@ -69,3 +70,25 @@ def file_added_with_void_columns() -> pl.Expr:
     """
     added = (pl.col("kind") == "add") & (pl.col("source") == "commit") & pl.col("data_change")
     return added & ~pl.col("has_deletion_vector") & pl.col("void_columns_reason").is_not_null()
+
+
+@rule("FIL063", requires="data-files.required-columns", view=null_columns)
+def required_partition_value_null() -> pl.Expr:
+    """The partition value of a file is null, but the column is not nullable.
+
+    Engines rely on the schema: they skip null checks, count such rows, or fail. (The null may be older than the NOT
+    NULL. The partition of a file without rows is not checked.)
+    Fix: Allow null with `ALTER TABLE t ALTER COLUMN column DROP NOT NULL`, or move the rows with `UPDATE t SET column =
+    value WHERE column IS NULL`. Check first that an unfiltered read returns the rows.
+
+    Conforms::
+        source: partition value, num_records: 0, deleted_rows: null
+        source: partition value, num_records: 2, deleted_rows: 2
+        source: null count, num_records: 2, deleted_rows: null
+    Violates::
+        source: partition value, num_records: 2, deleted_rows: null
+        source: partition value, num_records: 2, deleted_rows: 1
+        source: partition value, num_records: null, deleted_rows: null
+    """
+    rows = pl.col("num_records") - pl.col("deleted_rows").fill_null(0)
+    return (pl.col("source") == "partition value") & (rows.is_null() | (rows > 0))

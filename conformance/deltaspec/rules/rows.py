@@ -26,7 +26,8 @@ def pages_undecodable() -> pl.Expr:
 def null_in_required_column() -> pl.Expr:
     """A column that is not nullable contains null.
 
-    Engines rely on the schema: they skip null checks, count such rows, or fail.
+    Engines rely on the schema: they skip null checks, count such rows, or fail. (FIL063 and STA019 report what the log
+    shows.)
     Fix: Correct the rows with `UPDATE t SET column = value`, or allow null with `ALTER TABLE t ALTER COLUMN column DROP
     NOT NULL`. Check first that an unfiltered read returns the rows.
 

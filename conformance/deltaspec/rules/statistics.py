@@ -5,6 +5,7 @@ import polars as pl
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.column_facts import column_facts
 from deltaspec.views.data.variant_paths import variant_paths
+from deltaspec.views.files.null_columns import null_columns
 
 
 @rule("STA001", requires="statistics.minimum-bounds-data", view=column_facts)
@@ -415,3 +416,21 @@ def tight_variant_bound_not_in_data() -> pl.Expr:
         tight_bounds: true, loose_bound: "minimum 0, smallest value 1", contradiction: null
     """
     return pl.col("tight_bounds") & pl.col("loose_bound").is_not_null() & pl.col("contradiction").is_null()
+
+
+@rule("STA019", requires="data-files.required-columns", view=null_columns)
+def null_counted_in_required_column() -> pl.Expr:
+    """The statistics of a file count nulls in a column that is not nullable.
+
+    Engines rely on the schema: they skip null checks, count such rows, or fail. Either a row is null, or the statistics
+    are wrong. (Counts that may only include deleted rows are not checked, and wide counts only if they cover all rows.)
+    Fix: Run `SELECT count(*) FROM t WHERE column IS NULL` with data skipping disabled. If rows are null, correct them
+    with `UPDATE t SET column = value WHERE column IS NULL`, or allow null with `ALTER TABLE t ALTER COLUMN column DROP
+    NOT NULL`. Otherwise recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks).
+
+    Conforms::
+        source: partition value
+    Violates::
+        source: null count
+    """
+    return pl.col("source") == "null count"

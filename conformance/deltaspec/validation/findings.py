@@ -83,6 +83,10 @@ class Findings:
         """Return whether the run has a rule over one of the views."""
         return any(view.name in self._rules for view in views)
 
+    def has_rule(self, code: str) -> bool:
+        """Return whether the run has a rule."""
+        return code in self._codes
+
     def evaluate(self, view: View, frame: pl.DataFrame) -> None:
         """Evaluate every rule of a view over a part of its rows."""
         rules = self._rules.get(view.name)

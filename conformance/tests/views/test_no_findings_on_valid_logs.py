@@ -33,6 +33,7 @@ FAULT_ONLY_VIEWS = {
     "row_id_conflicts",
     "row_id_marks",
     "log_starts",
+    "null_columns",
     "outdated_files",
     "typed_copies",
 }

@@ -53,12 +53,6 @@ def required_column_null(draw: st.DrawFn) -> TableFiles:
     )
 
 
-@mutation("data-files.required-columns", "rows")
-def required_partition_value_null(draw: st.DrawFn) -> TableFiles:
-    fields = [("id", "long"), build_required_field("p", draw_one(draw, "string", "integer"))]
-    return build_single_file_table(pa.table({"id": [1, 2, 3]}), fields, partition={"p": None})
-
-
 @mutation("data-files.utf-8", "rows")
 def string_of_other_bytes(draw: st.DrawFn) -> TableFiles:
     bad = draw_one(draw, b"\xff", b"Stra\xdfe", b"\xed\xa0\x80", b"\xc0\x80", b"cut \xe2\x82")

@@ -19,10 +19,11 @@ from deltaspec.model.log.reconciliation import get_file_key, get_vector_id
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import change_data
 from deltaspec.model.rows.entry_names import EntryNames, collect_entry_names, find_misnamed_entry
-from deltaspec.model.rows.statistics import count_records, parse_statistics
+from deltaspec.model.rows.statistics import StatisticsError, count_records, find_null_columns, parse_statistics
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import DataType, Primitive, iter_fields
 from deltaspec.model.schema.partition_values import PartitionValueError, is_canonical, is_in_utc, parse_partition_value
+from deltaspec.model.schema.required_columns import list_required_leaves
 from deltaspec.model.schema.schema_string import find_void_fault
 
 
@@ -117,6 +118,33 @@ def check_partition_values(table: TableVersion, file: Add | Cdc) -> Iterator[Ref
         fault = _find_value_fault(file.partition_values[key], types[key], table.revision)
         if fault is not None:
             yield Refused("partition-values.serialization", f"{file.path}: {key}: {fault}")
+
+
+def check_required_columns(table: TableVersion, add: Add) -> Iterator[Refused]:
+    """Struct Field: forbid files whose partition values or null counts show null in a column that is not nullable.
+
+    The partition value of a file without rows is the value of no row.
+    """
+    if table.schema is None or table.metadata is None or table.features is None:
+        return
+    types = column_mapping.get_partition_types(table.schema, table.metadata.partition_columns, table.mapping)
+    deleted_rows = add.deletion_vector.cardinality if add.deletion_vector else 0
+    nulls = _find_null_columns(add, deleted_rows)
+    for path in list_required_leaves(table.schema, table.mapping):
+        if len(path) == 1 and path[0] in types:
+            has_rows = count_records(add) is None or _count_valid_rows(add)
+            is_null = path[0] in add.partition_values and not add.partition_values[path[0]] and has_rows
+        else:
+            is_null = path in nulls
+        if is_null:
+            yield Refused("data-files.required-columns", f"{add.path} has null in {'.'.join(path)}")
+
+
+def _find_null_columns(add: Add, deleted_rows: int) -> set[tuple[str, ...]]:
+    try:
+        return set() if add.stats is None else set(find_null_columns(parse_statistics(add.stats), deleted_rows))
+    except StatisticsError:
+        return set()
 
 
 def _find_value_fault(text: str | None, kind: DataType, revision: Revision) -> str | None:
@@ -288,6 +316,7 @@ CHECKS: tuple[CommitCheck, ...] = (
     check_deletion_vectors,
     refuse_illegal_files(check_vector_support),
     refuse_illegal_files(check_partition_values),
+    refuse_illegal_files(check_required_columns),
     check_change_file_values,
     check_statistics_names,
     check_renamed_columns,

@@ -125,6 +125,33 @@ def find_null_count_faults(statistics: Statistics) -> list[str]:
     return found
 
 
+def proves_null(count: int, num_records: int | None, deleted_rows: int, *, has_tight_bounds: bool) -> bool:
+    """Return whether a null count proves that a column is null in a row that the deletion vector keeps.
+
+    A tight count may include deleted rows. With wide bounds, only the count of all records shows nulls. An impossible
+    count proves nothing.
+    """
+    if num_records is not None and (count > num_records or num_records <= deleted_rows):
+        return False
+    return count > deleted_rows if has_tight_bounds else count == num_records
+
+
+def find_null_columns(statistics: Statistics, deleted_rows: int) -> list[tuple[str, ...]]:
+    """Return the physical paths of the columns that are null in a row, as far as null counts prove it.
+
+    Args:
+        statistics: Of a file.
+        deleted_rows: Cardinality of its deletion vector.
+    """
+    counts = ((path, parse_integer(value)) for path, value in iter_entries(statistics.null_count))
+    return [
+        path
+        for path, count in counts
+        if count is not None
+        and proves_null(count, statistics.num_records, deleted_rows, has_tight_bounds=statistics.has_tight_bounds)
+    ]
+
+
 def is_all_null(statistics: Statistics, path: tuple[str, ...]) -> bool:
     """Return whether the null count proves that every row of a column is null.
 

@@ -19,7 +19,7 @@ from deltaspec.validation.log.concurrent_writes import LaterCommits, describe_mi
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.views.data.data_files import DataFile, DataFiles, data_files
-from deltaspec.views.files.file_replay import find_live_files
+from deltaspec.views.files.file_replay import find_live_files, number_repeated_adds
 from deltaspec.views.table.table_schema import TableSchema
 from deltaspec.wire.data.deletion_vector_reader import DeletionVectorReader
 from deltaspec.wire.log.line_decoder import LogFile
@@ -83,7 +83,9 @@ class DataBucket:
         self.listing_is_partial = facts.bucket_count > 1
         """Other buckets may contain listed files too."""
         self.listed = listed
-        self.files = DataFiles(self._with_sizes(find_live_files(intervals, self.version)))
+        adds = number_repeated_adds(intervals.filter(pl.col("kind") == "add"), "partition_text", "size")
+        self._adds = adds.unique("_series", keep="last", maintain_order=True).drop("_series")
+        self.files = DataFiles(self._with_sizes(find_live_files(self._adds, self.version)))
         """Live data files of the validated version."""
         self.changes = DataFiles(self._with_sizes(cdcs))
         """Change data files of the validated commits."""
@@ -111,8 +113,8 @@ class DataBucket:
     @property
     def earlier_files(self) -> DataFiles:
         """Data files that earlier versions of the validated history had, and the validated version does not."""
-        ended = (pl.col("kind") == "add") & (pl.col("until") <= self.version) & (pl.col("until") > pl.col("version"))
-        return DataFiles(self._with_sizes(self.intervals.filter(ended)))
+        ended = (pl.col("until") <= self.version) & (pl.col("until") > pl.col("version"))
+        return DataFiles(self._with_sizes(self._adds.filter(ended)))
 
     @cached_property
     def later_commits(self) -> LaterCommits:

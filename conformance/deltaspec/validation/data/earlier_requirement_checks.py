@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from deltaspec.model.schema.column_mapping import physical_name
 from deltaspec.model.schema.data_types import Struct
+from deltaspec.model.schema.required_columns import Path
 from deltaspec.sql.row_evaluation import ConstraintResult
 from deltaspec.validation.data.data_bucket import EARLIER_FILES_GONE, describe_read_error
 from deltaspec.validation.data.read_ahead import read_ahead
@@ -25,11 +26,12 @@ from deltaspec.validation.data.row_constraint_checks import (
     build_rows,
 )
 from deltaspec.validation.log.facts import LogFacts
+from deltaspec.validation.log.null_column_checks import find_reported_sources
 from deltaspec.views.data.constraint_checks import constraint_checks
 from deltaspec.views.data.data_files import DataFile
-from deltaspec.views.data.row_checks import build_row_check_row, row_checks
+from deltaspec.views.data.row_checks import build_check_rows, row_checks
 from deltaspec.views.table.row_constraints import RowConstraint
-from deltaspec.views.table.row_requirements import Path, RowRequirement
+from deltaspec.views.table.row_requirements import RowRequirement
 from deltaspec.views.table.table_schema import TableSchema
 from deltaspec.wire.data.column_aggregates import RowCheck
 from deltaspec.wire.data.column_resolution import FileColumn
@@ -108,7 +110,7 @@ class _Checker:
     def _find_groups(self, data_file: DataFile) -> list[_Group]:
         """Return the requirements of the versions that have a file."""
         until = data_file.until
-        first = bisect_right(self._changes, data_file.version)
+        first = bisect_right(self._changes, data_file.first_version)
         last = len(self._changes) if until is None else bisect_right(self._changes, until - 1)
         return self._build_groups_once(first, last)
 
@@ -202,7 +204,7 @@ class _Checker:
         findings, history = self._data.findings, self._history
         for reason in result.unread:
             findings.mark_undecided((row_checks,), reason, data_file.path, read_columns=_NULL_COLUMNS)
-        rows = [build_row_check_row(data_file, result.rows, each, history) for each in result.checks]
+        rows = build_check_rows(data_file, result.rows, result.checks, history, find_reported_sources(findings))
         findings.evaluate_rows(row_checks, rows)
         findings.evaluate_rows(constraint_checks, build_rows(group.constraints, data_file, result.constraints))
 

@@ -151,7 +151,7 @@ class ConstraintRecorder:
 
     def row(self, data_file: DataFile, condition: RowConstraint, found: ConstraintResult) -> dict[str, Any]:
         """Build the row of the view for one file and an expression that was evaluated on its rows."""
-        cause = self._state.row_requirements.find_cause(condition, data_file.version, data_file.until)
+        cause = self._state.row_requirements.find_cause(condition, data_file.first_version, data_file.until)
         return build_constraint_check_row(
             data_file, condition, found, cause, may_predate_expression=self._may_be_older(condition)
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.validation.data.data_bucket import describe_read_error
 from deltaspec.validation.data.read_ahead import read_ahead
+from deltaspec.validation.log.null_column_checks import find_reported_sources
 from deltaspec.views.data.column_facts import build_column_fact_rows, column_facts
 from deltaspec.views.data.identity_values import identity_values
 from deltaspec.views.data.row_checks import build_row_check_rows, row_checks
@@ -83,6 +84,7 @@ class _Pending:
 
     def __init__(self, data: DataBucket) -> None:
         self._data = data
+        self._reported_sources = find_reported_sources(data.findings)
         self._facts: list[dict[str, Any]] = []
         self._checks: list[dict[str, Any]] = []
 
@@ -102,7 +104,9 @@ class _Pending:
                 shredding_supported=table.supports("variantShredding"),
             )
         if self._data.findings.has_rules_for(row_checks):
-            self._checks += build_row_check_rows(data_file, held, self._data.state.row_requirements)
+            self._checks += build_row_check_rows(
+                data_file, held, self._data.state.row_requirements, self._reported_sources
+            )
         if len(self._facts) + len(self._checks) > _ROWS_AT_ONCE:
             self.flush()
 

@@ -45,6 +45,7 @@ from deltaspec.views.files.added_vectors import added_vectors
 from deltaspec.views.files.adds_without_stats import adds_without_stats
 from deltaspec.views.files.file_action_facts import FileContext
 from deltaspec.views.files.file_actions import deletion_vectors, file_actions, file_history
+from deltaspec.views.files.null_columns import null_columns
 from deltaspec.views.files.outdated_files import outdated_files
 from deltaspec.views.files.row_id_history import StatedRowIds
 from deltaspec.views.files.snapshot import snapshot_files
@@ -67,6 +68,7 @@ REPLAY_VIEWS: tuple[View, ...] = (
     file_history,
     added_vectors,
     adds_without_stats,
+    null_columns,
     outdated_files,
     replay_differences,
     checksums,
@@ -435,7 +437,7 @@ class LogRun(ABC):
         if undecoded & {"add", "remove", None}:
             self.block_replay(reason, file)
         if undecoded & {"protocol", "metaData", None}:
-            self.findings.mark_undecided((replay_differences, checksums, outdated_files), reason, file)
+            self.findings.mark_undecided((replay_differences, checksums, outdated_files, null_columns), reason, file)
         if undecoded & {"txn", "domainMetadata"}:
             self.findings.mark_undecided((replay_differences,), reason, file)
         if "cdc" in undecoded:

@@ -16,6 +16,7 @@ from deltaspec.validation.log.derived_file_comparison import compare_derived_fil
 from deltaspec.validation.log.derived_file_types import CompactionFileActions
 from deltaspec.validation.log.earlier_commit_checks import check_earlier_files
 from deltaspec.validation.log.facts import LogFacts
+from deltaspec.validation.log.null_column_checks import check_null_columns
 from deltaspec.validation.log.outdated_file_checks import collect_outdated_files
 from deltaspec.validation.log.row_id_history_checks import build_suspension_history, find_table_replacements
 from deltaspec.validation.log.type_change_checks import find_files_before_type_changes
@@ -101,6 +102,7 @@ def check_paths(facts: LogFacts, findings: Findings, rows: RowsByTag, output: St
     if findings.has_rules_for(snapshot_files):
         live = find_live_files(intervals, facts.plan.version)
         findings.evaluate(snapshot_files, build_snapshot_rows(live, facts.plan.version))
+    check_null_columns(facts, findings, intervals)
     aggregates.outdated_files = collect_outdated_files(facts, findings, intervals)
     find_files_before_type_changes(facts, findings, intervals, aggregates)
     aggregates.add_commits(intervals)
@@ -129,7 +131,8 @@ def _put_for_later_stages(
 def _drop_long_values(intervals: pl.DataFrame) -> pl.DataFrame:
     """Set the longest columns to null, which stages over rows of all buckets do not need."""
     return intervals.select(*REPLAY_COLUMNS, "until").with_columns(
-        pl.lit(None, REPLAY_COLUMNS[name]).alias(name) for name in ("stats", "partition_text", "rare_fields")
+        pl.lit(None, REPLAY_COLUMNS[name]).alias(name)
+        for name in ("stats", "partition_text", "null_columns", "rare_fields")
     )
 
 

@@ -126,6 +126,16 @@ class DataFile:
     until: int | None = None
     """First version that no longer has the file; None if the latest version has it."""
 
+    since: int | None = None
+    """First version that has the file with the same content; None if that is the version of its action."""
+    null_columns: str | None = None
+    """Columns that null counts prove to be null, as in `statistics_facts.columns`."""
+
+    @property
+    def first_version(self) -> int:
+        """First version that has the file with the same content, as far as the history is known."""
+        return self.version if self.since is None else self.since
+
     @property
     def place(self) -> dict[str, Any]:
         """Location columns that are common to all views over data files."""
@@ -175,4 +185,6 @@ def _data_file(row: dict[str, Any]) -> DataFile:
         default_row_commit_version=row["default_row_commit_version"],
         actual_size=row.get("actual_size"),
         until=row.get("until"),
+        since=row.get("since"),
+        null_columns=row.get("null_columns"),
     )

@@ -1,5 +1,6 @@
 """View over checks of column values in live data files, and the rows that fail them."""
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import polars as pl
@@ -7,6 +8,7 @@ import polars as pl
 from deltaspec.model.schema.data_types import get_type_name
 from deltaspec.views.base import ROW_REQUIREMENT_COLUMNS, Column, View
 from deltaspec.views.data.data_files import DataFile
+from deltaspec.views.files.null_columns import find_null_source
 from deltaspec.views.table.row_requirements import RowRequirementHistory
 from deltaspec.wire.data.column_aggregates import RowCheck
 from deltaspec.wire.data.row_reader import DataFileRows
@@ -14,7 +16,7 @@ from deltaspec.wire.data.row_reader import DataFileRows
 row_checks = View(
     name="row_checks",
     grain="live data file and check of one of its columns; a file that an earlier version had, or a column that was "
-    "required only earlier, has just the checks for null",
+    "required only earlier, has just the checks for null. Nulls that a rule over `null_columns` reports are left out",
     key=(),
     level="rows",
     columns={
@@ -38,7 +40,7 @@ row_checks = View(
 
 
 def build_row_check_rows(
-    data_file: DataFile, content: DataFileRows, requirements: RowRequirementHistory
+    data_file: DataFile, content: DataFileRows, requirements: RowRequirementHistory, reported_sources: Collection[str]
 ) -> list[dict[str, Any]]:
     """Return the rows of `row_checks` for one data file.
 
@@ -46,30 +48,42 @@ def build_row_check_rows(
         data_file: a live file.
         content: rows read from the file.
         requirements: what the table requires of its rows.
+        reported_sources: values of `null_columns.source` that rules of the run report.
     """
     common = {**data_file.place, "rows": content.valid_rows}
     found = [
         {**common, "column": name, "check": "pages", "page_fault": reason} for name, reason in content.corrupt.items()
     ]
     found += [{**common, "column": name, "check": "pages"} for name in content.decoded]
-    return found + [build_row_check_row(data_file, content.valid_rows, check, requirements) for check in content.checks]
+    return found + build_check_rows(data_file, content.valid_rows, content.checks, requirements, reported_sources)
 
 
-def build_row_check_row(
-    data_file: DataFile, rows: int, check: RowCheck, requirements: RowRequirementHistory
-) -> dict[str, Any]:
-    """Return the row of `row_checks` for one check.
+def build_check_rows(
+    data_file: DataFile,
+    rows: int,
+    checks: Iterable[RowCheck],
+    requirements: RowRequirementHistory,
+    reported_sources: Collection[str],
+) -> list[dict[str, Any]]:
+    """Return the rows of `row_checks` for checks of a file, except nulls that a rule over the log reports.
 
     Args:
         data_file: a file that some version has.
         rows: number of rows that the deletion vector does not delete.
-        check: evaluated on these rows.
+        checks: evaluated on these rows.
         requirements: what the table requires of its rows.
+        reported_sources: values of `null_columns.source` that rules of the run report.
     """
-    place, cause = data_file.place, None
-    if check.check == "not null":
-        cause = requirements.find_cause(check.column.path, data_file.version, data_file.until)
-    return {**place, **(cause.location if cause else {}), "rows": rows, **_check(check)}
+    found = []
+    for check in checks:
+        location = data_file.place
+        if check.check == "not null":
+            if find_null_source(data_file, check.column.path, requirements.leaves) in reported_sources:
+                continue
+            cause = requirements.find_cause(check.column.path, data_file.first_version, data_file.until)
+            location |= cause.location if cause else {}
+        found.append({**location, "rows": rows, **_check(check)})
+    return found
 
 
 def _check(check: RowCheck) -> dict[str, Any]:

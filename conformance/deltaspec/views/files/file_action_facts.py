@@ -93,8 +93,8 @@ def build_file_facts(
 
     Returns:
         One row per action, in order. Additional columns: `path_key`, `deletion_vector_id`,
-        `clustering_columns_without_statistics`, `clustering_provider`, `has_tags`, the raw `dv_*` columns, and if
-        `compared` also `stats`, and `partition_values` and `tags` (lists of key and value).
+        `clustering_columns_without_statistics`, `clustering_provider`, `has_tags`, `null_columns`, the raw `dv_*`
+        columns, and if `compared` also `stats`, and `partition_values` and `tags` (lists of key and value).
     """
     values, stats = table.column("partition_values"), table.column("stats")
     narrow = table.drop_columns(["partition_values", "stats", "tags"])
@@ -135,7 +135,7 @@ def build_file_facts(
     )
     facts = facts.with_columns(misnamed_statistics.find_misnamed_statistics(stats, context.entry_names))
     facts = facts.with_columns(_columns_without_statistics(facts, stats, context.clustering_columns))
-    return facts.with_columns(statistics_facts.columns(stats))
+    return facts.with_columns(statistics_facts.columns(stats, facts["cardinality"]))
 
 
 def _have_entries(maps: pa.ChunkedArray) -> pl.Series:

@@ -32,12 +32,14 @@ REPLAY_COLUMNS: dict[str, Any] = {
     "extended_file_metadata": pl.Boolean,
     "has_tags": pl.Boolean,
     "partition_text": pl.String,
+    "null_columns": pl.String,
     "stats": pl.String,
     "stats_are_typed": pl.Boolean,
     "rare_fields": pl.String,
 }
 """Columns of file actions that replay keeps. `path` is null where it equals `path_key`. `partition_text` is described
-in `partition_facts.columns`. `stats_are_typed` says that `stats` has values of `stats_parsed`; null if it has none.
+in `partition_facts.columns`, `null_columns` in `statistics_facts.columns`. `stats_are_typed` says that `stats` has
+values of `stats_parsed`; null if it has none.
 `rare_fields` is a JSON object of fields that few actions have, null without any."""
 
 DATA_REPLAY_COLUMNS: dict[str, Any] = {
@@ -180,6 +182,27 @@ def _next_of_other(left: pl.DataFrame, right: pl.DataFrame, name: str, *, same_v
         allow_exact_matches=same_version,
         check_sortedness=False,
     )
+
+
+def number_repeated_adds(adds: pl.DataFrame, *unchanged: str) -> pl.DataFrame:
+    """Find adds that only repeat a live file: the file is then the same from the first of them to the end of the last.
+
+    Args:
+        adds: with validity intervals.
+        unchanged: columns in which a repetition equals the add before it, next to the logical file.
+
+    Returns:
+        The adds with `since` (Int64), the version of the first add of a series, and `_series`. The adds of a series
+        have the same number and are in order.
+    """
+    if not has_shared_path(adds).any():
+        return adds.with_columns(since=pl.col("version")).with_row_index("_series")
+    adds = adds.sort("path_key", "deletion_vector_id", "version")
+    same = ("path_key", "deletion_vector_id", *unchanged)
+    repeats = pl.all_horizontal(pl.col(name).eq_missing(pl.col(name).shift(1)) for name in same)
+    repeats &= (pl.col("until").shift(1) == pl.col("version")).fill_null(False)
+    adds = adds.with_columns(_series=(~repeats).cum_sum())
+    return adds.with_columns(since=pl.col("version").first().over("_series"))
 
 
 def find_live_files(intervals: pl.DataFrame, version: int, kind: str = "add") -> pl.DataFrame:

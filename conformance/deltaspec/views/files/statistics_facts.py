@@ -7,7 +7,13 @@ import polars as pl
 
 from deltaspec.model.actions import Int64
 from deltaspec.model.json_values import parse_lossless, replace_lone_surrogates
-from deltaspec.model.rows.statistics import Statistics, StatisticsError, find_null_count_faults
+from deltaspec.model.rows.statistics import (
+    Statistics,
+    StatisticsError,
+    find_null_columns,
+    find_null_count_faults,
+    proves_null,
+)
 
 _ABSENT = msgspec.Raw()
 _CACHE_SIZE = 10_000
@@ -23,16 +29,22 @@ class _Counts(msgspec.Struct, rename="camel"):
 
 
 _decode = msgspec.json.Decoder(_Counts).decode
+_encode_paths = msgspec.json.Encoder().encode
+_Paths = list[tuple[str, ...]]
+_PositiveCounts = tuple[int, dict[str, int]] | bool
+"""The largest of flat null counts, and those above 0; False without any, True if counts are nested or invalid."""
 _decode_plain_nulls = msgspec.json.Decoder(dict[str, Annotated[int, msgspec.Meta(ge=0)]] | None).decode
 
 
-def columns(stats: Any) -> list[pl.Series]:
-    """Return the columns of `file_actions` that depend on the statistics.
+def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
+    """Return the columns of `file_actions` that depend on the statistics, and `null_columns`.
 
-    Null counts repeat between files, so the largest count of each distinct string is cached.
+    `null_columns` is a JSON list of the paths of the columns that null counts prove to be null in a row; null without
+    any. Null counts repeat between files, so each distinct string is decoded once.
 
     Args:
         stats: statistics strings, an Arrow array or chunked array; null without statistics.
+        deleted_rows: cardinality of the deletion vector; null without one.
     """
     length = len(stats)
     records: list[int | None] = [None] * length
@@ -40,27 +52,37 @@ def columns(stats: Any) -> list[pl.Series]:
     null_faults: dict[int, str] = {}
     misspelled_rows: list[int] = []
     surrogate_rows: list[int] = []
-    max_counts: dict[bytes, int] = {}
+    null_rows: dict[int, str] = {}
+    deleted_by_row = deleted_rows.to_list() if deleted_rows.null_count() < length else None
+    positive_counts: dict[bytes, _PositiveCounts] = {}
     for row, text in enumerate(stats.to_pylist()):
         if text is None:
             continue
+        deleted = (deleted_by_row[row] or 0) if deleted_by_row else 0
         try:
             counts = _decode(text)
             nulls = bytes(counts.null_count)
-            max_count = max_counts.get(nulls)
-            if max_count is None:
-                if len(max_counts) > _CACHE_SIZE:
-                    max_counts.clear()
-                max_count = max_counts[nulls] = _find_max_count(nulls)
-            if max_count and max_count > (counts.num_records or 0):
-                null_faults.update((row, fault) for fault in _null_count_faults(counts, nulls)[:1])
+            positive = positive_counts.get(nulls)
+            if positive is None:
+                if len(positive_counts) > _CACHE_SIZE:
+                    positive_counts.clear()
+                positive = positive_counts[nulls] = _find_positive_counts(nulls)
+            if positive:
+                if isinstance(positive, tuple) and positive[0] <= (counts.num_records or 0):
+                    proven = _find_plain_null_columns(counts, positive[1], deleted)
+                else:
+                    null_faults.update((row, fault) for fault in _null_count_faults(counts, nulls)[:1])
+                    proven = find_null_columns(_build_statistics(counts, nulls), deleted)
+                if proven:
+                    null_rows[row] = _encode_paths(proven).decode()
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
-            found = _read_with_lone_surrogates(text)
+            found = _read_with_lone_surrogates(text, deleted)
             if found is None:
                 faults[row] = _reason(error)
                 continue
-            counts, null_fault = found
+            counts, null_fault, proven = found
             surrogate_rows.append(row)
+            null_rows.update({row: _encode_paths(proven).decode()} if proven else {})
             null_faults.update({} if null_fault is None else {row: null_fault})
         records[row] = counts.num_records
         if counts.null_counts != _ABSENT:
@@ -71,40 +93,73 @@ def columns(stats: Any) -> list[pl.Series]:
         sparse_flags("has_null_counts_key", pl.Series(stats.is_valid()), misspelled_rows),
         sparse("null_count_fault", length, null_faults),
         sparse_flags("stats_have_lone_surrogate", pl.Series(stats.is_valid()), surrogate_rows),
+        _share_texts("null_columns", length, null_rows),
     ]
 
 
-def _read_with_lone_surrogates(text: str) -> tuple[_Counts, str | None] | None:
-    """Return the counts of statistics whose only fault are escaped lone surrogates, and the first null count fault."""
+def _read_with_lone_surrogates(text: str, deleted_rows: int) -> tuple[_Counts, str | None, _Paths] | None:
+    """Return the counts of statistics whose only fault are escaped lone surrogates.
+
+    Also return the first fault of the null counts, and the columns that they prove to be null.
+    """
     plain = replace_lone_surrogates(text)
     if plain == text:
         return None
     try:
         counts = _decode(plain)
         nulls = bytes(counts.null_count)
-        return counts, next(iter(_null_count_faults(counts, nulls)), None) if nulls else None
+        if not nulls:
+            return counts, None, []
+        statistics = _build_statistics(counts, nulls)
+        faults = find_null_count_faults(statistics)
+        return counts, faults[0] if faults else None, find_null_columns(statistics, deleted_rows)
     except (msgspec.DecodeError, RecursionError, ValueError):
         return None
 
 
-def _find_max_count(nulls: bytes) -> int:
-    """Return the largest of flat null counts; for nested or invalid ones a number above any record count."""
+def _find_positive_counts(nulls: bytes) -> _PositiveCounts:
     if not nulls:
-        return 0
+        return False
     try:
         counts = _decode_plain_nulls(nulls)
     except msgspec.ValidationError:
-        return 2**63
-    return max(counts.values(), default=0) if counts else 0
+        return True
+    positive = {name: count for name, count in (counts or {}).items() if count}
+    return (max(positive.values()), positive) if positive else False
+
+
+def _find_plain_null_columns(counts: _Counts, positive: dict[str, int], deleted_rows: int) -> _Paths:
+    """Return what `find_null_columns` returns, for flat counts."""
+    is_tight = counts.tight_bounds is not False
+    if is_tight and not deleted_rows:
+        return [(name,) for name in positive]
+    return [
+        (name,)
+        for name, count in positive.items()
+        if proves_null(count, counts.num_records, deleted_rows, has_tight_bounds=is_tight)
+    ]
 
 
 def _null_count_faults(counts: _Counts, nulls: bytes) -> list[str]:
     """Return the model's faults for null counts that the fast path cannot accept."""
+    return find_null_count_faults(_build_statistics(counts, nulls))
+
+
+def _build_statistics(counts: _Counts, nulls: bytes) -> Statistics:
     found = parse_lossless(nulls).value
     if found is not None and not isinstance(found, dict):
         raise StatisticsError("nullCount has the wrong type")
-    statistics = Statistics(num_records=counts.num_records, tight_bounds=counts.tight_bounds, null_count=found)
-    return find_null_count_faults(statistics)
+    return Statistics(num_records=counts.num_records, tight_bounds=counts.tight_bounds, null_count=found)
+
+
+def _share_texts(name: str, length: int, rows: dict[int, str]) -> pl.Series:
+    """Build a string column that is null except in `rows`. Equal texts share their memory."""
+    if not rows:
+        return sparse(name, length, rows)
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(rows.values()))}
+    indexes = pl.Series([None], dtype=pl.UInt32).new_from_index(0, length)
+    indexes = indexes.scatter(list(rows), [numbers[text] for text in rows.values()])
+    return pl.Series(name, list(numbers), dtype=pl.String).gather(indexes)
 
 
 def sparse(name: str, length: int, rows: dict[int, str]) -> pl.Series:

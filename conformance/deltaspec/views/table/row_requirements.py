@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.column_mapping import physical_name
-from deltaspec.model.schema.data_types import Array, DataType, Map, Primitive, Struct
+from deltaspec.model.schema.column_mapping import get_partition_types
+from deltaspec.model.schema.required_columns import Path, list_required_columns, list_required_leaves
 from deltaspec.views.table.row_constraints import RowConstraint, collect_row_constraints
 
 if TYPE_CHECKING:
     from deltaspec.views.table.table_schema import TableSchema
 
-Path = tuple[str, ...]
 Subject = RowConstraint | Path
 """A row constraint, or the physical path of a column that must not be null."""
-_VOID = Primitive("void")
+S = TypeVar("S", bound=Hashable)
 
 
 @dataclass(frozen=True)
-class RowRequirement:
+class RequiredLeaf:
+    """Column that is not null in any row, so that null counts or partition values can contradict it."""
+
+    path: Path
+    """Physical path."""
+    is_partition_column: bool
+
+
+@dataclass(frozen=True)
+class RequirementPeriod(Generic[S]):
     """Requirement of rows, and a period in which it applied."""
 
-    subject: Subject
+    subject: S
     first: int
     """First version of the period."""
     file: str
@@ -50,21 +58,27 @@ class RowRequirement:
         }
 
 
-class RowRequirementHistory:
-    """Requirements of rows along the validated history, updated version by version."""
+RowRequirement = RequirementPeriod[Subject]
 
-    def __init__(self, revision: Revision) -> None:
+
+class RequirementPeriods(Generic[S]):
+    """Periods in which requirements applied along the validated history, updated version by version."""
+
+    def __init__(self) -> None:
         self.has_ended = False
         """Whether a requirement of an earlier version no longer applies."""
-        self._revision = revision
-        self._periods: dict[Subject, list[RowRequirement]] = {}
-        self._current: dict[Subject, None] = {}
+        self._periods: dict[S, list[RequirementPeriod[S]]] = {}
+        self._current: dict[S, None] = {}
         self._table: TableSchema | None = None
 
     @property
-    def subjects(self) -> tuple[Subject, ...]:
+    def subjects(self) -> tuple[S, ...]:
         """All requirements of all versions."""
         return tuple(self._periods)
+
+    def list_periods(self, subject: S) -> Sequence[RequirementPeriod[S]]:
+        """Return the periods of a requirement, in ascending order."""
+        return self._periods.get(subject, ())
 
     @property
     def changes(self) -> list[int]:
@@ -72,11 +86,11 @@ class RowRequirementHistory:
         ends = {end for each in self._periods.values() for one in each for end in (one.first, one.until)}
         return sorted(version for version in ends if version is not None)
 
-    def is_current(self, subject: Subject) -> bool:
+    def is_current(self, subject: S) -> bool:
         """Return whether a requirement applies at the validated version."""
         return subject in self._current
 
-    def find_first(self, subject: Subject, version: int, until: int | None) -> RowRequirement | None:
+    def find_first(self, subject: S, version: int, until: int | None) -> RequirementPeriod[S] | None:
         """Return the first period of a requirement that overlaps the versions of a file, until its end exclusively."""
         periods = self._periods.get(subject, [])
         following = bisect_right(periods, version, key=lambda each: each.first)
@@ -85,7 +99,7 @@ class RowRequirementHistory:
                 return each
         return None
 
-    def find_cause(self, subject: Subject, version: int, until: int | None) -> RowRequirement | None:
+    def find_cause(self, subject: S, version: int, until: int | None) -> RequirementPeriod[S] | None:
         """Return the first period that overlaps the versions of a file, if it begins later than the file."""
         found = self.find_first(subject, version, until)
         return None if found is None or found.first <= version else found
@@ -94,6 +108,54 @@ class RowRequirementHistory:
         """Record that the requirements of the versions from the last known one on are unknown."""
         self._end(tuple(self._current), last_known_version or 0)
         self._table = None
+
+    def begin(
+        self, subjects: Collection[S], location: dict[str, Any], table: TableSchema | None, *, is_first: bool
+    ) -> None:
+        """Apply the next version whose requirements may differ.
+
+        Args:
+            subjects: requirements from this version on, without repetitions.
+            location: version, file and line of the change, and the last legal version before it.
+            table: schema from this version on.
+            is_first: whether the table begins with this version.
+        """
+        subjects = dict.fromkeys(subjects)
+        self._end([each for each in self._current if each not in subjects], location["version"])
+        for each in subjects:
+            if each not in self._current:
+                new = RequirementPeriod(
+                    each,
+                    location["version"],
+                    location["file"],
+                    location["line"],
+                    location["last_legal_version"],
+                    is_first,
+                )
+                self._periods.setdefault(each, []).append(new)
+        self._current, self._table = subjects, table
+
+    def _end(self, subjects: Collection[S], version: int) -> None:
+        for each in subjects:
+            periods = self._periods[each]
+            periods[-1] = replace(periods[-1], until=version, table=self._table)
+            del self._current[each]
+            self.has_ended = True
+
+
+class RowRequirementHistory(RequirementPeriods[Subject]):
+    """Requirements of rows along the validated history, updated version by version."""
+
+    def __init__(self, revision: Revision) -> None:
+        super().__init__()
+        self.leaves = RequirementPeriods[RequiredLeaf]()
+        """Those that the log alone can contradict."""
+        self._revision = revision
+
+    def forget(self, last_known_version: int | None) -> None:
+        """Record that the requirements of the versions from the last known one on are unknown."""
+        super().forget(last_known_version)
+        self.leaves.forget(last_known_version)
 
     def apply(self, location: dict[str, Any], table: TableSchema | None, *, is_first: bool) -> None:
         """Apply the next version whose requirements may differ.
@@ -106,51 +168,12 @@ class RowRequirementHistory:
         if table is None:
             self.forget(location["version"])
             return
-        subjects: dict[Subject, None] = dict.fromkeys(list_required_columns(table.schema, table.mapping))
-        subjects |= dict.fromkeys(
-            collect_row_constraints(table.schema, table.configuration, table.features, self._revision)
-        )
-        self._end([each for each in self._current if each not in subjects], location["version"])
-        for each in subjects:
-            if each not in self._current:
-                new = RowRequirement(
-                    each,
-                    location["version"],
-                    location["file"],
-                    location["line"],
-                    location["last_legal_version"],
-                    is_first,
-                )
-                self._periods.setdefault(each, []).append(new)
-        self._current, self._table = subjects, table
-
-    def _end(self, subjects: tuple[Subject, ...] | list[Subject], version: int) -> None:
-        for each in subjects:
-            periods = self._periods[each]
-            periods[-1] = replace(periods[-1], until=version, table=self._table)
-            del self._current[each]
-            self.has_ended = True
-
-
-def list_required_columns(schema: Struct, mapping: str | None) -> Iterator[Path]:
-    """Yield the physical paths of the columns, elements and values at any depth that must not be null.
-
-    Array elements are `element`, map entries `key` and `value`, as in `FileColumn.path`.
-    """
-    yield from _list_required(schema, mapping, ())
-
-
-def _list_required(kind: DataType, mapping: str | None, path: Path) -> Iterator[Path]:
-    parts: list[tuple[str, DataType, bool]] = []
-    match kind:
-        case Struct(fields):
-            parts = [(physical_name(each, mapping), each.type, each.nullable) for each in fields]
-        case Array(element, contains_null):
-            parts = [("element", element, contains_null)]
-        case Map(key, value, value_contains_null):
-            parts = [("key", key, True), ("value", value, value_contains_null)]
-    for name, part, nullable in parts:
-        here = (*path, name)
-        if not nullable and part != _VOID:
-            yield here
-        yield from _list_required(part, mapping, here)
+        columns = list_required_columns(table.schema, table.mapping)
+        constraints = collect_row_constraints(table.schema, table.configuration, table.features, self._revision)
+        self.begin([*columns, *constraints], location, table, is_first=is_first)
+        partition_columns = get_partition_types(table.schema, list(table.partition_columns), table.mapping)
+        leaves = [
+            RequiredLeaf(path, len(path) == 1 and path[0] in partition_columns)
+            for path in list_required_leaves(table.schema, table.mapping)
+        ]
+        self.leaves.begin(leaves, location, table, is_first=is_first)
