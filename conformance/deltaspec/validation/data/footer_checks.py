@@ -22,6 +22,7 @@ from deltaspec.views.data.footer_facts import (
     build_schema_facts,
     column_rows,
 )
+from deltaspec.views.data.missing_columns import MissingColumnLocator
 from deltaspec.views.data.variants import written_without_shredding
 from deltaspec.views.files.written_while import build_history, find_paths_written_while
 from deltaspec.views.table.iceberg_history import find_paths_written_under
@@ -115,6 +116,8 @@ class _FooterChecker:
         """Number of columns in `facts`."""
         self.unknown: set[tuple[str, int]] = set()
         """Versions whose schema is not known."""
+        table = data.table
+        self._locator = None if table is None else MissingColumnLocator(table, data.state.row_requirements)
 
     def check(self, files: DataFiles) -> None:
         """Read and evaluate files."""
@@ -195,9 +198,10 @@ class _FooterChecker:
     def _flush(self, part: pl.DataFrame, batch: _Batch, done: int) -> int:
         """Evaluate the collected files. Return the number of files done."""
         files = part.slice(batch.first, len(batch.rows))
+        kept = [name for name in (*_LOG_COLUMNS, *_WRITTEN, "since", "until") if name in files.columns]
         filled = pl.concat(
             [
-                files.select(*_LOG_COLUMNS, *_WRITTEN).with_columns(path=pl.coalesce("path", "path_key")),
+                files.select(kept).with_columns(path=pl.coalesce("path", "path_key")),
                 pl.DataFrame(batch.rows, _READ, orient="row"),
             ],
             how="horizontal",
@@ -205,7 +209,9 @@ class _FooterChecker:
         self.data.findings.evaluate(data_files, build_data_file_rows(filled, batch.facts))
         widest = max((len(each.columns) for each in batch.facts), default=0)
         for some in filled.iter_slices(max(1, COLUMNS_PER_BATCH // max(1, widest))):
-            self.data.findings.evaluate(file_columns, column_rows(some, batch.facts))
+            rows = column_rows(some, batch.facts)
+            located = rows if self._locator is None else self._locator.locate(rows, some)
+            self.data.findings.evaluate(file_columns, located)
         done += len(files)
         self.data.progress("footers", done, None)
         batch.clear()

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, Column, View
+from deltaspec.views.base import ROW_REQUIREMENT_COLUMNS, Column, View
 
 file_columns = View(
     name="file_columns",
@@ -10,7 +10,7 @@ file_columns = View(
     key=(),
     level="footers",
     columns={
-        **DATA_FILE_LOCATION_COLUMNS,
+        **ROW_REQUIREMENT_COLUMNS,
         "kind": Column(pl.String, "kind of action: add or cdc"),
         "remaining_rows": Column(pl.Int64, "number of rows in the footer minus the cardinality of the deletion vector"),
         "column": Column(
