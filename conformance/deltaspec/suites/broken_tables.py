@@ -8,6 +8,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+from zlib import crc32
 
 import pyarrow as pa
 
@@ -298,5 +299,7 @@ def _vector_damaged(files: TableFiles) -> None:
 )
 def _vector_format_unknown(files: TableFiles) -> None:
     data = bytearray(files.extra[VECTOR_FILE])
-    data[5:9] = bytes(4)  # after the version of the file and the size of the first vector
+    end = 5 + int.from_bytes(data[1:5], "big")  # after the version of the file and the size of the first vector
+    data[5:9] = bytes(4)
+    data[end : end + 4] = crc32(data[5:end]).to_bytes(4, "big")
     files.extra[VECTOR_FILE] = bytes(data)

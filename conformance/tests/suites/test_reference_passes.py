@@ -1,6 +1,7 @@
 """The reference reader passes every check, and readers with a fault fail where they should."""
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from suites.faulty_readers import FAULTY_READERS, FaultyReader
@@ -24,6 +25,31 @@ def test_reference_passes_every_check() -> None:
             assert result.outcome is Outcome.PASSED, f"{result.case}: {result.message}"
             outcomes[result.suite, result.outcome] += 1
     assert {suite for suite, _ in outcomes} == set(SUITES)
+
+
+class _OnlyScans:
+    """The reference reader without the operations `snapshot` and `changes`."""
+
+    def __init__(self) -> None:
+        self._reader = Engine()
+
+    def hello(self) -> dict[str, Any]:
+        return self._reader.hello()
+
+    def scan(self, table: str, **request: Any) -> Any:
+        return self._reader.scan(table, **request)
+
+
+def test_candidate_without_snapshots_is_not_asked_for_them() -> None:
+    plan = Plan(Corpus(SEED, 3), ("snapshot", "time-travel", "refuse"))
+    results = [result for done in run_plan(lambda: InProcess(_OnlyScans()), plan) for result in done.results]
+    outcomes = {(each.suite, each.outcome) for each in results}
+    assert outcomes == {
+        ("snapshot", Outcome.NOT_ASKED),
+        ("time-travel", Outcome.NOT_ASKED),
+        ("time-travel", Outcome.PASSED),
+        ("refuse", Outcome.PASSED),
+    }
 
 
 @pytest.mark.parametrize(
