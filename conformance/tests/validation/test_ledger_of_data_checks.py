@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from validation.hostile_tables import VECTORS
 from validation.test_concurrent_writes import use_store
 from validation.test_failing_reads import FAILURE, FailingStore, commit_path
 
@@ -25,6 +26,7 @@ from deltaspec_generators.bases.data_files import (
     add_data_file,
     build_rows,
     build_table_with_data,
+    build_table_with_stored_vectors,
     encode_data_file,
 )
 from deltaspec_generators.bases.expressions import build_constrained_table, build_fields
@@ -201,3 +203,23 @@ def test_metadata_after_an_undecodable_one_is_used(tmp_path: Path) -> None:
     files.commits[3] = [commit_info_action(3), b'{"metaData":5}']
     files.commits[4] = [commit_info_action(4), metadata_action(FIELDS)]
     assert collect_entries(validate(files, tmp_path), "ROW", "STA") == set()
+
+
+def test_missing_vector_is_undecided_if_a_later_commit_is_unreadable() -> None:
+    files = build_table_with_stored_vectors()
+
+    class LaterCommit(FailingStore):
+        """A vector file was deleted, and a commit that may have removed its data files appears in the next listing."""
+
+        def list_log(self) -> list[Entry]:
+            entries = super().list_log()
+            self.files[commit_path(4)] = b"no JSON\n"
+            return entries
+
+    store = LaterCommit(files)
+    del store.files[VECTORS]
+    with use_store(store):
+        report = deltaspec.validate("memory", level="files")
+    assert (report.verdict, report.totals) == ("incomplete", {})
+    reason = f"{VECTORS}: the file it belongs to is missing; a later commit may have removed it"
+    assert {each[1:] for each in collect_entries(report, "DVX010")} == {(reason, "b.parquet"), (reason, "c.parquet")}
