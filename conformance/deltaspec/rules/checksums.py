@@ -210,6 +210,7 @@ def checksum_transactions_or_domains_differ() -> pl.Expr:
         derived_file_kind: checkpoint, kind: txn, difference: missing, may_have_expired: false
         derived_file_kind: checksum, kind: txn, difference: missing, may_have_expired: true
         derived_file_kind: checksum, kind: protocol, difference: missing, may_have_expired: false
+        derived_file_kind: checksum, kind: txn, difference: repeated, may_have_expired: false
     Violates::
         derived_file_kind: checksum, kind: txn, difference: missing, may_have_expired: false
         derived_file_kind: checksum, kind: domainMetadata, difference: missing, may_have_expired: false

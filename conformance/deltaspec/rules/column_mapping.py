@@ -56,6 +56,7 @@ def repeated_column_id() -> pl.Expr:
     Conforms::
         column_mapping_mode: id, column_id: 1, fields_with_column_id: 1
         column_mapping_mode: null, column_id: null, fields_with_column_id: 3
+        column_mapping_mode: id, column_id: null, fields_with_column_id: 2
     Violates::
         column_mapping_mode: id, column_id: 1, fields_with_column_id: 2
     """

@@ -82,6 +82,7 @@ def checkpoint_beyond_the_log() -> pl.Expr:
     Conforms::
         kind: classic checkpoint, version: 7, latest_commit: 7
         kind: commit, version: 8, latest_commit: 8
+        kind: checksum, version: 8, latest_commit: 7
     Violates::
         kind: classic checkpoint, version: 8, latest_commit: 7
     """

@@ -268,6 +268,7 @@ def row_ids_lost_by_rewrite() -> pl.Expr:
     Violates::
         lost_ids: 2, new_ids: 2
         lost_ids: 0, new_ids: 1
+        lost_ids: 1, new_ids: 0
     """
     return (pl.col("lost_ids") > 0) | (pl.col("new_ids") > 0)
 
