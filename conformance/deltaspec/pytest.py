@@ -80,8 +80,13 @@ def assert_conformant(table: str | PathLike[str], *, level: str = "rows", **opti
         TableUnreadable, InvalidUsage: There is no table, or an option is wrong.
     """
     import deltaspec
+    from deltaspec.errors import DeltaspecError
 
-    report = deltaspec.validate(os.fspath(table), level=level, **options)
+    __tracebackhide__ = True
+    try:
+        report = deltaspec.validate(os.fspath(table), level=level, **options)
+    except DeltaspecError as error:
+        raise error.with_traceback(None) from None
     if report.verdict != "conforms":
         raise AssertionError(_render_report(report))
 

@@ -5,6 +5,7 @@ It imports nothing heavy when it is loaded.
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -51,9 +52,9 @@ class _Run:
 
     @cached_property
     def candidate(self) -> Candidate:
-        from deltaspec.candidates.registry import open_candidate
+        from deltaspec.suites.startup import start_candidate
 
-        return open_candidate(self.options.candidate, timeout_scale=self.options.timeout_scale)
+        return start_candidate(self.options.candidate, timeout_scale=self.options.timeout_scale)
 
     @cached_property
     def known_failures(self) -> KnownFailures:
@@ -95,13 +96,17 @@ class CaseRunner:
 
     def run(self) -> CaseResult:
         """Ask the candidate; fail, skip or xfail the test by the outcome."""
+        from deltaspec.candidates.host import GivenUp
         from deltaspec.suites.cases import Case, run_case
         from deltaspec.suites.checks import CHECKS
         from deltaspec.suites.outcomes import Outcome
         from deltaspec.suites.rendering import render_failure
 
         case = Case(CHECKS[self.check], self.run_state.build_subject(self.table))
-        result = self.run_state.known_failures.judge(run_case(self.run_state.candidate, case))
+        try:
+            result = self.run_state.known_failures.judge(run_case(self.run_state.candidate, case))
+        except GivenUp as error:
+            pytest.exit(f"deltaspec: {error}", returncode=error.exit_code)
         if result.outcome.is_bad:
             pytest.fail("\n".join(render_failure(result, self.run_state.options.candidate)), pytrace=False)
         if result.outcome is Outcome.EXPECTED_FAILURE:
@@ -124,10 +129,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--deltaspec-suite", action="append", default=[], metavar="NAME", help="run only this suite; can be repeated"
     )
-    group.addoption("--deltaspec-tables", type=int, default=100, metavar="N", help="number of drawn tables")
-    group.addoption("--deltaspec-seed", type=int, default=1, metavar="N", help="seed of the drawn tables")
+    group.addoption("--deltaspec-tables", type=_parse_count, default=100, metavar="N", help="number of drawn tables")
+    group.addoption("--deltaspec-seed", type=_parse_count, default=1, metavar="N", help="seed of the drawn tables")
     group.addoption("--deltaspec-known", metavar="FILE", help="known failures of the candidate (TOML)")
     group.addoption("--deltaspec-timeout-scale", type=float, default=1.0, metavar="X", help="multiplies all deadlines")
+
+
+def _parse_count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a number from 0, found {text}")
+    return int(text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -184,6 +195,7 @@ def _list_cases(run: _Run, named: bool) -> Iterator[tuple[CaseRunner, str]]:
     from deltaspec.suites.subjects import Corpus, describe_subject
 
     suites = select_suites(run.options.suites)
+    assert run.known_failures  # reads the file, so that a fault in it ends the collection
     prefix = f"{run.options.candidate}/" if named else ""
     for table in Corpus(run.options.seed, run.options.tables).list_ids():
         subject = describe_subject(table)

@@ -81,17 +81,18 @@ def test(
     candidate protocol, or `py:MODULE:CLASS` for a Python class.
 
     The tables are drawn from the seed: the same seed gives the same tables everywhere. The exit code is 0 if all cases
-    passed or failed as listed in --known, 1 if not, 2 if nothing was asked, 3 if the candidate died too often.
+    passed or failed as listed in --known, 1 if not, 2 if nothing was asked, 3 if the candidate does not start or died
+    too often.
     """
-    from deltaspec.candidates.registry import open_candidate
     from deltaspec.suites.known_failures import load_known_failures
     from deltaspec.suites.runner import Plan, select_suites
+    from deltaspec.suites.startup import start_candidate
     from deltaspec.suites.subjects import Corpus
 
     entries = load_known_failures(Path(known)) if known else []
     corpus = Corpus(seed=seed, tables=tables)
     plan = Plan(corpus, select_suites(suites), _build_filter(select), jobs)
-    start = partial(open_candidate, candidate, timeout_scale=timeout_scale)
+    start = partial(start_candidate, candidate, timeout_scale=timeout_scale)
     report, results = _run(start, candidate, plan, entries, events)
     data = _render(report, results, output_format)
     if output is None:
@@ -202,22 +203,26 @@ def replay(case: str, candidate: str, keep: str | None, timeout_scale: float) ->
     CASE is an id, as printed by `deltaspec test`, or a directory that `deltaspec test --save` wrote. The exit code is 0
     if the case passes now, 1 if it fails.
     """
-    from deltaspec.candidates.registry import open_candidate
     from deltaspec.suites.cases import Case, list_cases, run_case
-    from deltaspec.suites.checks import CHECKS
+    from deltaspec.suites.checks import CHECKS, SUITES
     from deltaspec.suites.outcomes import Outcome
+    from deltaspec.suites.refuse import list_undeclared_features
     from deltaspec.suites.rendering import render_failure
+    from deltaspec.suites.startup import start_candidate
 
     with ExitStack() as stack:
         directory = Path(keep).resolve() if keep else Path(stack.enter_context(tempfile.TemporaryDirectory())) / "case"
         if directory.exists():
             raise InvalidUsage(f"{directory} exists already")
         name, subject = _find_case(case, directory)
-        engine = stack.enter_context(closing(open_candidate(candidate, timeout_scale=timeout_scale)))
+        engine = stack.enter_context(closing(start_candidate(candidate, timeout_scale=timeout_scale)))
         cases = list_cases(engine.capabilities, [subject], (CHECKS[name].suite,))
         found: list[Case] = [each for each in cases if each.check.name == name]
         if not found:
-            raise InvalidUsage(f"{case} is not asked of {candidate}, because it declares other features")
+            undeclared = ", ".join(list_undeclared_features(engine.capabilities, subject))
+            reason = f"{candidate} does not declare {undeclared}" if undeclared else "it does not fit the table"
+            others = ", ".join(each.id for each in list_cases(engine.capabilities, [subject], SUITES))
+            raise InvalidUsage(f"{case} is not asked, because {reason}; cases of this table: {others}")
         result = run_case(engine, found[0])
     if result.outcome.is_bad:
         print_text("\n".join(render_failure(result, candidate)))
@@ -239,13 +244,16 @@ def _find_case(case: str, directory: Path) -> tuple[str, TableUnderTest]:
     if (Path(case) / FAILURE).is_file():
         failure, subject = load_failure(Path(case).resolve())
         return failure.result.check, subject
-    name, _, table = case.partition("/")
+    name, slash, table = case.partition("/")
+    if not slash:
+        raise InvalidUsage(f"unknown case {case}: expected CHECK/TABLE, such as read.all-rows/drawn.1.13")
     if name not in CHECKS:
-        raise InvalidUsage(f"unknown case {case}: there is no check {name}")
+        raise InvalidUsage(f"unknown case {case}: there is no check {name}; there are {', '.join(CHECKS)}")
     try:
         return name, build_subject(table, directory)
     except KeyError:
-        raise InvalidUsage(f"unknown case {case}: there is no table {table}") from None
+        hint = "expected drawn.SEED.NUMBER or broken.NAME"
+        raise InvalidUsage(f"unknown case {case}: there is no table {table}; {hint}") from None
 
 
 @click.group("known")
@@ -264,4 +272,6 @@ def update(file: str, report: str) -> None:
     """
     from deltaspec.suites.known_updates import update_known_failures
 
-    print_text(update_known_failures(Path(file), Path(report)))
+    with translate_write_errors(file):
+        changed = update_known_failures(Path(file), Path(report))
+    print_text(changed)
