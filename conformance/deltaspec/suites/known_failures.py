@@ -61,9 +61,9 @@ class KnownFailure:
         except InvalidVersion:
             return True
 
-    def find_glob(self, case: str) -> str | None:
-        """Return the first glob that matches a case."""
-        return next((glob for glob in self.cases if fnmatch.fnmatchcase(case, glob)), None)
+    def list_globs(self, case: str) -> list[str]:
+        """Return the globs that match a case."""
+        return [glob for glob in self.cases if fnmatch.fnmatchcase(case, glob)]
 
 
 class KnownFailures:
@@ -76,9 +76,10 @@ class KnownFailures:
         """Compare a result with the entries; entries are tried in the order of the file."""
         if result.outcome is Outcome.NOT_ASKED:
             return result
-        named = [(each, glob) for each in self._entries if (glob := each.find_glob(result.case)) is not None]
-        for each, glob in named:
-            each.matched.add(glob)
+        named = [(each, globs) for each in self._entries if (globs := each.list_globs(result.case))]
+        for each, globs in named:
+            each.matched.update(globs)
+        for each, _ in named:
             if result.outcome is each.outcome and each.match.search(result.message):
                 return msgspec.structs.replace(result, outcome=Outcome.EXPECTED_FAILURE, known_failure=each.reason)
         if not named:
@@ -103,7 +104,9 @@ def load_known_failures(path: Path) -> list[KnownFailure]:
     """
     try:
         content = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise InvalidUsage(f"known failures {path}: cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InvalidUsage(f"known failures {path}: {error}") from None
     entries = content.pop("failure", [])
     if content or not isinstance(entries, list):
@@ -116,9 +119,15 @@ def _parse_entry(entry: Any, where: str) -> KnownFailure:
         raise InvalidUsage(f"{where}: not a table")
     until = entry.pop("until", None)
     unknown = sorted(set(entry) - set(_KEYS))
-    missing = [name for name in _REQUIRED if not entry.get(name)]
+    missing = [name for name in _REQUIRED if name not in entry]
+    empty = [name for name in _REQUIRED if name in entry and not entry[name]]
     wrong = [name for name, kind in _KEYS.items() if name in entry and not isinstance(entry[name], kind)]
-    for what, names in (("unknown key", unknown), ("missing key", missing), ("wrong type of", wrong)):
+    for what, names in (
+        ("unknown key", unknown),
+        ("missing key", missing),
+        ("fill in the empty", empty),
+        ("wrong type of", wrong),
+    ):
         if names:
             raise InvalidUsage(f"{where}: {what} {', '.join(names)}")
     if until is not None and not isinstance(until, datetime.date):

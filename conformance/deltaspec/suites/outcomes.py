@@ -67,6 +67,10 @@ _VARIABLE = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|(?:/[\w.%+=-]+){2,}|@[0-9a-f
 """Quoted text, paths, hash codes of Java objects and numbers: parts that differ between cases with one cause."""
 
 
+_SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")
+"""Characters with a meaning in regular expressions. `re.escape` would also escape blanks and hyphens."""
+
+
 def build_signature(message: str) -> str:
     """Return the first line of a message with its variable parts replaced."""
     return _VARIABLE.sub("…", message.partition("\n")[0])[:200]
@@ -74,7 +78,7 @@ def build_signature(message: str) -> str:
 
 def build_pattern(message: str) -> str:
     """Return a regular expression for messages with this signature, without quotation marks."""
-    parts = [re.escape(part) for part in build_signature(message).split("…")]
+    parts = [_SPECIAL.sub(r"\\\g<0>", part) for part in build_signature(message).split("…")]
     return ".*".join(parts).replace("'", ".").replace('"', ".")
 
 

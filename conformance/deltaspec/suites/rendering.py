@@ -3,12 +3,12 @@
 from collections import defaultdict
 from xml.etree import ElementTree
 
-from deltaspec.report.text import escape_text
+from deltaspec.report.text import count, escape_text, wrap_text
 from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.results import SuiteReport
 
-_SHOWN_PER_SIGNATURE = 1
-_MESSAGE_LINES = 12
+_MESSAGE_LINES, _MESSAGE_CHARACTERS = 14, 500
+_WIDTH = 100
 
 
 def render_text(report: SuiteReport) -> str:
@@ -21,18 +21,19 @@ def render_text(report: SuiteReport) -> str:
     lines += [f"tables     {run.tables} drawn with seed {run.seed}, in {run.seconds:.1f} s", ""]
     width = max([len(suite) for suite in report.outcomes], default=0)
     for suite, counts in report.outcomes.items():
-        outcomes = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.items())
+        outcomes = ", ".join(f"{number:,} {outcome}" for outcome, number in counts.items())
         lines.append(f"  {suite:<{width}}  {outcomes}")
+    lines += [""] if report.outcomes else []
     for each, others in _group(report):
-        lines += ["", *render_failure(each, report.run.candidate, others)]
-    reasons = [f"  {check}: {reason} ({count:,})" for check, found in report.not_asked.items()
-               for reason, count in found.items()]  # fmt: skip
+        lines += [*render_failure(each, report.run.candidate, others), ""]
+    reasons = [f"  {check}: {reason} ({number:,})" for check, found in report.not_asked.items()
+               for reason, number in found.items()]  # fmt: skip
     if reasons:
-        lines += ["", "Not asked:", *(escape_text(each, 200) for each in reasons)]
+        lines += ["Not asked:", *(line for each in reasons for line in _wrap(each, 2)), ""]
     if report.unused_known_failures:
-        lines += ["", "Known failures that match no case of this run:"]
-        lines += [f"  {escape_text(each, 200)}" for each in report.unused_known_failures]
-    lines += ["", _describe_verdict(report)]
+        lines += ["Known failures that match no case of this run:"]
+        lines += [*(line for each in report.unused_known_failures for line in _wrap(each, 2)), ""]
+    lines.append(_describe_verdict(report))
     return "\n".join(lines)
 
 
@@ -48,9 +49,11 @@ def _describe_verdict(report: SuiteReport) -> str:
     total = report.total
     if report.exit_code == 2:
         return "NOTHING ASKED: no case was run."
+    if report.exit_code and not report.bad:
+        return f"FAILED: {count(len(report.unused_known_failures), 'known failure')} matched no case."
     if report.exit_code:
         kinds = len({(each.check, each.signature) for each in report.bad})
-        return f"FAILED: {len(report.bad):,} of {total.total():,} cases, in {kinds} kinds of failure."
+        return f"FAILED: {len(report.bad):,} of {total.total():,} cases, in {count(kinds, 'kind')} of failure."
     expected = total[Outcome.EXPECTED_FAILURE]
     more = f", {expected:,} failed as listed" if expected else ""
     return f"PASSED: {total[Outcome.PASSED]:,} cases{more}, {total[Outcome.NOT_ASKED]:,} not asked."
@@ -69,14 +72,23 @@ def render_failure(result: CaseResult, candidate: str, others: int = 0) -> list[
     head = f"{result.outcome.value.upper():<8} {result.case}"
     lines = [head + (f"   (and {others:,} more like it)" if others else "")]
     message = result.message.splitlines()
-    lines += [f"  {escape_text(line, 300)}" for line in message[:_MESSAGE_LINES]]
+    for line in message[:_MESSAGE_LINES]:
+        lines += _wrap(line, 2)
     lines += [f"  … {len(message) - _MESSAGE_LINES} more lines"] if len(message) > _MESSAGE_LINES else []
     if result.history:
-        lines += ["  history:", *(f"    {escape_text(each, 200)}" for each in result.history)]
+        lines += ["  history:", *(line for each in result.history for line in _wrap(each, 4))]
     if result.requirements:
-        lines.append(f"  requires: {', '.join(result.requirements)}")
+        lines += _wrap(f"requires: {', '.join(result.requirements)}", 2)
     lines.append(f"  again: deltaspec replay {result.case} --candidate {escape_text(candidate, 200)}")
     return lines
+
+
+def _wrap(text: str, indent: int) -> list[str]:
+    """Escape a text of an engine, shorten it, and split it into indented lines."""
+    shown = escape_text(text, _MESSAGE_CHARACTERS)
+    start = len(shown) - len(shown.lstrip())
+    margin = " " * (indent + start)
+    return [margin + line for line in wrap_text(shown[start:], _WIDTH - len(margin), indent="  ")]
 
 
 def render_markdown(report: SuiteReport) -> str:

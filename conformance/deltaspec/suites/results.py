@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from deltaspec.candidates.messages import Capabilities
+from deltaspec.suites.checks import SUITES
 from deltaspec.suites.outcomes import CaseResult, Outcome, count_outcomes
 
 FORMAT_VERSION = 1
@@ -80,6 +81,10 @@ def _claim(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in faults.items())
 
 
+def _order(suite: str) -> int:
+    return SUITES.index(suite) if suite in SUITES else len(SUITES)
+
+
 def build_report(
     run: Run, candidate: Capabilities, results: Sequence[CaseResult], unused_known_failures: Sequence[str] = ()
 ) -> SuiteReport:
@@ -94,7 +99,7 @@ def build_report(
     return SuiteReport(
         run=run,
         candidate=candidate,
-        outcomes=count_outcomes(results),
+        outcomes=dict(sorted(count_outcomes(results).items(), key=lambda item: _order(item[0]))),
         counts={suite: dict(sorted(found.items())) for suite, found in counts.items() if found},
         not_asked={check: dict(found.most_common()) for check, found in sorted(not_asked.items())},
         cases=tuple(sorted(shown, key=lambda each: each.case)),

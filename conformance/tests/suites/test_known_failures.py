@@ -1,6 +1,7 @@
 """Known failures: what is listed is expected, and the list must stay true."""
 
 import datetime
+import re
 from pathlib import Path
 
 import msgspec
@@ -10,7 +11,7 @@ from deltaspec.candidates.messages import Capabilities
 from deltaspec.errors import InvalidUsage
 from deltaspec.suites.known_failures import KnownFailures, load_known_failures
 from deltaspec.suites.known_updates import update_known_failures
-from deltaspec.suites.outcomes import CaseResult, Outcome
+from deltaspec.suites.outcomes import CaseResult, Outcome, build_pattern
 from deltaspec.suites.results import Run, SuiteReport, build_report
 
 TODAY = datetime.date(2026, 1, 15)
@@ -54,6 +55,21 @@ def test_pass_is_unexpected(tmp_path: Path) -> None:
 def test_case_that_is_not_listed_keeps_its_outcome(tmp_path: Path) -> None:
     result = build_result(Outcome.FAILED, "wrong rows", "read.all-rows/drawn.1.4")
     assert judge(tmp_path, result) == result
+
+
+def test_overlapping_globs_and_entries_match_their_cases(tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(ENTRY.replace('["read.*/drawn.1.3"]', '["read.*/drawn.1.3", "read.all-rows/*"]') + ENTRY)
+    known = KnownFailures(load_known_failures(path), "1", TODAY)
+    known.judge(build_result(Outcome.FAILED, "wrong rows"))
+    assert known.list_unused() == []
+
+
+def test_pattern_of_a_message_matches_it_and_can_be_read() -> None:
+    message = "refused as io (E.1): no file 'x[1].parquet' at /tmp/a/b, 3+ times"
+    pattern = build_pattern(message)
+    assert re.search(pattern, message)
+    assert pattern == r"refused as io \(E\..*\): no file .* at .*, .*\+ times"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +131,7 @@ def test_update_adds_new_kinds_and_keeps_comments(tmp_path: Path) -> None:
     assert "# found while testing" in text
     assert "# upstream" in text
     assert 'cases = ["read.x/drawn.1.7", "read.x/drawn.1.8"]' in text
-    with pytest.raises(InvalidUsage, match="missing key reason"):
+    with pytest.raises(InvalidUsage, match="fill in the empty reason"):
         load_known_failures(path)  # a person must say why
     path.write_text(text.replace('reason = ""', 'reason = "files are lost"'))
     known = KnownFailures(load_known_failures(path), "1", TODAY)
