@@ -15,6 +15,9 @@ _OUTCOMES_OF_DEATH = {"crash": Outcome.CRASHED, "timeout": Outcome.TIMED_OUT, "h
 SUITE_MODULES = (snapshot, read, time_travel, predicates, changes, row_ids, refuse)
 """Their import registers the checks."""
 _REFUSALS = (check_undeclared_features, check_broken_table)
+_MESSAGE_CHARACTERS = 8_000
+_STDERR_LINES, _LINE_CHARACTERS = 8, 400
+"""How much of stderr a result keeps; the end, because it says why a program died."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ def run_case(candidate: Candidate, case: Case) -> CaseResult:
         table=case.subject.id,
         outcome=outcome,
         seconds=round(time.monotonic() - started, 4),
-        message=message,
+        message=message if len(message) <= _MESSAGE_CHARACTERS else f"{message[:_MESSAGE_CHARACTERS]}…",
         requirements=case.subject.list_requirements(case.check) if outcome.is_bad else (),
         features=tuple(sorted(case.subject.table.features)),
         history=case.subject.table.history if outcome.is_bad else (),
@@ -71,6 +74,8 @@ def run_case(candidate: Candidate, case: Case) -> CaseResult:
 
 
 def _run(candidate: Candidate, case: Case, notes: Notes) -> tuple[Outcome, str]:
+    if case.check.operation not in candidate.capabilities.ops:
+        return Outcome.NOT_ASKED, f"the candidate does not offer the operation {case.check.operation}"
     try:
         case.check.run(candidate, case.subject, notes)
     except NotAsked as error:
@@ -85,8 +90,16 @@ def _run(candidate: Candidate, case: Case, notes: Notes) -> tuple[Outcome, str]:
             return Outcome.PASSED, f"refused as declared, because of the type {', '.join(sorted(types))}"
         return Outcome.FAILED, f"refused: {describe_refusal(error.refusal)}"
     except Died as error:
-        return _OUTCOMES_OF_DEATH[error.reason], str(error)
+        return _OUTCOMES_OF_DEATH[error.reason], describe_death(error)
     return Outcome.PASSED, ""
+
+
+def describe_death(death: Died) -> str:
+    """Return what happened, then the line that broke the protocol and the end of stderr."""
+    lines = [str(death)]
+    lines += [f"line: {death.line[:_LINE_CHARACTERS]}"] if death.line else []
+    stderr = death.stderr[-_STDERR_LINES * _LINE_CHARACTERS :].splitlines()[-_STDERR_LINES:]
+    return "\n".join([*lines, *(f"stderr: {each[-_LINE_CHARACTERS:]}" for each in stderr if each.strip())])
 
 
 def describe_refusal(refusal: Refusal) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from deltaspec.candidates.host import Candidate
-from deltaspec.candidates.messages import ErrorCategory, Phase
+from deltaspec.candidates.messages import ErrorCategory, Operation, Phase
 from deltaspec.suites.table_requirements import list_table_requirements
 from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable
 
@@ -90,6 +90,8 @@ class Check:
     """Ask and compare. Raises `Mismatch`, `NotAsked`, or what the candidate raises."""
     needs: Needs
     """Whether a table has what the check asks about."""
+    operation: Operation
+    """Operation of the candidate protocol without which the check cannot be asked."""
 
     @property
     def title(self) -> str:
@@ -105,18 +107,21 @@ def _needs_nothing(_: ReadableTable) -> bool:
     return True
 
 
-def check(suite: SuiteName, *requires: str, needs: Needs = _needs_nothing) -> Callable[[Run], Run]:
+def check(
+    suite: SuiteName, *requires: str, needs: Needs = _needs_nothing, operation: Operation = "scan"
+) -> Callable[[Run], Run]:
     """Register a `check_*` function of a suite.
 
     Args:
         suite: name of the suite.
         requires: requirements that the check tests.
         needs: whether a table has what the check asks about; of other tables it is not asked.
+        operation: operation without which the check cannot be asked.
     """
 
     def register(run: Run) -> Run:
         what = re.sub("^check_", "", run.__name__).replace("_", "-")
-        each = Check(f"{suite}.{what}", suite, requires, run, needs)
+        each = Check(f"{suite}.{what}", suite, requires, run, needs, operation)
         assert each.name not in CHECKS, each.name
         CHECKS[each.name] = each
         return run

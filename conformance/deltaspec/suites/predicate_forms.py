@@ -5,7 +5,7 @@ about values that occur nowhere test little.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context
 from decimal import Decimal as Exact
@@ -71,7 +71,7 @@ def list_columns(schema: Struct) -> list[Column]:
     return found
 
 
-def draw_predicate(choices: Choices, columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> Predicate:
+def draw_predicate(choices: Choices, columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> Predicate:
     """Draw a predicate of one to three comparisons."""
     first: Predicate = _draw_comparison(choices, columns, rows)
     for _ in range(choices.integer(0, 2)):
@@ -80,7 +80,7 @@ def draw_predicate(choices: Choices, columns: Sequence[Column], rows: Sequence[d
     return Not(first) if choices.chance(1, 5) else first
 
 
-def _draw_comparison(choices: Choices, columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> Predicate:
+def _draw_comparison(choices: Choices, columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> Predicate:
     column = choices.pick(columns)
     kind = choices.integer(0, 9)
     if kind == 8:
@@ -91,7 +91,7 @@ def _draw_comparison(choices: Choices, columns: Sequence[Column], rows: Sequence
     return Compare(column.path, choices.pick(tuple(Operator)), literal)
 
 
-def _draw_literal(choices: Choices, column: Column, rows: Sequence[dict[str, Any]]) -> Any:
+def _draw_literal(choices: Choices, column: Column, rows: Sequence[Mapping[str, Any]]) -> Any:
     values = [value for row in rows if (value := get_value(row, column.path)) is not None]
     if values and not choices.chance(1, 5):
         value = choices.pick(values)

@@ -6,10 +6,11 @@ The oracle is the three-valued evaluation of the model. Where SQL systems differ
 
 import math
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 
 from deltaspec.candidates.arrow_rows import list_model_rows
 from deltaspec.candidates.host import Candidate, Refused
@@ -20,17 +21,16 @@ from deltaspec.model.rows.skipping import PredicateError, can_skip
 from deltaspec.model.schema import column_mapping
 from deltaspec.suites.checks import Mismatch, NotAsked, Notes, TableUnderTest, check
 from deltaspec.suites.predicate_forms import build_sql, build_tree, draw_predicate, list_columns
-from deltaspec.suites.row_comparison import WrongType, compare_bags, list_rows, normalize
+from deltaspec.suites.read import compare_rows
 from deltaspec_generators.tables.choices import SeededChoices
 
 PREDICATES_PER_TABLE = 4
 _SMALLEST_BELOW_ZERO = -math.ulp(0.0)
 
 
-def iter_predicates(subject: TableUnderTest) -> Iterator[Predicate]:
-    """Draw the predicates of a table; they depend on its id alone."""
+def iter_predicates(subject: TableUnderTest, rows: Sequence[Mapping[str, Any]]) -> Iterator[Predicate]:
+    """Draw the predicates of a table from its id and its rows."""
     columns = list_columns(subject.newest.schema)
-    rows = list_model_rows(subject.newest.rows)
     choices = SeededChoices(zlib.crc32(subject.id.encode()), 0)
     for _ in range(PREDICATES_PER_TABLE):
         yield draw_predicate(choices, columns, rows)
@@ -68,9 +68,10 @@ def check_matching_rows(candidate: Candidate, subject: TableUnderTest, notes: No
     if support == "none":
         raise NotAsked("the candidate does not take predicates")
     asked = refused = 0
-    for predicate in iter_predicates(subject):
+    rows = list_model_rows(subject.newest.rows)
+    for predicate in iter_predicates(subject, rows):
         try:
-            _ask(candidate, subject, notes, predicate)
+            _ask(candidate, subject, notes, predicate, rows)
         except Refused as error:
             if error.refusal.category != "unsupported":
                 raise
@@ -83,27 +84,31 @@ def check_matching_rows(candidate: Candidate, subject: TableUnderTest, notes: No
         raise NotAsked("the candidate does not support these predicates")
 
 
-def _ask(candidate: Candidate, subject: TableUnderTest, notes: Notes, predicate: Predicate) -> None:
+def _ask(
+    candidate: Candidate,
+    subject: TableUnderTest,
+    notes: Notes,
+    predicate: Predicate,
+    rows: Sequence[Mapping[str, Any]],
+) -> None:
     newest = subject.newest
     sql = build_sql(predicate, newest.schema)
     answer = candidate.scan(
         Scan(str(subject.location), "", predicate=sql, predicate_tree=build_tree(predicate, newest.schema))
     )
+    is_exact = (answer.predicate or candidate.capabilities.predicate) == "exact"
+    readings = [list_readings(predicate, row) for row in rows]
+    required = [all(matches) for matches in readings]
+    optional = [not all(matches) and (any(matches) or not is_exact) for matches in readings]
     try:
-        table = normalize(answer.table, newest.rows.schema)
-    except WrongType as error:
-        raise Mismatch(f"where {sql}: wrong columns or types: {error}") from None
-    readings = [list_readings(predicate, row) for row in list_model_rows(newest.rows)]
-    rows = list_rows(newest.rows)
-    required = [row for row, matches in zip(rows, readings, strict=True) if all(matches)]
-    optional = [row for row, matches in zip(rows, readings, strict=True) if any(matches) and not all(matches)]
-    exact = (answer.predicate or candidate.capabilities.predicate) == "exact"
-    if not exact:
-        others = [row for row, matches in zip(rows, readings, strict=True) if not any(matches)]
-        optional += others
-    difference = compare_bags(newest.rows.column_names, required, list_rows(table), allowed=optional)
-    if difference is not None:
-        raise Mismatch(f"where {sql}: wrong rows: {difference}")
+        compare_rows(
+            newest.rows.filter(pa.array(required, pa.bool_())),
+            answer.table,
+            optional=newest.rows.filter(pa.array(optional, pa.bool_())),
+        )
+    except Mismatch as error:
+        first, *more = str(error).splitlines()
+        raise Mismatch("\n".join([first, f"  where {sql}", *more])) from None
     _note_skipping(predicate, subject, answer.files_skipped, notes)
 
 

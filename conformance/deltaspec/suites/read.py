@@ -12,10 +12,10 @@ from deltaspec.suites.row_comparison import WrongType, find_row_difference
 from deltaspec_generators.tables.readable import ExpectedVersion
 
 
-def compare_rows(expected: pa.Table, actual: pa.Table) -> None:
-    """Raise `Mismatch` if two bags of rows differ."""
+def compare_rows(expected: pa.Table, actual: pa.Table, *, optional: pa.Table | None = None) -> None:
+    """Raise `Mismatch` if two bags of rows differ; the answer may also have rows of `optional`."""
     try:
-        difference = find_row_difference(expected, actual)
+        difference = find_row_difference(expected, actual, optional=optional)
     except WrongType as error:
         raise Mismatch(f"wrong columns or types: {error}") from None
     if difference is not None:

@@ -4,6 +4,7 @@ import msgspec
 
 from deltaspec.candidates.host import Candidate, Refused
 from deltaspec.candidates.messages import Capabilities, Phase, Refusal, Scan, Snapshot
+from deltaspec.report.text import count
 from deltaspec.suites.checks import Mismatch, Notes, TableUnderTest, Weak, check
 from deltaspec.suites.read import compare_rows
 
@@ -20,20 +21,24 @@ def request_refusal(candidate: Candidate, location: str) -> Refusal:
 
     Raises:
         Mismatch: The candidate reads the table.
+        Weak: It refuses the operation, whatever the table.
     """
     if "snapshot" in candidate.capabilities.ops:
         try:
             candidate.snapshot(Snapshot(location))
         except Refused as error:
-            return _with_phase(error.refusal, "snapshot")
+            return _complete_refusal(error.refusal, "snapshot")
     try:
         answer = candidate.scan(Scan(location, ""))
     except Refused as error:
-        return _with_phase(error.refusal, "scan")
-    raise Mismatch(f"the table was read, {answer.num_rows} rows")
+        return _complete_refusal(error.refusal, "scan")
+    raise Mismatch(f"the table was read, {count(answer.num_rows, 'row')}")
 
 
-def _with_phase(refusal: Refusal, phase: Phase) -> Refusal:
+def _complete_refusal(refusal: Refusal, phase: Phase) -> Refusal:
+    """Fill in the phase. A refused operation says nothing about the table, so it is not a refusal of the table."""
+    if refusal.category == "unsupported" and refusal.code == "operation":
+        raise Weak(f"the operation was refused, not the table: {refusal.message}")
     return refusal if refusal.phase else msgspec.structs.replace(refusal, phase=phase)
 
 
@@ -43,6 +48,8 @@ def check_undeclared_features(candidate: Candidate, subject: TableUnderTest, not
     undeclared = list_undeclared_features(candidate.capabilities, subject)
     try:
         refusal = request_refusal(candidate, str(subject.location))
+    except Weak:
+        raise
     except Mismatch as error:
         raise Mismatch(f"{error}, but the candidate does not declare {', '.join(undeclared)}") from None
     if refusal.category != "unsupported":
@@ -63,12 +70,16 @@ def check_broken_table(candidate: Candidate, subject: TableUnderTest, notes: Not
         raise Mismatch(f"the good twin is refused, too: {error.refusal.category}: {error.refusal.message}") from None
     try:
         refusal = request_refusal(candidate, str(broken.location))
+    except Weak:
+        raise
     except Mismatch as error:
         raise Mismatch(f"{error}, although {broken.defect}") from None
     order = ("snapshot", "scan", "changes", "commit")
     phase = refusal.phase or "scan"
     if not any(refusal.category == category and order.index(phase) <= order.index(latest)
                for category, latest in broken.accepted):  # fmt: skip
-        wanted = " or ".join(f"{category} in phase {latest}" for category, latest in broken.accepted)
-        raise Weak(f"refused as {refusal.category} in phase {phase}, expected {wanted}: {refusal.message}")
+        wanted = " or ".join(dict.fromkeys(category for category, _ in broken.accepted))
+        latest = max((latest for _, latest in broken.accepted), key=order.index)
+        late = f" in phase {latest} at the latest" if order.index(phase) > order.index(latest) else ""
+        raise Weak(f"refused as {refusal.category} in phase {phase}, expected {wanted}{late}: {refusal.message}")
     notes.add("refused", 1)

@@ -20,6 +20,8 @@ import pyarrow.compute as pc
 Value: TypeAlias = Any
 """A hashable value: two are equal if and only if the protocol's values are equal."""
 SHOWN_ROWS = 5
+MOST_SURPLUS_ROWS, MOST_SURPLUS_BYTES = 10_000, 16 * 1024 * 1024
+"""An answer that is larger than expected by more than this is not compared: rows become Python objects."""
 _UTC = ("UTC", "Etc/UTC", "Z", "+00:00", "GMT", "Etc/GMT", "Zulu", "UCT", "Etc/UCT")
 
 
@@ -40,44 +42,60 @@ class RowDifference:
     extra_count: int
     expected_count: int
     actual_count: int
+    is_compared: bool = True
+    """False if the answer is too large to compare."""
 
     def __str__(self) -> str:
-        head = f"expected {self.expected_count} rows, got {self.actual_count}"
-        counts = f"{self.missing_count} missing, {self.extra_count} not expected"
-        lines = [f"{head}: {counts}; columns: {', '.join(self.columns) or 'none'}"]
-        for sign, rows, count in (("-", self.missing, self.missing_count), ("+", self.extra, self.extra_count)):
+        head = f"expected {self.expected_count:,}, got {self.actual_count:,}"
+        if not self.is_compared:
+            return f"{head}: too large to compare"
+        lines = [
+            f"{head}: {self.missing_count:,} missing, {self.extra_count:,} not expected",
+            f"  columns: {', '.join(self.columns) or 'none'}",
+        ]
+        for sign, rows, total in (("-", self.missing, self.missing_count), ("+", self.extra, self.extra_count)):
             lines += [f"  {sign} {row}" for row in rows]
-            lines += [f"  {sign} … {count - len(rows)} more"] if count > len(rows) else []
+            lines += [f"  {sign} … {total - len(rows):,} more"] if total > len(rows) else []
         return "\n".join(lines)
 
 
-def find_row_difference(expected: pa.Table, actual: pa.Table) -> RowDifference | None:
-    """Return the difference of two bags of rows with equal columns; None if they are equal.
+def find_row_difference(
+    expected: pa.Table, actual: pa.Table, *, optional: pa.Table | None = None
+) -> RowDifference | None:
+    """Return the difference of two bags of rows; None if they are equal.
+
+    Args:
+        expected: rows that the answer must have.
+        actual: rows of the answer.
+        optional: rows with the columns of `expected` that the answer may have, too.
 
     Raises:
         WrongType: The columns of the answer are not the expected ones, or have other types.
     """
     actual = normalize(actual, expected.schema)
-    return compare_bags(expected.column_names, list_rows(expected), list_rows(actual))
-
-
-def compare_bags(
-    columns: Sequence[str], expected: Sequence[Value], actual: Sequence[Value], *, allowed: Sequence[Value] = ()
-) -> RowDifference | None:
-    """Compare two bags of rows of `list_rows`; rows in `allowed` may appear in the answer, but need not."""
-    wanted, found = Counter(expected), Counter(actual)
-    missing, extra = wanted - found, found - wanted - Counter(allowed)
+    tables = [expected] if optional is None else [expected, optional]
+    size, rows = sum(each.nbytes for each in tables), sum(each.num_rows for each in tables)
+    columns = tuple(expected.column_names)
+    if actual.num_rows > rows + MOST_SURPLUS_ROWS or actual.nbytes > size + MOST_SURPLUS_BYTES:
+        return RowDifference(columns, (), (), 0, 0, expected.num_rows, actual.num_rows, is_compared=False)
+    wanted, found = Counter(list_rows(expected)), Counter(list_rows(actual))
+    allowed: Counter[Value] = Counter() if optional is None else Counter(list_rows(optional))
+    missing, extra = wanted - found, found - wanted - allowed
     if not missing and not extra:
         return None
     return RowDifference(
-        tuple(columns),
-        tuple(_describe(columns, row) for row in list(missing.elements())[:SHOWN_ROWS]),
-        tuple(_describe(columns, row) for row in list(extra.elements())[:SHOWN_ROWS]),
+        columns,
+        _describe_rows(columns, missing),
+        _describe_rows(columns, extra),
         missing.total(),
         extra.total(),
-        len(expected),
-        len(actual),
+        expected.num_rows,
+        actual.num_rows,
     )
+
+
+def _describe_rows(columns: Sequence[str], rows: Counter[Value]) -> tuple[str, ...]:
+    return tuple(_describe(columns, row) for row in itertools.islice(rows.elements(), SHOWN_ROWS))
 
 
 def _describe(columns: Sequence[str], row: Sequence[Value]) -> str:

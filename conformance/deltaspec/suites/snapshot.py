@@ -16,8 +16,6 @@ SYSTEM_PREFIX = "delta."
 
 def request_snapshot(candidate: Candidate, subject: TableUnderTest, *want: Wanted) -> SnapshotAnswer:
     """Ask for the newest snapshot. Raises `NotAsked` if the candidate does not offer what is wanted."""
-    if "snapshot" not in candidate.capabilities.ops:
-        raise NotAsked("the candidate does not return snapshots")
     hidden = [each for each in want if each not in candidate.capabilities.want]
     if hidden:
         raise NotAsked(f"the candidate does not list {', '.join(hidden)}")
@@ -40,13 +38,13 @@ def _show(value: Any) -> str:
     return text if len(text) < 300 else text[:299] + "…"
 
 
-@check("snapshot", "log.replay-in-order")
+@check("snapshot", "log.replay-in-order", operation="snapshot")
 def check_version(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """The newest version."""
     _compare("version", subject.newest.version, request_snapshot(candidate, subject).version)
 
 
-@check("snapshot", "protocol.reader-versions")
+@check("snapshot", "protocol.reader-versions", operation="snapshot")
 def check_protocol(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """Protocol versions, and the listed features as sets."""
     actual = request_snapshot(candidate, subject).protocol
@@ -57,11 +55,16 @@ def check_protocol(candidate: Candidate, subject: TableUnderTest, notes: Notes) 
 
 def _normalize_protocol(body: dict[str, Any]) -> dict[str, Any]:
     versions = {name: body.get(name) for name in ("minReaderVersion", "minWriterVersion")}
-    features = {name: sorted(body.get(name) or ()) for name in ("readerFeatures", "writerFeatures")}
-    return versions | features
+    return versions | {name: _sort_names(body.get(name) or []) for name in ("readerFeatures", "writerFeatures")}
 
 
-@check("snapshot", "log.replay-in-order")
+def _sort_names(names: Any) -> Any:
+    """Sort a list of names; leave anything else as it is, which equals no list of names."""
+    is_list = isinstance(names, list) and all(isinstance(each, str) for each in names)
+    return sorted(names) if is_list else names
+
+
+@check("snapshot", "log.replay-in-order", operation="snapshot")
 def check_metadata(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """Id, name, description, schema, partition columns and properties, as far as the candidate shows them."""
     actual = request_snapshot(candidate, subject).metadata
@@ -72,7 +75,14 @@ def check_metadata(candidate: Candidate, subject: TableUnderTest, notes: Notes) 
         if name in actual:
             _compare(f"metaData.{name}", expected.get(name), actual[name])
     if "schemaString" in actual:
-        _compare("schema", json.loads(expected["schemaString"]), json.loads(actual["schemaString"]))
+        _compare("schema", json.loads(expected["schemaString"]), _parse_schema(actual["schemaString"]))
+
+
+def _parse_schema(text: Any) -> Any:
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        raise Mismatch(f"wrong schema: schemaString is not JSON: {_show(text)}") from None
 
 
 @check(
@@ -80,6 +90,7 @@ def check_metadata(candidate: Candidate, subject: TableUnderTest, notes: Notes) 
     "reconciliation.queries-see-live-files",
     "add.replaces-same-file",
     "table.snapshot-isolation",
+    operation="snapshot",
 )
 def check_live_files(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """The live files, with their deletion vectors if the candidate shows them."""
@@ -124,7 +135,7 @@ def _normalize_path(path: str, subject: TableUnderTest) -> str:
     return plain.removeprefix(f"{subject.location}/")
 
 
-@check("snapshot", "reconciliation.commit-info-of-its-version", needs=_has_in_commit_timestamp)
+@check("snapshot", "reconciliation.commit-info-of-its-version", needs=_has_in_commit_timestamp, operation="snapshot")
 def check_in_commit_timestamp(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """The in-commit timestamp of the newest version."""
     actual = request_snapshot(candidate, subject).in_commit_timestamp
@@ -133,7 +144,7 @@ def check_in_commit_timestamp(candidate: Candidate, subject: TableUnderTest, not
     _compare("in-commit timestamp", subject.newest.timestamp_ms, actual)
 
 
-@check("snapshot", "transaction.latest-holds")
+@check("snapshot", "transaction.latest-holds", operation="snapshot")
 def check_transactions(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """The newest version of each application."""
     actual = request_snapshot(candidate, subject, "transactions").transactions
@@ -143,7 +154,7 @@ def check_transactions(candidate: Candidate, subject: TableUnderTest, notes: Not
     _compare("transactions", expected, actual)
 
 
-@check("snapshot", "domain.readers-support-all")
+@check("snapshot", "domain.readers-support-all", operation="snapshot")
 def check_domains(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """The domains of users; system domains are compared if the candidate shows them."""
     actual = request_snapshot(candidate, subject, "domains").domains

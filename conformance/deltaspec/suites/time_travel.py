@@ -30,12 +30,10 @@ def check_every_version(candidate: Candidate, subject: TableUnderTest, notes: No
         notes.add("versions", 1)
 
 
-@check("time-travel")
+@check("time-travel", operation="snapshot")
 def check_timestamps(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """The version at the timestamp of every commit, and between two commits."""
     _require(candidate, "timestamp_ms")
-    if "snapshot" not in candidate.capabilities.ops:
-        raise NotAsked("the candidate does not return snapshots")
     versions = subject.table.versions
     moments = [(each.timestamp_ms, each.version) for each in versions]
     for each, later in itertools.pairwise(versions):
