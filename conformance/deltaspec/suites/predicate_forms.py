@@ -94,12 +94,18 @@ def _draw_comparison(choices: Choices, columns: Sequence[Column], rows: Sequence
 def _draw_literal(choices: Choices, column: Column, rows: Sequence[Mapping[str, Any]]) -> Any:
     values = [value for row in rows if (value := get_value(row, column.path)) is not None]
     if values and not choices.chance(1, 5):
-        value = choices.pick(values)
+        # rows at the bounds are those that wrong statistics lose
+        value = choices.pick((choices.pick(values), max(values, key=_sort_key), min(values, key=_sort_key)))
         if choices.chance(1, 3):
             value = _step(choices, value, column.type)
     else:
         value = choices.pick(_list_edges(column.type))
     return value if is_spellable(value, column.type) else _list_edges(column.type)[0]
+
+
+def _sort_key(value: Any) -> tuple[bool, Any]:
+    """Order values of one type; NaN comes last."""
+    return (True, 0) if value != value else (False, value)
 
 
 def is_spellable(value: Any, kind: DataType) -> bool:
