@@ -5,7 +5,7 @@ about values that occur nowhere test little.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context
 from decimal import Decimal as Exact
@@ -29,6 +29,7 @@ from deltaspec_generators.tables.choices import Choices
 
 _INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64, "date": 32, "timestamp": 64, "timestamp_ntz": 64}
 _FLOATS = ("float", "double")
+_CUT_BOUNDS = ("string", "timestamp", "timestamp_ntz")
 _ORDERED = ("string", "binary", "boolean", *_INTEGER_BITS, *_FLOATS)
 _SQL_TYPES = {
     "byte": "TINYINT",
@@ -78,6 +79,18 @@ def draw_predicate(choices: Choices, columns: Sequence[Column], rows: Sequence[M
         second = _draw_comparison(choices, columns, rows)
         first = And(first, second) if choices.chance(1, 2) else Or(first, second)
     return Not(first) if choices.chance(1, 5) else first
+
+
+def iter_bound_predicates(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> Iterator[Predicate]:
+    """Yield predicates that only the largest or the smallest rows of a column match.
+
+    They find bounds that exclude a row. Columns whose bounds may be cut off come first.
+    """
+    for column in sorted(columns, key=lambda each: get_type_name(each.type) not in _CUT_BOUNDS):
+        values = [value for row in rows if (value := get_value(row, column.path)) is not None and value == value]
+        if values and all(is_spellable(value, column.type) for value in values):
+            yield Compare(column.path, Operator.AT_LEAST, max(values))
+            yield Compare(column.path, Operator.AT_MOST, min(values))
 
 
 def _draw_comparison(choices: Choices, columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> Predicate:

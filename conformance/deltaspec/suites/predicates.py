@@ -7,6 +7,7 @@ The oracle is the three-valued evaluation of the model. Where SQL systems differ
 import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -20,11 +21,12 @@ from deltaspec.model.rows.predicates import NanOrder, Predicate, evaluate
 from deltaspec.model.rows.skipping import PredicateError, can_skip
 from deltaspec.model.schema import column_mapping
 from deltaspec.suites.checks import Mismatch, NotAsked, Notes, TableUnderTest, check
-from deltaspec.suites.predicate_forms import build_sql, build_tree, draw_predicate, list_columns
+from deltaspec.suites.predicate_forms import build_sql, build_tree, draw_predicate, iter_bound_predicates, list_columns
 from deltaspec.suites.read import compare_rows
 from deltaspec_generators.tables.choices import SeededChoices
 
 PREDICATES_PER_TABLE = 4
+BOUND_PREDICATES_PER_TABLE = 4
 _SMALLEST_BELOW_ZERO = -math.ulp(0.0)
 
 
@@ -34,6 +36,7 @@ def iter_predicates(subject: TableUnderTest, rows: Sequence[Mapping[str, Any]]) 
     choices = SeededChoices(zlib.crc32(subject.id.encode()), 0)
     for _ in range(PREDICATES_PER_TABLE):
         yield draw_predicate(choices, columns, rows)
+    yield from islice(iter_bound_predicates(columns, rows), BOUND_PREDICATES_PER_TABLE)
 
 
 def list_readings(predicate: Predicate, row: Mapping[str, Any]) -> list[bool]:
