@@ -21,7 +21,19 @@ def test_every_dimension_is_reached() -> None:
     assert sorted(DIMENSIONS - reached) == []
 
 
-EXCLUSIVE = [("checkpoint:multipart", "feature:v2Checkpoint"), ("hint:absent", "hint:present")]
+NEED_STATISTICS = (
+    "feature:deletionVectors",
+    "feature:rowTracking",
+    "parquet:row-ids",
+    "rows:id-kept",
+    "rows:version-kept",
+)
+"""Files with deletion vectors or row ids must state their number of records."""
+EXCLUSIVE = [
+    ("checkpoint:multipart", "feature:v2Checkpoint"),
+    ("hint:absent", "hint:present"),
+    *((each, "statistics:absent") for each in NEED_STATISTICS),
+]
 
 
 def test_pairs_of_frequent_dimensions_are_reached() -> None:
