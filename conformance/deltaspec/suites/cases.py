@@ -87,7 +87,7 @@ def _run(candidate: Candidate, case: Case, notes: Notes) -> tuple[Outcome, str]:
     except Refused as error:
         types = set(candidate.capabilities.types_not_supported) & case.subject.table.types
         if error.refusal.category == "unsupported" and types:
-            return Outcome.PASSED, f"refused as declared, because of the type {', '.join(sorted(types))}"
+            return Outcome.NOT_ASKED, f"the candidate does not support the type {', '.join(sorted(types))}"
         return Outcome.FAILED, f"refused: {describe_refusal(error.refusal)}"
     except Died as error:
         return _OUTCOMES_OF_DEATH[error.reason], describe_death(error)

@@ -13,10 +13,16 @@ _TIMESTAMP = pa.timestamp("us", "UTC")
 
 
 def list_change_ranges(table: ReadableTable) -> list[tuple[ExpectedVersion, ...]]:
-    """List ranges of versions whose changes are known: each version, and each longest range of one schema."""
+    """List ranges of versions whose changes are known: each version, and each longest range of one schema.
+
+    The protocol does not say whether changes have the schema of their version or the newest. Versions are left out if
+    the newest schema has a column of theirs no more, or with another type.
+    """
+    newest = {field.name: field.type for field in table.versions[-1].schema.fields}
     runs: list[list[ExpectedVersion]] = []
     for each in table.versions:
-        if each.plain_changes is None:
+        is_kept = all(newest.get(field.name) == field.type for field in each.schema.fields)
+        if each.plain_changes is None or not is_kept:
             runs.append([])
         elif runs and runs[-1] and runs[-1][-1].schema == each.schema:
             runs[-1].append(each)

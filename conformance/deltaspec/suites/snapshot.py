@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from deltaspec.candidates.host import Candidate
-from deltaspec.candidates.messages import FileEntry, Snapshot, SnapshotAnswer, Wanted
+from deltaspec.candidates.messages import Snapshot, SnapshotAnswer, Wanted
 from deltaspec.model.log import paths
 from deltaspec.suites.checks import Mismatch, NotAsked, Notes, TableUnderTest, check
 from deltaspec_generators.table_uris import TABLE_URI, replace_table_uri
@@ -97,22 +97,22 @@ def check_live_files(candidate: Candidate, subject: TableUnderTest, notes: Notes
     files = request_snapshot(candidate, subject, "files").files
     if files is None:
         raise NotAsked("the candidate does not list files")
-    live = {_normalize_path(path, subject): body for path, body in subject.newest.state.live.items()}
-    listed = sorted(_normalize_path(each.path, subject) for each in files)
+    raw = subject.newest.state.live
+    live = {_normalize_path(path, subject): body for path, body in raw.items()}
+    # a path that is decoded already must not be decoded again
+    is_decoded = {each.path: each.path in live and each.path not in raw for each in files}
+    names = {path: path if decoded else _normalize_path(path, subject) for path, decoded in is_decoded.items()}
+    listed = sorted(names[each.path] for each in files)
     _compare("live files", sorted(live), listed)
     for each in files:
-        body = live[_normalize_path(each.path, subject)]
+        body = live[names[each.path]]
         if each.size is not None:
             _compare(f"size of {each.path}", body["size"], each.size)
     uri = f"{subject.location.as_uri()}/"
-    _check_vectors(files, {path: _vector_id(replace_table_uri(body, uri)) for path, body in live.items()}, subject)
-    notes.add("files", len(files))
-
-
-def _check_vectors(files: tuple[FileEntry, ...], expected: dict[str, str | None], subject: TableUnderTest) -> None:
     if any(each.deletion_vector_id is not None for each in files):
-        actual = {_normalize_path(each.path, subject): each.deletion_vector_id for each in files}
-        _compare("deletion vectors", expected, actual)
+        vectors = {path: _vector_id(replace_table_uri(body, uri)) for path, body in live.items()}
+        _compare("deletion vectors", vectors, {names[each.path]: each.deletion_vector_id for each in files})
+    notes.add("files", len(files))
 
 
 def _vector_id(body: dict[str, Any]) -> str | None:
