@@ -44,6 +44,10 @@ class Outcome:
         """First part of the module's path."""
         return self.module.partition("/")[0]
 
+    def is_in(self, group: str) -> bool:
+        """Return whether the mutant is in a folder, or in the group `ledger`."""
+        return self.is_ledger if group == "ledger" else self.folder == group
+
     @property
     def key(self) -> tuple[str, str, str, str]:
         """What `survivors.toml` states about a survivor; it does not depend on line numbers."""
@@ -78,15 +82,14 @@ def write_page(path: Path, outcomes: Iterable[Outcome], totals: Mapping[str, int
     Args:
         path: page to write.
         outcomes: outcomes of the mutants that ran.
-        totals: number of all mutants by folder.
+        totals: number of all mutants by folder, and in the group `ledger`.
         seed: determined the sample.
     """
     reasons = read_reasons()
     every = sorted(outcomes, key=lambda each: (list(totals).index(each.folder), each.key))
-    groups = {folder: [each for each in every if each.folder == folder] for folder in totals}
-    groups["ledger"] = [each for each in every if each.is_ledger]
+    groups = {name: [each for each in every if each.is_in(name)] for name in totals}
     failed = {name for name, group in groups.items() if _is_weak(name, group, reasons)}
-    rows = [_format_row(name, group, totals.get(name), reasons) for name, group in groups.items() if group]
+    rows = [_format_row(name, group, totals[name], reasons) for name, group in groups.items() if group]
     survivors = [_format_survivor(each, reasons.get(each.key)) for each in every if each.result == "survived"]
     path.write_text(_PAGE.format(seed=seed, rows="\n".join(rows), survivors="\n".join(survivors)), encoding="utf-8")
     for name in sorted(failed):
@@ -97,9 +100,9 @@ def write_page(path: Path, outcomes: Iterable[Outcome], totals: Mapping[str, int
 _PAGE = """# Mutation tests of the kit
 
 `nox -s mutate` plants single faults in copies of the kit's modules (with cosmic-ray) and runs the tests of the module.
-A fault is killed if a test fails. The table counts a sample of each folder (seed {seed}) and all faults of the group
-`ledger`: those in statements that decide or record what was not checked. `validation/spark` is left out, because its
-tests need Java. Folders that did not run are not listed.
+A fault is killed if a test fails. A complete run takes a sample of each folder (seed {seed}) and all faults of the
+group `ledger`: those in statements that decide or record what was not checked. The column `run` has what the last runs
+covered; folders that did not run are not listed. `validation/spark` is left out, because its tests need Java.
 
 | group | mutants | run | killed | timeouts | survived | explained | killed or timeout |
 |-|-|-|-|-|-|-|-|
@@ -123,13 +126,11 @@ def _compute_rate(group: list[Outcome]) -> float:
     return sum(each.result != "survived" for each in group) / len(group)
 
 
-def _format_row(
-    name: str, group: list[Outcome], total: int | None, reasons: Mapping[tuple[str, str, str, str], str]
-) -> str:
+def _format_row(name: str, group: list[Outcome], total: int, reasons: Mapping[tuple[str, str, str, str], str]) -> str:
     number = Counter(each.result for each in group)
     explained = sum(each.result == "survived" and each.key in reasons for each in group)
     counts = [len(group), number["killed"], number["timeout"], number["survived"], explained]
-    cells = [name, total or len(group), *counts, f"{_compute_rate(group):.0%}"]
+    cells = [name, total, *counts, f"{_compute_rate(group):.0%}"]
     return f"| {' | '.join(map(str, cells))} |"
 
 

@@ -57,6 +57,7 @@ def main() -> int:
             print(outcome.to_json(), file=file, flush=True)
             print(f"{number:5} {outcome.result:8} {outcome}", flush=True)
     totals = {folder: sum(each.folder == folder for each in mutants.values()) for folder in FOLDERS}
+    totals["ledger"] = sum(each.is_ledger for each in mutants.values())
     return write_page(ROOT / "reports" / "mutation.md", outcomes.values(), totals, options.seed)
 
 

@@ -103,7 +103,7 @@ def test_session_fails_below_the_limit(results: list[str], is_ledger: bool, code
         Outcome(str(number), "views/x.py", "f", is_ledger, result, "a | b", "a & b")
         for number, result in enumerate(results)
     ]
-    assert write_page(tmp_path / "page.md", outcomes, dict.fromkeys(FOLDERS, 1000), seed=7) == code
+    assert write_page(tmp_path / "page.md", outcomes, dict.fromkeys((*FOLDERS, "ledger"), 1000), seed=7) == code
     assert "| views/x.py | f | `a \\| b` → `a & b` |" in (tmp_path / "page.md").read_text(encoding="utf-8")
 
 
