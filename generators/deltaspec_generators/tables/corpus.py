@@ -47,7 +47,6 @@ def draw_options(choices: Choices, features: Collection[str] = ALL_FEATURES) -> 
     used += [name for name in _RARE_FEATURES if choices.chance(1, 8) and name in allowed]
     focus, required, extras, nesting = choices.pick([each for each in _FOCUSES if {*each[1]} <= {*allowed}])
     names = choices.sample(PRIMITIVES, 3, len(PRIMITIVES))
-    names += ["string"] * choices.pick((0, 3))  # the type with the most that can go wrong
     names += ["variant"] * 3 if "variantType" in used else []
     names += ["void"] if choices.chance(1, 12) else []
     return TableOptions(

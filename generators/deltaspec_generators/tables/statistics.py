@@ -97,7 +97,7 @@ def draw_statistics_style(
         tightness=tightness,
         slack=tightness == "wide" and one_of(False, True),
         first_columns=None if bounded else one_of(None, None, 1, 2),
-        string_length=one_of(32, 5, 5, None),
+        string_length=one_of(32, 5, None),
         times=one_of("milliseconds", "spaced", "zoned", *(("microseconds",) if non_conforming else ())),
         nan=one_of("absent", *(("ignored", "text") if non_conforming else ())),
         infinity=one_of("text", "null", "absent"),

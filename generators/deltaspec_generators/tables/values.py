@@ -183,11 +183,9 @@ def _draw_float(choices: Choices, name: str, edges: bool) -> float:
 
 
 def _draw_text(choices: Choices, edges: bool) -> str:
-    match choices.choose(6) if edges else 0:
-        case 3:
+    match choices.choose(4) if edges else 0:
+        case 2:
             return choices.pick(_EDGE_TEXTS)
-        case 4:
+        case 3:
             return "".join(choices.pick(_CHARACTERS) for _ in range(choices.integer(0, 40)))
-        case 5:  # longer than some writers keep in bounds
-            return "".join(choices.pick(_LETTERS) for _ in range(choices.integer(6, 12)))
     return "".join(choices.pick(_LETTERS) for _ in choices.repeat(0, 3))
