@@ -163,7 +163,7 @@ FAULTY_READERS = (
     FaultyReader(KeepsRemovedFiles, ("snapshot", "read", "time-travel")),
     FaultyReader(MapsByNameInsteadOfId, ("read",)),
     FaultyReader(DropsLastSidecar, ("snapshot", "read")),
-    FaultyReader(SkipsOnTruncatedBounds, ("predicates",)),
+    FaultyReader(SkipsOnTruncatedBounds, ("predicates",), unreached="enough strings with truncated bounds"),
     FaultyReader(ReadsNullPartitionAsEmpty, ("read",)),
     FaultyReader(IgnoresUnknownFeatures, ("refuse",)),
     FaultyReader(TrustsStaleHint, ("snapshot", "read")),

@@ -14,7 +14,7 @@ from deltaspec.suites.runner import Plan, run_plan
 from deltaspec.suites.subjects import Corpus
 
 SEED, TABLES = 1, 30
-TABLES_UNTIL_DETECTED = 300
+TABLES_UNTIL_DETECTED = 60
 """Every faulty reader fails within so many drawn tables of the seed."""
 
 
