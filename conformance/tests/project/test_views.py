@@ -1,6 +1,7 @@
 """Every view has a valid definition, rows that fill its columns, and rules that can run partitioned by its key."""
 
 import importlib
+import json
 import pkgutil
 import zlib
 from collections import defaultdict
@@ -24,7 +25,7 @@ from deltaspec_generators.bases.single_file import build_required_field, build_s
 from deltaspec_generators.logs.strategies import logs
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.mutations.registry import Mutation
-from deltaspec_generators.table_files import TableFiles, metadata_action
+from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
 
 
 def _all_views() -> dict[str, View]:
@@ -124,6 +125,8 @@ def captured() -> dict[str, pl.DataFrame]:
     draw_valid()
     record(_timestamped_with_checksum())
     record(_required_after_null(), "rows")
+    record(_required_after_null(column="x"), "rows")
+    record(_required_after_null(nulls=1, vector=_VECTOR))
     for name, mutation in MUTATIONS.items():
 
         @settings(
@@ -165,10 +168,28 @@ def _timestamped_with_checksum() -> TableFiles:
     return files
 
 
-def _required_after_null() -> TableFiles:
-    """Build a table whose column becomes required after a null was written."""
-    files = build_single_file_table(pa.table({"id": pa.array([None], pa.int64())}), [("id", "long")])
-    files.commits[2] = [log_only.commit_info_action(2), metadata_action([build_required_field("id", "long")])]
+_VECTOR = {"storageType": "p", "pathOrInlineDv": "file:/v.bin", "offset": 1, "sizeInBytes": 36, "cardinality": 0}
+
+
+def _required_after_null(
+    column: str = "id", nulls: int | None = None, vector: dict[str, Any] | None = None
+) -> TableFiles:
+    """Build a table whose column becomes required after a file with a null, or without the column, was written.
+
+    `nulls` is the null count, if the file has one.
+    """
+    counts = {} if nulls is None else {"stats": json.dumps({"numRecords": 1, "nullCount": {"id": nulls}})}
+    protocol = protocol_action(3, 7, ["deletionVectors"], ["deletionVectors"]) if vector else None
+    files = build_single_file_table(
+        pa.table({"id": pa.array([None], pa.int64())}),
+        [("id", "long"), ("x", "long")],
+        protocol=protocol,
+        configuration={"delta.enableDeletionVectors": "true"} if vector else None,
+        **counts,
+        **({"deletionVector": vector} if vector else {}),
+    )
+    fields = [build_required_field(each, "long") if each == column else (each, "long") for each in ("id", "x")]
+    files.commits[2] = [log_only.commit_info_action(2), metadata_action(fields)]
     return files
 
 
