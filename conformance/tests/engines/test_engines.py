@@ -26,4 +26,4 @@ def test_engine_has_only_known_failures(engine: str) -> None:
         for result in map(known.judge, done.results):
             assert not result.outcome.is_bad, f"{result.case}: {result.message}"
             passed += result.outcome is Outcome.PASSED
-    assert passed > 50
+    assert passed > 20

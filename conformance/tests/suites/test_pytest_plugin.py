@@ -1,5 +1,6 @@
 """The pytest plugin from the outside: what a user types and sees."""
 
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,8 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Py
 
 
 def run_suites(run: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    plugin = ("-p", "deltaspec.pytest_plugin", "-p", "no:cacheprovider")
+    is_installed = bool(entry_points(group="pytest11", name="deltaspec"))  # then pytest loads it by itself
+    plugin = ("-p", "no:cacheprovider", *(() if is_installed else ("-p", "deltaspec.pytest_plugin")))
     return run.runpytest_subprocess(*plugin, "--deltaspec-tables", "3", *arguments)
 
 
