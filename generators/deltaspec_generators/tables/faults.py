@@ -221,6 +221,7 @@ def minimum_above_a_row(draw: st.DrawFn, table: BrokenTable) -> None:
     assume(present)
     wide: dict[str, Any] = draw(st.sampled_from(({}, {"tightBounds": False})))
     low = min(present)  # a decimal if the column was widened
+    assume(low < 2**63 - 1)  # the bound must be a value of the type
     above = math.floor(low) + 1 if isinstance(low, Decimal) else low + 1
     table.replace_statistics(stored, {"minValues": {name: above}, **wide})
 
