@@ -44,7 +44,7 @@ def partition_value_before_1970_rounded_up(is_sound: bool) -> TableFiles:
     )
 
 
-@known_bug("part-002", level="rows", ROW002=1)
+@known_bug("part-002", FIL063=1)
 def null_in_a_non_nullable_partition_column(is_sound: bool) -> TableFiles:
     """A writer accepts a null for a non-nullable partition column."""
     table = pa.table({"id": pa.array([1], pa.int64())})

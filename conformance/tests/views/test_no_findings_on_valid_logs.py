@@ -118,7 +118,7 @@ def test_drawn_logs_have_rows_of_every_view() -> None:
     for features in (None, *DRAWN_FEATURES):
 
         @settings(
-            max_examples=2,
+            max_examples=4,
             database=None,
             deadline=None,
             phases=[Phase.generate],
