@@ -33,6 +33,25 @@ def test_listing_with_a_gap_is_replaced_by_a_complete_one(first: list[str]) -> N
     assert [entry.name for entry in load_pinned_listing(store)] == complete
 
 
+CLEANED_UP = [f"{3:020}.checkpoint.parquet", f"{3:020}.json", f"{4:020}.json"]
+
+
+@pytest.mark.parametrize(
+    "leftover",
+    [[COMMITS[1], COMMITS[2]], [f"{2:020}.{4:020}.compacted.json"]],
+    ids=["commits without their checkpoint", "compaction without its first commit"],
+)
+def test_listing_during_a_cleanup_is_replaced_by_one_after_it(leftover: list[str]) -> None:
+    store: Any = ListedStore([*leftover, *CLEANED_UP], CLEANED_UP)
+    assert [entry.name for entry in load_pinned_listing(store)] == CLEANED_UP
+
+
+def test_what_a_cleanup_left_is_kept() -> None:
+    left = [COMMITS[1], COMMITS[2], f"{2:020}.{4:020}.compacted.json", *CLEANED_UP]
+    store: Any = ListedStore(left)
+    assert [entry.name for entry in load_pinned_listing(store)] == left
+
+
 def test_lasting_gap_is_kept() -> None:
     store: Any = ListedStore([*COMMITS[:2], PART])
     assert [entry.name for entry in load_pinned_listing(store)] == [*COMMITS[:2], PART]

@@ -22,7 +22,7 @@ from deltaspec.model.log.file_names import (
     is_defined,
     parse_log_file_name,
 )
-from deltaspec.model.log.segment import find_complete_checkpoints
+from deltaspec.model.log.segment import find_complete_checkpoints, find_unreachable_commits
 from deltaspec.validation.data.commit_reader import KIND, MAX_COMMIT_BYTES, PATH
 from deltaspec.validation.plan import Plan
 from deltaspec.wire.log.line_decoder import decode_lines
@@ -62,11 +62,15 @@ def _list_up_to(version: int, listed: list[Entry]) -> set[str]:
 
 
 def _find_gaps(listed: list[Entry]) -> set[tuple[str, int, int]]:
-    """Return what a listing misses although it has what is written later: kind of file, first and last version."""
+    """Return what a listing misses although it has what is written later: kind of file, first and last version.
+
+    What a clean-up deletes last counts as well: a listing during the clean-up may have it without what was deleted first.
+    """
     names = [entry.name for entry in listed]
     complete = [each.version for each in find_complete_checkpoints(names)]
     commits: set[int] = set()
     checksums: set[int] = set()
+    compactions: set[int] = set()
     latest = -1
     for name in map(parse_log_file_name, names):
         match name:
@@ -74,7 +78,8 @@ def _find_gaps(listed: list[Entry]) -> set[tuple[str, int, int]]:
                 commits.add(version)
             case ChecksumName(version):
                 checksums.add(version)
-            case CompactionName(_, end):
+            case CompactionName(start, end):
+                compactions.add(start)
                 latest = max(latest, end)
             case ClassicCheckpoint(version) | MultipartCheckpoint(version) | UuidCheckpoint(version):
                 latest = max(latest, version)
@@ -86,6 +91,10 @@ def _find_gaps(listed: list[Entry]) -> set[tuple[str, int, int]]:
     gaps |= {("commit", newest + 1, latest)} if latest > newest else set()
     if newest < 0:  # a clean-up may have removed every commit that was about to be listed
         gaps.add(("commit", 0, max(latest, 0)))
+    if unreachable := find_unreachable_commits(names):
+        gaps.add(("base of commits", unreachable[0], unreachable[-1]))
+    oldest = min(commits, default=0)
+    gaps |= {("start of a compaction", start, oldest - 1) for start in compactions if start < oldest}
     first, last = min(checksums, default=0), max(checksums, default=0)
     return gaps | {("checksum", each, each) for each in commits - checksums if first < each < last}
 
