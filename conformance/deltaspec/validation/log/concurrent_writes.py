@@ -64,7 +64,7 @@ def _list_up_to(version: int, listed: list[Entry]) -> set[str]:
 def _find_gaps(listed: list[Entry]) -> set[tuple[str, int, int]]:
     """Return what a listing misses although it has what is written later: kind of file, first and last version.
 
-    What a clean-up deletes last counts as well: a listing during the clean-up may have it without what was deleted first.
+    What a clean-up deletes last counts as well: during the clean-up it is listed without what was deleted first.
     """
     names = [entry.name for entry in listed]
     complete = [each.version for each in find_complete_checkpoints(names)]
