@@ -27,23 +27,10 @@ from deltaspec.model.schema.data_types import (
 )
 from deltaspec.sql.file_columns import FileColumns, has_custom_order, resolve_column
 from deltaspec.sql.terms import Undecided
+from deltaspec.wire.data.arrow_types import ARROW_PRIMITIVES
 from deltaspec.wire.data.column_resolution import FileColumn, is_bytes, is_list, is_text
 from deltaspec.wire.parquet.row_batches import Batch, RowBatches, compute_remaining_rows, iter_empty_batches
 
-_PRIMITIVES = {
-    "byte": pa.int8(),
-    "short": pa.int16(),
-    "integer": pa.int32(),
-    "long": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "binary": pa.binary(),
-    "boolean": pa.bool_(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "timestamp_ntz": pa.timestamp("us"),
-}
 _INTEGERS = ("byte", "short", "integer", "long")
 _LONG_DIGITS = 19
 
@@ -67,8 +54,8 @@ def arrow_type(kind: DataType) -> pa.DataType:
             return pa.map_(arrow_type(key), arrow_type(value))
         case Struct(fields) if fields:
             return pa.struct([(member_name(position), arrow_type(each.type)) for position, each in enumerate(fields)])
-        case Primitive(name) if name in _PRIMITIVES:
-            return _PRIMITIVES[name]
+        case Primitive(name) if name in ARROW_PRIMITIVES:
+            return ARROW_PRIMITIVES[name]
     raise Undecided(f"values of type {get_type_name(kind)} are not passed to an engine")
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
+from deltaspec.wire.data.arrow_types import ARROW_PRIMITIVES
 
 PRIMITIVES = (
     "long",
@@ -42,19 +43,7 @@ DECIMALS = (
     Decimal(19, 0),
 )
 
-_ARROW: dict[str, pa.DataType] = {
-    "long": pa.int64(),
-    "integer": pa.int32(),
-    "short": pa.int16(),
-    "byte": pa.int8(),
-    "double": pa.float64(),
-    "float": pa.float32(),
-    "boolean": pa.bool_(),
-    "string": pa.string(),
-    "binary": pa.binary(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
-    "timestamp_ntz": pa.timestamp("us"),
+_ARROW = ARROW_PRIMITIVES | {
     "void": pa.null(),
     "variant": pa.struct([pa.field("value", pa.binary(), False), pa.field("metadata", pa.binary(), False)]),
 }

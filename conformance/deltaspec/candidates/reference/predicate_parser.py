@@ -20,7 +20,7 @@ _OPERATORS = {"!=": Operator.NOT_EQUAL, **{each.value: each for each in Operator
 
 
 class InvalidPredicate(ValueError):
-    """A tree that is no predicate over the schema."""
+    """A tree that is not a predicate over the schema."""
 
 
 def parse_predicate(tree: Any, schema: Struct) -> Predicate:

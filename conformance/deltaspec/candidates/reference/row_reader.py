@@ -24,24 +24,13 @@ from deltaspec.model.rows.row_tracking import (
 from deltaspec.model.schema.column_mapping import get_partition_types, physical_name
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, get_type_name
 from deltaspec.model.schema.partition_values import parse_partition_value
+from deltaspec.wire.data.arrow_types import ARROW_PRIMITIVES
 from deltaspec.wire.data.column_resolution import FileColumn, resolve_columns
 from deltaspec.wire.data.deletion_vector_reader import DeletionVectorReader
 from deltaspec.wire.parquet.row_batches import RowBatches, iter_empty_batches
 from deltaspec.wire.storage.data_access import DataAccess
 
-_PRIMITIVES = {
-    "byte": pa.int8(),
-    "short": pa.int16(),
-    "integer": pa.int32(),
-    "long": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "binary": pa.binary(),
-    "boolean": pa.bool_(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "timestamp_ntz": pa.timestamp("us"),
+_PRIMITIVES = ARROW_PRIMITIVES | {
     "void": pa.null(),
     "variant": pa.struct([("metadata", pa.binary()), ("value", pa.binary())]),
 }
