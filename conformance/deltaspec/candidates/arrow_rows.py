@@ -23,9 +23,9 @@ def _list_model_values(array: pa.Array) -> list[Any]:
         valid = array.is_valid().to_pylist()
         return [dict(zip(names, row, strict=True)) if ok else None for ok, row in zip(valid, members, strict=True)]
     if pa.types.is_timestamp(array.type):
-        return array.cast(pa.int64()).to_pylist()  # type: ignore[no-any-return]
+        return list(array.cast(pa.int64()).to_pylist())
     if pa.types.is_date32(array.type):
-        return array.cast(pa.int32()).to_pylist()  # type: ignore[no-any-return]
+        return list(array.cast(pa.int32()).to_pylist())
     if pa.types.is_nested(array.type):
         return [None] * len(array)
-    return array.to_pylist()  # type: ignore[no-any-return]
+    return list(array.to_pylist())

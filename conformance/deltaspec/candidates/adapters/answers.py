@@ -26,6 +26,19 @@ KERNEL_ERRORS: ErrorTable = (
     (r"Object [Ss]tore error", "io"),
 )
 """Messages of kernel-rs and its default engine, which several engines use."""
+KERNEL_READER_FEATURES = (
+    "columnMapping",
+    "deletionVectors",
+    "timestampNtz",
+    "typeWidening",
+    "typeWidening-preview",
+    "v2Checkpoint",
+    "vacuumProtocolCheck",
+    "variantShredding-preview",
+    "variantType",
+    "variantType-preview",
+)
+"""Reader features of the engines that read tables with kernel-rs."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -7,7 +7,13 @@ from typing import Any
 import chdb
 import pyarrow as pa
 
-from deltaspec.candidates.adapters.answers import KERNEL_ERRORS, ErrorTable, refuse_operation, translate_errors
+from deltaspec.candidates.adapters.answers import (
+    KERNEL_ERRORS,
+    KERNEL_READER_FEATURES,
+    ErrorTable,
+    refuse_operation,
+    translate_errors,
+)
 from deltaspec.candidates.adapters.sql_text import COUNT_COLUMN, Dialect, Path
 
 SQL = Dialect(
@@ -45,18 +51,7 @@ class Engine:
             "language": "C++",
             "at": ["version"],
             "predicate": "exact",
-            "reader_features": [
-                "columnMapping",
-                "deletionVectors",
-                "timestampNtz",
-                "typeWidening",
-                "typeWidening-preview",
-                "v2Checkpoint",
-                "vacuumProtocolCheck",
-                "variantShredding-preview",
-                "variantType",
-                "variantType-preview",
-            ],
+            "reader_features": KERNEL_READER_FEATURES,
             "types_not_supported": ["variant", "void"],
         }
 

@@ -8,7 +8,13 @@ import duckdb
 import duckdb_extension_delta
 import pyarrow as pa
 
-from deltaspec.candidates.adapters.answers import KERNEL_ERRORS, ErrorTable, refuse_operation, translate_errors
+from deltaspec.candidates.adapters.answers import (
+    KERNEL_ERRORS,
+    KERNEL_READER_FEATURES,
+    ErrorTable,
+    refuse_operation,
+    translate_errors,
+)
 from deltaspec.candidates.adapters.sql_text import COUNT_COLUMN, Dialect
 from deltaspec.candidates.adapters.sql_text import Path as ColumnPath
 
@@ -36,18 +42,7 @@ class Engine:
             "language": "C++",
             "at": ["version"],
             "predicate": "exact",
-            "reader_features": [
-                "columnMapping",
-                "deletionVectors",
-                "timestampNtz",
-                "typeWidening",
-                "typeWidening-preview",
-                "v2Checkpoint",
-                "vacuumProtocolCheck",
-                "variantShredding-preview",
-                "variantType",
-                "variantType-preview",
-            ],
+            "reader_features": KERNEL_READER_FEATURES,
             "types_not_supported": ["variant", "void"],
         }
 
