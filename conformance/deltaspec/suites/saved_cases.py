@@ -16,9 +16,11 @@ import pyarrow.parquet as pq
 
 from deltaspec.candidates.host import Candidate
 from deltaspec.errors import InvalidUsage
+from deltaspec.suites.all_checks import CHECKS
 from deltaspec.suites.cases import Case, list_cases, run_case
-from deltaspec.suites.checks import CHECKS, TableUnderTest
+from deltaspec.suites.checks import TableUnderTest
 from deltaspec.suites.outcomes import CaseResult
+from deltaspec.suites.row_comparison import WrongType, find_row_difference
 from deltaspec.suites.subjects import is_drawn
 from deltaspec_generators.table_files import write_table
 from deltaspec_generators.tables.choices import RecordedChoices
@@ -26,7 +28,7 @@ from deltaspec_generators.tables.corpus import draw_table
 from deltaspec_generators.tables.readable import ReadableTable
 from deltaspec_generators.tables.shrinking import shrink
 
-FAILURE = "failure.json"
+FAILURE, ROWS = "failure.json", "expected/latest/table_content/rows.parquet"
 SHRINK_ATTEMPTS = 300
 """Tables to try for each kind of failure."""
 
@@ -85,9 +87,8 @@ def save_failure(candidate: Candidate, result: CaseResult, table: ReadableTable,
     """Write a case below a directory and return its path, which names the check and the table."""
     here = directory / result.case.replace("/", "-")
     write_table(table.files, here / "delta")
-    content = here / "expected/latest/table_content"
-    content.mkdir(parents=True, exist_ok=True)
-    pq.write_table(_drop_void_columns(table.versions[-1].rows), content / "rows.parquet")
+    (here / ROWS).parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(_drop_void_columns(table.versions[-1].rows), here / ROWS)
     capabilities = candidate.capabilities
     failure = SavedFailure(
         candidate=f"{capabilities.name} {capabilities.version}",
@@ -120,11 +121,21 @@ def load_failure(directory: Path) -> tuple[SavedFailure, TableUnderTest]:
     """Load a saved case, with the table drawn again from its choices.
 
     Raises:
-        InvalidUsage: The directory has no saved case.
+        InvalidUsage: The directory has no saved case, or this release draws another table from its choices.
     """
     try:
         failure = msgspec.json.decode((directory / FAILURE).read_bytes(), type=SavedFailure)
-    except (OSError, msgspec.DecodeError) as error:
+        saved = pq.read_table(directory / ROWS)
+    except (OSError, msgspec.DecodeError, pa.ArrowException) as error:
         raise InvalidUsage(f"{directory}: not a saved case: {error}") from None
     table = draw_table(RecordedChoices(failure.choices))
+    if table.history != failure.result.history or _differs(saved, _drop_void_columns(table.versions[-1].rows)):
+        raise InvalidUsage(f"{directory}: this release of deltaspec draws another table from the saved choices")
     return failure, TableUnderTest(failure.result.table, directory / "delta", table)
+
+
+def _differs(saved: pa.Table, expected: pa.Table) -> bool:
+    try:
+        return find_row_difference(expected, saved) is not None
+    except WrongType:
+        return True

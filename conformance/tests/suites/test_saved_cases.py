@@ -1,0 +1,76 @@
+"""Failures are shrunk, saved and replayed; a saved case never judges another table."""
+
+import json
+from pathlib import Path
+
+import pytest
+from suites.faulty_readers import IgnoresVectors
+
+from deltaspec.candidates.in_process import InProcess
+from deltaspec.candidates.reference.engine import Engine
+from deltaspec.errors import InvalidUsage
+from deltaspec.suites.outcomes import Outcome
+from deltaspec.suites.runner import Plan, run_plan
+from deltaspec.suites.saved_cases import (
+    FAILURE,
+    ROWS,
+    ask_about,
+    load_failure,
+    save_failure,
+    select_smallest,
+    shrink_failure,
+)
+from deltaspec.suites.subjects import Corpus, describe_subject
+
+FINDINGS = sorted(path.parent for path in (Path(__file__).parents[3] / "reports/findings").glob(f"*/{FAILURE}"))
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A case of a reader that ignores deletion vectors."""
+    plan = Plan(Corpus(1, 20, written=False), ("read",), select=lambda case: case.startswith("read.row-count"))
+    results = [each for done in run_plan(lambda: InProcess(IgnoresVectors()), plan) for each in done.results]
+    smallest = select_smallest(results)[0]
+    table = describe_subject(smallest.table).table
+    candidate = InProcess(IgnoresVectors())
+    simpler, result = shrink_failure(candidate, smallest, table, attempts=40)
+    assert 0 < len(simpler.choices) < len(table.choices)
+    return save_failure(candidate, result, simpler, tmp_path_factory.mktemp("saved"))
+
+
+def test_saved_case_fails_again_and_the_reference_passes(saved: Path) -> None:
+    failure, subject = load_failure(saved)
+    again = ask_about(InProcess(IgnoresVectors()), failure.result, subject.table)
+    assert again is not None
+    assert (again.outcome, again.signature) == (Outcome.FAILED, failure.result.signature)
+    sound = ask_about(InProcess(Engine()), failure.result, subject.table)
+    assert sound is not None
+    assert sound.outcome is Outcome.PASSED
+
+
+def test_case_of_another_table_is_refused(saved: Path, tmp_path: Path) -> None:
+    changed = tmp_path / "changed"
+    (changed / ROWS).parent.mkdir(parents=True)
+    (changed / ROWS).write_bytes((saved / ROWS).read_bytes())
+    content = json.loads((saved / FAILURE).read_text())
+    content["choices"] = []
+    (changed / FAILURE).write_text(json.dumps(content))
+    with pytest.raises(InvalidUsage, match="draws another table"):
+        load_failure(changed)
+
+
+@pytest.mark.parametrize("missing", [FAILURE, ROWS])
+def test_incomplete_case_is_refused(saved: Path, tmp_path: Path, missing: str) -> None:
+    for name in {FAILURE, ROWS} - {missing}:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes((saved / name).read_bytes())
+    with pytest.raises(InvalidUsage, match="not a saved case"):
+        load_failure(tmp_path)
+
+
+@pytest.mark.parametrize("directory", FINDINGS, ids=lambda each: each.name)
+def test_reference_passes_every_finding(directory: Path) -> None:
+    failure, subject = load_failure(directory)
+    result = ask_about(InProcess(Engine()), failure.result, subject.table)
+    assert result is not None
+    assert result.outcome is Outcome.PASSED, result.message
