@@ -71,7 +71,7 @@ def run_suites(engine: str, tables: int, jobs: int) -> None:
     """Ask an engine every question about drawn tables."""
     started = time.perf_counter()
     outcomes: Counter[Outcome] = Counter()
-    for done in run_plan(lambda: open_candidate(engine), Plan(Corpus(SEED, tables, broken=False), jobs=jobs)):
+    for done in run_plan(lambda: open_candidate(engine), Plan(Corpus(SEED, tables, written=False), jobs=jobs)):
         outcomes.update(each.outcome for each in done.results)
     seconds = time.perf_counter() - started
     cases = outcomes.total()

@@ -1,29 +1,31 @@
-"""Tables under test on disk: drawn tables of a corpus, and broken tables with their good twins."""
+"""Tables under test on disk: drawn tables of a corpus, and written ones: sound, or broken with a good twin."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deltaspec.suites.broken_tables import BROKEN_TABLES
 from deltaspec.suites.checks import BrokenTable, TableUnderTest
+from deltaspec.suites.sound_tables import SOUND_TABLES
 from deltaspec_generators.table_files import write_table
 from deltaspec_generators.tables.choices import SeededChoices
 from deltaspec_generators.tables.corpus import draw_table
 
-DRAWN, BROKEN = "drawn", "broken"
+DRAWN, SOUND, BROKEN = "drawn", "sound", "broken"
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Which tables to read: `tables` drawn from a seed, and whether to include the broken ones."""
+    """Which tables to read: `tables` drawn from a seed, and whether to include the written ones."""
 
     seed: int = 1
     tables: int = 100
-    broken: bool = True
+    written: bool = True
 
     def list_ids(self) -> list[str]:
-        """List the ids of the tables, the broken ones first."""
-        broken = [f"{BROKEN}.{name}" for name in BROKEN_TABLES] if self.broken else []
-        return [*broken, *(f"{DRAWN}.{self.seed}.{number}" for number in range(self.tables))]
+        """List the ids of the tables, the written ones first."""
+        kinds = ((BROKEN, BROKEN_TABLES), (SOUND, SOUND_TABLES))
+        written = [f"{kind}.{name}" for kind, tables in kinds for name in tables] if self.written else []
+        return [*written, *(f"{DRAWN}.{self.seed}.{number}" for number in range(self.tables))]
 
 
 def is_drawn(identity: str) -> bool:
@@ -43,6 +45,8 @@ def describe_subject(identity: str) -> TableUnderTest:
         case = BROKEN_TABLES[name]
         broken = BrokenTable(case.requires, case.defect, nowhere, case.accepted)
         return TableUnderTest(identity, nowhere, case.build_twin(), broken)
+    if kind == SOUND:
+        return TableUnderTest(identity, nowhere, SOUND_TABLES[name]())
     seed, _, number = name.partition(".")
     if kind != DRAWN or not (seed.isdecimal() and number.isdecimal()):
         raise KeyError(identity)

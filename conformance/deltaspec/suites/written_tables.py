@@ -5,9 +5,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.schema.schema_string import parse_schema
 from deltaspec_generators.logs.state import TableState, apply_actions
-from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.table_files import LOG, TableFiles
 from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable
 
 
@@ -29,7 +30,7 @@ def describe_table(files: TableFiles, rows: pa.Table, history: Iterable[str] = (
             state = apply_actions(state, _objects(files.commits[version]), 0)
     expected = ExpectedVersion(
         version=state.version,
-        timestamp_ms=state.timestamp_ms,
+        timestamp_ms=files.written_ms.get(LOG + commit_name(state.version), 0),
         schema=parse_schema(state.metadata["schemaString"]),
         partition_columns=tuple(state.metadata["partitionColumns"]),
         plain_rows=rows.to_pylist(),

@@ -34,7 +34,7 @@ def subjects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, TableUnderTe
 
 def find_table() -> str:
     """Return the first drawn table with a column id, rows, and changes of rows."""
-    for identity in Corpus(1, 100, broken=False).list_ids():
+    for identity in Corpus(1, 100, written=False).list_ids():
         table = describe_subject(identity).table
         changed = any(each.plain_changes for versions in list_change_ranges(table) for each in versions)
         if changed and table.versions[-1].plain_rows and table.versions[-1].rows.column_names.count("id"):
