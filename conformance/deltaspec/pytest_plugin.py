@@ -97,8 +97,8 @@ class CaseRunner:
     def run(self) -> CaseResult:
         """Ask the candidate; fail, skip or xfail the test by the outcome."""
         from deltaspec.candidates.host import GivenUp
+        from deltaspec.suites.all_checks import CHECKS
         from deltaspec.suites.cases import Case, run_case
-        from deltaspec.suites.checks import CHECKS
         from deltaspec.suites.outcomes import Outcome
         from deltaspec.suites.rendering import render_failure
 

@@ -203,10 +203,11 @@ def replay(case: str, candidate: str, keep: str | None, timeout_scale: float) ->
     CASE is an id, as printed by `deltaspec test`, or a directory that `deltaspec test --save` wrote. The exit code is 0
     if the case passes now, 1 if it fails.
     """
+    from deltaspec.suites.all_checks import CHECKS
     from deltaspec.suites.cases import Case, list_cases, run_case
-    from deltaspec.suites.checks import CHECKS, SUITES
+    from deltaspec.suites.checks import SUITES
     from deltaspec.suites.outcomes import Outcome
-    from deltaspec.suites.refuse import list_undeclared_features
+    from deltaspec.suites.refuse import list_undeclared_needs
     from deltaspec.suites.rendering import render_failure
     from deltaspec.suites.startup import start_candidate
 
@@ -219,7 +220,7 @@ def replay(case: str, candidate: str, keep: str | None, timeout_scale: float) ->
         cases = list_cases(engine.capabilities, [subject], (CHECKS[name].suite,))
         found: list[Case] = [each for each in cases if each.check.name == name]
         if not found:
-            undeclared = ", ".join(list_undeclared_features(engine.capabilities, subject))
+            undeclared = ", ".join(list_undeclared_needs(engine.capabilities, subject))
             reason = f"{candidate} does not declare {undeclared}" if undeclared else "it does not fit the table"
             others = ", ".join(each.id for each in list_cases(engine.capabilities, [subject], SUITES))
             raise InvalidUsage(f"{case} is not asked, because {reason}; cases of this table: {others}")
@@ -237,7 +238,7 @@ def _find_case(case: str, directory: Path) -> tuple[str, TableUnderTest]:
     Raises:
         InvalidUsage: There is no such case.
     """
-    from deltaspec.suites.checks import CHECKS
+    from deltaspec.suites.all_checks import CHECKS
     from deltaspec.suites.saved_cases import FAILURE, load_failure
     from deltaspec.suites.subjects import build_subject
 

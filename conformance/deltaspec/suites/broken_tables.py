@@ -93,15 +93,15 @@ def _replace_protocol(files: TableFiles, protocol: Row) -> None:
     ]
 
 
-def _build_checkpointed_table(**layout: object) -> TableFiles:
-    """Build the table of `build_table_with_data` with a checkpoint of version 2 and without the commits before it."""
-    files = build_table_with_data(**({"protocol": layout.pop("protocol")} if "protocol" in layout else {}))  # type: ignore[arg-type]
+def _build_checkpointed_table(protocol: Row | None = None, **layout: Any) -> TableFiles:
+    """Build the table of `build_table_with_data` with a checkpoint of version 2 and without the commits before it.
+
+    `layout` has fields of `CheckpointFiles`.
+    """
+    files = build_table_with_data(protocol=protocol)
     table = [line for line in files.commits[0] if isinstance(line, dict) and "commitInfo" not in line]
     adds = [_without_change(files.commits[1][2]), _without_change(files.commits[2][1])]
-    checkpoint = CheckpointFiles(2, rows=[*table, *adds])
-    for name, value in layout.items():
-        setattr(checkpoint, name, value)
-    files.checkpoints = [checkpoint]
+    files.checkpoints = [CheckpointFiles(2, rows=[*table, *adds], **layout)]
     for version in (0, 1):
         del files.commits[version]
     return files

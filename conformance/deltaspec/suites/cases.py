@@ -6,14 +6,12 @@ from dataclasses import dataclass
 
 from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import Capabilities, Refusal
-from deltaspec.suites import changes, predicates, read, refuse, row_ids, snapshot, time_travel
-from deltaspec.suites.checks import CHECKS, Check, Mismatch, NotAsked, Notes, SuiteName, TableUnderTest, Weak
+from deltaspec.suites.all_checks import CHECKS
+from deltaspec.suites.checks import Check, Mismatch, NotAsked, Notes, SuiteName, TableUnderTest, Weak
 from deltaspec.suites.outcomes import CaseResult, Outcome
-from deltaspec.suites.refuse import check_broken_table, check_undeclared_features, list_undeclared_features
+from deltaspec.suites.refuse import check_broken_table, check_undeclared_features, list_undeclared_needs
 
 _OUTCOMES_OF_DEATH = {"crash": Outcome.CRASHED, "timeout": Outcome.TIMED_OUT, "harness": Outcome.HARNESS_FAULT}
-SUITE_MODULES = (snapshot, read, time_travel, predicates, changes, row_ids, refuse)
-"""Their import registers the checks."""
 _REFUSALS = (check_undeclared_features, check_broken_table)
 _MESSAGE_CHARACTERS = 8_000
 _STDERR_LINES, _LINE_CHARACTERS = 8, 400
@@ -37,7 +35,7 @@ def list_cases(
 ) -> Iterator[Case]:
     """Yield the cases of these suites for a candidate, table by table.
 
-    A table with a feature that the candidate does not declare has one case: the candidate must refuse it.
+    A table with a feature or version that the candidate does not declare has one case: the candidate must refuse it.
     """
     for subject in subjects:
         for each in CHECKS.values():
@@ -46,7 +44,7 @@ def list_cases(
 
 
 def _applies(check: Check, capabilities: Capabilities, subject: TableUnderTest) -> bool:
-    if list_undeclared_features(capabilities, subject):
+    if list_undeclared_needs(capabilities, subject):
         return check.run is check_undeclared_features
     if subject.broken is not None:
         return check.run is check_broken_table

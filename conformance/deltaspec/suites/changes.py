@@ -63,6 +63,10 @@ def _ask(candidate: Candidate, subject: TableUnderTest, notes: Notes, *, with_ad
         except Mismatch as error:
             raise Mismatch(f"changes of versions {first} to {last}: {error}") from None
         notes.add("ranges", 1)
+    asked = {each.version for versions in list_change_ranges(subject.table) for each in versions}
+    known = [each.version for each in subject.table.versions if each.plain_changes is not None]
+    if left_out := len(set(known) - asked):
+        notes.add("versions_with_another_schema_not_asked", left_out)
 
 
 def _sign_versions(actual: pa.Table) -> pa.Table:

@@ -9,9 +9,11 @@ from deltaspec.suites.checks import Mismatch, Notes, TableUnderTest, Weak, check
 from deltaspec.suites.read import compare_rows
 
 
-def list_undeclared_features(capabilities: Capabilities, subject: TableUnderTest) -> list[str]:
-    """Return the reader features of a table that the candidate does not declare."""
-    return sorted(subject.table.features - set(capabilities.reader_features))
+def list_undeclared_needs(capabilities: Capabilities, subject: TableUnderTest) -> list[str]:
+    """Return the reader features of a table that the candidate does not declare, and its reader version if too high."""
+    version = max(each.state.protocol["minReaderVersion"] for each in subject.table.versions)
+    too_high = [f"reader version {version}"] if version > capabilities.max_reader_version else []
+    return [*sorted(subject.table.features - set(capabilities.reader_features)), *too_high]
 
 
 def request_refusal(candidate: Candidate, location: str) -> Refusal:
@@ -44,8 +46,8 @@ def _complete_refusal(refusal: Refusal, phase: Phase) -> Refusal:
 
 @check("refuse", "table-features.reader-supports-all", "protocol.versions-supported")
 def check_undeclared_features(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
-    """A table with a reader feature that the candidate does not declare."""
-    undeclared = list_undeclared_features(candidate.capabilities, subject)
+    """A table with a reader feature or version that the candidate does not declare."""
+    undeclared = list_undeclared_needs(candidate.capabilities, subject)
     try:
         refusal = request_refusal(candidate, str(subject.location))
     except Weak:

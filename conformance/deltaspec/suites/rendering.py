@@ -56,7 +56,9 @@ def _describe_verdict(report: SuiteReport) -> str:
         return f"FAILED: {len(report.bad):,} of {total.total():,} cases, in {count(kinds, 'kind')} of failure."
     expected = total[Outcome.EXPECTED_FAILURE]
     more = f", {expected:,} failed as listed" if expected else ""
-    return f"PASSED: {total[Outcome.PASSED]:,} cases{more}, {total[Outcome.NOT_ASKED]:,} not asked."
+    conforming = ", ".join(report.conforming_suites) or "no suite"
+    claim = "" if len(report.conforming_suites) == len(report.outcomes) else f" Conformance holds for: {conforming}."
+    return f"PASSED: {total[Outcome.PASSED]:,} cases{more}, {total[Outcome.NOT_ASKED]:,} not asked.{claim}"
 
 
 def _group(report: SuiteReport) -> list[tuple[CaseResult, int]]:

@@ -220,10 +220,8 @@ def _convert(array: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
 
 
 def _is_any_list(kind: pa.DataType) -> bool:
-    views = (
-        (pa.types.is_list_view(kind), pa.types.is_large_list_view(kind)) if hasattr(pa.types, "is_list_view") else ()
-    )
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind) or any(views)
+    tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_list_view, pa.types.is_large_list_view)
+    return any(test(kind) for test in (*tests, pa.types.is_fixed_size_list))
 
 
 def _to_plain_list(array: pa.Array) -> pa.ListArray:

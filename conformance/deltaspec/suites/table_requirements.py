@@ -7,25 +7,12 @@ its sidecars are read, and so on. A failed case names the requirements of its ch
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
+from deltaspec.model.actions import ACTION_TYPES
 from deltaspec.model.schema.data_types import Struct, iter_fields
 from deltaspec_generators.logs.state import TableState
 from deltaspec_generators.tables.readable import ReadableTable
 
 Holds: TypeAlias = Callable[[ReadableTable], bool]
-KNOWN_ACTIONS = frozenset(
-    (
-        "add",
-        "remove",
-        "cdc",
-        "metaData",
-        "protocol",
-        "txn",
-        "commitInfo",
-        "domainMetadata",
-        "checkpointMetadata",
-        "sidecar",
-    )
-)
 
 
 def _newest(table: ReadableTable) -> TableState:
@@ -82,11 +69,7 @@ def _has_null_partition_value(table: ReadableTable) -> bool:
 
 
 def _has_unknown_actions(table: ReadableTable) -> bool:
-    return any(not set(action) <= KNOWN_ACTIONS for action in _actions(table))
-
-
-def _has_kind(kind: str) -> Holds:
-    return lambda table: any(kind in action for action in _actions(table))
+    return any(not action.keys() <= ACTION_TYPES.keys() for action in _actions(table))
 
 
 def _has_type(*names: str) -> Holds:

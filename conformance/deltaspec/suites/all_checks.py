@@ -1,0 +1,9 @@
+"""All checks of all suites."""
+
+from deltaspec.suites import changes, predicates, read, refuse, row_ids, snapshot, time_travel
+from deltaspec.suites.checks import CHECKS
+
+SUITE_MODULES = (snapshot, read, time_travel, predicates, changes, row_ids, refuse)
+"""Their import registers the checks."""
+
+__all__ = ["CHECKS", "SUITE_MODULES"]
