@@ -46,8 +46,9 @@ class TableUnderTest:
 
     def list_requirements(self, check: Check) -> tuple[str, ...]:
         """Return the requirements that a check tests on this table."""
-        own = list_table_requirements(self.table) if self.broken is None else self.broken.requires
-        return tuple(dict.fromkeys((*check.requires, *own)))
+        if self.broken is not None and not check.requires:
+            return self.broken.requires
+        return tuple(dict.fromkeys((*check.requires, *list_table_requirements(self.table))))
 
 
 @dataclass(frozen=True)

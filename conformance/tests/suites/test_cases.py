@@ -1,0 +1,71 @@
+"""Which cases a candidate gets, and what its report claims."""
+
+from dataclasses import replace
+
+import pytest
+
+from deltaspec.candidates.messages import Capabilities
+from deltaspec.suites.cases import list_cases
+from deltaspec.suites.changes import list_change_ranges
+from deltaspec.suites.checks import SUITES
+from deltaspec.suites.outcomes import CaseResult, Outcome
+from deltaspec.suites.rendering import render_text
+from deltaspec.suites.results import Run, build_report
+from deltaspec.suites.subjects import Corpus, describe_subject
+
+TABLE = next(
+    subject
+    for identity in Corpus(1, 50, written=False).list_ids()
+    if (subject := describe_subject(identity)).newest.state.protocol["minReaderVersion"] == 3 and subject.table.features
+)
+FEATURES = tuple(TABLE.table.features)
+
+
+def list_names(**declared: object) -> set[str]:
+    capabilities = Capabilities("x", "1", ops=("snapshot", "scan", "changes"), **declared)  # type: ignore[arg-type]
+    return {case.check.name for case in list_cases(capabilities, [TABLE], SUITES)}
+
+
+def test_declared_table_is_read() -> None:
+    names = list_names(reader_features=FEATURES)
+    assert "read.all-rows" in names
+    assert not any(name.startswith("refuse.") for name in names)
+
+
+@pytest.mark.parametrize(
+    "declared", [{"reader_features": FEATURES[1:]}, {"reader_features": FEATURES, "max_reader_version": 2}]
+)
+def test_table_that_needs_more_than_declared_must_be_refused(declared: dict[str, object]) -> None:
+    assert list_names(**declared) == {"refuse.undeclared-features"}
+
+
+def test_changes_with_an_older_schema_are_left_out() -> None:
+    subject = next(
+        each
+        for identity in Corpus(1, 50, written=False).list_ids()
+        if len(list_change_ranges((each := describe_subject(identity)).table)) > 1
+    )
+    first, *others = subject.table.versions
+    renamed = replace(first.schema, fields=tuple(replace(each, name=f"{each.name} 2") for each in first.schema.fields))
+    table = replace(subject.table, versions=(replace(first, schema=renamed, plain_changes=[]), *others))
+    asked = {each.version for versions in list_change_ranges(table) for each in versions}
+    assert asked
+    assert first.version not in asked
+
+
+def test_report_claims_conformance_only_where_all_was_asked() -> None:
+    results = [
+        CaseResult(case=f"{suite}.x/t", suite=suite, check=f"{suite}.x", table="t", outcome=outcome, seconds=0)
+        for suite, outcome in (
+            ("read", Outcome.PASSED),
+            ("snapshot", Outcome.PASSED),
+            ("snapshot", Outcome.NOT_ASKED),
+            ("changes", Outcome.EXPECTED_FAILURE),
+        )
+    ]
+    run = Run(deltaspec="0", candidate="x", seed=1, tables=1, suites=SUITES, seconds=1, complete=True)
+    report = build_report(run, Capabilities("x", "1"), results)
+    assert report.conforming_suites == ["read"]
+    assert render_text(report).endswith(
+        "PASSED: 2 cases, 1 failed as listed, 1 not asked. Conformance holds for: read."
+    )
