@@ -6,6 +6,7 @@ As in `log_only`, each is known line by line. Sizes and statistics are true unti
 import io
 import json
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 from uuid import UUID
 
@@ -76,7 +77,7 @@ def build_table_with_data(
     first, second, third = tables or (build_rows(0), build_rows(10), build_rows(20))
     files.commits[0] = [
         commit_info_action(0),
-        protocol or protocol_action(1, 2),
+        deepcopy(protocol) or protocol_action(1, 2),
         metadata_action(fields, configuration=configuration),
     ]
     a = add_data_file(files, "a.parquet", first, parquet_options=parquet_options)

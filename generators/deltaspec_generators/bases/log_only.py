@@ -4,6 +4,7 @@ Unlike the random tables of `logs()`, these are known line by line, so a mutatio
 """
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 from deltaspec.model.rows import deletion_vectors
@@ -35,7 +36,7 @@ def build_table(
     third = add_action("c.parquet", rows=10, partition=partition)
     files = TableFiles()
     metadata = metadata_action(fields, partition_columns, configuration)
-    files.commits[0] = [commit_info_action(0), protocol or protocol_action(1, 2), metadata]
+    files.commits[0] = [commit_info_action(0), deepcopy(protocol) or protocol_action(1, 2), metadata]
     files.commits[1] = [commit_info_action(1), first, second]
     files.commits[2] = [commit_info_action(2), third, *([remove_action(first)] if last_remove else [])]
     return files

@@ -1,6 +1,7 @@
 """Small tables with row ids in the designs of r1, r2 and later revisions."""
 
 import json
+from copy import deepcopy
 from typing import Any
 
 import pyarrow as pa
@@ -89,7 +90,7 @@ def build_rewritten_table(
     stated = rows_unchanged if preserved is None else preserved
     files = TableFiles()
     protocol, settings = (R1_PROTOCOL, R1_ENABLED) if oldest else (PROTOCOL, ENABLED)
-    files.commits[0] = [commit_info_action(0), protocol, metadata_action(FIELDS, configuration=settings)]
+    files.commits[0] = [commit_info_action(0), deepcopy(protocol), metadata_action(FIELDS, configuration=settings)]
     a, b = (
         add_tracked_file(files, "a.parquet", build_rows(0, 5), 0, 1, oldest),
         add_tracked_file(files, "b.parquet", build_rows(5, 5), 5, 1, oldest),

@@ -1,6 +1,7 @@
 """Mutations of the row id history in the log: enablement, assignment, marks."""
 
 import json
+from copy import deepcopy
 from typing import Any
 
 from hypothesis import strategies as st
@@ -165,7 +166,7 @@ def enabled_over_a_file_without_a_commit_version(draw: st.DrawFn) -> TableFiles:
 def _build_backfilled_table(draw: st.DrawFn, left_out: str) -> TableFiles:
     """Build a table that backfills row ids before it enables them, with one file incomplete."""
     files = log_only.build_table(last_remove=False)
-    files.commits[3] = [commit_info_action(3), PROTOCOL]
+    files.commits[3] = [commit_info_action(3), deepcopy(PROTOCOL)]
     for version, which, base in ((1, 0, 0), (1, 1, 10), (2, 0, 20)):
         again = {**get_action(files, version, "add", which), "baseRowId": base, "defaultRowCommitVersion": 3}
         if base == 10:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from copy import deepcopy
 from itertools import pairwise
 from typing import Any
 
@@ -127,7 +128,7 @@ ROW_TRACKING_PROTOCOL = protocol_action(1, 7, None, ["rowTracking", "domainMetad
 @permission("row-tracking.supported")
 def rows_without_ids_from_before_the_feature() -> TableFiles:
     files = log_only.build_table()
-    files.commits[3] = [commit_info_action(3), ROW_TRACKING_PROTOCOL]
+    files.commits[3] = [commit_info_action(3), deepcopy(ROW_TRACKING_PROTOCOL)]
     return files
 
 
