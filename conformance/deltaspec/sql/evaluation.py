@@ -45,7 +45,7 @@ from deltaspec.sql.tree import Binary, Call, Cast, Column, Expression, In, Is, L
 ColumnLookup = Callable[[tuple[str, ...]], Term]
 """Return the column of a name; raises `Undecided` if there is none or its values are not certain."""
 MAX_STEPS = 200
-MAX_WILDCARDS = 10
+MAX_WILDCARDS = 100
 _REGEX_SPECIAL = re.compile(r"([\\.+*?()|\[\]{}^$#&\-~])")
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 """0001-01-01 and 9999-12-31 in days since the epoch: engines differ outside this range."""
