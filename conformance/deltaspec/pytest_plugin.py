@@ -220,9 +220,13 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """End the candidates. Known failures that match no case fail the run."""
     runs: dict[SuiteOptions, _Run] = session.config.stash.get(_RUNS, {})
     unused: list[str] = []
+    has_stopped = exitstatus not in (0, 1) or session.shouldfail or session.shouldstop
+    is_complete = not has_stopped and not _is_distributed(session.config)
     for run in runs.values():
-        if run.options.known and run.complete and exitstatus in (0, 1) and not _is_distributed(session.config):
-            unused += run.known_failures.list_unused()
+        if run.options.known and run.complete and is_complete:
+            from deltaspec.suites.runner import select_suites
+
+            unused += run.known_failures.list_unused(select_suites(run.options.suites))
         run.close()
     if unused:
         session.config.stash[_UNUSED] = unused

@@ -173,7 +173,7 @@ def _run(
         seconds=round(time.monotonic() - started, 3),
         complete=complete,
     )
-    unused = judge.list_unused() if complete and plan.select is None else []
+    unused = judge.list_unused(plan.suites) if complete and plan.select is None else []
     return build_report(run, capabilities, results, unused), results
 
 

@@ -27,6 +27,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.suites.checks import SUITES
 from deltaspec.suites.outcomes import CaseResult, Outcome, build_pattern
 
 _KEYS = {"cases": list, "outcome": str, "match": str, "reason": str, "link": str, "versions": str}
@@ -91,9 +92,17 @@ class KnownFailures:
         message = f"failed differently than listed ({first.outcome}, {first.match.pattern!r}): {result.message}"
         return msgspec.structs.replace(result, outcome=Outcome.DRIFT, message=message, known_failure=first.reason)
 
-    def list_unused(self) -> list[str]:
-        """Return a line for each glob that matched no case of the run."""
-        return [f"{glob} ({each.reason})" for each in self._entries for glob in each.cases if glob not in each.matched]
+    def list_unused(self, suites: Iterable[str]) -> list[str]:
+        """Return a line for each glob that names one of the suites of the run, or any, and matched no case."""
+        asked = set(suites)
+        unmatched = [(glob, each) for each in self._entries for glob in each.cases if glob not in each.matched]
+        return [f"{glob} ({each.reason})" for glob, each in unmatched if _list_suites(glob) <= asked]
+
+
+def _list_suites(glob: str) -> set[str]:
+    """Return the suites whose cases a glob may match."""
+    start = re.split(r"[*?\[]", glob)[0]
+    return {suite for suite in SUITES if start.startswith(f"{suite}.") or f"{suite}.".startswith(start)}
 
 
 def load_known_failures(path: Path) -> list[KnownFailure]:
