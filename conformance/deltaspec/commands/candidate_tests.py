@@ -21,8 +21,10 @@ from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
 if TYPE_CHECKING:
     from deltaspec.candidates.host import Candidate
     from deltaspec.suites.checks import TableUnderTest
+    from deltaspec.suites.imported_subjects import ImportedTables
     from deltaspec.suites.outcomes import CaseResult
     from deltaspec.suites.results import SuiteReport
+    from deltaspec.suites.subjects import Corpus
 
 _TIMEOUT_SCALE = click.option(
     "--timeout-scale",
@@ -38,6 +40,13 @@ _TIMEOUT_SCALE = click.option(
 @click.option("--suite", "suites", multiple=True, callback=parse_names, metavar="NAMES", help="Run only these suites.")
 @click.option("--tables", type=click.IntRange(min=0), default=100, show_default=True, help="Number of drawn tables.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of the drawn tables.")
+@click.option(
+    "--import",
+    "imported",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Ask the cases of this directory instead: DAT, acceptance workloads, or folders of tables.",
+)
 @click.option("--select", metavar="TEXT", help="Run only cases whose id contains this text or matches this glob.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Candidates to run at once.")
 @click.option(
@@ -66,6 +75,7 @@ def test(
     suites: list[str],
     tables: int,
     seed: int,
+    imported: str | None,
     select: str | None,
     jobs: int,
     known: str | None,
@@ -84,16 +94,22 @@ def test(
     passed or failed as listed in --known, 1 if not, 2 if nothing was asked, 3 if the candidate does not start or died
     too often.
     """
+    from deltaspec.suites.checks import IMPORTED_SUITES
     from deltaspec.suites.known_failures import load_known_failures
     from deltaspec.suites.runner import Plan, select_suites
     from deltaspec.suites.startup import start_candidate
     from deltaspec.suites.subjects import Corpus
 
     entries = load_known_failures(Path(known)) if known else []
-    corpus = Corpus(seed=seed, tables=tables)
-    plan = Plan(corpus, select_suites(suites), _build_filter(select), jobs)
+    if imported is None:
+        plan = Plan(Corpus(seed=seed, tables=tables), select_suites(suites), _build_filter(select), jobs)
+    else:
+        if suites or save is not None:
+            raise InvalidUsage("--import cannot be combined with --suite or --save")
+        corpus = Corpus(seed=0, tables=0, imported=_load_imported_tables(imported))
+        plan = Plan(corpus, IMPORTED_SUITES, _build_filter(select), jobs)
     start = partial(start_candidate, candidate, timeout_scale=timeout_scale)
-    report, results = _run(start, candidate, plan, entries, events)
+    report, results = _run(start, candidate, plan, entries, events, imported or "")
     data = _render(report, results, output_format)
     if output is None:
         print_bytes(data)
@@ -104,6 +120,13 @@ def test(
         _save_failures(start, report.cases, save)
     context.meta[EXIT_CODE_KEY] = report.exit_code
     sys.exit(report.exit_code)
+
+
+def _load_imported_tables(directory: str) -> ImportedTables:
+    from deltaspec.golden.importing.cases import read_cases
+    from deltaspec.suites.imported_subjects import ImportedTables
+
+    return ImportedTables(read_cases(Path(directory)))
 
 
 def _save_failures(start: Callable[[], Candidate], cases: Sequence[CaseResult], directory: str) -> None:
@@ -134,7 +157,7 @@ def _build_filter(select: str | None) -> Callable[[str], bool] | None:
 
 
 def _run(
-    start: Callable[[], Candidate], candidate: str, plan: Any, entries: list[Any], events: str | None
+    start: Callable[[], Candidate], candidate: str, plan: Any, entries: list[Any], events: str | None, imported: str
 ) -> tuple[SuiteReport, list[CaseResult]]:
     import datetime
 
@@ -169,6 +192,7 @@ def _run(
         candidate=candidate,
         seed=plan.corpus.seed,
         tables=plan.corpus.tables,
+        imported=imported,
         suites=tuple(plan.suites),
         seconds=round(time.monotonic() - started, 3),
         complete=complete,
@@ -196,8 +220,11 @@ def _render(report: SuiteReport, results: list[CaseResult], output_format: str) 
 @click.option(
     "--keep", type=click.Path(), metavar="DIR", help="Keep the table in this directory, which must not exist."
 )
+@click.option(
+    "--import", "imported", type=click.Path(file_okay=False), metavar="DIR", help="Directory of an imported CASE."
+)
 @_TIMEOUT_SCALE
-def replay(case: str, candidate: str, keep: str | None, timeout_scale: float) -> None:
+def replay(case: str, candidate: str, imported: str | None, keep: str | None, timeout_scale: float) -> None:
     """Run one CASE again and show what differs.
 
     CASE is an id, as printed by `deltaspec test`, or a directory that `deltaspec test --save` wrote. The exit code is 0
@@ -205,24 +232,28 @@ def replay(case: str, candidate: str, keep: str | None, timeout_scale: float) ->
     """
     from deltaspec.suites.all_checks import CHECKS
     from deltaspec.suites.cases import Case, list_cases, run_case
-    from deltaspec.suites.checks import SUITES
+    from deltaspec.suites.checks import IMPORTED_SUITES, SUITES
     from deltaspec.suites.outcomes import Outcome
     from deltaspec.suites.refuse import list_undeclared_needs
     from deltaspec.suites.rendering import render_failure
     from deltaspec.suites.startup import start_candidate
+    from deltaspec.suites.subjects import Corpus
 
     with ExitStack() as stack:
         directory = Path(keep).resolve() if keep else Path(stack.enter_context(tempfile.TemporaryDirectory())) / "case"
         if directory.exists():
             raise InvalidUsage(f"{directory} exists already")
-        name, subject = _find_case(case, directory)
+        corpus = Corpus() if imported is None else Corpus(imported=_load_imported_tables(imported))
+        name, subject = _find_case(case, corpus, directory)
         engine = stack.enter_context(closing(start_candidate(candidate, timeout_scale=timeout_scale)))
         cases = list_cases(engine.capabilities, [subject], (CHECKS[name].suite,))
         found: list[Case] = [each for each in cases if each.check.name == name]
         if not found:
             undeclared = ", ".join(list_undeclared_needs(engine.capabilities, subject))
             reason = f"{candidate} does not declare {undeclared}" if undeclared else "it does not fit the table"
-            others = ", ".join(each.id for each in list_cases(engine.capabilities, [subject], SUITES))
+            others = ", ".join(
+                each.id for each in list_cases(engine.capabilities, [subject], (*SUITES, *IMPORTED_SUITES))
+            )
             raise InvalidUsage(f"{case} is not asked, because {reason}; cases of this table: {others}")
         result = run_case(engine, found[0])
     if result.outcome.is_bad:
@@ -232,7 +263,7 @@ def replay(case: str, candidate: str, keep: str | None, timeout_scale: float) ->
     sys.exit(0 if result.outcome is Outcome.PASSED else 3)
 
 
-def _find_case(case: str, directory: Path) -> tuple[str, TableUnderTest]:
+def _find_case(case: str, corpus: Corpus, directory: Path) -> tuple[str, TableUnderTest]:
     """Return the check of a case and its table, written into a directory.
 
     Raises:
@@ -240,7 +271,6 @@ def _find_case(case: str, directory: Path) -> tuple[str, TableUnderTest]:
     """
     from deltaspec.suites.all_checks import CHECKS
     from deltaspec.suites.saved_cases import FAILURE, load_failure
-    from deltaspec.suites.subjects import build_subject
 
     if (Path(case) / FAILURE).is_file():
         failure, subject = load_failure(Path(case).resolve())
@@ -251,9 +281,9 @@ def _find_case(case: str, directory: Path) -> tuple[str, TableUnderTest]:
     if name not in CHECKS:
         raise InvalidUsage(f"unknown case {case}: there is no check {name}; there are {', '.join(CHECKS)}")
     try:
-        return name, build_subject(table, directory)
+        return name, corpus.build_subject(table, directory)
     except KeyError:
-        hint = "expected drawn.SEED.NUMBER or broken.NAME"
+        hint = "expected drawn.SEED.NUMBER or broken.NAME; imported cases need --import"
         raise InvalidUsage(f"unknown case {case}: there is no table {table}; {hint}") from None
 
 

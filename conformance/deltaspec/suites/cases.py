@@ -8,6 +8,7 @@ from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import Capabilities, Refusal
 from deltaspec.suites.all_checks import CHECKS
 from deltaspec.suites.checks import Check, Mismatch, NotAsked, Notes, SuiteName, TableUnderTest, Weak
+from deltaspec.suites.imported import CHECK_OF_QUESTION
 from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.refuse import check_broken_table, check_undeclared_features, list_undeclared_needs
 
@@ -46,9 +47,11 @@ def list_cases(
 def _applies(check: Check, capabilities: Capabilities, subject: TableUnderTest) -> bool:
     if list_undeclared_needs(capabilities, subject):
         return check.run is check_undeclared_features
+    if subject.imported is not None:
+        return check.run is CHECK_OF_QUESTION[type(subject.imported.question)]
     if subject.broken is not None:
         return check.run is check_broken_table
-    return check.run not in _REFUSALS and check.needs(subject.table)
+    return check.suite != "imported" and check.run not in _REFUSALS and check.needs(subject.table)
 
 
 def run_case(candidate: Candidate, case: Case) -> CaseResult:

@@ -8,13 +8,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
+import pyarrow as pa
+
 from deltaspec.candidates.host import Candidate
 from deltaspec.candidates.messages import ErrorCategory, Operation, Phase
+from deltaspec.golden.importing.questions import Question
 from deltaspec.suites.table_requirements import list_table_requirements
 from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable
 
-SuiteName: TypeAlias = Literal["snapshot", "read", "time-travel", "predicates", "changes", "row-ids", "refuse"]
-SUITES: tuple[SuiteName, ...] = get_args(SuiteName)
+SuiteName: TypeAlias = Literal[
+    "snapshot", "read", "time-travel", "predicates", "changes", "row-ids", "refuse", "imported"
+]
+IMPORTED_SUITES: tuple[SuiteName, ...] = ("refuse", "imported")
+"""Suites of imported cases; a table with a feature that a candidate does not declare must be refused."""
+SUITES: tuple[SuiteName, ...] = tuple(name for name in get_args(SuiteName) if name != "imported")
+"""Suites of the tables of deltaspec."""
 
 
 class Mismatch(Exception):
@@ -39,6 +47,8 @@ class TableUnderTest:
     table: ReadableTable
     """The table; of a broken one its good twin."""
     broken: BrokenTable | None = None
+    imported: ImportedQuestion | None = None
+    """The only question about the table, if others published it."""
 
     @property
     def newest(self) -> ExpectedVersion:
@@ -61,6 +71,17 @@ class BrokenTable:
     location: Path
     accepted: tuple[tuple[ErrorCategory, Phase], ...]
     """Categories of the error with the phase in which it may occur at the latest."""
+
+
+@dataclass(frozen=True)
+class ImportedQuestion:
+    """A question with an answer that others published."""
+
+    question: Question
+    reference_rows: pa.Table | None = None
+    """Expected rows if the source has none."""
+    problem: str = ""
+    """Why there are no reference rows."""
 
 
 @dataclass

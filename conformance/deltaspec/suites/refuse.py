@@ -3,7 +3,7 @@
 import msgspec
 
 from deltaspec.candidates.host import Candidate, Refused
-from deltaspec.candidates.messages import Capabilities, Phase, Refusal, Scan, Snapshot
+from deltaspec.candidates.messages import At, Capabilities, Phase, Refusal, Scan, Snapshot
 from deltaspec.report.text import count
 from deltaspec.suites.checks import Mismatch, Notes, TableUnderTest, Weak, check
 from deltaspec.suites.read import compare_rows
@@ -16,10 +16,16 @@ def list_undeclared_needs(capabilities: Capabilities, subject: TableUnderTest) -
     return [*sorted(subject.table.features - set(capabilities.reader_features)), *too_high]
 
 
-def request_refusal(candidate: Candidate, location: str) -> Refusal:
+def request_refusal(candidate: Candidate, location: str, *, at: At | None = None, reads_rows: bool = True) -> Refusal:
     """Read a table that must be refused and return the error, with its phase.
 
     A candidate without the operation `snapshot` is only asked for the rows.
+
+    Args:
+        candidate: the candidate.
+        location: the table.
+        at: version to read; None for the newest.
+        reads_rows: whether the refusal may come when rows are read; otherwise the snapshot has to fail.
 
     Raises:
         Mismatch: The candidate reads the table.
@@ -27,11 +33,13 @@ def request_refusal(candidate: Candidate, location: str) -> Refusal:
     """
     if "snapshot" in candidate.capabilities.ops:
         try:
-            candidate.snapshot(Snapshot(location))
+            found = candidate.snapshot(Snapshot(location, at=at))
         except Refused as error:
             return _complete_refusal(error.refusal, "snapshot")
+        if not reads_rows:
+            raise Mismatch(f"the snapshot of version {found.version} was loaded")
     try:
-        answer = candidate.scan(Scan(location, ""))
+        answer = candidate.scan(Scan(location, "", at=at))
     except Refused as error:
         return _complete_refusal(error.refusal, "scan")
     raise Mismatch(f"the table was read, {count(answer.num_rows, 'row')}")

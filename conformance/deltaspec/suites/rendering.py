@@ -1,6 +1,7 @@
 """Write the results of a run for people and for CI: text, Markdown and JUnit. Text of engines is escaped."""
 
 from collections import defaultdict
+from shlex import quote
 from xml.etree import ElementTree
 
 from deltaspec.report.text import count, escape_text, wrap_text
@@ -18,14 +19,14 @@ def render_text(report: SuiteReport) -> str:
     lines = [
         f"candidate  {name}, {escape_text(candidate.language) or 'language not stated'}; {_describe_claims(report)}"
     ]
-    lines += [f"tables     {run.tables} drawn with seed {run.seed}, in {run.seconds:.1f} s", ""]
+    lines += [f"tables     {_describe_tables(report)}, in {run.seconds:.1f} s", ""]
     width = max([len(suite) for suite in report.outcomes], default=0)
     for suite, counts in report.outcomes.items():
         outcomes = ", ".join(f"{number:,} {outcome}" for outcome, number in counts.items())
         lines.append(f"  {suite:<{width}}  {outcomes}")
     lines += [""] if report.outcomes else []
     for each, others in _group(report):
-        lines += [*render_failure(each, report.run.candidate, others), ""]
+        lines += [*render_failure(each, report.run.candidate, others, report.run.imported), ""]
     reasons = [f"  {check}: {reason} ({number:,})" for check, found in report.not_asked.items()
                for reason, number in found.items()]  # fmt: skip
     if reasons:
@@ -35,6 +36,13 @@ def render_text(report: SuiteReport) -> str:
         lines += [*(line for each in report.unused_known_failures for line in _wrap(each, 2)), ""]
     lines.append(_describe_verdict(report))
     return "\n".join(lines)
+
+
+def _describe_tables(report: SuiteReport) -> str:
+    run = report.run
+    if run.imported:
+        return f"imported from {escape_text(run.imported, 200)}"
+    return f"{run.tables} drawn with seed {run.seed}"
 
 
 def _describe_claims(report: SuiteReport) -> str:
@@ -69,9 +77,9 @@ def _group(report: SuiteReport) -> list[tuple[CaseResult, int]]:
     return [(min(found, key=lambda each: len(each.history)), len(found) - 1) for found in kinds.values()]
 
 
-def render_failure(result: CaseResult, candidate: str, others: int = 0) -> list[str]:
+def render_failure(result: CaseResult, candidate: str, others: int = 0, imported: str = "") -> list[str]:
     """Return the lines that explain a failed case and how to run it again."""
-    head = f"{result.outcome.value.upper():<8} {result.case}"
+    head = f"{result.outcome.value.upper():<8} {escape_text(result.case, _MESSAGE_CHARACTERS)}"
     lines = [head + (f"   (and {others:,} more like it)" if others else "")]
     message = result.message.splitlines()
     for line in message[:_MESSAGE_LINES]:
@@ -81,7 +89,9 @@ def render_failure(result: CaseResult, candidate: str, others: int = 0) -> list[
         lines += ["  history:", *(line for each in result.history for line in _wrap(each, 4))]
     if result.requirements:
         lines += _wrap(f"requires: {', '.join(result.requirements)}", 2)
-    lines.append(f"  again: deltaspec replay {result.case} --candidate {escape_text(candidate, 200)}")
+    words = [f"replay {quote(result.case)}", f"--candidate {candidate}"]
+    words += [f"--import {quote(imported)}"] if imported else []
+    lines.append(f"  again: deltaspec {escape_text(' '.join(words), _MESSAGE_CHARACTERS)}")
     return lines
 
 
@@ -96,14 +106,14 @@ def _wrap(text: str, indent: int) -> list[str]:
 def render_markdown(report: SuiteReport) -> str:
     """Return the report as Markdown, for step summaries and pull requests."""
     title = _markdown(f"{report.candidate.name} {report.candidate.version}")
-    lines = [f"# {title}", "", f"{_describe_verdict(report)} {report.run.tables} tables, seed {report.run.seed}.", ""]
+    lines = [f"# {title}", "", f"{_describe_verdict(report)} Tables: {_markdown(_describe_tables(report))}.", ""]
     outcomes = [each.value for each in Outcome if report.total[each.value]]
     lines += [f"| suite | {' | '.join(outcomes)} |", "|-" * (len(outcomes) + 1) + "|"]
     for suite, counts in report.outcomes.items():
         lines.append(f"| {suite} | {' | '.join(str(counts.get(each, '')) for each in outcomes)} |")
     for each, others in _group(report):
         lines += ["", f"## {each.outcome}: `{each.case}`" + (f" and {others} more" if others else ""), ""]
-        lines += ["```", *render_failure(each, report.run.candidate), "```"]
+        lines += ["```", *render_failure(each, report.run.candidate, imported=report.run.imported), "```"]
     return "\n".join(
         line.replace("```", "'''") if index and line != "```" else line for index, line in enumerate(lines)
     )

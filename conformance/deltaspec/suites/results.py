@@ -23,6 +23,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     tables: int
     suites: tuple[str, ...]
     seconds: float
+    imported: str = ""
+    """Directory of the imported cases, which then are the only ones."""
     complete: bool
     """Whether every case was run; False if the candidate died too often."""
 

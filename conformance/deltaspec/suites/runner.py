@@ -15,7 +15,7 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.suites.cases import Case, list_cases, run_case
 from deltaspec.suites.checks import SUITES, SuiteName
 from deltaspec.suites.outcomes import CaseResult
-from deltaspec.suites.subjects import Corpus, build_subject
+from deltaspec.suites.subjects import Corpus
 
 Open: TypeAlias = Callable[[], Candidate]
 """Starts the candidate."""
@@ -103,7 +103,7 @@ def _work(
 def run_table(candidate: Candidate, identity: str, plan: Plan, directory: Path) -> TableDone:
     """Write a table below a directory, run its cases and remove it."""
     with tempfile.TemporaryDirectory(dir=directory) as here:
-        subject = build_subject(identity, Path(here))
+        subject = plan.corpus.build_subject(identity, Path(here))
         cases = [
             each for each in list_cases(candidate.capabilities, [subject], plan.suites) if _is_selected(plan, each)
         ]

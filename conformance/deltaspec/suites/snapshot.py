@@ -1,6 +1,7 @@
 """Suite snapshot: version, protocol, metadata, live files, transactions and domains of the newest version."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from deltaspec.candidates.host import Candidate
@@ -10,6 +11,7 @@ from deltaspec.suites.checks import Mismatch, NotAsked, Notes, TableUnderTest, c
 from deltaspec_generators.table_uris import TABLE_URI, replace_table_uri
 from deltaspec_generators.tables.readable import ReadableTable
 
+METADATA_FIELDS = ("id", "name", "description", "partitionColumns", "configuration", "createdTime", "schemaString")
 SYSTEM_PREFIX = "delta."
 """Prefix of domains that an engine may keep to itself."""
 
@@ -28,7 +30,8 @@ def _has_in_commit_timestamp(table: ReadableTable) -> bool:
     return "inCommitTimestamp" in newest.features and newest.is_enabled("delta.enableInCommitTimestamps")
 
 
-def _compare(what: str, expected: Any, actual: Any) -> None:
+def compare_value(what: str, expected: Any, actual: Any) -> None:
+    """Raise `Mismatch` if two values differ."""
     if expected != actual:
         raise Mismatch(f"wrong {what}: expected {_show(expected)}, got {_show(actual)}")
 
@@ -41,7 +44,7 @@ def _show(value: Any) -> str:
 @check("snapshot", "log.replay-in-order", operation="snapshot")
 def check_version(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """The newest version."""
-    _compare("version", subject.newest.version, request_snapshot(candidate, subject).version)
+    compare_value("version", subject.newest.version, request_snapshot(candidate, subject).version)
 
 
 @check("snapshot", "protocol.reader-versions", operation="snapshot")
@@ -50,7 +53,12 @@ def check_protocol(candidate: Candidate, subject: TableUnderTest, notes: Notes) 
     actual = request_snapshot(candidate, subject).protocol
     if actual is None:
         raise NotAsked("the candidate does not show the protocol")
-    _compare("protocol", _normalize_protocol(subject.newest.state.protocol), _normalize_protocol(actual))
+    compare_protocol(subject.newest.state.protocol, actual)
+
+
+def compare_protocol(expected: dict[str, Any], actual: dict[str, Any]) -> None:
+    """Raise `Mismatch` if two protocols differ in their versions or listed features."""
+    compare_value("protocol", _normalize_protocol(expected), _normalize_protocol(actual))
 
 
 def _normalize_protocol(body: dict[str, Any]) -> dict[str, Any]:
@@ -70,12 +78,16 @@ def check_metadata(candidate: Candidate, subject: TableUnderTest, notes: Notes) 
     actual = request_snapshot(candidate, subject).metadata
     if actual is None:
         raise NotAsked("the candidate does not show the metadata")
-    expected = subject.newest.state.metadata
-    for name in ("id", "name", "description", "partitionColumns", "configuration", "createdTime"):
-        if name in actual:
-            _compare(f"metaData.{name}", expected.get(name), actual[name])
-    if "schemaString" in actual:
-        _compare("schema", json.loads(expected["schemaString"]), _parse_schema(actual["schemaString"]))
+    compare_metadata(subject.newest.state.metadata, actual, METADATA_FIELDS)
+
+
+def compare_metadata(expected: dict[str, Any], actual: dict[str, Any], fields: Iterable[str]) -> None:
+    """Raise `Mismatch` if two metadata differ in one of the fields that the candidate shows."""
+    for name in fields:
+        if name == "schemaString" and name in actual:
+            compare_value("schema", json.loads(expected[name]), _parse_schema(actual[name]))
+        elif name in actual:
+            compare_value(f"metaData.{name}", expected.get(name), actual[name])
 
 
 def _parse_schema(text: Any) -> Any:
@@ -103,15 +115,15 @@ def check_live_files(candidate: Candidate, subject: TableUnderTest, notes: Notes
     is_decoded = {each.path: each.path in live and each.path not in raw for each in files}
     names = {path: path if decoded else _normalize_path(path, subject) for path, decoded in is_decoded.items()}
     listed = sorted(names[each.path] for each in files)
-    _compare("live files", sorted(live), listed)
+    compare_value("live files", sorted(live), listed)
     for each in files:
         body = live[names[each.path]]
         if each.size is not None:
-            _compare(f"size of {each.path}", body["size"], each.size)
+            compare_value(f"size of {each.path}", body["size"], each.size)
     uri = f"{subject.location.as_uri()}/"
     if any(each.deletion_vector_id is not None for each in files):
         vectors = {path: _vector_id(replace_table_uri(body, uri)) for path, body in live.items()}
-        _compare("deletion vectors", vectors, {names[each.path]: each.deletion_vector_id for each in files})
+        compare_value("deletion vectors", vectors, {names[each.path]: each.deletion_vector_id for each in files})
     notes.add("files", len(files))
 
 
@@ -141,7 +153,7 @@ def check_in_commit_timestamp(candidate: Candidate, subject: TableUnderTest, not
     actual = request_snapshot(candidate, subject).in_commit_timestamp
     if actual is None:
         raise NotAsked("the candidate does not show in-commit timestamps")
-    _compare("in-commit timestamp", subject.newest.timestamp_ms, actual)
+    compare_value("in-commit timestamp", subject.newest.timestamp_ms, actual)
 
 
 @check("snapshot", "transaction.latest-holds", operation="snapshot")
@@ -151,7 +163,7 @@ def check_transactions(candidate: Candidate, subject: TableUnderTest, notes: Not
     if actual is None:
         raise NotAsked("the candidate does not list transactions")
     expected = {app: body["version"] for app, body in subject.newest.state.transactions.items()}
-    _compare("transactions", expected, actual)
+    compare_value("transactions", expected, actual)
 
 
 @check("snapshot", "domain.readers-support-all", operation="snapshot")
@@ -162,4 +174,4 @@ def check_domains(candidate: Candidate, subject: TableUnderTest, notes: Notes) -
         raise NotAsked("the candidate does not list domains")
     expected = {name: body["configuration"] for name, body in subject.newest.state.domains.items()}
     hidden = [name for name in expected if name.startswith(SYSTEM_PREFIX) and name not in actual]
-    _compare("domains", {name: text for name, text in expected.items() if name not in hidden}, actual)
+    compare_value("domains", {name: text for name, text in expected.items() if name not in hidden}, actual)

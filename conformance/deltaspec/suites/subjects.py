@@ -5,6 +5,7 @@ from pathlib import Path
 
 from deltaspec.suites.broken_tables import BROKEN_TABLES
 from deltaspec.suites.checks import BrokenTable, TableUnderTest
+from deltaspec.suites.imported_subjects import ImportedTables
 from deltaspec.suites.sound_tables import SOUND_TABLES
 from deltaspec_generators.table_files import write_table
 from deltaspec_generators.tables.choices import SeededChoices
@@ -20,12 +21,26 @@ class Corpus:
     seed: int = 1
     tables: int = 100
     written: bool = True
+    imported: ImportedTables | None = None
+    """Imported cases, which are then the only ones."""
 
     def list_ids(self) -> list[str]:
         """List the ids of the tables, the written ones first."""
+        if self.imported is not None:
+            return self.imported.list_ids()
         kinds = ((BROKEN, BROKEN_TABLES), (SOUND, SOUND_TABLES))
         written = [f"{kind}.{name}" for kind, tables in kinds for name in tables] if self.written else []
         return [*written, *(f"{DRAWN}.{self.seed}.{number}" for number in range(self.tables))]
+
+    def build_subject(self, identity: str, directory: Path) -> TableUnderTest:
+        """Write the table of an id into a directory, which must not exist; imported tables stay where they are.
+
+        Raises:
+            KeyError: There is no such table.
+        """
+        if self.imported is not None:
+            return self.imported.describe(identity)
+        return build_subject(identity, directory)
 
 
 def is_drawn(identity: str) -> bool:

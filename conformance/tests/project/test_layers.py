@@ -28,8 +28,8 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.rules": {"requirements", "views"},
     "deltaspec.validation": {"rules", "views", "sql", "wire", "model", "report", "errors", "version", "build"},
     "deltaspec.candidates": {"model", "wire", "errors"},
-    "deltaspec.suites": {"candidates", "deltaspec_generators", "model", "report", "errors"},
-    "deltaspec.golden": {"candidates", "deltaspec_generators", "model"},
+    "deltaspec.suites": {"candidates", "deltaspec_generators", "golden", "model", "report", "errors"},
+    "deltaspec.golden": {"candidates", "deltaspec_generators", "model", "sql", "errors"},
     "deltaspec_generators": {"model", "wire"},
 }
 """Packages that a package may import besides itself. A package that is not listed may import anything."""

@@ -1,0 +1,1 @@
+"""Golden tables: small Delta tables with known answers, for every client."""

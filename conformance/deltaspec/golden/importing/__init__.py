@@ -1,0 +1,1 @@
+"""Read cases that others published: DAT 0.0.3, acceptance workloads, and plain folders of tables."""
