@@ -109,9 +109,13 @@ CHECKPOINT = [f"{version:020}.checkpoint.parquet" for version in range(6)]
     [
         (C[:3], set()),
         ([C[0], C[2]], {("commit", 1, 1)}),
-        (C[1:3], {("commit", 0, 0)}),
+        (C[1:3], {("commit", 0, 0), ("base of commits", 1, 2)}),
         ([CHECKPOINT[1], C[2]], set()),
-        ([CHECKPOINT[1], C[3]], {("commit", 2, 2)}),
+        ([CHECKPOINT[1], C[3]], {("commit", 2, 2), ("base of commits", 3, 3)}),
+        (
+            [f"{1:020}.{3:020}.compacted.json", C[3]],
+            {("start of a compaction", 1, 2), ("base of commits", 3, 3), ("commit", 0, 2)},
+        ),
         ([*C[:2], CHECKPOINT[3]], {("commit", 2, 2), ("commit", 2, 3)}),
         ([*C[:2], CRC[3]], {("commit", 2, 3)}),
         ([*C[:2], f"{2:020}.{4:020}.compacted.json"], {("commit", 2, 4)}),
