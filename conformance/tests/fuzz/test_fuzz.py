@@ -12,7 +12,7 @@ from fuzz.worker import write_files
 
 import deltaspec
 
-SEED, MUTATIONS = 20261121, 120
+SEED, MUTATIONS = 20261121, 60
 
 MISBEHAVING = """
 import json, os, sys, time

@@ -23,7 +23,7 @@ from deltaspec_generators.table_files import write_table
 
 pytestmark = pytest.mark.spark
 
-KILLS = int(os.environ.get("DELTASPEC_KILLS", "2"))
+KILLS = int(os.environ.get("DELTASPEC_KILLS", "1"))
 SEED = int(os.environ.get("DELTASPEC_SEED", "7"))
 BUCKETS = 3
 

@@ -20,7 +20,7 @@ from spark.recorded import NOT_RECORDED
 
 pytestmark = pytest.mark.spark
 
-PARTS = 5
+PARTS = 10
 ON_BOTH_ENGINES = (
     "every_feature",
     "rewritten_with_everything",

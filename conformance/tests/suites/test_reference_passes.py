@@ -13,7 +13,7 @@ from deltaspec.suites.outcomes import Outcome
 from deltaspec.suites.runner import Plan, run_plan
 from deltaspec.suites.subjects import Corpus
 
-SEED, TABLES = 1, 30
+SEED, TABLES = 1, 15
 TABLES_UNTIL_DETECTED = 60
 """Every faulty reader fails within so many drawn tables of the seed."""
 

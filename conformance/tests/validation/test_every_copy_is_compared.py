@@ -277,7 +277,7 @@ def contradicting_logs(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-@example_settings(30)
+@example_settings(12)
 @given(files=contradicting_logs())
 def test_contradicting_copies_never_conform(files: TableFiles) -> None:
     with tempfile.TemporaryDirectory() as directory:

@@ -21,7 +21,7 @@ from deltaspec.validation import run as validate_run
 from deltaspec.validation.resume import saved_buckets
 from deltaspec_generators.table_files import write_table
 
-KILLS = 20
+KILLS = 8
 SEED = int(os.environ.get("DELTASPEC_SEED", "7"))
 
 

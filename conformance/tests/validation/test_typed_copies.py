@@ -10,7 +10,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from helpers.hypothesis_settings import example_settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import deltaspec
@@ -80,7 +81,7 @@ def contradictions(draw: st.DrawFn, types: tuple[str, ...]) -> Change:
     return lambda facts: change_typed_statistic(facts, statistic, kind, nested=nested)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@example_settings(25)
 @given(data=st.data())
 def test_contradicting_copies_never_conform(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     revision, types, layout = data.draw(settings_of_tables())

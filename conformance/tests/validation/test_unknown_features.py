@@ -62,7 +62,7 @@ def unchecked_features(draw: st.DrawFn) -> str:
     return name
 
 
-@example_settings(40)
+@example_settings(12)
 @given(unchecked_features(), st.sampled_from(["reader", "writer", "both"]), st.sampled_from(["latest", "all"]))
 def test_a_table_with_an_unchecked_feature_conforms_only_if_it_is_accepted(name: str, where: str, history: str) -> None:
     readers, writers = [name] if where != "writer" else [], [name] if where != "reader" else []

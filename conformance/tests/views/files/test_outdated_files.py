@@ -152,7 +152,7 @@ def _validate(files: TableFiles) -> list[Report]:
         return [deltaspec.validate(str(table), level="log", history=history) for history in ("all", "latest")]
 
 
-@example_settings(40)
+@example_settings(15)
 @given(drawn=changed_tables())
 def test_state_that_contradicts_a_live_file_is_reported_once(drawn: Any) -> None:
     files, twin, fact, change = drawn
