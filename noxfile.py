@@ -218,6 +218,16 @@ def engines(session: nox.Session) -> None:
     session.run("python", "conformance/engines/run.py", *session.posargs)
 
 
+@nox.session
+def faults(session: nox.Session) -> None:
+    """Kill writers, let them race and fill their disks; `nox -s faults -- deltalake --kills 50`.
+
+    The report of each engine and the table of all go to `reports/writers`.
+    """
+    _with_project(session, "dev,engines")
+    session.run("python", "conformance/engines/run_faults.py", *session.posargs)
+
+
 def _pack_environment(session: nox.Session, folder: str) -> str:
     """Pack an environment of deltaspec as described in the README; return the path of the archive."""
     session.run("python", "-m", "build", "--wheel", "--outdir", folder, silent=True)

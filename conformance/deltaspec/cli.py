@@ -8,6 +8,7 @@ import click
 from deltaspec import __version__
 from deltaspec.commands.candidate_tests import known, replay, test
 from deltaspec.commands.doctor import doctor
+from deltaspec.commands.faults import faults
 from deltaspec.commands.options import COLOR, REVISIONS, parse_codes, parse_names
 from deltaspec.commands.printing import (
     build_console,
@@ -139,4 +140,5 @@ main.add_command(doctor)
 main.add_command(smoke)
 main.add_command(test)
 main.add_command(replay)
+main.add_command(faults)
 main.add_command(known)

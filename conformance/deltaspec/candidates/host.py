@@ -8,6 +8,7 @@ Whatever the candidate does, a request ends in an answer or in one of these exce
 
 import os
 import shutil
+import signal
 import tempfile
 import weakref
 from contextlib import suppress
@@ -28,6 +29,7 @@ from deltaspec.candidates.messages import (
 )
 from deltaspec.candidates.outcomes import Died, GivenUp, Refused
 from deltaspec.candidates.process import Launch
+from deltaspec.candidates.process_groups import kill_group
 from deltaspec.candidates.rows import Rows, RowsFault, load_rows
 from deltaspec.candidates.session import Session
 
@@ -113,6 +115,34 @@ class Host:
     def apply(self, request: Apply) -> ApplyAnswer:
         return self._request(request, ApplyAnswer)
 
+    @property
+    def process_group(self) -> int | None:
+        """Group of the candidate's processes; None if there are none, until the next request."""
+        return None if self._session is None or self._session.is_over else self._session.process.pid
+
+    def ensure_started(self) -> None:
+        """Start a new process if the last one ended.
+
+        Raises:
+            Died: it did not answer `hello`.
+            GivenUp: it died too often in a row.
+        """
+        if self._session is None or self._session.is_over:
+            if self._restarts >= MAX_RESTARTS:
+                raise GivenUp(f"the candidate died after each of {MAX_RESTARTS} restarts in a row")
+            self._restarts += 1
+            self._restart()
+
+    def kill(self) -> None:
+        """Send SIGKILL to the candidate's processes, also while another thread waits for an answer."""
+        if (group := self.process_group) is not None:
+            kill_group(group, signal.SIGKILL)
+
+    def discard_process(self) -> None:
+        """Kill the candidate's processes; the next request starts a new one."""
+        if self._session is not None:
+            self._session.kill()
+
     def close(self) -> None:
         """Ask the candidate to exit, end its processes and remove its temporary files."""
         session, self._session = self._session, None
@@ -137,11 +167,7 @@ class Host:
 
     def _request(self, request: CaseRequest, answer_type: type[T]) -> T:
         """Send a request, in a new process if the last one died, and return the checked answer."""
-        if self._session is None or self._session.is_over:
-            if self._restarts >= MAX_RESTARTS:
-                raise GivenUp(f"the candidate died after each of {MAX_RESTARTS} restarts in a row")
-            self._restarts += 1
-            self._restart()
+        self.ensure_started()
         previous = self._previous
         try:
             answer = self._perform(request, answer_type)

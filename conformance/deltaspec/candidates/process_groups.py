@@ -39,11 +39,16 @@ class MemoryWatch:
         return used if used > self.limit else None
 
 
+def list_group(group: int) -> list[int]:
+    """Return the processes of a group; Linux only."""
+    return [pid for pid in _list_processes() if _read_group(pid) == group]
+
+
 def measure_group_memory(group: int) -> int:
     """Return the bytes of memory in use by a process group: without files that are mapped into memory, on Linux."""
     if sys.platform != "linux":
         return _measure_with_ps(group)
-    return sum(_read_memory(pid) for pid in _list_processes() if _read_group(pid) == group)
+    return sum(_read_memory(pid) for pid in list_group(group))
 
 
 def kill_group(group: int, number: signal.Signals) -> None:
@@ -75,11 +80,10 @@ def find_marked_processes(marker: str) -> list[int]:
 def find_pipe_descriptors(group: int, inode: int) -> set[int]:
     """Return the descriptors with which the processes of a group hold a pipe; Linux only."""
     found = set()
-    for pid in _list_processes():
-        if _read_group(pid) == group:
-            with suppress(OSError):
-                names = os.listdir(f"/proc/{pid}/fd")
-                found |= {int(each) for each in names if _read_link(f"/proc/{pid}/fd/{each}") == f"pipe:[{inode}]"}
+    for pid in list_group(group):
+        with suppress(OSError):
+            names = os.listdir(f"/proc/{pid}/fd")
+            found |= {int(each) for each in names if _read_link(f"/proc/{pid}/fd/{each}") == f"pipe:[{inode}]"}
     return found
 
 

@@ -27,7 +27,7 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 
-from deltaspec.candidates.host import MEMORY_LIMIT, Candidate, Host
+from deltaspec.candidates.host import MEMORY_LIMIT, Host
 from deltaspec.candidates.process import Launch
 from deltaspec.errors import InvalidUsage
 
@@ -68,7 +68,7 @@ ADAPTERS = {
 }
 
 
-def open_candidate(spec: str, *, timeout_scale: float = 1.0, memory_limit: int | None = MEMORY_LIMIT) -> Candidate:
+def open_candidate(spec: str, *, timeout_scale: float = 1.0, memory_limit: int | None = MEMORY_LIMIT) -> Host:
     """Start a candidate.
 
     Args:

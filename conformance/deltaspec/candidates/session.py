@@ -118,6 +118,10 @@ class Session:
                 raise
         return self._clean_up("wait", DEADLINE_SECONDS["bye"] * self._scale)
 
+    def kill(self) -> None:
+        """End the process with SIGKILL, without a request."""
+        self._clean_up("kill")
+
     def _read_answer(self, limit: float) -> Answer:
         """Read lines until one is not progress; progress renews the deadline."""
         start = time.monotonic()

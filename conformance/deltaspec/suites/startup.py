@@ -1,6 +1,6 @@
 """Start the candidate of a run."""
 
-from deltaspec.candidates.host import Candidate, Died
+from deltaspec.candidates.host import Died, Host
 from deltaspec.candidates.registry import open_candidate
 from deltaspec.errors import DeltaspecError
 
@@ -11,7 +11,7 @@ class CandidateUnusable(DeltaspecError):
     exit_code = 3
 
 
-def start_candidate(spec: str, *, timeout_scale: float = 1.0) -> Candidate:
+def start_candidate(spec: str, *, timeout_scale: float = 1.0) -> Host:
     """Start a candidate by its name on the command line.
 
     Raises:

@@ -1,0 +1,42 @@
+"""Trials without a fault: every kind of operation once on every base table.
+
+They show that the operations work at all, how long they take, and how large the files are that they write.
+"""
+
+import time
+
+from deltaspec.candidates.host import Died, Refused
+from deltaspec.faults.bench import LONG_NOTE, Trial, request
+from deltaspec.faults.judging import Unreadable, judge_table, list_files
+from deltaspec.faults.workload import FIRST_NEW_ID, Workload
+from deltaspec.suites.checks import NotAsked
+
+
+def run_control(trial: Trial, kind: str) -> None:
+    """Perform one operation; a kind that the engine does not offer on this table is left out of other trials."""
+    bench, base = trial.bench, trial.base
+    step = Workload(trial.rng, (kind,), trial.directory, FIRST_NEW_ID).draw_step(base.rows)
+    before, started = list_files(trial.table), time.monotonic()
+    try:
+        answer = request(bench.host, trial.table, step, note=LONG_NOTE)
+    except Refused as refused:
+        trial.note(step, refused)
+        bench.offered[base.name].remove(kind)
+        if refused.refusal.category == "unsupported":
+            raise NotAsked(f"{kind} of a {base.name} table: {refused}") from None
+        trial.faults.append(f"{step.title} was refused without a fault: {refused}")
+        return
+    except Died as death:
+        bench.offered[base.name].remove(kind)
+        trial.record_death(death, step.title)
+        return
+    bench.note_seconds(kind, time.monotonic() - started)
+    sizes = [size for path, size in list_files(trial.table).items() if path not in before]
+    bench.file_sizes.setdefault(kind, []).extend(sizes)
+    trial.note(step, answer)
+    try:
+        bench.known_violations.update(judge_table(trial.table).violations)
+    except Unreadable as fault:
+        trial.faults.append(f"the table cannot be read: {fault}")
+        return
+    trial.judge([step.change(base.rows)])

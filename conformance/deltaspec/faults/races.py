@@ -1,0 +1,118 @@
+"""Let two or four writers work on one table at once.
+
+Every writer appends rows with its own ids and deletes only these and its own part of the table's first rows. So the
+result does not depend on the order of the commits: every acknowledged operation must be visible, exactly once, and a
+refused one must have left no trace. Optimize and the deletes of rows that share files make writers conflict.
+"""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from deltaspec.candidates.host import Candidate, Died, Refused
+from deltaspec.candidates.messages import ApplyAnswer
+from deltaspec.faults.bench import BASE_APPENDS, BASE_ROWS, Trial, request
+from deltaspec.faults.judging import list_versions
+from deltaspec.faults.workload import FIRST_NEW_ID, Rows, Step, Workload
+
+MAX_STEPS = 5
+_KINDS = ("append", "delete", "optimize", "checkpoint")
+_START_SECONDS = 60.0
+
+
+@dataclass
+class Racer:
+    """One writer of a race: its operations and the answers."""
+
+    host: Candidate
+    number: int
+    own: range
+    """Ids of its part of the first rows."""
+    steps: list[Step]
+    results: list[ApplyAnswer | Refused | Died | Exception] = field(default_factory=list)
+
+    def run(self, table: Path, start: threading.Barrier) -> None:
+        """Perform the operations, one after the other."""
+        try:
+            start.wait(_START_SECONDS)
+            for step in self.steps:
+                try:
+                    self.results.append(request(self.host, table, step))
+                except Refused as error:
+                    self.results.append(error)
+                except Died as error:
+                    self.results.append(error)
+                    return
+        except Exception as error:  # noqa: BLE001  (raised again by the thread of the trial)
+            self.results.append(error)
+
+    def compute_rows(self, base: Rows) -> list[Rows]:
+        """Return its rows after all acknowledged operations; two variants for each without an answer."""
+        states: list[Rows] = [{key: row for key, row in base.items() if key in self.own}]
+        for step, result in zip(self.steps, self.results, strict=False):
+            if isinstance(result, ApplyAnswer):
+                states = [step.change(rows) for rows in states]
+            elif isinstance(result, Died):
+                states += [step.change(rows) for rows in states]
+        return states
+
+
+def run_race(trial: Trial, hosts: Sequence[Candidate]) -> None:
+    """Let writers race, and judge the table."""
+    racers = [_build_racer(trial, number, hosts) for number in range(len(hosts))]
+    first = max(list_versions(trial.table))
+    start = threading.Barrier(len(racers))
+    threads = [threading.Thread(target=racer.run, args=(trial.table, start), daemon=True) for racer in racers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for racer in racers:
+        for step, result in zip(racer.steps, racer.results, strict=False):
+            if isinstance(result, Exception) and not isinstance(result, Refused | Died):
+                raise result
+            trial.note(step, result, f"writer {racer.number}: ")
+            _check_answer(trial, racer, step, result)
+    _check_versions(trial, racers, first)
+    allowed: list[Rows] = [{}]
+    for racer in racers:
+        allowed = [{**rows, **own} for rows in allowed for own in racer.compute_rows(trial.base.rows)]
+    found = trial.judge(allowed)
+    if found is not None:
+        trial.check_recovery(hosts[0], allowed[found])
+
+
+def _build_racer(trial: Trial, number: int, hosts: Sequence[Candidate]) -> Racer:
+    """Draw the operations of a writer; a delete touches what the writer itself wrote or what the base has for it."""
+    size = BASE_APPENDS * BASE_ROWS // len(hosts)
+    own = range(number * size, (number + 1) * size)
+    host = hosts[number]
+    kinds = [kind for kind in _KINDS if kind in host.capabilities.kinds and kind in trial.offered]
+    workload = Workload(trial.rng, kinds, trial.directory, FIRST_NEW_ID * (number + 1))
+    rows: Rows = {key: row for key, row in trial.base.rows.items() if key in own}
+    steps: list[Step] = []
+    for _ in range(trial.rng.randint(2, MAX_STEPS)):
+        step = workload.draw_step(rows, own)
+        rows = step.change(rows)
+        steps.append(step)
+    return Racer(host, number, own, steps)
+
+
+def _check_answer(trial: Trial, racer: Racer, step: Step, result: ApplyAnswer | Refused | Died) -> None:
+    what = f"writer {racer.number}, {step.title}"
+    if isinstance(result, Died):
+        trial.record_death(result, what)
+    elif isinstance(result, Refused) and result.refusal.category not in ("conflict", "unsupported"):
+        trial.weak.append(f"{what}: expected the category conflict, found {result}")
+
+
+def _check_versions(trial: Trial, racers: Sequence[Racer], first: int) -> None:
+    """Compare the number of new versions with that of the acknowledged operations."""
+    results = [result for racer in racers for result in racer.results]
+    acknowledged = sum(isinstance(each, ApplyAnswer) and each.committed for each in results)
+    lost_answers = sum(isinstance(each, Died) for each in results)
+    versions = len([version for version in list_versions(trial.table) if version > first])
+    if not acknowledged <= versions <= acknowledged + lost_answers:
+        text = f"{versions} new versions, but {acknowledged} acknowledged operations that committed"
+        trial.faults.append(text if versions < acknowledged else f"a refused operation left a trace: {text}")
