@@ -9,6 +9,7 @@ from deltaspec import __version__
 from deltaspec.commands.candidate_tests import known, replay, test
 from deltaspec.commands.doctor import doctor
 from deltaspec.commands.faults import faults
+from deltaspec.commands.golden import golden
 from deltaspec.commands.options import COLOR, REVISIONS, parse_codes, parse_names
 from deltaspec.commands.printing import (
     build_console,
@@ -142,3 +143,4 @@ main.add_command(test)
 main.add_command(replay)
 main.add_command(faults)
 main.add_command(known)
+main.add_command(golden)

@@ -29,8 +29,8 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.validation": {"rules", "views", "sql", "wire", "model", "report", "errors", "version", "build"},
     "deltaspec.candidates": {"model", "wire", "errors"},
     "deltaspec.suites": {"candidates", "deltaspec_generators", "golden", "model", "report", "errors"},
-    "deltaspec.golden": {"candidates", "deltaspec_generators", "model", "sql", "errors"},
     "deltaspec.faults": {"candidates", "suites", "validation", "model", "report", "errors"},
+    "deltaspec.golden": {"candidates", "deltaspec_generators", "model", "report", "sql", "errors"},
     "deltaspec_generators": {"model", "wire"},
 }
 """Packages that a package may import besides itself. A package that is not listed may import anything."""

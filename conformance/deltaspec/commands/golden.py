@@ -1,0 +1,137 @@
+"""`deltaspec golden`: the golden tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from deltaspec.commands.printing import encode_json, print_bytes, print_text
+from deltaspec.errors import InvalidUsage
+from deltaspec.exit_handling import translate_write_errors
+
+if TYPE_CHECKING:
+    from deltaspec.golden.corpus import GoldenCorpus
+
+_CASES = click.option(
+    "--cases",
+    "root",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Golden tables to use. [default: those of the checkout or of the package deltaspec-golden]",
+)
+_FORMAT = click.option(
+    "--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
+
+
+@click.group()
+def golden() -> None:
+    """List, show, export and import golden tables: small tables with known answers."""
+
+
+def _load(root: str | None) -> GoldenCorpus:
+    from deltaspec.golden.corpus import load_corpus
+
+    return load_corpus(None if root is None else Path(root))
+
+
+@golden.command("list")
+@click.argument("patterns", nargs=-1, metavar="[CASES]...")
+@_CASES
+@_FORMAT
+def list_cases(patterns: tuple[str, ...], root: str | None, output_format: str) -> None:
+    """List golden cases: what a reader must do, id, and title.
+
+    CASES are ids, globs over ids, or chapters.
+    """
+    cases = _load(root).select(patterns)
+    if output_format == "json":
+        print_bytes(encode_json([case.description for case in cases]))
+        return
+    width = max(len(case.id) for case in cases)
+    print_text(
+        "\n".join(f"{case.description.expect.kind:<9}  {case.id:<{width}}  {case.description.title}" for case in cases)
+    )
+
+
+@golden.command()
+@click.argument("case")
+@_CASES
+@_FORMAT
+def show(case: str, root: str | None, output_format: str) -> None:
+    """Show a golden CASE: the question, the expected answer, and its files."""
+    from deltaspec.golden.case_page import render_case
+
+    found = next((each for each in _load(root).cases if each.id == case), None)
+    if found is None:
+        raise InvalidUsage(f"there is no golden case {case}; `deltaspec golden list` lists all")
+    if output_format == "json":
+        print_bytes(encode_json({**found.read_document(), "files": found.listed.sha256}))
+    else:
+        print_text(render_case(found))
+
+
+@golden.command()
+@click.argument("directory", type=click.Path())
+@click.argument("patterns", nargs=-1, metavar="[CASES]...")
+@click.option(
+    "--format",
+    "layout",
+    type=click.Choice(["dat", "acceptance", "archive", "folder"]),
+    required=True,
+    help="Layout to write.",
+)
+@_CASES
+def export(directory: str, patterns: tuple[str, ...], layout: str, root: str | None) -> None:
+    """Write golden cases for other clients into DIRECTORY, which must be empty or absent.
+
+    \b
+    dat         Delta acceptance tests (DAT) 0.0.3; cases that a reader must refuse are left out
+    acceptance  acceptance workloads, as the harness of delta-kernel-rs reads them
+    archive     one file, deltaspec-golden-<version>.tar.zst, with an index
+    folder      the content of the archive
+
+    CASES are ids, globs over ids, or chapters; all if there are none.
+    """
+    from deltaspec import __version__
+    from deltaspec.golden.export.archive import build_archive, name_archive, write_release
+    from deltaspec.golden.export.layouts import create_directory, write_layout
+
+    corpus = _load(root)
+    cases = corpus.select(patterns)
+    target = Path(directory)
+    with translate_write_errors(directory):
+        create_directory(target)
+        match layout:
+            case "archive":
+                (target / name_archive(__version__)).write_bytes(build_archive(corpus, cases, __version__))
+            case "folder":
+                write_release(corpus, cases, __version__, target)
+            case "dat" | "acceptance":
+                written, left_out = write_layout(cases, layout, target)
+                lines = [f"{len(written)} of {len(cases)} cases written"]
+                lines += [f"left out: {identity}: {reason}" for identity, reason in left_out.items()]
+                print_text("\n".join(lines))
+                return
+    print_text(f"{len(cases)} of {len(cases)} cases written")
+
+
+@golden.command("import")
+@click.argument("directory", type=click.Path(file_okay=False))
+@_FORMAT
+def import_cases(directory: str, output_format: str) -> None:
+    """List the cases of others in DIRECTORY that `deltaspec test NAME --import DIRECTORY` asks.
+
+    DIRECTORY has Delta acceptance tests (DAT) 0.0.3, acceptance workloads, or folders of tables such as
+    connectors/golden-tables of delta-io/delta, at any depth.
+    """
+    from deltaspec.golden.importing.cases import read_cases
+    from deltaspec.golden.importing.listing import describe_cases, render_cases
+
+    cases = read_cases(Path(directory))
+    if output_format == "json":
+        print_bytes(encode_json(describe_cases(cases)))
+    else:
+        print_text(render_cases(cases))

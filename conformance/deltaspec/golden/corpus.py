@@ -1,0 +1,174 @@
+"""Find and read the built golden tables: those of a checkout, or of the installed package `deltaspec-golden`."""
+
+import fnmatch
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+import msgspec
+
+from deltaspec.errors import InvalidUsage
+from deltaspec.golden.index import INDEX, Index
+
+MANIFEST = "manifest.json"
+PACKAGE = "deltaspec_golden"
+_CHECKOUT = Path(__file__).parents[3] / "golden-tables"
+
+
+class ListedCase(msgspec.Struct, frozen=True):
+    """A case in `manifest.json` or `index.json`."""
+
+    id: str
+    path: str
+    """Folder of the case, relative to the directory of all cases."""
+    sha256: dict[str, str]
+    """Hashes of its files by path in the folder."""
+
+
+class _Manifest(msgspec.Struct, frozen=True):
+    format: int
+    cases: tuple[ListedCase, ...]
+
+
+class Features(msgspec.Struct, frozen=True):
+    """Table features of the newest protocol of a case."""
+
+    reader: tuple[str, ...]
+    writer: tuple[str, ...]
+
+
+class Expect(msgspec.Struct, frozen=True):
+    """What a reader must do with the table of a case."""
+
+    kind: Literal["rows", "refuse", "violation"]
+    version: int
+    num_rows: int | None = None
+    phase: str = ""
+
+
+class Description(msgspec.Struct, frozen=True):
+    """The parts of `case.json` that lists, exports and the index show."""
+
+    id: str
+    meaning: int
+    title: str
+    requirements: tuple[str, ...]
+    features: Features
+    expect: Expect
+
+
+@dataclass(frozen=True)
+class StoredCase:
+    """A golden case on disk."""
+
+    description: Description
+    folder: Path
+    listed: ListedCase
+
+    @property
+    def id(self) -> str:
+        return self.listed.id
+
+    @property
+    def chapter(self) -> str:
+        return self.id.partition(".")[0]
+
+    def read_document(self) -> dict[str, Any]:
+        """Read `case.json` completely."""
+        found: dict[str, Any] = msgspec.json.decode(self.read_file("case.json"))
+        return found
+
+    def read_file(self, path: str) -> bytes:
+        """Read a file of the case. Raises `InvalidUsage` if it is missing or differs from its hash."""
+        try:
+            data = (self.folder / path).read_bytes()
+        except OSError as error:
+            raise InvalidUsage(f"{self.folder / path}: cannot be read: {error.strerror}") from None
+        if hashlib.sha256(data).hexdigest() != self.listed.sha256[path]:
+            raise InvalidUsage(f"{self.folder / path}: the SHA-256 is not the one that the list of cases states")
+        return data
+
+    def iter_files(self) -> Iterator[tuple[str, bytes]]:
+        """Yield path and content of every file, in the order of the paths."""
+        for path in sorted(self.listed.sha256):
+            yield path, self.read_file(path)
+
+
+@dataclass(frozen=True)
+class GoldenCorpus:
+    """Golden cases below a directory with a manifest."""
+
+    root: Path
+    cases: tuple[StoredCase, ...]
+
+    def select(self, patterns: Sequence[str]) -> list[StoredCase]:
+        """Return the cases whose id equals or matches one of the patterns, or whose chapter is one; all if none.
+
+        Raises:
+            InvalidUsage: A pattern matches no case.
+        """
+        found: dict[str, StoredCase] = {}
+        for pattern in patterns:
+            matching = {
+                case.id: case for case in self.cases if case.chapter == pattern or fnmatch.fnmatchcase(case.id, pattern)
+            }
+            if not matching:
+                raise InvalidUsage(f"no golden case matches {pattern}; `deltaspec golden list` lists all")
+            found |= matching
+        return sorted(found.values(), key=lambda case: case.id) if patterns else list(self.cases)
+
+
+def load_corpus(root: Path | None = None) -> GoldenCorpus:
+    """Load the golden cases of a directory, by default those of the checkout or the installed package.
+
+    Raises:
+        InvalidUsage: There are none, or the manifest or a case cannot be read.
+    """
+    root = root or find_corpus()
+    cases = []
+    for listed in sorted(_list_cases(root), key=lambda case: case.id):
+        for path in (listed.path, listed.id, *listed.sha256):
+            _check_path(path, root)
+        folder = root / listed.path
+        cases.append(StoredCase(_decode(folder / "case.json", Description), folder, listed))
+    return GoldenCorpus(root, tuple(cases))
+
+
+def _check_path(path: str, root: Path) -> None:
+    """Raise `InvalidUsage` if a path leaves the directory of the cases: an export would write outside of its own."""
+    parts = PurePosixPath(path).parts
+    if not parts or parts[0] == "/" or ".." in parts or "\\" in path or "\0" in path:
+        raise InvalidUsage(f"{root}: the list of cases names {path!r}, which is not a path below it")
+
+
+def _list_cases(root: Path) -> tuple[ListedCase, ...]:
+    """Read the index of a release, or else the manifest of a checkout."""
+    if not (root / INDEX).is_file():
+        manifest: _Manifest = _decode(root / MANIFEST, _Manifest)
+        return manifest.cases
+    index: Index = _decode(root / INDEX, Index)
+    return tuple(
+        ListedCase(case.id, case.path, {path: file.sha256 for path, file in case.files.items()}) for case in index.cases
+    )
+
+
+def find_corpus() -> Path:
+    """Return the directory of the golden tables. Raises `InvalidUsage` if there is none."""
+    if (_CHECKOUT / MANIFEST).is_file():
+        return _CHECKOUT
+    package = find_spec(PACKAGE)
+    if package is None or package.origin is None:
+        raise InvalidUsage("no golden tables are installed; run `pip install deltaspec-golden`, or use --cases")
+    return Path(package.origin).parent / "cases"
+
+
+def _decode(path: Path, kind: type[Any]) -> Any:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except OSError as error:
+        raise InvalidUsage(f"{path}: cannot be read: {error.strerror}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidUsage(f"{path}: {error}") from None

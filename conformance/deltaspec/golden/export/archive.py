@@ -1,0 +1,72 @@
+"""The release archive: golden cases with an index, as one file whose bytes follow from the cases alone."""
+
+import hashlib
+import io
+import tarfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+
+from deltaspec.golden.corpus import GoldenCorpus, StoredCase
+from deltaspec.golden.index import FORMAT, INDEX, Index, IndexedCase, IndexedFile
+
+COMPRESSION_LEVEL = 19
+_GUIDES = ("README.md", "case.schema.json")
+"""Files that make the cases usable without deltaspec."""
+
+
+def name_archive(version: str) -> str:
+    """Return the file name of the archive of a release."""
+    return f"deltaspec-golden-{version}.tar.zst"
+
+
+def build_archive(corpus: GoldenCorpus, cases: Sequence[StoredCase], version: str) -> bytes:
+    """Build the release archive: a compressed tar file. Equal cases and versions give equal bytes."""
+    folder = name_archive(version).removesuffix(".tar.zst")
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for path, data in iter_release_files(corpus, cases, version):
+            entry = tarfile.TarInfo(f"{folder}/{path}")  # owner, mode and time are constants
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    compressed: bytes = pa.Codec("zstd", COMPRESSION_LEVEL).compress(buffer.getvalue(), asbytes=True)
+    return compressed
+
+
+def write_release(corpus: GoldenCorpus, cases: Sequence[StoredCase], version: str, directory: Path) -> None:
+    """Write the content of the archive as a folder."""
+    for path, data in iter_release_files(corpus, cases, version):
+        target = directory / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+
+
+def iter_release_files(corpus: GoldenCorpus, cases: Iterable[StoredCase], version: str) -> Iterator[tuple[str, bytes]]:
+    """Yield path and content of every file of a release; the index comes first."""
+    indexed, content = [], []
+    for case in cases:
+        files = list(case.iter_files())
+        indexed.append(_describe_case(case, files))
+        content += [(f"{case.listed.path}/{path}", data) for path, data in files]
+    index = Index(format=FORMAT, version=version, cases=tuple(indexed))
+    yield INDEX, msgspec.json.format(msgspec.json.encode(index), indent=2) + b"\n"
+    for name in _GUIDES:
+        yield name, (corpus.root / name).read_bytes()
+    yield from content
+
+
+def _describe_case(case: StoredCase, files: Iterable[tuple[str, bytes]]) -> IndexedCase:
+    found = case.description
+    return IndexedCase(
+        id=case.id,
+        path=case.listed.path,
+        title=found.title,
+        meaning=found.meaning,
+        kind=found.expect.kind,
+        requirements=found.requirements,
+        reader_features=found.features.reader,
+        writer_features=found.features.writer,
+        files={path: IndexedFile(hashlib.sha256(data).hexdigest(), len(data)) for path, data in files},
+    )

@@ -1,0 +1,64 @@
+"""Layouts of exported cases: which files of a case go where.
+
+`dat`         Delta acceptance tests 0.0.3: <case>/{test_case_info.json, delta/, expected/{latest,v<N>}/}
+`acceptance`  acceptance workloads: <case>/{delta/, specs/<spec>.json, expected/<spec>/expected_data/*.parquet}
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from deltaspec.errors import InvalidUsage
+from deltaspec.golden.corpus import StoredCase
+
+Layout: TypeAlias = Literal["dat", "acceptance"]
+LAYOUTS: tuple[Layout, ...] = get_args(Layout)
+
+
+def create_directory(directory: Path) -> None:
+    """Create a directory. Raises `InvalidUsage` if it exists and is not empty."""
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise InvalidUsage(f"{directory} exists and is not empty")
+    directory.mkdir(parents=True, exist_ok=True)
+
+
+def write_layout(cases: list[StoredCase], layout: Layout, directory: Path) -> tuple[list[str], dict[str, str]]:
+    """Write cases below a directory.
+
+    Returns:
+        The ids of the cases written, and the reasons for those that the layout cannot express, by id.
+    """
+    obstacles = {case.id: find_obstacle(case, layout) for case in cases}
+    for case in cases:
+        if not obstacles[case.id]:
+            for path, data in iter_files(case, layout):
+                target = directory / case.id / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(data)
+    written = [identity for identity, reason in obstacles.items() if not reason]
+    return written, {identity: reason for identity, reason in obstacles.items() if reason}
+
+
+def find_obstacle(case: StoredCase, layout: Layout) -> str:
+    """Return why a layout cannot express a case; empty if it can."""
+    if layout == "dat":
+        return "" if case.description.expect.kind == "rows" else "DAT has no tables that a reader refuses"
+    return "" if any(path.startswith("specs/") for path in case.listed.sha256) else "no question for a reader"
+
+
+def iter_files(case: StoredCase, layout: Layout) -> Iterator[tuple[str, bytes]]:
+    """Yield path and content of the files of a case in a layout."""
+    for path, data in case.iter_files():
+        if _belongs(path, layout):
+            yield path, data
+
+
+def _belongs(path: str, layout: Layout) -> bool:
+    match path.split("/"):
+        case ["delta", *_]:
+            return True
+        case ["test_case_info.json"] | ["expected", _, "table_content" | "table_version_metadata.json", *_]:
+            return layout == "dat"
+        case ["specs", _] | ["expected", _, "expected_data" | "expected_metadata", *_]:
+            return layout == "acceptance"
+    return False

@@ -1,0 +1,54 @@
+"""Small folders of golden cases, written without the builders."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+GOLDEN = Path(__file__).parents[3] / "golden-tables"
+
+
+def write_case(root: Path, identity: str, files: dict[str, bytes], kind: str = "rows") -> dict[str, Any]:
+    """Write a case and return its entry of the manifest."""
+    document = {
+        "id": identity,
+        "meaning": 1,
+        "title": f"The case {identity}.",
+        "requirements": ["log.versions-contiguous"],
+        "features": {"reader": ["deletionVectors"], "writer": ["deletionVectors", "rowTracking"]},
+        "expect": {"kind": kind, "version": 0},
+    }
+    path = f"{identity.partition('.')[0]}/{identity}"
+    content = {"case.json": json.dumps(document).encode(), **files}
+    for name, data in content.items():
+        (root / path / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / path / name).write_bytes(data)
+    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in content.items()}
+    return {"id": identity, "path": path, "title": document["title"], "sha256": hashes}
+
+
+def write_manifest(root: Path, *cases: dict[str, Any]) -> None:
+    (root / "manifest.json").write_text(json.dumps({"format": 1, "cases": cases}))
+    for name in ("README.md", "case.schema.json"):
+        (root / name).write_text(name)
+
+
+def write_two_cases(root: Path) -> Path:
+    """Write a case that a reader reads and one that it refuses, with the questions of acceptance workloads."""
+    rows = {
+        "test_case_info.json": b"{}",
+        "delta/_delta_log/00000000000000000000.json": b"log",
+        "specs/all.json": b"{}",
+        "specs-x/changes.json": b"{}",
+        "expected/all/expected_data/rows.parquet": b"rows",
+        "expected/latest/table_content/rows.parquet": b"rows",
+        "expected/v1/table_content/rows.parquet": b"rows",
+    }
+    refused = {"delta/_delta_log/00000000000000000000.json": b"broken", "specs/refused.json": b"{}"}
+    write_manifest(
+        root,
+        write_case(root, "log.rows", rows),
+        write_case(root, "checkpoints.refused", refused, "refuse"),
+        write_case(root, "checkpoints.violated", {"delta/a": b""}, "violation"),
+    )
+    return root
