@@ -47,6 +47,7 @@ class Expect(msgspec.Struct, frozen=True):
     version: int
     num_rows: int | None = None
     phase: str = ""
+    requirement: str = ""
 
 
 class Description(msgspec.Struct, frozen=True):
