@@ -76,6 +76,19 @@ def golden(session: nox.Session) -> None:
 
 
 @nox.session
+def acceptance_kernel_rs(session: nox.Session) -> None:
+    """Run the acceptance harness and the DAT reader of a delta-kernel-rs checkout on the golden tables.
+
+    `nox -s acceptance_kernel_rs -- PATH_TO_CHECKOUT`. Needs Cargo; the first build takes six minutes of CPU time.
+    """
+    _with_project(session)
+    checkout, *others = session.posargs or session.error("name the checkout: nox -s acceptance_kernel_rs -- PATH")
+    command = ["python", "-m", "golden_clients.kernel_rs", str(Path(checkout).resolve()), *others]
+    session.chdir("conformance")
+    session.run(*command)
+
+
+@nox.session
 def mutants(session: nox.Session) -> None:
     """Print the kill table: which mutations each rule finds."""
     _with_project(session)

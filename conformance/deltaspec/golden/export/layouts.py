@@ -4,7 +4,7 @@
 `acceptance`  acceptance workloads: <case>/{delta/, specs/<spec>.json, expected/<spec>/expected_data/*.parquet}
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -23,7 +23,7 @@ def create_directory(directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
 
 
-def write_layout(cases: list[StoredCase], layout: Layout, directory: Path) -> tuple[list[str], dict[str, str]]:
+def write_layout(cases: Sequence[StoredCase], layout: Layout, directory: Path) -> tuple[list[str], dict[str, str]]:
     """Write cases below a directory.
 
     Returns:

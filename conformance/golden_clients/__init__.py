@@ -1,0 +1,1 @@
+"""Run the test harnesses of other clients, unmodified, on the exported golden tables."""
