@@ -11,6 +11,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from deltaspec.candidates.adapters.answers import ErrorTable, translate_errors
+from deltaspec.candidates.adapters.delta_spark_writes import DeltaSparkWriter
 from deltaspec.candidates.adapters.spark_frames import load_table, read_frame
 from deltaspec.candidates.adapters.sql_text import Path
 from deltaspec.candidates.serve import EngineError
@@ -27,6 +28,15 @@ ERRORS: ErrorTable = (
     (r"No such struct field `row_id`", "invalid-request"),
     (r"\[DELTA_(MISSING_CHANGE_DATA|INVALID_CDC_RANGE|CDC_NOT_ALLOWED)", "invalid-request"),
     (r"\[(DELTA_|FAILED_READ_FILE)|FileNotFoundException|JsonParseException|is not a Parquet file", "corrupt"),
+)
+WRITE_ERRORS: ErrorTable = (
+    (r"\[DELTA_(CONCURRENT_|METADATA_CHANGED|PROTOCOL_CHANGED|MAX_COMMIT_RETRIES)|Concurrent\w+Exception", "conflict"),
+    (r"Permission denied|No space left|File too large|Disk quota|Failed to create|IOException|UncheckedIO", "io"),
+    (
+        r"\[DELTA_(NOT_NULL_|VIOLATE_CONSTRAINT|GENERATED_COLUMNS_|NEW_CHECK_CONSTRAINT|CANNOT_MODIFY_APPEND_ONLY)",
+        "constraint",
+    ),
+    *ERRORS,
 )
 ROW_IDS = ("_metadata.row_id AS __row_id", "_metadata.row_commit_version AS __row_commit_version")
 SETTINGS = {
@@ -52,6 +62,7 @@ class Engine:
         self._session.sparkContext.setLogLevel("ERROR")
         jvm: Any = self._session.sparkContext._jvm
         self._jvm, self._log = jvm, jvm.org.apache.spark.sql.delta.DeltaLog
+        self._writer = DeltaSparkWriter(self._session, jvm)
 
     def hello(self) -> dict[str, Any]:
         """Return the capabilities."""
@@ -77,6 +88,7 @@ class Engine:
                 "variantType",
                 "variantType-preview",
             ],
+            "kinds": list(self._writer.operations),
             "types_not_supported": ["variant"],  # toArrow of pyspark fails on null variants
         }
 
@@ -137,6 +149,11 @@ class Engine:
             frame = load_table(self._session, table, None, **options)
             names = ("_change_type", "_commit_version", "_commit_timestamp") if columns is not None else ()
             return read_frame(frame, columns, predicate, predicate_tree, names)
+
+    def apply(self, table: str, *, operation: dict[str, Any], commit: dict[str, Any] | None) -> dict[str, Any]:
+        """Perform an operation."""
+        with translate_errors(WRITE_ERRORS, "commit"):
+            return self._writer.apply(table, operation, commit or {})
 
     def _open_snapshot(self, table: str, at: dict[str, int] | None) -> Any:
         self._log.clearCache()

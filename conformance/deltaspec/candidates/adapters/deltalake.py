@@ -14,6 +14,7 @@ from deltaspec.candidates.adapters.answers import (
     to_datetime,
     translate_errors,
 )
+from deltaspec.candidates.adapters.deltalake_writes import DeltalakeWriter
 from deltaspec.candidates.adapters.sql_text import COUNT_COLUMN, Dialect, Path
 
 DATAFUSION = Dialect(
@@ -31,11 +32,22 @@ ERRORS: ErrorTable = (
     (r"Invalid table version", "not-found"),
     *KERNEL_ERRORS,
 )
+WRITE_ERRORS: ErrorTable = (
+    (r"Permission denied|No space left|File too large|Disk quota", "io"),
+    (r"[Cc]oncurrent|Transaction failed|[Cc]onflict|Failed to commit transaction|already exists", "conflict"),
+    (r"^SchemaMismatchError|failed validation check|[Ii]nvariant|[Cc]onstraint", "constraint"),
+    (r"violat|append.only|not.null|non-nullable|Generated", "constraint"),
+    (r"nsupported|not supported|not yet implemented|NotImplemented", "unsupported"),
+    *ERRORS,
+)
 _CHANGE_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 
 
 class Engine:
     """delta-rs."""
+
+    def __init__(self) -> None:
+        self._writer = DeltalakeWriter(DATAFUSION)
 
     def hello(self) -> dict[str, Any]:
         """Return the capabilities."""
@@ -46,6 +58,7 @@ class Engine:
             "want": ["files", "transactions"],
             "at": ["version", "timestamp_ms"],
             "predicate": "exact",
+            "kinds": list(self._writer.kinds),
             "reader_features": [
                 "columnMapping",
                 "deletionVectors",
@@ -119,6 +132,11 @@ class Engine:
         with translate_errors(ERRORS, "changes"):
             found = opened.load_cdf(starting_version=start, ending_version=end, columns=names, predicate=condition)
             return pa.table(found.read_all())
+
+    def apply(self, table: str, *, operation: dict[str, Any], commit: dict[str, Any] | None) -> dict[str, Any]:
+        """Perform an operation."""
+        with translate_errors(WRITE_ERRORS, "commit"):
+            return self._writer.apply(table, operation, commit or {})
 
 
 def _open(table: str, at: dict[str, int] | None) -> DeltaTable:
