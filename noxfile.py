@@ -18,6 +18,7 @@ nox.options.sessions = ["lint", "tests_quick", "golden"]
 
 VALID_TABLE = "golden-tables/log/log.append-remove/delta"
 HARNESSES = Path("conformance/harnesses")
+RUST_READER_CASES = ("log.append-remove", "log.commit-gap", "deletion-vectors.inline-and-stored")
 
 
 def _with_project(session: nox.Session, extras: str = "dev") -> None:
@@ -73,6 +74,50 @@ def golden(session: nox.Session) -> None:
     """Check that the golden tables equal what their definitions build."""
     _with_project(session)
     session.run("python", "golden-tables/build.py", "--check")
+
+
+@nox.session
+def golden_archive(session: nox.Session) -> None:
+    """Build the release archive `dist/deltaspec-golden-<version>.tar.zst`."""
+    _with_project(session)
+    with tempfile.TemporaryDirectory() as folder:
+        session.run("python", "-m", "deltaspec", "golden", "export", folder, "--format", "archive", silent=True)
+        (archive,) = Path(folder).iterdir()
+        Path("dist").mkdir(exist_ok=True)
+        session.log(shutil.copy(archive, "dist"))
+
+
+@nox.session
+def golden_distribution(session: nox.Session) -> None:
+    """Build the data-only distribution `deltaspec-golden` in `dist`, and use it in an empty environment."""
+    _with_project(session)
+    distribution = Path("distributions/deltaspec-golden")
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "source"
+        shutil.copytree(distribution, source, ignore=shutil.ignore_patterns("__pycache__"))
+        cases = source / "src/deltaspec_golden/cases"
+        session.run("python", "-m", "deltaspec", "golden", "export", str(cases), "--format", "folder", silent=True)
+        session.run("python", "-m", "build", "--outdir", "dist", str(source), silent=True)
+        wheel = max(Path("dist").glob("deltaspec_golden-*.whl"), key=lambda path: path.stat().st_mtime).resolve()
+        session.run("python", "-m", "venv", f"{folder}/fresh")
+        python = f"{folder}/fresh/bin/python"
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        session.run(*pip, "--no-index", str(wheel), external=True)
+        check = str(distribution / "check_installed.py")
+        session.run(python, check, external=True)
+        session.log(f"built {wheel}, {wheel.stat().st_size:,} bytes")
+
+
+@nox.session(venv_backend="none")
+def golden_reader_rust(session: nox.Session) -> None:
+    """Build `golden-tables/read_golden.rs`, the reader that client authors can copy, and read golden tables with it.
+
+    `nox -s golden_reader_rust -- CASE...` reads these cases.
+    """
+    target = HARNESSES / "build/cargo"
+    cargo = ["cargo", "build", "--release", "--locked", "--example", "read_golden", "--target-dir", str(target)]
+    session.run(*cargo, "--manifest-path", str(HARNESSES / "kernel_rust/Cargo.toml"))
+    session.run(str(target / "release/examples/read_golden"), "golden-tables", *(session.posargs or RUST_READER_CASES))
 
 
 @nox.session

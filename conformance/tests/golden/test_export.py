@@ -12,6 +12,7 @@ from golden.golden_folders import GOLDEN, write_case, write_manifest, write_two_
 from helpers.cli import run
 
 from deltaspec import __version__
+from deltaspec.golden import corpus
 from deltaspec.golden.corpus import load_corpus
 from deltaspec.golden.export.archive import build_archive
 
@@ -180,3 +181,26 @@ def test_imported_directory_is_listed(tmp_path: Path) -> None:
         {"name": "feed", "kind": "not asked", "reason": "specs of type cdf are not imported"},
         {"name": "read", "kind": "refuse"},
     ]
+
+
+def test_cases_of_the_installed_package_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "deltaspec_golden"
+    export(write_two_cases(tmp_path / "golden"), package / "cases", "folder")
+    source = GOLDEN.parent / "distributions/deltaspec-golden/src/deltaspec_golden/__init__.py"
+    (package / "__init__.py").write_bytes(source.read_bytes())
+    monkeypatch.setattr(corpus, "_CHECKOUT", tmp_path / "nowhere")
+    missing = run("golden", "list")
+    assert (missing.exit_code, missing.output) == (
+        2,
+        "deltaspec: no golden tables are installed; run `pip install deltaspec-golden`, or use --cases\n",
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert [line.split()[1] for line in run("golden", "list").output.splitlines()] == [
+        "checkpoints.refused",
+        "checkpoints.violated",
+        "log.rows",
+    ]
+    import deltaspec_golden  # type: ignore[import-not-found]
+
+    assert deltaspec_golden.find_cases() == package / "cases"
+    assert len(deltaspec_golden.load_index()["cases"]) == 3
