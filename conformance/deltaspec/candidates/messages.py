@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
+from deltaspec.candidates.write_operations import CommitOptions, WriteOperation
+
 PROTOCOL_VERSION = 1
 MAX_LINE_BYTES = 8 * 1024 * 1024
 """Longest line of a message, with its line break."""
@@ -92,10 +94,8 @@ class Apply(msgspec.Struct, tag_field="op", tag="apply", frozen=True, omit_defau
     """Request to write to a table."""
 
     table: str
-    operation: dict[str, Any]
-    """`kind` and its arguments; rows as the path of an Arrow IPC file."""
-    commit: dict[str, Any] | None = None
-    """`txn`, `domains` and `user_metadata` of the commit."""
+    operation: WriteOperation
+    commit: CommitOptions | None = None
 
 
 class Bye(msgspec.Struct, tag_field="op", tag="bye", frozen=True):

@@ -159,7 +159,8 @@ class Engine(Protocol):
         Args:
             table: path of the table.
             operation: `kind` and its arguments. Rows are the path of an Arrow IPC file.
-            commit: `txn`, `domains` and `user_metadata` of the commit.
+            commit: `txn`, `domains`, `user_metadata` and `hooks` of the commit; None for none of them. The JSON Schema
+                `apply.request.json` describes both.
         """
         ...
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from deltaspec.candidates.host import Candidate, Died, Host, Refused
 from deltaspec.candidates.messages import Apply, ApplyAnswer
+from deltaspec.candidates.write_operations import CommitOptions, parse_operation
 from deltaspec.faults.judging import Unreadable, compute_digests, describe_changed_files, judge_table, read_rows
 from deltaspec.faults.trials import Fault
 from deltaspec.faults.workload import (
@@ -198,7 +199,9 @@ class Trial:
 
 def request(candidate: Candidate, table: Path, step: Step, *, note: str = "") -> ApplyAnswer:
     """Ask a candidate for an operation; `note` becomes the user metadata of the commit."""
-    return candidate.apply(Apply(str(table), step.operation, {"user_metadata": note} if note else None))
+    return candidate.apply(
+        Apply(str(table), parse_operation(step.operation), CommitOptions(user_metadata=note) if note else None)
+    )
 
 
 def describe_answer(answer: ApplyAnswer) -> str:
@@ -234,7 +237,7 @@ def build_bench(host: Host, directory: Path, seed: int) -> Bench:
 def _build_base(bench: Bench, name: str, create: dict[str, Any]) -> Base:
     location = bench.directory / "bases" / name
     location.mkdir(parents=True)
-    bench.host.apply(Apply(str(location), create))
+    bench.host.apply(Apply(str(location), parse_operation(create)))
     workload = Workload(random.Random(0), ("append",), bench.directory, 0)
     rows: Rows = {}
     for _ in range(BASE_APPENDS):

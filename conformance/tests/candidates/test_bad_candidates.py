@@ -19,6 +19,7 @@ from deltaspec.candidates.host import Died, GivenUp, Host
 from deltaspec.candidates.messages import Apply, Scan, Snapshot
 from deltaspec.candidates.process import STDERR_BYTES, CandidateProcess, Launch, _kill_all
 from deltaspec.candidates.process_groups import _measure_with_ps, measure_group_memory
+from deltaspec.candidates.write_operations import Append
 
 SCRIPT = Path(bad_candidates.__file__)
 SHORT = 0.01
@@ -172,7 +173,7 @@ def test_candidate_that_does_not_read_is_a_timeout(rows_file: Path) -> None:
     with open_host(bad_candidates.DoesNotRead, rows_file, timeout_scale=SHORT) as host:
         assert len(scan(host, "/bad")) == 3
         with pytest.raises(Died, match="no answer before the deadline during apply") as caught:
-            host.apply(Apply(table="/good", operation={"kind": "append", "rows": "x" * 1_000_000}))
+            host.apply(Apply(table="/good", operation=Append(rows="x" * 1_000_000)))
         assert caught.value.reason == "timeout"
         assert_next_request_works(host)
 
@@ -241,7 +242,7 @@ def test_crash_in_apply_is_not_repeated(rows_file: Path) -> None:
     with open_host(bad_candidates.Crashes, rows_file) as host:
         assert_next_request_works(host)
         with pytest.raises(Died) as caught:
-            host.apply(Apply(table="/bad", operation={"kind": "append"}))
+            host.apply(Apply(table="/bad", operation=Append(rows="/rows")))
         assert (caught.value.message, caught.value.fails_alone) == ("exited with code 3 during apply", None)
         assert_next_request_works(host)
 

@@ -17,6 +17,7 @@ from deltaspec.candidates.host import Candidate, Died, Host, Refused
 from deltaspec.candidates.in_process import InProcess
 from deltaspec.candidates.messages import Apply, At, Scan, Snapshot
 from deltaspec.candidates.process import Launch
+from deltaspec.candidates.write_operations import Append
 
 ENVIRONMENT = {"PYTHONPATH": str(Path(__file__).parent)}
 MODULE = "deltaspec.candidates.serve"
@@ -105,7 +106,7 @@ def test_rows_that_are_not_arrow_are_a_defect_of_the_engine(candidate: Candidate
 
 def test_missing_method_is_an_unsupported_operation(candidate: Candidate) -> None:
     with pytest.raises(Refused) as caught:
-        candidate.apply(Apply(table="/t", operation={"kind": "append"}))
+        candidate.apply(Apply(table="/t", operation=Append(rows="/rows")))
     assert (caught.value.refusal.category, caught.value.refusal.code) == ("unsupported", "operation")
 
 
