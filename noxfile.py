@@ -18,7 +18,12 @@ nox.options.sessions = ["lint", "tests_quick", "golden"]
 
 VALID_TABLE = "golden-tables/log/log.append-remove/delta"
 HARNESSES = Path("conformance/harnesses")
-RUST_READER_CASES = ("log.append-remove", "log.commit-gap", "deletion-vectors.inline-and-stored")
+RUST_READER_CASES = (
+    "log.append-remove",
+    "log.commit-gap",
+    "deletion-vectors.inline-and-stored",
+    "checkpoints.v2-sidecars",
+)
 
 
 def _with_project(session: nox.Session, extras: str = "dev") -> None:

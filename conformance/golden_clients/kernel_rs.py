@@ -44,6 +44,9 @@ HEAD = """# delta-kernel-rs on the golden tables
 `nox -s acceptance_kernel_rs -- PATH_TO_CHECKOUT` writes this page. It runs the acceptance harness of delta-kernel-rs
 and its reader of Delta acceptance tests (DAT), both unmodified, on the exported golden tables.
 
+Both harnesses compare rows as text in which null and an empty string look the same. A reader that confuses them passes
+here and fails in `deltaspec test` (see [kernel-rs-empty-partition-value](../findings/kernel-rs-empty-partition-value)).
+
 """
 
 
