@@ -8,14 +8,15 @@ import time
 from deltaspec.candidates.host import Died, Refused
 from deltaspec.faults.bench import LONG_NOTE, Trial, request
 from deltaspec.faults.judging import Unreadable, judge_table, list_files
-from deltaspec.faults.workload import FIRST_NEW_ID, Workload
+from deltaspec.faults.workload import FIRST_NEW_ID, Rows, Workload, build_delete
 from deltaspec.suites.checks import NotAsked
 
 
 def run_control(trial: Trial, kind: str) -> None:
     """Perform one operation; a kind that the engine does not offer on this table is left out of other trials."""
     bench, base = trial.bench, trial.base
-    step = Workload(trial.rng, (kind,), trial.directory, FIRST_NEW_ID).draw_step(base.rows)
+    rows = _prepare(trial, kind)
+    step = Workload(trial.rng, (kind,), trial.directory, FIRST_NEW_ID).draw_step(rows)
     before, started = list_files(trial.table), time.monotonic()
     try:
         answer = request(bench.host, trial.table, step, note=LONG_NOTE)
@@ -39,4 +40,18 @@ def run_control(trial: Trial, kind: str) -> None:
     except Unreadable as fault:
         trial.faults.append(f"the table cannot be read: {fault}")
         return
-    trial.judge([step.change(base.rows)])
+    trial.judge([step.change(rows)])
+
+
+def _prepare(trial: Trial, kind: str) -> Rows:
+    """Delete a row before a checkpoint, which then has a tombstone; return the rows of the table."""
+    rows = trial.base.rows
+    if kind != "checkpoint" or "delete" not in trial.offered:
+        return rows
+    step = build_delete(0, 1)
+    try:
+        trial.note(step, request(trial.bench.host, trial.table, step))
+    except Refused as refused:
+        trial.note(step, refused)
+        return rows
+    return step.change(rows)

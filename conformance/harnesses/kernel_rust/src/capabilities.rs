@@ -12,6 +12,7 @@ use url::Url;
 
 use crate::errors::Refusal;
 use crate::messages::Capabilities;
+use crate::writes::KINDS;
 
 const PROTOCOL_VERSION: u32 = 1;
 
@@ -28,13 +29,18 @@ pub fn describe(request: &Value) -> Result<Capabilities, Refusal> {
         version: KERNEL_VERSION,
         protocol: PROTOCOL_VERSION,
         language: "rust",
-        ops: &["snapshot", "scan", "changes"],
+        ops: &["snapshot", "scan", "changes", "apply"],
+        kinds: KINDS,
         want: &["files", "transactions", "domains"],
         at: &["version", "timestamp_ms"],
         row_ids: true,
         predicate: "prunes",
         reader_features: TableFeature::iter()
-            .filter(|feature| check_readable(feature).is_ok())
+            .filter(|feature| check_supported(feature, Operation::Scan).is_ok())
+            .map(|feature| feature.to_string())
+            .collect(),
+        writer_features: TableFeature::iter()
+            .filter(|feature| check_supported(feature, Operation::Write).is_ok())
             .map(|feature| feature.to_string())
             .collect(),
         max_reader_version: MAX_VALID_READER_VERSION,
@@ -43,11 +49,17 @@ pub fn describe(request: &Value) -> Result<Capabilities, Refusal> {
     })
 }
 
-/// Ask the kernel whether it scans a table that requires the feature of its readers. It refuses `catalogManaged`
+/// Ask the kernel whether it reads or writes a table with the feature. It refuses `catalogManaged`
 /// because the table has no in-commit timestamps; without a catalog the harness could not read such a table either.
-fn check_readable(feature: &TableFeature) -> KernelResult<()> {
-    let features = || Some([feature.clone()]);
-    let protocol = Protocol::try_new(MAX_VALID_READER_VERSION, MAX_VALID_WRITER_VERSION, features(), features())?;
+fn check_supported(feature: &TableFeature, operation: Operation) -> KernelResult<()> {
+    let build = |readers: Vec<TableFeature>| {
+        let writers = Some(vec![feature.clone()]);
+        Protocol::try_new(MAX_VALID_READER_VERSION, MAX_VALID_WRITER_VERSION, Some(readers), writers)
+    };
+    let protocol = match operation {
+        Operation::Write => build(vec![feature.clone()]).or_else(|_| build(vec![]))?, // features of writers only
+        _ => build(vec![feature.clone()])?,
+    };
     let metadata = Metadata::from_parts(
         "table".to_string(),
         None,
@@ -60,5 +72,5 @@ fn check_readable(feature: &TableFeature) -> KernelResult<()> {
         HashMap::new(),
     );
     let table_root = Url::parse("file:///table/")?;
-    TableConfiguration::try_new(metadata, protocol, table_root, 0)?.ensure_operation_supported(Operation::Scan)
+    TableConfiguration::try_new(metadata, protocol, table_root, 0)?.ensure_operation_supported(operation)
 }

@@ -14,6 +14,7 @@ pub enum Phase {
     Snapshot,
     Scan,
     Changes,
+    Commit,
 }
 
 /// Error answer.
@@ -47,6 +48,10 @@ impl Refusal {
         Self::new("invalid-request", "request", message)
     }
 
+    pub fn conflict(message: String) -> Self {
+        Self { phase: Some(Phase::Commit), ..Self::new("conflict", "Conflicted", message) }
+    }
+
     pub fn unsupported(code: &str, message: &str) -> Self {
         Self::new("unsupported", code, message.to_string())
     }
@@ -74,6 +79,8 @@ impl Refusal {
 fn category(error: &KernelError, phase: Phase) -> &'static str {
     use KernelError::*;
     match error {
+        // Errors of the store that the Parquet writer wraps.
+        Parquet(_) if phase == Phase::Commit && error.to_string().contains("(os error") => "io",
         Unsupported(_) | MaxCatalogVersion(_) | ChangeDataFeedIncompatibleSchema(..) => "unsupported",
         // Changes of a range of versions in which the schema changes.
         Generic(message) if message.contains("schemas are different") => "unsupported",
@@ -99,6 +106,11 @@ fn category(error: &KernelError, phase: Phase) -> &'static str {
         | Utf8Error(_) => "corrupt",
         ChangeDataFeedUnsupported(_) | MissingColumn(_) => "invalid-request",
         IOError(_) | ObjectStore(_) => "io",
+        CheckpointWrite(_) => "unsupported",
+        FileAlreadyExists(_) if phase == Phase::Commit => "conflict",
+        Generic(message) | InvalidTransactionState(message) if message.contains("Append-only") => "constraint",
+        // Rows with nulls in a column that is not nullable.
+        Arrow(ArrowError::InvalidArgumentError(_)) if phase == Phase::Commit => "constraint",
         LogHistory(cause) => match cause.as_ref() {
             LogHistoryError::TimestampOutOfRange { .. } | LogHistoryError::NoCommitsFound { .. } => "not-found",
             LogHistoryError::NoRecreatableCommit { .. } => "corrupt",

@@ -9,6 +9,7 @@ mod predicates;
 mod projection;
 mod rows;
 mod state;
+mod writes;
 
 use std::fs::File;
 use std::io::{BufRead, Write, stdin};
@@ -18,12 +19,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use delta_kernel::Engine;
 use delta_kernel_default_engine::DefaultEngineBuilder;
+use delta_kernel_default_engine::executor::tokio::TokioMultiThreadExecutor;
 use delta_kernel_default_engine::storage::store_from_url;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use url::Url;
 
 use crate::errors::Refusal;
+use crate::writes::Writer;
 
 /// Locations and messages of the panics during the current request, of all threads.
 static PANICS: Mutex<Vec<String>> = Mutex::new(vec![]);
@@ -35,12 +38,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         PANICS.lock().unwrap_or_else(PoisonError::into_inner).push(panic.to_string());
     }));
     let store = store_from_url(&Url::parse("file:///")?)?;
-    let engine: Arc<dyn Engine> = Arc::new(DefaultEngineBuilder::new(store).build());
+    let executor = Arc::new(TokioMultiThreadExecutor::new_owned_runtime(None, None)?);
+    let engine = Arc::new(DefaultEngineBuilder::new(store).with_task_executor(executor.clone()).build());
+    let writer = Writer { engine, executor };
     for line in stdin().lock().lines() {
         let request: Value = serde_json::from_str(&line?)?;
         let seq = request["seq"].clone();
         let done = request["op"] == "bye";
-        let answer = match answer(&engine, request) {
+        let answer = match answer(&writer, request) {
             Ok(ok) => json!({"seq": seq, "ok": ok}),
             Err(refusal) => json!({"seq": seq, "error": refusal}),
         };
@@ -65,18 +70,20 @@ fn move_stdout_aside() -> std::io::Result<File> {
 }
 
 /// Return the answer of an operation; a panic is an error of category `internal`.
-fn answer(engine: &Arc<dyn Engine>, request: Value) -> Result<Value, Refusal> {
-    let answer = panic::catch_unwind(AssertUnwindSafe(|| run_operation(engine, request)));
+fn answer(writer: &Writer, request: Value) -> Result<Value, Refusal> {
+    let answer = panic::catch_unwind(AssertUnwindSafe(|| run_operation(writer, request)));
     let panics = std::mem::take(&mut *PANICS.lock().unwrap_or_else(PoisonError::into_inner));
     answer.unwrap_or_else(|_| Err(Refusal::panic(panics.join("; then "))))
 }
 
-fn run_operation(engine: &Arc<dyn Engine>, request: Value) -> Result<Value, Refusal> {
+fn run_operation(writer: &Writer, request: Value) -> Result<Value, Refusal> {
+    let engine: Arc<dyn Engine> = writer.engine.clone();
     match request["op"].as_str().unwrap_or_default() {
         "hello" => to_json(capabilities::describe(&request)?),
         "snapshot" => to_json(state::read_snapshot(engine.as_ref(), parse(request)?)?),
-        "scan" => to_json(rows::scan(engine.clone(), parse(request)?)?),
-        "changes" => to_json(rows::read_changes(engine.clone(), parse(request)?)?),
+        "scan" => to_json(rows::scan(engine, parse(request)?)?),
+        "changes" => to_json(rows::read_changes(engine, parse(request)?)?),
+        "apply" => to_json(writes::apply(writer, parse(request)?)?),
         "bye" => Ok(json!({})),
         operation => Err(Refusal::unsupported("operation", &format!("unknown operation {operation:?}"))),
     }

@@ -52,6 +52,84 @@ pub struct ChangesRequest {
     pub predicate_tree: Option<Value>,
 }
 
+#[derive(Deserialize)]
+pub struct ApplyRequest {
+    pub table: String,
+    pub operation: Operation,
+    pub commit: Option<Commit>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Operation {
+    Create {
+        schema: String,
+        #[serde(default)]
+        partition_by: Vec<String>,
+        #[serde(default)]
+        properties: HashMap<String, String>,
+        rows: Option<String>,
+    },
+    Append {
+        rows: String,
+    },
+    Delete {
+        r#where: Option<Where>,
+    },
+    Checkpoint {
+        form: Option<String>,
+    },
+    Checksum {},
+    AddColumn {
+        name: Value,
+        r#type: String,
+        #[serde(default = "yes")]
+        nullable: bool,
+        after: Option<Value>,
+    },
+    #[serde(other)]
+    Unknown,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Deserialize)]
+pub struct Where {
+    pub tree: Value,
+}
+
+#[derive(Default, Deserialize)]
+pub struct Commit {
+    pub txn: Option<Txn>,
+    #[serde(default)]
+    pub domains: HashMap<String, Option<String>>,
+    pub user_metadata: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub struct Txn {
+    pub app_id: String,
+    pub version: i64,
+}
+
+#[derive(Serialize)]
+pub struct ApplyAnswer {
+    pub committed: bool,
+    pub version: Option<u64>,
+}
+
+impl ApplyAnswer {
+    pub fn committed(version: u64) -> Self {
+        Self { committed: true, version: Some(version) }
+    }
+
+    pub fn nothing() -> Self {
+        Self { committed: false, version: None }
+    }
+}
+
 #[derive(Serialize)]
 pub struct Capabilities {
     pub name: &'static str,
@@ -59,11 +137,13 @@ pub struct Capabilities {
     pub protocol: u32,
     pub language: &'static str,
     pub ops: &'static [&'static str],
+    pub kinds: &'static [&'static str],
     pub want: &'static [&'static str],
     pub at: &'static [&'static str],
     pub row_ids: bool,
     pub predicate: &'static str,
     pub reader_features: Vec<String>,
+    pub writer_features: Vec<String>,
     pub max_reader_version: i32,
     pub max_writer_version: i32,
     pub types_not_supported: &'static [&'static str],
