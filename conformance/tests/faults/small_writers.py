@@ -41,7 +41,7 @@ class SmallWriter:
     def perform(self, table: Path, operation: dict[str, Any]) -> dict[str, Any]:
         match operation["kind"]:
             case "create":
-                if operation["partition_by"] or operation["properties"]:
+                if operation.get("partition_by") or operation.get("properties"):
                     raise EngineError("unsupported", "partitions and properties", phase="commit")
                 return {"committed": True, "version": self.commit(table, 0, _create_actions(operation))}
             case "append":
