@@ -56,7 +56,7 @@ def _ask(candidate: Candidate, subject: TableUnderTest, notes: Notes, *, with_ad
         dropped = [] if with_added_columns else [COMMIT_VERSION, COMMIT_TIMESTAMP]
         actual = answer.table
         if len(set(actual.column_names)) == actual.num_columns:
-            actual = _drop_later_columns(_sign_versions(actual), subject, expected)
+            actual = _drop_later_columns(sign_versions(actual), subject, expected)
             actual = actual.drop_columns([name for name in dropped if name in actual.column_names])
         try:
             compare_rows(expected.drop_columns(dropped), actual)
@@ -69,7 +69,7 @@ def _ask(candidate: Candidate, subject: TableUnderTest, notes: Notes, *, with_ad
         notes.add("versions_with_another_schema_not_asked", left_out)
 
 
-def _sign_versions(actual: pa.Table) -> pa.Table:
+def sign_versions(actual: pa.Table) -> pa.Table:
     """Convert unsigned versions: the column is not of the table, so that its Arrow type is the engine's choice."""
     position = actual.schema.get_field_index(COMMIT_VERSION)
     if position < 0 or not pa.types.is_unsigned_integer(actual.column(position).type):

@@ -4,18 +4,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deltaspec.candidates.arrow_rows import list_model_rows
-from deltaspec.candidates.host import Candidate
-from deltaspec.candidates.messages import At, Scan, Snapshot
+from deltaspec.candidates.host import Candidate, Refused
+from deltaspec.candidates.messages import At, Changes, Refusal, Scan, Snapshot, SnapshotAnswer, Wanted
 from deltaspec.candidates.reference.predicate_parser import InvalidPredicate, parse_predicate
-from deltaspec.golden.importing.questions import CannotAsk, LoadSnapshot, ReadRows, Refuse
+from deltaspec.golden.importing.questions import CannotAsk, LoadSnapshot, ReadChanges, ReadRows, Refuse
 from deltaspec.golden.importing.sql_predicates import NotTranslatable, build_predicate_tree
 from deltaspec.model.rows.predicates import Predicate, evaluate
-from deltaspec.suites.checks import ImportedQuestion, NotAsked, Notes, TableUnderTest, Weak, check
+from deltaspec.suites.changes import COMMIT_TIMESTAMP, COMMIT_VERSION, sign_versions
+from deltaspec.suites.checks import ImportedQuestion, Mismatch, NotAsked, Notes, TableUnderTest, Weak, check
 from deltaspec.suites.read import compare_rows
 from deltaspec.suites.refuse import request_refusal
+from deltaspec.suites.row_comparison import WrongType, normalize
 from deltaspec.suites.snapshot import METADATA_FIELDS, compare_metadata, compare_protocol, compare_value
-from deltaspec_generators.tables.readable import arrow_image
+from deltaspec_generators.tables.readable import CHANGE_TYPE, arrow_image
 
+_COMMIT_COLUMNS = {CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP}
 MAX_ROWS = 5_000_000
 """Most expected rows of a question, as in the acceptance workloads."""
 
@@ -34,41 +37,45 @@ def _require_version(candidate: Candidate, version: int | None) -> At | None:
 @check("imported")
 def check_read(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """Rows of a version, with a projection or a predicate."""
-    imported = _get_question(subject)
-    question = imported.question
+    question = _get_question(subject).question
     assert isinstance(question, ReadRows)
     at = _require_version(candidate, question.version)
     expected = _read_expected_rows(subject, question)
-    if question.num_rows is not None and question.num_rows != expected.num_rows:
-        raise NotAsked(f"the case contradicts itself: {question.num_rows} rows, but {expected.num_rows} in its files")
     columns = None if question.columns is None else tuple((name,) for name in question.columns)
-    tree, predicate = None, None
-    if question.predicate is not None:
-        if candidate.capabilities.predicate == "none":
-            raise NotAsked("the candidate does not take predicates")
-        tree, predicate = _parse_predicate(question.predicate, subject)
-    is_exact = candidate.capabilities.predicate == "exact"
-    filters = predicate is not None and not is_exact
-    answer = candidate.scan(
-        Scan(
-            str(subject.location),
-            "",
-            at=at,
-            columns=None if filters else columns,
-            predicate=question.predicate,
-            predicate_tree=tree,
-        )
-    )
-    rows = answer.table
-    if predicate is not None and (filters or (answer.predicate or "exact") != "exact"):
-        found = [evaluate(predicate, row) is True for row in list_model_rows(rows)]
-        rows = rows.filter(pa.array(found, pa.bool_()))
-        rows = rows if question.columns is None or not filters else rows.select(list(question.columns))
+    if question.predicate is None:
+        rows = candidate.scan(Scan(str(subject.location), "", at=at, columns=columns)).table
+    else:
+        rows = _scan_with_predicate(candidate, subject, question, at)
     compare_rows(expected, rows)
     notes.add("rows", rows.num_rows)
 
 
-def _read_expected_rows(subject: TableUnderTest, question: ReadRows) -> pa.Table:
+def _scan_with_predicate(candidate: Candidate, subject: TableUnderTest, question: ReadRows, at: At | None) -> pa.Table:
+    """Return the matching rows; if the candidate only skips files, evaluate the predicate on its answer."""
+    support = candidate.capabilities.predicate
+    if support == "none":
+        raise NotAsked("the candidate does not take predicates")
+    assert question.predicate is not None
+    tree, predicate = _parse_predicate(question.predicate, subject)
+    names = None if question.columns is None else [(name,) for name in question.columns]
+    columns = tuple(names) if names is not None and support == "exact" else None
+    answer = candidate.scan(
+        Scan(str(subject.location), "", at=at, columns=columns, predicate=question.predicate, predicate_tree=tree)
+    )
+    if (answer.predicate or support) == "exact":
+        return answer.table
+    if columns is not None:
+        raise NotAsked("the candidate did not apply the predicate to the rows of a projection")
+    image = pa.schema([(each.name, arrow_image(each.type)) for each in subject.newest.schema.fields])
+    try:
+        rows = normalize(answer.table, image)
+    except WrongType as error:
+        raise Mismatch(f"wrong columns or types: {error}") from None
+    rows = rows.filter(pa.array([evaluate(predicate, row) is True for row in list_model_rows(rows)], pa.bool_()))
+    return rows if question.columns is None else rows.select(list(question.columns))
+
+
+def _read_expected_rows(subject: TableUnderTest, question: ReadRows | ReadChanges) -> pa.Table:
     """Read the expected rows with the types of the table; Spark writes timestamps without their zone."""
     imported = _get_question(subject)
     if question.rows is None:
@@ -76,6 +83,9 @@ def _read_expected_rows(subject: TableUnderTest, question: ReadRows) -> pa.Table
             raise NotAsked(f"no expected rows, and the reference reader cannot read the table: {imported.problem}")
         return imported.reference_rows
     types = {each.name: arrow_image(each.type) for each in subject.newest.schema.fields}
+    unknown = set(question.columns or ()) - set(types) - _COMMIT_COLUMNS
+    if types and unknown:
+        raise NotAsked(f"the table has no column {', '.join(sorted(unknown))}")
     try:
         files = [pq.ParquetFile(path) for path in question.rows]
         total = sum(file.metadata.num_rows for file in files)
@@ -85,7 +95,26 @@ def _read_expected_rows(subject: TableUnderTest, question: ReadRows) -> pa.Table
         columns = [rows.column(name).cast(types.get(name, rows.column(name).type)) for name in rows.column_names]
     except (OSError, pa.ArrowException) as error:
         raise NotAsked(f"the file with the expected rows cannot be read: {error}") from None
+    if question.num_rows is not None and question.num_rows != total:
+        raise NotAsked(f"the case contradicts itself: {question.num_rows} rows, but {total} in its files")
     return pa.table(columns, names=rows.column_names)
+
+
+@check("imported", operation="changes")
+def check_changes(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """Changed rows of a range of versions; commit timestamps depend on copies, so they are not compared."""
+    question = _get_question(subject).question
+    assert isinstance(question, ReadChanges)
+    expected = _read_expected_rows(subject, question)
+    answer = candidate.changes(Changes(str(subject.location), "", start=question.start, end=question.end))
+    wanted = [name for name in expected.column_names if name != COMMIT_TIMESTAMP]
+    left_out = {COMMIT_TIMESTAMP}
+    if question.columns is not None:  # a projection of the host, so that every candidate can be asked
+        left_out |= set(answer.table.column_names) - set(wanted)
+    rows = sign_versions(answer.table)
+    kept = [position for position, name in enumerate(rows.column_names) if name not in left_out]
+    compare_rows(expected.select(wanted), rows.select(kept))
+    notes.add("rows", rows.num_rows)
 
 
 def _parse_predicate(sql: str, subject: TableUnderTest) -> tuple[list[object], Predicate]:
@@ -103,7 +132,13 @@ def check_snapshot(candidate: Candidate, subject: TableUnderTest, notes: Notes) 
     """Protocol and metadata of a version."""
     question = _get_question(subject).question
     assert isinstance(question, LoadSnapshot)
-    answer = candidate.snapshot(Snapshot(str(subject.location), at=_require_version(candidate, question.version)))
+    want: tuple[Wanted, ...] = ("transactions",) if question.transactions else ("domains",) if question.domains else ()
+    if hidden := set(want) - set(candidate.capabilities.want):
+        raise NotAsked(f"the candidate does not list {', '.join(hidden)}")
+    at = _require_version(candidate, question.version)
+    answer = candidate.snapshot(Snapshot(str(subject.location), at=at, want=want, app_ids=tuple(question.transactions)))
+    if question.transactions or question.domains:
+        _compare_listed(question, answer)
     if question.expected_version is not None:
         compare_value("version", question.expected_version, answer.version)
     if answer.protocol is not None:
@@ -114,16 +149,36 @@ def check_snapshot(candidate: Candidate, subject: TableUnderTest, notes: Notes) 
     notes.add("snapshots", 1)
 
 
+def _compare_listed(question: LoadSnapshot, answer: SnapshotAnswer) -> None:
+    transactions, domains = answer.transactions or {}, answer.domains or {}
+    compare_value("transactions", question.transactions, {app: transactions.get(app) for app in question.transactions})
+    compare_value("domains", question.domains, {name: domains.get(name) for name in question.domains})
+
+
 @check("imported")
 def check_refusal(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """A table or version that cannot be read; any error about the table counts."""
     question = _get_question(subject).question
     assert isinstance(question, Refuse)
-    at = _require_version(candidate, question.version)
-    refusal = request_refusal(candidate, str(subject.location), at=at, reads_rows=question.reads_rows)
+    location = str(subject.location)
+    if question.changes is None:
+        at = _require_version(candidate, question.version)
+        refusal = request_refusal(candidate, location, at=at, reads_rows=question.reads_rows)
+    else:
+        refusal = _request_refusal_of_changes(candidate, location, *question.changes)
     if refusal.category == "internal":
         raise Weak(f"refused as internal, expected an error about the table ({question.code}): {refusal.message}")
     notes.add("refused", 1)
+
+
+def _request_refusal_of_changes(candidate: Candidate, location: str, start: int, end: int | None) -> Refusal:
+    if "changes" not in candidate.capabilities.ops:
+        raise NotAsked("the candidate does not offer the operation changes")
+    try:
+        answer = candidate.changes(Changes(location, "", start=start, end=end))
+    except Refused as error:
+        return error.refusal
+    raise Mismatch(f"{answer.num_rows} changed rows were read")
 
 
 @check("imported")
@@ -136,6 +191,7 @@ def check_nothing(candidate: Candidate, subject: TableUnderTest, notes: Notes) -
 
 CHECK_OF_QUESTION = {
     ReadRows: check_read,
+    ReadChanges: check_changes,
     LoadSnapshot: check_snapshot,
     Refuse: check_refusal,
     CannotAsk: check_nothing,

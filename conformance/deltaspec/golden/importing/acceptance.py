@@ -1,7 +1,7 @@
 """Cases of the acceptance workloads of delta-kernel-rs and DAT 0.0.4.
 
 <case>/delta/                            the table
-<case>/specs/<spec>.json                 what is asked; specs other than `read` and `snapshot` are listed as not asked
+<case>/specs/<spec>.json                 what is asked; specs that write or describe files are listed as not asked
 <case>/expected/<spec>/expected_data/*.parquet     rows of a read
 """
 
@@ -11,10 +11,20 @@ from typing import Any
 import msgspec
 
 from deltaspec.golden.importing.folder import ImportFolder
-from deltaspec.golden.importing.questions import CannotAsk, ImportedCase, LoadSnapshot, Question, ReadRows, Refuse
+from deltaspec.golden.importing.questions import (
+    CannotAsk,
+    ImportedCase,
+    LoadSnapshot,
+    Question,
+    ReadChanges,
+    ReadRows,
+    Refuse,
+)
 
 SPECS, DATA = "specs", "expected_data"
 _SNAPSHOTS = ("snapshot", "snapshotConstruction", "snapshot_construction")
+_TRANSACTIONS, _DOMAINS = ("appTxn", "txn"), ("domain_metadata", "domainMetadata")
+_KINDS = ("read", "cdf", *_SNAPSHOTS, *_TRANSACTIONS, *_DOMAINS)
 
 
 class Failure(msgspec.Struct, frozen=True, rename="camel"):
@@ -24,11 +34,16 @@ class Failure(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Expected(msgspec.Struct, frozen=True, rename="camel"):
-    """Expected answer of a spec: rows of a read, or protocol and metadata of a snapshot."""
+    """Expected answer of a spec; each type of spec has some of the fields."""
 
     row_count: int | None = None
     protocol: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
+    app_id: str = ""
+    txn_version: int = -1
+    domain: str = ""
+    configuration: str = ""
+    removed: bool = False
 
 
 class Spec(msgspec.Struct, frozen=True, rename="camel"):
@@ -37,6 +52,10 @@ class Spec(msgspec.Struct, frozen=True, rename="camel"):
     type: str
     version: int | None = None
     timestamp: str | None = None
+    start_version: int | None = None
+    end_version: int | None = None
+    start_timestamp: str | None = None
+    end_timestamp: str | None = None
     predicate: str | None = None
     columns: tuple[str, ...] | None = None
     expected: Expected | None = None
@@ -60,24 +79,38 @@ def read_case(folder: ImportFolder, directory: Path, identity: str) -> ImportedC
 def _read_spec(folder: ImportFolder, directory: Path, name: str) -> Question:
     path = directory / SPECS / f"{name}.json"
     kind = folder.read_document(path, _Kind).type
-    if kind != "read" and kind not in _SNAPSHOTS:
+    if kind not in _KINDS:
         return CannotAsk(name, f"specs of type {kind} are not imported")
     spec = folder.read_document(path, Spec)
-    failure = spec.error or spec.expected_error
-    if spec.timestamp is not None:
+    if spec.timestamp or spec.start_timestamp or spec.end_timestamp:
         return CannotAsk(name, "the answer depends on the modification times of files, which copies do not keep")
-    if spec.version is not None and spec.version < 0:
+    if min(spec.version or 0, spec.start_version or 0, spec.end_version or 0) < 0:
         return CannotAsk(name, "a candidate cannot be asked for a negative version")
-    if failure is not None:
-        return Refuse(name, spec.version, kind == "read", failure.error_code)
     if spec.expected is None:
-        return CannotAsk(name, "the spec has no expected answer")
-    if kind != "read":
-        return LoadSnapshot(name, spec.version, spec.version, spec.expected.protocol, spec.expected.metadata)
+        failure = spec.error or spec.expected_error
+        changes = (spec.start_version or 0, spec.end_version) if kind == "cdf" else None
+        if failure is None:
+            return CannotAsk(name, "the spec has no expected answer")
+        return Refuse(name, spec.version, kind == "read", changes, failure.error_code)
+    if kind not in ("read", "cdf"):
+        return _build_snapshot_question(name, kind, spec.version, spec.expected)
     rows = folder.list_rows(directory / "expected" / name / DATA)
     if not rows:
         return CannotAsk(name, "the spec has no file with expected rows")
-    return ReadRows(name, spec.version, spec.columns, spec.predicate, rows, spec.expected.row_count)
+    if kind == "read":
+        return ReadRows(name, spec.version, spec.columns, spec.predicate, rows, spec.expected.row_count)
+    if spec.predicate is not None:
+        return CannotAsk(name, "predicates over changes are not asked")
+    return ReadChanges(name, spec.start_version or 0, spec.end_version, spec.columns, rows, spec.expected.row_count)
+
+
+def _build_snapshot_question(name: str, kind: str, version: int | None, expected: Expected) -> LoadSnapshot:
+    if kind in _TRANSACTIONS:
+        return LoadSnapshot(name, version, version, transactions={expected.app_id: expected.txn_version})
+    if kind in _DOMAINS:
+        configuration = None if expected.removed else expected.configuration
+        return LoadSnapshot(name, version, version, domains={expected.domain: configuration})
+    return LoadSnapshot(name, version, version, expected.protocol, expected.metadata)
 
 
 class _Kind(msgspec.Struct, frozen=True):

@@ -4,11 +4,19 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from deltaspec.golden.importing.questions import CannotAsk, ImportedCase, LoadSnapshot, Question, ReadRows, Refuse
+from deltaspec.golden.importing.questions import (
+    CannotAsk,
+    ImportedCase,
+    LoadSnapshot,
+    Question,
+    ReadChanges,
+    ReadRows,
+    Refuse,
+)
 from deltaspec.report.text import escape_text
 
 _KINDS: dict[type[Question], str] = {
-    ReadRows: "read", LoadSnapshot: "snapshot", Refuse: "refuse", CannotAsk: "not asked",
+    ReadRows: "read", ReadChanges: "changes", LoadSnapshot: "snapshot", Refuse: "refuse", CannotAsk: "not asked",
 }  # fmt: skip
 
 

@@ -24,25 +24,49 @@ class ReadRows:
 
 
 @dataclass(frozen=True)
+class ReadChanges:
+    """Read the changed rows of a range of versions."""
+
+    name: str
+    start: int
+    end: int | None
+    """Last version, inclusive; None for the newest."""
+    columns: tuple[str, ...] | None
+    rows: tuple[Path, ...]
+    num_rows: int | None = None
+
+    @property
+    def version(self) -> int | None:
+        """Version whose schema the changes have."""
+        return self.end
+
+
+@dataclass(frozen=True)
 class LoadSnapshot:
-    """Load a version and compare its protocol and metadata."""
+    """Load a version and compare its state with what is expected; what is not listed is not compared."""
 
     name: str
     version: int | None = None
     expected_version: int | None = None
     protocol: dict[str, Any] = field(default_factory=dict)
-    """Expected fields of the action; fields that are not listed are not compared."""
+    """Expected fields of the action."""
     metadata: dict[str, Any] = field(default_factory=dict)
+    transactions: dict[str, int] = field(default_factory=dict)
+    """Newest version by application."""
+    domains: dict[str, str | None] = field(default_factory=dict)
+    """Configuration by domain; None for a domain that was removed."""
 
 
 @dataclass(frozen=True)
 class Refuse:
-    """Fail to read a table, or to load its snapshot."""
+    """Fail to read a table or its changes, or to load its snapshot."""
 
     name: str
     version: int | None = None
     reads_rows: bool = False
     """Whether an error while rows are read is a refusal; otherwise the snapshot must fail."""
+    changes: tuple[int, int | None] | None = None
+    """First and last version of the changes that cannot be read."""
     code: str = ""
     """Error class in the words of the source, for people."""
 
@@ -55,7 +79,7 @@ class CannotAsk:
     reason: str
 
 
-Question: TypeAlias = ReadRows | LoadSnapshot | Refuse | CannotAsk
+Question: TypeAlias = ReadRows | ReadChanges | LoadSnapshot | Refuse | CannotAsk
 
 
 @dataclass(frozen=True)

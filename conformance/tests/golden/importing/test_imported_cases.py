@@ -29,6 +29,14 @@ def list_outcomes(results: dict[str, CaseResult]) -> dict[str, Outcome]:
     return {name: each.outcome for name, each in results.items()}
 
 
+def mark_changes(rows: pa.Table, kind: str, version: int) -> pa.Table:
+    """Add the columns that Spark adds to changed rows; the timestamp is that of another copy."""
+    count = rows.num_rows
+    moment = pa.array([0] * count, pa.timestamp("us", "UTC"))
+    columns = {"_change_type": [kind] * count, "_commit_version": [version] * count, "_commit_timestamp": moment}
+    return pa.table({**{name: rows.column(name) for name in rows.column_names}, **columns})
+
+
 CASE = "out/reader_tests/generated/basic_append"
 
 
@@ -76,11 +84,22 @@ def test_workload_asks_its_specs(tmp_path: Path) -> None:
         "no_error": {"type": "snapshot", "error": {"errorCode": "DELTA_STATE_RECOVER_ERROR"}},
         "like": {"type": "read", "predicate": "item LIKE 'a%'", "expected": {}},
         "moment": {"type": "read", "timestamp": "2025-01-15 10:30:00.000", "expected": {}},
-        "feed": {"type": "cdf", "startVersion": 1, "expected": {}},
+        "feed": {"type": "cdf", "startVersion": 2, "endVersion": 3, "expected": {"rowCount": 4}},
+        "feed_narrow": {"type": "cdf", "startVersion": 3, "columns": ["id", "_change_type"], "expected": {}},
+        "feed_wrong": {"type": "cdf", "startVersion": 3, "expected": {"rowCount": 3}},
+        "no_feed": {"type": "cdf", "startVersion": 9, "expectedError": {"errorCode": "DELTA_INVALID_CDC_RANGE"}},
+        "txn": {"type": "appTxn", "expected": {"appId": "loader", "txnVersion": 7}},
+        "txn_wrong": {"type": "appTxn", "version": 1, "expected": {"appId": "loader", "txnVersion": 7}},
+        "domain_gone": {"type": "domain_metadata", "expected": {"domain": "x", "configuration": "", "removed": True}},
+        "checksum": {"type": "crc", "version": 1, "expected": {"numFiles": 1}},
         "contradiction": {"type": "read", "expected": {"rowCount": 7}},
     }
+    inserts, deletes = ROWS[3], ROWS[1]
     rows = {
         "all": ROWS[3],
+        "feed": pa.concat_tables([mark_changes(inserts, "insert", 2), mark_changes(deletes, "delete", 3)]),
+        "feed_narrow": mark_changes(deletes, "delete", 3).select(["id", "_change_type"]),
+        "feed_wrong": mark_changes(deletes, "insert", 3),
         "projected": ROWS[1].select(["item"]),
         "filtered": ROWS[1].slice(2),
         "like": ROWS[3],
@@ -90,7 +109,8 @@ def test_workload_asks_its_specs(tmp_path: Path) -> None:
     results = {name.rpartition("/")[2]: each for name, each in ask(tmp_path).items()}
     outcomes = {name: each.outcome for name, each in results.items()}
     passed = ("all", "projected", "filtered", "snapshot", "snapshot_v2", "no_version")
-    failed = ("snapshot_wrong", "no_error")
+    passed += ("feed", "feed_narrow", "no_feed", "txn", "domain_gone")
+    failed = ("snapshot_wrong", "no_error", "feed_wrong", "txn_wrong")
     assert outcomes == {
         name: Outcome.PASSED if name in passed else Outcome.FAILED if name in failed else Outcome.NOT_ASKED
         for name in specs
@@ -99,7 +119,7 @@ def test_workload_asks_its_specs(tmp_path: Path) -> None:
     assert results["like"].message == (
         "the predicate has other parts than comparisons of columns with literals: item LIKE 'a%'"
     )
-    assert results["feed"].message == "specs of type cdf are not imported"
+    assert results["checksum"].message == "specs of type crc are not imported"
     assert results["contradiction"].message == "the case contradicts itself: 7 rows, but 1 in its files"
 
 
