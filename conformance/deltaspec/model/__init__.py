@@ -6,7 +6,19 @@ Two functions answer questions that readers ask, so the package exports them: `c
 that changed between two versions, and `can_skip` decides whether a predicate lets a reader skip a file.
 """
 
-from deltaspec.model.rows.row_changes import compute_row_changes
-from deltaspec.model.rows.skipping import can_skip
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from deltaspec.model.rows.row_changes import compute_row_changes
+    from deltaspec.model.rows.skipping import can_skip
 
 __all__ = ["can_skip", "compute_row_changes"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import an exported function when it is used: a validation needs neither."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from deltaspec.model.rows import row_changes, skipping
+
+    return {"can_skip": skipping.can_skip, "compute_row_changes": row_changes.compute_row_changes}[name]

@@ -14,9 +14,8 @@ from validation.test_failing_reads import FAILURE, FailingStore, commit_path
 
 import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec.validation.data import row_value_checks
+from deltaspec.validation.data import data_stages, row_value_checks
 from deltaspec.validation.data.data_stages import check_data
-from deltaspec.validation.log import log_run
 from deltaspec.wire.data import row_reader
 from deltaspec.wire.storage.interface import Entry, StorageError
 from deltaspec_generators.bases.actions import build_updated_table, build_updated_table_with_changes
@@ -189,7 +188,7 @@ def test_missing_files_are_recorded_if_spark_evaluates_constraints(
     def check_for_spark(facts: Any, *others: Any) -> Any:
         return check_data(replace(facts, constraints_on_spark=True), *others)
 
-    monkeypatch.setattr(log_run, "check_data", check_for_spark)
+    monkeypatch.setattr(data_stages, "check_data", check_for_spark)
     configuration = {"delta.constraints.positive": "i > 0"}
     files = build_constrained_table(protocol_action(1, 3), build_fields(), configuration)
     files.missing.add("a.parquet")

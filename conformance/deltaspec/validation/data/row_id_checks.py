@@ -12,27 +12,17 @@ from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.validation.data.commit_reader import DATA_CHANGE
 from deltaspec.validation.data.data_bucket import EARLIER_FILES_GONE, describe_read_error
 from deltaspec.validation.data.row_id_reader import MaterializedColumns, NonIntegerRowIds, RowIds, read_row_ids
-from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.row_id_history_checks import (
     build_row_id_enablement,
-    build_suspension_history,
-    check_row_id_history,
-    collect_marks_of_log,
     find_inserted_paths,
     find_mark_at,
 )
 from deltaspec.views.data.data_files import DataFiles
 from deltaspec.views.files.file_replay import find_live_files
-from deltaspec.views.files.row_id_history import new_row_ids, row_id_commits, row_id_conflicts, row_id_states
-from deltaspec.views.files.row_id_marks import move_to_mark, row_id_marks
 from deltaspec.views.files.row_ids import (
     MAX_ID,
-    build_row_id_ranges,
-    find_removed_files_above_mark,
-    row_id_columns,
     row_id_files,
-    row_id_ranges,
     row_id_rewrites,
 )
 from deltaspec.views.table import table_actions
@@ -41,66 +31,10 @@ from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, FileGone, StorageError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from deltaspec.validation.data.data_bucket import DataBucket
 
-_ROW_ID_VIEWS = (
-    row_id_files,
-    row_id_rewrites,
-    row_id_ranges,
-    row_id_columns,
-    row_id_commits,
-    row_id_states,
-    row_id_marks,
-    new_row_ids,
-    row_id_conflicts,
-)
 _UPDATE = "UPDATE"
 """Operation of commits that change rows without inserting or deleting any."""
-_HIGH_WATER_MARK_RULES = ("RID002", "RID003", "RID009")
-"""Rules that need the high-water mark."""
-
-
-def may_have_row_ids(facts: LogFacts) -> bool:
-    """Return whether a version of the validated history supports row tracking, or may support it."""
-    supported = any(supported for _, supported, _ in build_suspension_history(facts))
-    return supported or facts.state.supports(row_tracking.get_feature_name(facts.options.revision)) is not False
-
-
-def check_row_id_ranges(facts: LogFacts, findings: Findings, intervals: pl.DataFrame) -> None:
-    """Check what the log says about row ids, if a version of the validated history supports row tracking.
-
-    Args:
-        facts: of the log.
-        findings: receives what is found.
-        intervals: adds and removes of all buckets, from `build_intervals`.
-    """
-    state, revision = facts.state, facts.options.revision
-    if not state.protocol_known or not state.metadata_known:
-        if state.supports(row_tracking.get_feature_name(revision)) is not False:
-            reason, file = state.lost_cause or ("the protocol and the metadata are not known", None)
-            findings.mark_undecided(_ROW_ID_VIEWS, reason, file)
-        return
-    check_row_id_history(facts, findings, intervals)
-    if state.protocol is None or state.metadata is None:
-        return
-    if not row_tracking.assigns_row_ids(state.protocol, state.metadata, revision):
-        return
-    if facts.replay_blocked_reason is not None:
-        return  # the checks of the history report it
-    mark, has_high_water_mark = state.high_water_mark
-    if has_high_water_mark is None:
-        for code in _HIGH_WATER_MARK_RULES:
-            findings.mark_rule_undecided(code, "an action that may contain the high-water mark cannot be decoded")
-    live = find_live_files(intervals, facts.plan.version)
-    supported = build_suspension_history(facts)
-    _, last_mark, _ = collect_marks_of_log(facts, supported)
-    ranges = build_row_id_ranges(live, mark, has_high_water_mark=has_high_water_mark)
-    findings.evaluate(row_id_ranges, move_to_mark(ranges, last_mark))
-    if mark is not None:
-        removed = find_removed_files_above_mark(intervals, live, mark, supported)
-        findings.evaluate(row_id_ranges, move_to_mark(removed, last_mark))
 
 
 def has_row_tracking(facts: LogFacts) -> bool:

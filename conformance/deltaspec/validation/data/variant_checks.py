@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from deltaspec.model.schema.data_types import Primitive, iter_leaf_types
 from deltaspec.validation.data.data_bucket import describe_read_error
-from deltaspec.validation.findings import Findings
-from deltaspec.validation.log.facts import LogFacts
-from deltaspec.views.data.variants import build_variant_column_rows, variant_columns, variant_uses
+from deltaspec.views.data.variants import build_variant_column_rows, variant_columns
 from deltaspec.wire.data.variant_reader import iter_variants
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.storage.interface import FileGone, StorageError
@@ -19,20 +17,6 @@ if TYPE_CHECKING:
     from deltaspec.views.table.table_schema import TableSchema
 
 _VARIANT = Primitive("variant")
-_DEFAULT = "VAR004"
-"""The rule over defaults of variant columns; some of them need Spark."""
-
-
-def check_variant_uses(facts: LogFacts, findings: Findings) -> None:
-    """Check the variant columns of the schema, version by version."""
-    rows = facts.state.variant_uses.rows
-    findings.evaluate_rows(variant_uses, rows)
-    for row in rows:
-        if row["default"] is not None and row["default_is_null"] is None:
-            findings.mark_rule_undecided(_DEFAULT, f"the default of {row['column']} is SQL, which needs Spark")
-            break
-    if facts.replay_blocked_reason is not None:
-        findings.mark_undecided((variant_uses,), facts.replay_blocked_reason, facts.replay_blocked_file)
 
 
 def check_variants(data: DataBucket) -> None:

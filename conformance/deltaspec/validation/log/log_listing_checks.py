@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from deltaspec.model.commit.catalog_managed import FEATURE
-from deltaspec.validation.data.retention_checks import check_log_start
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
+from deltaspec.validation.log.log_start_checks import check_log_start
 from deltaspec.validation.log.staged_commit_checks import check_staged_commits
 from deltaspec.views.log.log_file_rows import build_listing_rows
 from deltaspec.views.log.log_files import listing

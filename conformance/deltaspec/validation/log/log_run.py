@@ -20,8 +20,6 @@ from deltaspec.report.report_types import DerivedFileNotCompared, Inventory
 from deltaspec.report.text import bound_text, escape_text
 from deltaspec.validation.aggregates import Aggregates, TableActionKey
 from deltaspec.validation.buckets import Buckets
-from deltaspec.validation.data.data_stages import check_data
-from deltaspec.validation.data.variant_checks import check_variant_uses
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.added_vector_checks import find_operation
 from deltaspec.validation.log.checkpoint_checks import check_checkpoint
@@ -34,6 +32,7 @@ from deltaspec.validation.log.log_listing_checks import check_log_listing
 from deltaspec.validation.log.outdated_file_checks import check_outdated_files
 from deltaspec.validation.log.replay_stage import EARLIER_ROWS, REPLAY_ROWS, replay_and_check
 from deltaspec.validation.log.type_change_checks import check_type_changes
+from deltaspec.validation.log.variant_use_checks import check_variant_uses
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan
 from deltaspec.validation.progress import Progress, ignore_progress
@@ -138,6 +137,8 @@ class LogRun(ABC):
     def _run(self) -> Findings:
         aggregates = self._check_log()
         if aggregates is not None and self.options.level != "log":
+            from deltaspec.validation.data.data_stages import check_data  # the readers of data take long to import
+
             self.inventory = check_data(self.facts, self.findings, self.buckets, aggregates, self.progress)
         return self.findings
 

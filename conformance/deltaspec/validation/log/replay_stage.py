@@ -8,7 +8,6 @@ import polars as pl
 
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.buckets import Buckets, RowsByTag, StageOutput
-from deltaspec.validation.data.row_id_checks import check_row_id_ranges, may_have_row_ids
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.added_vector_checks import check_added_vectors
 from deltaspec.validation.log.adds_without_stats_checks import check_adds_without_stats
@@ -19,6 +18,7 @@ from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.null_column_checks import check_null_columns
 from deltaspec.validation.log.outdated_file_checks import collect_outdated_files
 from deltaspec.validation.log.row_id_history_checks import build_suspension_history, find_table_replacements
+from deltaspec.validation.log.row_id_range_checks import check_row_id_ranges, may_have_row_ids
 from deltaspec.validation.log.type_change_checks import find_files_before_type_changes
 from deltaspec.views.files.file_actions import file_history
 from deltaspec.views.files.file_history_rows import build_commit_file_history

@@ -1,14 +1,18 @@
 """View over constraint expressions and the rows of live data files that violate them."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from deltaspec.sql.row_evaluation import ConstraintResult
 from deltaspec.views.base import ROW_REQUIREMENT_COLUMNS, Column, View
 from deltaspec.views.data.data_files import DataFile
 from deltaspec.views.table.row_constraints import RowConstraint
 from deltaspec.views.table.row_requirements import RowRequirement
+
+if TYPE_CHECKING:
+    from deltaspec.sql.row_evaluation import ConstraintResult
 
 constraint_checks = View(
     name="constraint_checks",

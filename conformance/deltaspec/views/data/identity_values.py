@@ -1,13 +1,17 @@
 """View over the values of live data files in identity columns whose values are always generated."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from deltaspec.model.features.identity_columns import Identity, is_beyond_high_water_mark
 from deltaspec.views.base import Column, View
 from deltaspec.views.data.data_files import DataFile
-from deltaspec.wire.data.identity_value_scan import IdentityValues
+
+if TYPE_CHECKING:
+    from deltaspec.wire.data.identity_value_scan import IdentityValues
 
 identity_values = View(
     name="identity_values",

@@ -1,7 +1,9 @@
 """View over checks of column values in live data files, and the rows that fail them."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -10,8 +12,10 @@ from deltaspec.views.base import ROW_REQUIREMENT_COLUMNS, Column, View
 from deltaspec.views.data.data_files import DataFile
 from deltaspec.views.files.null_columns import find_null_source
 from deltaspec.views.table.row_requirements import RowRequirementHistory
-from deltaspec.wire.data.column_aggregates import RowCheck
-from deltaspec.wire.data.row_reader import DataFileRows
+
+if TYPE_CHECKING:
+    from deltaspec.wire.data.column_aggregates import RowCheck
+    from deltaspec.wire.data.row_reader import DataFileRows
 
 row_checks = View(
     name="row_checks",

@@ -1,7 +1,9 @@
 """Views over variant columns: their use in the table, and the encoding of their values in data files."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -21,7 +23,9 @@ from deltaspec.model.rows.variant_shredding import (
 from deltaspec.model.schema.data_types import Struct
 from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, STATE_COLUMNS, Column, View
 from deltaspec.views.files.file_replay import find_first_added_paths
-from deltaspec.wire.data.variant_reader import VariantRow
+
+if TYPE_CHECKING:
+    from deltaspec.wire.data.variant_reader import VariantRow
 
 variant_uses = View(
     name="variant_uses",

@@ -1,6 +1,6 @@
 """Statistics columns of `file_actions`. Each string is decoded separately, so a bad one affects only its own row."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import polars as pl
@@ -19,7 +19,7 @@ _ABSENT = msgspec.Raw()
 _CACHE_SIZE = 10_000
 
 
-class _Counts(msgspec.Struct, rename="camel"):
+class _Counts(msgspec.Struct, rename="camel", gc=False):
     """The part of a statistics string that rules of level `log` read; bounds are skipped without parsing."""
 
     num_records: Int64 | None = None
@@ -31,8 +31,19 @@ class _Counts(msgspec.Struct, rename="camel"):
 _decode = msgspec.json.Decoder(_Counts).decode
 _encode_paths = msgspec.json.Encoder().encode
 _Paths = list[tuple[str, ...]]
-_PositiveCounts = tuple[int, dict[str, int]] | bool
-"""The largest of flat null counts, and those above 0; False without any, True if counts are nested or invalid."""
+
+
+class _PlainCounts(NamedTuple):
+    """Flat null counts above 0."""
+
+    largest: int
+    by_name: dict[str, int]
+    encoded_paths: str
+    """The paths of all names as in `null_columns`."""
+
+
+_PositiveCounts = _PlainCounts | bool
+"""False without a null count above 0, True if the counts are nested or invalid."""
 _decode_plain_nulls = msgspec.json.Decoder(dict[str, Annotated[int, msgspec.Meta(ge=0)]] | None).decode
 
 
@@ -52,7 +63,8 @@ def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
     null_faults: dict[int, str] = {}
     misspelled_rows: list[int] = []
     surrogate_rows: list[int] = []
-    null_rows: dict[int, str] = {}
+    null_texts: dict[str, int] = {}
+    null_numbers: list[int | None] = [None] * length
     deleted_by_row = deleted_rows.to_list() if deleted_rows.null_count() < length else None
     positive_counts: dict[bytes, _PositiveCounts] = {}
     for row, text in enumerate(stats.to_pylist()):
@@ -68,13 +80,16 @@ def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
                     positive_counts.clear()
                 positive = positive_counts[nulls] = _find_positive_counts(nulls)
             if positive:
-                if isinstance(positive, tuple) and positive[0] <= (counts.num_records or 0):
-                    proven = _find_plain_null_columns(counts, positive[1], deleted)
+                if not isinstance(positive, bool) and positive.largest <= (counts.num_records or 0):
+                    if deleted or counts.tight_bounds is False:
+                        encoded = _encode_plain_null_columns(counts, positive.by_name, deleted)
+                    else:
+                        encoded = positive.encoded_paths
                 else:
                     null_faults.update((row, fault) for fault in _null_count_faults(counts, nulls)[:1])
-                    proven = find_null_columns(_build_statistics(counts, nulls), deleted)
-                if proven:
-                    null_rows[row] = _encode_paths(proven).decode()
+                    encoded = _encode(find_null_columns(_build_statistics(counts, nulls), deleted))
+                if encoded:
+                    null_numbers[row] = null_texts.setdefault(encoded, len(null_texts))
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
             found = _read_with_lone_surrogates(text, deleted)
             if found is None:
@@ -82,7 +97,8 @@ def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
                 continue
             counts, null_fault, proven = found
             surrogate_rows.append(row)
-            null_rows.update({row: _encode_paths(proven).decode()} if proven else {})
+            if encoded := _encode(proven):
+                null_numbers[row] = null_texts.setdefault(encoded, len(null_texts))
             null_faults.update({} if null_fault is None else {row: null_fault})
         records[row] = counts.num_records
         if counts.null_counts != _ABSENT:
@@ -93,7 +109,7 @@ def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
         sparse_flags("has_null_counts_key", pl.Series(stats.is_valid()), misspelled_rows),
         sparse("null_count_fault", length, null_faults),
         sparse_flags("stats_have_lone_surrogate", pl.Series(stats.is_valid()), surrogate_rows),
-        _share_texts("null_columns", length, null_rows),
+        _share_texts("null_columns", list(null_texts), null_numbers),
     ]
 
 
@@ -125,19 +141,26 @@ def _find_positive_counts(nulls: bytes) -> _PositiveCounts:
     except msgspec.ValidationError:
         return True
     positive = {name: count for name, count in (counts or {}).items() if count}
-    return (max(positive.values()), positive) if positive else False
+    return (
+        _PlainCounts(max(positive.values()), positive, _encode([(name,) for name in positive])) if positive else False
+    )
 
 
-def _find_plain_null_columns(counts: _Counts, positive: dict[str, int], deleted_rows: int) -> _Paths:
-    """Return what `find_null_columns` returns, for flat counts."""
+def _encode_plain_null_columns(counts: _Counts, positive: dict[str, int], deleted_rows: int) -> str:
+    """Return what `find_null_columns` returns for flat counts, encoded."""
     is_tight = counts.tight_bounds is not False
-    if is_tight and not deleted_rows:
-        return [(name,) for name in positive]
-    return [
-        (name,)
-        for name, count in positive.items()
-        if proves_null(count, counts.num_records, deleted_rows, has_tight_bounds=is_tight)
-    ]
+    return _encode(
+        [
+            (name,)
+            for name, count in positive.items()
+            if proves_null(count, counts.num_records, deleted_rows, has_tight_bounds=is_tight)
+        ]
+    )
+
+
+def _encode(paths: _Paths) -> str:
+    """Encode paths as JSON; empty without any."""
+    return _encode_paths(paths).decode() if paths else ""
 
 
 def _null_count_faults(counts: _Counts, nulls: bytes) -> list[str]:
@@ -152,14 +175,11 @@ def _build_statistics(counts: _Counts, nulls: bytes) -> Statistics:
     return Statistics(num_records=counts.num_records, tight_bounds=counts.tight_bounds, null_count=found)
 
 
-def _share_texts(name: str, length: int, rows: dict[int, str]) -> pl.Series:
-    """Build a string column that is null except in `rows`. Equal texts share their memory."""
-    if not rows:
-        return sparse(name, length, rows)
-    numbers = {text: number for number, text in enumerate(dict.fromkeys(rows.values()))}
-    indexes = pl.Series([None], dtype=pl.UInt32).new_from_index(0, length)
-    indexes = indexes.scatter(list(rows), [numbers[text] for text in rows.values()])
-    return pl.Series(name, list(numbers), dtype=pl.String).gather(indexes)
+def _share_texts(name: str, texts: list[str], numbers: list[int | None]) -> pl.Series:
+    """Build a string column from the number of the text of each row. Equal texts share their memory."""
+    if not texts:
+        return sparse(name, len(numbers), {})
+    return pl.Series(name, texts, dtype=pl.String).gather(pl.Series(numbers, dtype=pl.UInt32))
 
 
 def sparse(name: str, length: int, rows: dict[int, str]) -> pl.Series:
