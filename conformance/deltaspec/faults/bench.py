@@ -69,9 +69,8 @@ class Bench:
     """Sizes of the files that an operation of each kind wrote, with `LONG_NOTE`."""
 
     def note_seconds(self, kind: str, seconds: float) -> None:
-        """Update the expected duration of a kind of operation; the first requests of a process take longer."""
-        old = self.seconds.get(kind, seconds)
-        self.seconds[kind] = min(seconds, old) if seconds < old else 0.8 * old + 0.2 * seconds
+        """Update the expected duration of a kind of operation, a moving average."""
+        self.seconds[kind] = 0.7 * self.seconds.get(kind, seconds) + 0.3 * seconds
 
 
 class Trial:

@@ -112,13 +112,14 @@ class WritesCommitsInParts(SmallWriter):
 
 
 class CommitsInTwoVersions(SmallWriter):
-    """A kill leaves a delete done in part: the old file is removed, the new one is not added."""
+    """A kill leaves a delete done in part: the old files are removed, the new ones are not added."""
 
     def commit(self, table: Path, version: int, actions: list[dict[str, Any]]) -> int:
-        if len(actions) == 2 and "remove" in actions[0]:
-            super().commit(table, version, actions[:1])
+        removes = [each for each in actions if "remove" in each]
+        if removes and len(removes) < len(actions):
+            super().commit(table, version, removes)
             time.sleep(PAUSE_SECONDS)
-            return super().commit(table, version + 1, actions[1:])
+            return super().commit(table, version + 1, [each for each in actions if each not in removes])
         return super().commit(table, version, actions)
 
 
