@@ -5,6 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+OLD_STATE = {
+    "protocol": {"minReaderVersion": 1, "minWriterVersion": 2},
+    "metadata": {"configuration": {"delta.appendOnly": "true"}},
+}
 GOLDEN = Path(__file__).parents[3] / "golden-tables"
 
 
@@ -38,11 +42,14 @@ def write_two_cases(root: Path) -> Path:
     rows = {
         "test_case_info.json": b"{}",
         "delta/_delta_log/00000000000000000000.json": b"log",
-        "specs/all.json": b"{}",
+        "specs/all.json": b'{"type": "read", "expected": {"rowCount": 1}}',
+        "specs/old.json": b'{"type": "read", "version": 1, "expected": {"rowCount": 1}}',
+        "specs/old-part.json": b'{"type": "read", "version": 2, "columns": ["a"], "expected": {"rowCount": 1}}',
+        "specs/old-state.json": json.dumps({"type": "snapshot", "version": 1, "expected": OLD_STATE}).encode(),
         "specs-x/changes.json": b"{}",
         "expected/all/expected_data/rows.parquet": b"rows",
         "expected/latest/table_content/rows.parquet": b"rows",
-        "expected/v1/table_content/rows.parquet": b"rows",
+        "expected/old/expected_data/rows.parquet": b"old rows",
     }
     refused = {"delta/_delta_log/00000000000000000000.json": b"broken", "specs/refused.json": b"{}"}
     write_manifest(

@@ -34,6 +34,15 @@ def test_layout_of_dat(tmp_path: Path) -> None:
         "log.rows/delta/_delta_log/00000000000000000000.json",
         "log.rows/expected/latest/table_content/rows.parquet",
         "log.rows/expected/v1/table_content/rows.parquet",
+        "log.rows/expected/v1/table_version_metadata.json",
+    }
+    old = tmp_path / "dat/log.rows/expected/v1"
+    assert (old / "table_content/rows.parquet").read_bytes() == b"old rows"
+    assert json.loads((old / "table_version_metadata.json").read_bytes()) == {
+        "version": 1,
+        "properties": {"delta.appendOnly": "true"},
+        "min_reader_version": 1,
+        "min_writer_version": 2,
     }
     reason = "DAT has no tables that a reader refuses"
     assert output.splitlines() == [
@@ -47,8 +56,9 @@ def test_layout_of_acceptance_workloads(tmp_path: Path) -> None:
     output = export(write_two_cases(tmp_path / "golden"), tmp_path / "workloads", "acceptance")
     assert list_files(tmp_path / "workloads") == {
         "log.rows/delta/_delta_log/00000000000000000000.json",
-        "log.rows/specs/all.json",
+        *(f"log.rows/specs/{name}.json" for name in ("all", "old", "old-part", "old-state")),
         "log.rows/expected/all/expected_data/rows.parquet",
+        "log.rows/expected/old/expected_data/rows.parquet",
         "checkpoints.refused/delta/_delta_log/00000000000000000000.json",
         "checkpoints.refused/specs/refused.json",
     }

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias, get_args
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.golden.corpus import StoredCase
+from deltaspec.golden.export.dat_versions import iter_dat_versions
 from deltaspec.golden.export.default_specs import iter_default_specs
 
 Layout: TypeAlias = Literal["dat", "acceptance"]
@@ -52,7 +53,9 @@ def iter_files(case: StoredCase, layout: Layout) -> Iterator[tuple[str, bytes]]:
     for path, data in case.iter_files():
         if _belongs(path, layout):
             yield path, data
-    if layout == "acceptance" and not any(path.startswith("specs/") for path in case.listed.sha256):
+    if layout == "dat":
+        yield from iter_dat_versions(case)
+    elif not any(path.startswith("specs/") for path in case.listed.sha256):
         yield from iter_default_specs(case)
 
 

@@ -86,6 +86,8 @@ def _write_literal(literal: Expression, kind: DataType) -> str | None:
             return f"{value:f}"
         case Literal(float() as value) if name == "double":
             return str(value)
-        case Literal(str() as value, "string" | "date") if name in ("string", "date"):
+        case Literal(str() as value, "string" | "date" | "timestamp" | "timestamp_ntz" as type_name) if (
+            name == type_name or (type_name == "string" and name in ("date", "timestamp", "timestamp_ntz"))
+        ):
             return value
     raise NotTranslatable(f"compares a column of type {get_type_name(kind)} with a literal of another type")
