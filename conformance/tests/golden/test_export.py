@@ -176,12 +176,12 @@ def test_wrong_names_are_explained(arguments: tuple[str, ...], message: str) -> 
 
 
 def test_imported_directory_is_listed(tmp_path: Path) -> None:
-    case = tmp_path / "ca\x1bse/specs"
+    case = tmp_path / "ca\x1b`se/specs"
     case.mkdir(parents=True)
     (case / "feed.json").write_text('{"type": "crc"}')
     (case / "read.json").write_text('{"type": "read", "error": {"errorCode": "X"}}')
     assert run("golden", "import", str(tmp_path)).output.splitlines() == [
-        "acceptance  ca\\x1bse  1 refuse, 1 not asked",
+        "acceptance  ca\\x1b'se  1 refuse, 1 not asked",
         "",
         "1 cases, 1 refuse, 1 not asked",
         "not asked: specs of type crc are not imported (1)",

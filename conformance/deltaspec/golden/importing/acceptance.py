@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from deltaspec.golden.importing.folder import ImportFolder
+from deltaspec.golden.importing.folder import ImportFolder, build_name
 from deltaspec.golden.importing.questions import (
     CannotAsk,
     ImportedCase,
@@ -76,8 +76,9 @@ def read_case(folder: ImportFolder, directory: Path, identity: str) -> ImportedC
     return ImportedCase(identity, "acceptance", directory / "delta", questions)
 
 
-def _read_spec(folder: ImportFolder, directory: Path, name: str) -> Question:
-    path = directory / SPECS / f"{name}.json"
+def _read_spec(folder: ImportFolder, directory: Path, stem: str) -> Question:
+    path = directory / SPECS / f"{stem}.json"
+    name = build_name(stem)
     kind = folder.read_document(path, _Kind).type
     if kind not in _KINDS:
         return CannotAsk(name, f"specs of type {kind} are not imported")
@@ -94,7 +95,7 @@ def _read_spec(folder: ImportFolder, directory: Path, name: str) -> Question:
         return Refuse(name, spec.version, kind == "read", changes, failure.error_code)
     if kind not in ("read", "cdf"):
         return _build_snapshot_question(name, kind, spec.version, spec.expected)
-    rows = folder.list_rows(directory / "expected" / name / DATA)
+    rows = folder.list_rows(directory / "expected" / stem / DATA)
     if not rows:
         return CannotAsk(name, "the spec has no file with expected rows")
     if kind == "read":

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.golden.importing import acceptance, dat, tables
-from deltaspec.golden.importing.folder import ImportFolder
+from deltaspec.golden.importing.folder import ImportFolder, build_name
 from deltaspec.golden.importing.questions import ImportedCase
 
 FORMATS = (acceptance, dat, tables)
@@ -26,7 +26,8 @@ def read_cases(directory: Path) -> list[ImportedCase]:
         reader = next((each for each in FORMATS if each.is_case(folder, here)), None)
         if reader is not None:
             identity = here.relative_to(folder.root).as_posix()
-            found.append(reader.read_case(folder, here, folder.root.name if identity == "." else identity))
+            name = build_name(folder.root.name if identity == "." else identity)
+            found.append(reader.read_case(folder, here, name))
             inside = here
     if not found:
         formats = "DAT cases, acceptance workloads, or tables"

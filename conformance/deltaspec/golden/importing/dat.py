@@ -16,7 +16,7 @@ from deltaspec.golden.importing.folder import ImportFolder
 from deltaspec.golden.importing.questions import ImportedCase, LoadSnapshot, Question, ReadRows
 
 INFO, METADATA, CONTENT = "test_case_info.json", "table_version_metadata.json", "table_content"
-_VERSION_FOLDER = re.compile(r"v(0|[1-9]\d{0,18})")
+_VERSION_FOLDER = re.compile(r"latest|v(0|[1-9]\d{0,17})")
 
 
 class CaseInfo(msgspec.Struct, frozen=True):
@@ -45,15 +45,14 @@ def read_case(folder: ImportFolder, directory: Path, identity: str) -> ImportedC
     info = folder.read_document(directory / INFO, CaseInfo)
     questions: list[Question] = []
     for each in folder.directories:
-        if each.parent == directory / "expected" and METADATA in folder.list_names(each):
-            questions += _read_version(folder, each)
+        number = _VERSION_FOLDER.fullmatch(each.name)
+        if each.parent == directory / "expected" and number and METADATA in folder.list_names(each):
+            questions += _read_version(folder, each, None if number[1] is None else int(number[1]))
     return ImportedCase(identity, "dat", directory / "delta", tuple(questions), info.description)
 
 
-def _read_version(folder: ImportFolder, directory: Path) -> list[Question]:
+def _read_version(folder: ImportFolder, directory: Path, version: int | None) -> list[Question]:
     name = directory.name
-    number = _VERSION_FOLDER.fullmatch(name)
-    version = int(number[1]) if number else None
     expected = folder.read_document(directory / METADATA, VersionMetadata)
     snapshot = LoadSnapshot(
         f"{name}-snapshot",

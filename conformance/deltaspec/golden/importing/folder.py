@@ -7,12 +7,18 @@ from typing import TypeVar
 import msgspec
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.report.text import escape_text
 
 MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
 MAX_ROWS_BYTES = 256 * 1024 * 1024
 """Parquet files with the expected rows of one question."""
 MAX_ENTRIES = 1_000_000
 _Document = TypeVar("_Document")
+
+
+def build_name(text: str) -> str:
+    """Return a file name as an id that reports can show: without invisible characters and backticks."""
+    return escape_text(text).replace("`", "'")
 
 
 class ImportFolder:

@@ -38,11 +38,8 @@ def describe_cases(cases: Sequence[ImportedCase]) -> list[dict[str, Any]]:
 
 def render_cases(cases: Sequence[ImportedCase]) -> str:
     """Return a line for each case, the total, and the reasons why questions are not asked."""
-    names = [escape_text(case.id, 200) for case in cases]
-    width = max(map(len, names))
-    lines = [
-        f"{case.format:<10}  {name:<{width}}  {_count(case.questions)}" for case, name in zip(cases, names, strict=True)
-    ]
+    width = max(len(case.id) for case in cases)
+    lines = [f"{case.format:<10}  {case.id:<{width}}  {_count(case.questions)}" for case in cases]
     every = [each for case in cases for each in case.questions]
     lines += ["", f"{len(cases):,} cases, {_count(every)}"]
     reasons = Counter(each.reason for each in every if isinstance(each, CannotAsk))
