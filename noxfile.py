@@ -78,7 +78,7 @@ def record_spark_tables(session: nox.Session) -> None:
 def golden(session: nox.Session) -> None:
     """Check that the golden tables equal what their definitions build."""
     _with_project(session)
-    session.run("python", "golden-tables/build.py", "--check")
+    session.run("python", "-m", "deltaspec", "golden", "build", "--check")
 
 
 @nox.session

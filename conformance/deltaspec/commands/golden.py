@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,13 +29,92 @@ _FORMAT = click.option(
 
 @click.group()
 def golden() -> None:
-    """List, show, export and import golden tables: small tables with known answers."""
+    """Build, verify, list, show, export and import golden tables: small tables with known answers."""
 
 
 def _load(root: str | None) -> GoldenCorpus:
     from deltaspec.golden.corpus import load_corpus
 
     return load_corpus(None if root is None else Path(root))
+
+
+_DEFINITIONS = click.option(
+    "--cases",
+    "root",
+    type=click.Path(file_okay=False, exists=True),
+    metavar="DIR",
+    help="Directory with the definitions. [default: golden-tables of the checkout]",
+)
+
+
+@golden.command()
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file would change.")
+@click.option("--rewrite", is_flag=True, help="Write all Parquet files with the installed release of pyarrow.")
+@_DEFINITIONS
+def build(check: bool, rewrite: bool, root: str | None) -> None:
+    """Build the golden tables of a checkout from their definitions."""
+    from deltaspec.golden import build as builder
+    from deltaspec.golden.definition import ROOT
+
+    directory = ROOT if root is None else Path(root)
+    old = builder.load_manifest(directory)
+    built, manifest = builder.build_all(directory)
+    existing = builder.read_built_files(directory)
+    size = sum(map(len, built.values()))
+    summary = f"{len(manifest.cases):,} cases, {len(built):,} files, {size / 1e6:.1f} MB"
+    problems = [] if old is None else builder.check_permanence(old, manifest)
+    if check:
+        if old is not None and old.pyarrow != manifest.pyarrow:
+            built, existing = builder.select_comparable(built), builder.select_comparable(existing)
+            summary += f"; Parquet files not compared, pyarrow {old.pyarrow} wrote them"
+        problems += builder.find_differences(built, existing)
+        print_text("\n".join([*problems, f"{summary}, {len(problems)} problems"]))
+        sys.exit(1 if problems else 0)
+    if problems:
+        print_text("\n".join(problems))
+        raise InvalidUsage("ids and their expectations are permanent; increase `meaning` of a case that has changed")
+    if not rewrite:
+        builder.require_release(directory)
+    with translate_write_errors(str(directory)):
+        builder.write_files(directory, built, existing)
+    print_text(f"{summary}, {len(builder.find_differences(built, existing)):,} written or deleted")
+
+
+@golden.command()
+@click.argument("patterns", nargs=-1, metavar="[CASES]...")
+@click.option("--part", default="1/1", metavar="N/M", show_default=True, help="Only every M-th case, from the N-th.")
+@_CASES
+def verify(patterns: tuple[str, ...], part: str, root: str | None) -> None:
+    """Verify golden cases: each valid table conforms, and the reference reader gives every expected answer.
+
+    A broken table must be refused by the reference reader, or violate the named requirement.
+    """
+    from deltaspec.golden.verification import verify_case
+
+    number, _, count = part.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        raise InvalidUsage(f"--part is N/M with N from 1 to M, not {part}")
+    cases = _load(root).select(patterns)[int(number) - 1 :: int(count)]
+    failed = questions = 0
+    for case in cases:
+        asked, problems = verify_case(case)
+        questions += asked
+        failed += bool(problems)
+        for problem in problems:
+            print_text(f"{case.id}: {problem}")
+    print_text(f"{len(cases):,} cases, {questions:,} questions, {failed:,} cases with problems")
+    sys.exit(1 if failed else 0)
+
+
+@golden.command()
+@click.option("--all", "show_all", is_flag=True, help="Also list requirements that are covered or outside of reading.")
+def coverage(show_all: bool) -> None:
+    """Print which requirements the golden cases cover, and why the others are not."""
+    from deltaspec.golden.coverage import compute_coverage, render_coverage
+
+    found = compute_coverage()
+    print_text(render_coverage(found, show_all=show_all))
+    sys.exit(1 if found.unexplained else 0)
 
 
 @golden.command("list")

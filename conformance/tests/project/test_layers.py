@@ -30,7 +30,10 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.candidates": {"model", "wire", "errors"},
     "deltaspec.suites": {"candidates", "deltaspec_generators", "golden", "model", "report", "errors"},
     "deltaspec.faults": {"candidates", "suites", "validation", "model", "report", "errors"},
-    "deltaspec.golden": {"candidates", "deltaspec_generators", "model", "report", "sql", "errors"},
+    "deltaspec.golden": {
+        *("candidates", "deltaspec_generators", "model", "report", "requirements", "sql", "suites", "validation"),
+        *("errors", "version"),
+    },
     "deltaspec_generators": {"model", "wire"},
 }
 """Packages that a package may import besides itself. A package that is not listed may import anything."""

@@ -1,0 +1,52 @@
+"""How a data file is written and described in the log; the defaults are those of Delta Spark."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+import pyarrow as pa
+
+from deltaspec_generators.tables.parquet_encodings import ParquetEncoding
+from deltaspec_generators.tables.statistics import StatisticsStyle
+
+VectorStorage: TypeAlias = Literal["inline", "stored", "absolute"]
+STORAGES: tuple[VectorStorage, ...] = get_args(VectorStorage)
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """Options of one data file."""
+
+    name: str | None = None
+    """Path of the file relative to the table, as in the file system; numbered if None."""
+    path: str | None = None
+    """Path in the log; the encoded name if None."""
+    absolute: bool = False
+    """Whether the path in the log is absolute."""
+    encoding: ParquetEncoding = field(default_factory=ParquetEncoding)
+    style: StatisticsStyle = field(default_factory=StatisticsStyle)
+    stats: str | None = None
+    """Text of `stats` instead of the computed one."""
+    texts: Mapping[str, str | None] | None = None
+    """Texts of partition values by logical name instead of the usual ones."""
+    left_out: Sequence[str] = ()
+    """Physical columns that the file does not have."""
+    change: Callable[[pa.Table], pa.Table] | None = None
+    """Last change of the Arrow table before it is written."""
+    add: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of the add action."""
+
+
+@dataclass(frozen=True)
+class VectorOptions:
+    """How deletion vectors are written."""
+
+    storage: VectorStorage = "inline"
+    prefix: str = ""
+    """Directory of the vector file, relative to the table."""
+    runs: bool = False
+    """Whether the bitmap has run containers."""
+    first: Sequence[Sequence[int]] = ()
+    """Vectors before those of the table in the same file."""
+    with_offset: bool = True
+    """Whether a stored vector at the start of its file has an offset."""

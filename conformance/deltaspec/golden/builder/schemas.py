@@ -1,0 +1,94 @@
+"""Operations that change the schema of a golden table."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from deltaspec.golden.builder.columns import parse_columns
+from deltaspec.golden.builder.history import TableHistory
+from deltaspec.model.schema import column_mapping
+from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Struct
+from deltaspec_generators.tables.schema_changes import assign_column_ids, widen_field
+
+_Change = Callable[[tuple[Field, ...]], Sequence[Field]]
+
+
+class TableSchemas(TableHistory):
+    """Golden table whose schema can be changed."""
+
+    def change_schema(self, what: str, change: _Change, path: Sequence[str] = ()) -> None:
+        """Change the fields of the schema, or of the struct at a path of fields, elements, keys and values."""
+        with self.commit(what):
+            changed = _change_fields(self.schema, path, change)
+            assert isinstance(changed, Struct)
+            self.schema = changed
+            self.actions.append(self.metadata_action())
+
+    def add_column(self, name: str, kind: Any, *, path: Sequence[str] = (), at: int | None = None) -> None:
+        """Add a column, or a field of the struct at a path; `at` is its position, by default the last."""
+        new = parse_columns([(name, kind)])
+        if self.mapping:
+            new = assign_column_ids(new, self.column_ids, own_names=True, nested=self.nested_ids)
+
+        def insert(fields: tuple[Field, ...]) -> Sequence[Field]:
+            position = len(fields) if at is None else at
+            return [*fields[:position], *new.fields, *fields[position:]]
+
+        self.change_schema(f"add the column {'.'.join((*path, name))}", insert, path)
+
+    def rename_column(self, old: str, new: str, *, path: Sequence[str] = ()) -> None:
+        """Rename a column; only with column mapping."""
+        with self.commit(f"rename {old} to {new}"):
+            if not path and old in self.partition_columns:
+                self.partition_columns = [new if each == old else each for each in self.partition_columns]
+            rename = lambda fields: [replace(each, name=new) if each.name == old else each for each in fields]  # noqa: E731
+            self.change_schema("", rename, path)
+
+    def drop_column(self, name: str, *, path: Sequence[str] = ()) -> None:
+        """Drop a column; only with column mapping."""
+        self.change_schema(f"drop {name}", lambda fields: [each for each in fields if each.name != name], path)
+
+    def reorder_columns(self, *names: str, path: Sequence[str] = ()) -> None:
+        """Change the order of the columns."""
+        self.change_schema(
+            "reorder the columns", lambda fields: sorted(fields, key=lambda each: names.index(each.name)), path
+        )
+
+    def widen(self, name: str, kind: Any, *, path: Sequence[str] = (), steps: Sequence[str] = ()) -> None:
+        """Widen the type of a column, or of its elements, keys or values (`steps`)."""
+        after = parse_columns([(name, kind)]).fields[0].type
+        self.change_schema(
+            f"widen {name} to {kind}",
+            lambda fields: [widen_field(each, steps, after) if each.name == name else each for each in fields],
+            path,
+        )
+
+    def make_nullable(self, name: str) -> None:
+        """Let a column be null."""
+        self.change_schema(
+            f"let {name} be null",
+            lambda fields: [replace(each, nullable=True) if each.name == name else each for each in fields],
+        )
+
+    def enable_mapping(self, mode: str = "name") -> None:
+        """Enable column mapping on an existing table: columns keep their names, older files have no field ids."""
+        with self.commit(f"enable column mapping by {mode}"):
+            self.schema = assign_column_ids(self.schema, self.column_ids, own_names=False, nested=False)
+            self.enable("columnMapping", properties={column_mapping.MODE: mode})
+
+
+def _change_fields(kind: DataType, path: Sequence[str], change: _Change) -> DataType:
+    if not path:
+        assert isinstance(kind, Struct)
+        return Struct(tuple(change(kind.fields)))
+    step, rest = path[0], path[1:]
+    if isinstance(kind, Struct):
+        return Struct(
+            tuple(
+                replace(each, type=_change_fields(each.type, rest, change)) if each.name == step else each
+                for each in kind.fields
+            )
+        )
+    assert isinstance(kind, Array | Map)
+    changed: dict[str, Any] = {step: _change_fields(getattr(kind, step), rest, change)}
+    return replace(kind, **changed)

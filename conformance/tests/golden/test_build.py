@@ -1,0 +1,94 @@
+"""The built golden tables equal their definitions, and keep the promises about ids."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from deltaspec.cli import main
+from deltaspec.golden.build import build_case, check_permanence, load_manifest
+from deltaspec.golden.case_format import CaseDocument, Manifest, build_json_schema, encode_document
+from deltaspec.golden.definition import ROOT, load_cases
+
+MANIFEST = load_manifest(ROOT)
+assert MANIFEST is not None
+
+
+def read_json(path: Path) -> Any:
+    return json.loads(path.read_bytes())
+
+
+def test_manifest_lists_every_case_and_file() -> None:
+    """Whether a build would change anything is checked by the nox session `golden`."""
+    assert [each.id for each in MANIFEST.cases] == list(load_cases())
+    for listed in MANIFEST.cases:
+        found = {
+            path.relative_to(ROOT / listed.path).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in (ROOT / listed.path).rglob("*")
+            if path.is_file()
+        }
+        assert found == listed.sha256
+
+
+def test_every_case_matches_the_json_schema() -> None:
+    schema = read_json(ROOT / "case.schema.json")
+    assert schema == json.loads(encode_document(build_json_schema()))
+    validator = jsonschema.Draft202012Validator(schema)
+    for listed in MANIFEST.cases:
+        content = read_json(ROOT / listed.path / "case.json")
+        validator.validate(content)
+        document = msgspec.convert(content, CaseDocument)
+        assert document.id == listed.id
+        assert document.meaning == listed.meaning
+        assert listed.path == f"{document.id.partition('.')[0]}/{document.id}"
+        assert (document.twin is not None) == (document.expect.kind != "rows")
+
+
+def test_twins_are_valid_cases() -> None:
+    cases = load_cases()
+    twins = {case.defect.twin for case in cases.values() if case.defect is not None}
+    assert twins
+    assert all(cases[twin].defect is None for twin in twins)
+
+
+def test_two_builds_are_equal() -> None:
+    case = load_cases()["deletion-vectors.inline-and-stored"]
+    assert build_case(case).files == build_case(case).files
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"expectation": "other"}, "the expectation changed, but meaning is still 1"),
+        ({"expectation": "other", "meaning": 2}, None),
+        ({"meaning": 0}, "meaning decreased"),
+        ({"id": "log.other"}, "is gone: ids are permanent"),
+        ({"title": "Another title."}, None),
+    ],
+)
+def test_expectations_change_only_with_their_meaning(changes: dict[str, Any], expected: str | None) -> None:
+    first, *others = MANIFEST.cases
+    changed = Manifest(MANIFEST.format, MANIFEST.pyarrow, (msgspec.structs.replace(first, **changes), *others))
+    found = check_permanence(MANIFEST, changed)
+    assert len(found) == (expected is not None)
+    assert expected is None or expected in found[0]
+
+
+def test_check_reports_what_a_build_would_change(tmp_path: Path) -> None:
+    chapter = tmp_path / "log"
+    chapter.mkdir()
+    (chapter / "cases.py").write_text((ROOT / "log/cases.py").read_text())
+    run = CliRunner()
+    assert run.invoke(main, ["golden", "build", "--cases", str(tmp_path)]).exit_code == 0
+    assert run.invoke(main, ["golden", "build", "--check", "--cases", str(tmp_path)]).exit_code == 0
+    (chapter / "log.append-remove/specs/all.json").write_text("{}")
+    (chapter / "log.append-remove/specs/more.json").write_text("{}")
+    found = run.invoke(main, ["golden", "build", "--check", "--cases", str(tmp_path)])
+    assert found.exit_code == 1
+    assert "differs: log/log.append-remove/specs/all.json" in found.output
+    assert "does not belong to a case: log/log.append-remove/specs/more.json" in found.output
