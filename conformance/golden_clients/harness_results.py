@@ -33,6 +33,8 @@ class Explanation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     specs: tuple[str, ...]
     """Globs over names."""
+    match: str
+    """Regular expression that occurs in the message."""
     reason: str
     finding: str = ""
     """Directory in `reports/findings`, if it is a fault of the client."""
@@ -111,13 +113,14 @@ def explain(results: Iterable[Result], explanations: Iterable[Explanation]) -> l
         ValueError: An explanation matches nothing that did not pass, so it is out of date.
     """
     found = list(results)
-    bad = [each.name for each in found if each.outcome != "passed"]
+    bad = {each.name: each.message for each in found if each.outcome != "passed"}
     reasons: dict[str, str] = {}
     for each in explanations:
         for glob in each.specs:
-            matching = fnmatch.filter(bad, glob)
+            matching = [name for name in fnmatch.filter(bad, glob) if re.search(each.match, bad[name])]
             if not matching:
-                raise ValueError(f"explanation out of date: {glob} matches no failure ({each.reason})")
+                entry = f"{glob} with the message {each.match!r}"
+                raise ValueError(f"explanation out of date: {entry} matches no failure ({each.reason})")
             link = f" ([{each.finding}](../findings/{each.finding}))" if each.finding else ""
             reasons |= dict.fromkeys(matching, each.reason + link)
     return [msgspec.structs.replace(each, explanation=reasons.get(each.name, "")) for each in found]

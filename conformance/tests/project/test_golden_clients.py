@@ -70,7 +70,7 @@ def test_specs_that_the_harness_skips_do_not_count_as_passed() -> None:
 
 
 def test_failures_are_explained_or_listed_as_unexplained() -> None:
-    entry = Explanation(("log.a*",), "metadata is compared as text", "kernel-rs-text")
+    entry = Explanation(("log.a*",), "Expected", "metadata is compared as text", "kernel-rs-text")
     unexplained = build_report("x", "acceptance", parse_output(OUTPUT), []).unexplained
     assert [each.name for each in unexplained] == [FAILED.name, "log.append-remove/test_case_info.json"]
     explained = build_report("x", "acceptance", explain([FAILED], [entry]), [])
@@ -82,8 +82,9 @@ def test_failures_are_explained_or_listed_as_unexplained() -> None:
 
 def test_explanation_that_matches_no_failure_is_an_error() -> None:
     passed = Result("log.a/specs/all.json", "passed")
-    with pytest.raises(ValueError, match=r"log\.\* matches no failure \(fixed\)"):
-        explain([passed], [Explanation(("log.*",), "fixed")])
+    for results in ([passed], [FAILED]):
+        with pytest.raises(ValueError, match=r"log\.\* with the message 'another' matches no failure \(fixed\)"):
+            explain(results, [Explanation(("log.*",), "another", "fixed")])
 
 
 def test_page_has_counts_by_chapter_and_escapes_messages() -> None:
