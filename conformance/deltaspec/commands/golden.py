@@ -148,7 +148,7 @@ def show(case: str, root: str | None, output_format: str) -> None:
     if found is None:
         raise InvalidUsage(f"there is no golden case {case}; `deltaspec golden list` lists all")
     if output_format == "json":
-        print_bytes(encode_json({**found.read_document(), "files": found.listed.sha256}))
+        print_bytes(encode_json({"case": found.description, "path": str(found.folder), "sha256": found.listed.sha256}))
     else:
         print_text(render_case(found))
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.golden.case_format import CaseDocument, Manifest
 from deltaspec.golden.index import INDEX, Index
 
 MANIFEST = "manifest.json"
@@ -18,7 +19,8 @@ PACKAGE = "deltaspec_golden"
 _CHECKOUT = Path(__file__).parents[3] / "golden-tables"
 
 
-class ListedCase(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Listing:
     """A case in `manifest.json` or `index.json`."""
 
     id: str
@@ -28,46 +30,13 @@ class ListedCase(msgspec.Struct, frozen=True):
     """Hashes of its files by path in the folder."""
 
 
-class _Manifest(msgspec.Struct, frozen=True):
-    format: int
-    cases: tuple[ListedCase, ...]
-
-
-class Features(msgspec.Struct, frozen=True):
-    """Table features of the newest protocol of a case."""
-
-    reader: tuple[str, ...]
-    writer: tuple[str, ...]
-
-
-class Expect(msgspec.Struct, frozen=True):
-    """What a reader must do with the table of a case."""
-
-    kind: Literal["rows", "refuse", "violation"]
-    version: int
-    num_rows: int | None = None
-    phase: str = ""
-    requirement: str = ""
-
-
-class Description(msgspec.Struct, frozen=True):
-    """The parts of `case.json` that lists, exports and the index show."""
-
-    id: str
-    meaning: int
-    title: str
-    requirements: tuple[str, ...]
-    features: Features
-    expect: Expect
-
-
 @dataclass(frozen=True)
 class StoredCase:
     """A golden case on disk."""
 
-    description: Description
+    description: CaseDocument
     folder: Path
-    listed: ListedCase
+    listed: Listing
 
     @property
     def id(self) -> str:
@@ -76,11 +45,6 @@ class StoredCase:
     @property
     def chapter(self) -> str:
         return self.id.partition(".")[0]
-
-    def read_document(self) -> dict[str, Any]:
-        """Read `case.json` completely."""
-        found: dict[str, Any] = msgspec.json.decode(self.read_file("case.json"))
-        return found
 
     def read_file(self, path: str) -> bytes:
         """Read a file of the case. Raises `InvalidUsage` if it is missing or differs from its hash."""
@@ -134,7 +98,7 @@ def load_corpus(root: Path | None = None) -> GoldenCorpus:
         for path in (listed.path, listed.id, *listed.sha256):
             _check_path(path, root)
         folder = root / listed.path
-        cases.append(StoredCase(_decode(folder / "case.json", Description), folder, listed))
+        cases.append(StoredCase(_decode(folder / "case.json", CaseDocument), folder, listed))
     return GoldenCorpus(root, tuple(cases))
 
 
@@ -145,15 +109,16 @@ def _check_path(path: str, root: Path) -> None:
         raise InvalidUsage(f"{root}: the list of cases names {path!r}, which is not a path below it")
 
 
-def _list_cases(root: Path) -> tuple[ListedCase, ...]:
+def _list_cases(root: Path) -> list[Listing]:
     """Read the index of a release, or else the manifest of a checkout."""
-    if not (root / INDEX).is_file():
-        manifest: _Manifest = _decode(root / MANIFEST, _Manifest)
-        return manifest.cases
-    index: Index = _decode(root / INDEX, Index)
-    return tuple(
-        ListedCase(case.id, case.path, {path: file.sha256 for path, file in case.files.items()}) for case in index.cases
-    )
+    if (root / INDEX).is_file():
+        index: Index = _decode(root / INDEX, Index)
+        return [
+            Listing(case.id, case.path, {path: file.sha256 for path, file in case.files.items()})
+            for case in index.cases
+        ]
+    manifest: Manifest = _decode(root / MANIFEST, Manifest)
+    return [Listing(case.id, case.path, case.sha256) for case in manifest.cases]
 
 
 def find_corpus() -> Path:

@@ -89,7 +89,7 @@ def _ask(case: StoredCase, table: Path, path: str) -> str:
 
 def _check_refusal(case: StoredCase, error: Refused) -> str:
     category, phase = error.refusal.category, error.refusal.phase
-    accepted = [(each["category"], each["phase"]) for each in case.read_document()["expect"]["accepted"]]
+    accepted = [(each.category, each.phase) for each in case.description.expect.accepted]
     phases = {"snapshot": ("snapshot",), "scan": ("snapshot", "scan")}
     if any(category == wanted and phase in phases[latest] for wanted, latest in accepted):
         return ""

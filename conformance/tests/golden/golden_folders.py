@@ -19,8 +19,14 @@ def write_case(root: Path, identity: str, files: dict[str, bytes], kind: str = "
         "meaning": 1,
         "title": f"The case {identity}.",
         "requirements": ["log.versions-contiguous"],
+        "spec": {"since": "r1"},
+        "anchors": [{"section": "Delta Log Entries", "revision": "current"}],
+        "authority": "protocol",
         "features": {"reader": ["deletionVectors"], "writer": ["deletionVectors", "rowTracking"]},
+        "ops": ["scan"],
         "expect": {"kind": kind, "version": 0},
+        "origin": {"writer": "test", "command": "test"},
+        "portability": [],
     }
     path = f"{identity.partition('.')[0]}/{identity}"
     content = {"case.json": json.dumps(document).encode(), **files}
@@ -28,11 +34,12 @@ def write_case(root: Path, identity: str, files: dict[str, bytes], kind: str = "
         (root / path / name).parent.mkdir(parents=True, exist_ok=True)
         (root / path / name).write_bytes(data)
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in content.items()}
-    return {"id": identity, "path": path, "title": document["title"], "sha256": hashes}
+    listed = {"id": identity, "meaning": 1, "path": path, "title": document["title"], "expectation": ""}
+    return {**listed, "sha256": hashes}
 
 
 def write_manifest(root: Path, *cases: dict[str, Any]) -> None:
-    (root / "manifest.json").write_text(json.dumps({"format": 1, "cases": cases}))
+    (root / "manifest.json").write_text(json.dumps({"format": 2, "pyarrow": "1", "cases": cases}))
     for name in ("README.md", "case.schema.json"):
         (root / name).write_text(name)
 

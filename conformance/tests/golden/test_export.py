@@ -149,8 +149,8 @@ def test_page_of_a_case_shows_question_and_answer() -> None:
     assert "A reader fails in phase snapshot at the latest: log.versions-contiguous is violated." in output
     assert "defect    commit 1 is missing; otherwise equal to log.append-remove" in output
     document = json.loads(run("golden", "show", "log.commit-gap", "--format", "json").output)
-    assert document["expect"]["codes"] == ["invalid_log"]
-    assert "delta/part-0.parquet" in document["files"]
+    assert document["case"]["expect"]["codes"] == ["invalid_log"]
+    assert "delta/_delta_log/00000000000000000003.json" in document["sha256"]
 
 
 def test_committed_cases_are_listed() -> None:

@@ -11,7 +11,6 @@ from typing import Literal, TypeAlias, get_args
 from deltaspec.errors import InvalidUsage
 from deltaspec.golden.corpus import StoredCase
 from deltaspec.golden.export.dat_versions import iter_dat_versions
-from deltaspec.golden.export.default_specs import iter_default_specs
 
 Layout: TypeAlias = Literal["dat", "acceptance"]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
@@ -45,7 +44,7 @@ def find_obstacle(case: StoredCase, layout: Layout) -> str:
     """Return why a layout cannot express a case; empty if it can."""
     if layout == "dat":
         return "" if case.description.expect.kind == "rows" else "DAT has no tables that a reader refuses"
-    return "no question for a reader" if case.description.expect.kind == "violation" else ""
+    return "" if any(path.startswith("specs/") for path in case.listed.sha256) else "no question for a reader"
 
 
 def iter_files(case: StoredCase, layout: Layout) -> Iterator[tuple[str, bytes]]:
@@ -55,8 +54,6 @@ def iter_files(case: StoredCase, layout: Layout) -> Iterator[tuple[str, bytes]]:
             yield path, data
     if layout == "dat":
         yield from iter_dat_versions(case)
-    elif not any(path.startswith("specs/") for path in case.listed.sha256):
-        yield from iter_default_specs(case)
 
 
 def _belongs(path: str, layout: Layout) -> bool:
