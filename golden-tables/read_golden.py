@@ -43,12 +43,13 @@ def main(root: Path, wanted: list[str]) -> dict[str, str]:
     index = next(path for name in ("index.json", "manifest.json") if (path := root / name).exists())
     outcomes = {}
     for listed in json.loads(index.read_bytes())["cases"]:
+        if wanted and listed["id"] not in wanted:
+            continue
         folder = root / listed["path"]
         case = json.loads((folder / "case.json").read_bytes())
-        if case["expect"]["kind"] == "violation" or (wanted and case["id"] not in wanted):
-            continue  # a reader may read or refuse a table that only a validator must report
-        outcomes[case["id"]] = ask(folder, case)
-        print(f"{case['id']}: {outcomes[case['id']]}")
+        if case["expect"]["kind"] != "violation":  # a table that a reader may read or refuse
+            outcomes[case["id"]] = ask(folder, case)
+            print(f"{case['id']}: {outcomes[case['id']]}")
     return outcomes
 
 
