@@ -291,6 +291,13 @@ def faults(session: nox.Session) -> None:
     session.run("python", "conformance/engines/run_faults.py", *session.posargs)
 
 
+@nox.session
+def selftest(session: nox.Session) -> None:
+    """Show that the suites catch faulty engines; write `reports/selftest.md` and `.json`."""
+    _with_project(session)
+    session.run("deltaspec", "selftest", "--reports", "reports", *session.posargs)
+
+
 def _pack_environment(session: nox.Session, folder: str) -> str:
     """Pack an environment of deltaspec as described in the README; return the path of the archive."""
     session.run("python", "-m", "build", "--wheel", "--outdir", folder, silent=True)

@@ -19,6 +19,7 @@ from deltaspec.commands.printing import (
     print_text,
     progress_bar,
 )
+from deltaspec.commands.selftest import selftest
 from deltaspec.commands.smoke import smoke
 from deltaspec.commands.validate import validate
 from deltaspec.exit_handling import CommandGroup, translate_write_errors
@@ -139,6 +140,7 @@ def show(table: str, files: bool, at: int | None, output_format: str, color: str
 main.add_command(validate)
 main.add_command(doctor)
 main.add_command(smoke)
+main.add_command(selftest)
 main.add_command(test)
 main.add_command(replay)
 main.add_command(faults)

@@ -1,6 +1,6 @@
 """The reference engine: answers the candidate protocol with our own plain reader."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -79,7 +79,7 @@ class Engine:
         """Return the state of a version."""
         with _translate_errors("snapshot"):
             log = self.log_reader(table)
-            state = self._load(log, at)
+            state = self.load(log, at)
             snapshot = state.snapshot
             answer: dict[str, Any] = {
                 "version": snapshot.version,
@@ -112,17 +112,17 @@ class Engine:
         """Return the rows of a version."""
         with _translate_errors("snapshot"):
             log = self.log_reader(table)
-            state = self._load(log, at)
+            state = self.load(log, at)
             condition = None if predicate_tree is None else parse_predicate(predicate_tree, state.schema)
         with _translate_errors("scan"):
             reader = self.row_reader(log.access, state)
             files = [add for add in state.snapshot.files.values() if not self.skips(condition, add, state)]
-            parts = [self._select(reader.read(add), condition, row_ids=row_ids) for add in files]
+            parts = [self.read_file(reader, add, condition, row_ids=row_ids) for add in files]
             counts = {"files_read": len(files), "files_skipped": len(state.snapshot.files) - len(files)}
             if columns is not None and not columns:
                 return {"rows": None, "num_rows": sum(part.num_rows for part in parts), **counts}
             rows = pa.concat_tables(parts) if parts else self._build_empty(state, row_ids=row_ids)
-            return {"rows": rows if columns is None else select_columns(rows, columns), **counts}
+            return {"rows": rows if columns is None else self.select_columns(rows, columns), **counts}
 
     def changes(
         self,
@@ -142,11 +142,12 @@ class Engine:
             for state in log.iter_states(start, last):
                 self.check_supported(state)
                 if state.snapshot.version >= start:
-                    parts.append(self._read_changes(log, before, state))
+                    parts.append(self.read_changes(log, before, state))
                 before = state
             return pa.concat_tables(parts, promote_options="default")
 
-    def _load(self, log: LogReader, at: dict[str, int] | None) -> TableState:
+    def load(self, log: LogReader, at: dict[str, int] | None) -> TableState:
+        """Return the state of a version or timestamp; None for the newest."""
         version = None
         if at is not None:
             version = at.get("version")
@@ -171,17 +172,26 @@ class Engine:
         except PredicateError:
             return False
 
-    def _select(self, rows: FileRows, condition: Predicate | None, *, row_ids: bool) -> pa.Table:
+    def read_file(self, reader: RowReader, add: Add, condition: Predicate | None, *, row_ids: bool) -> pa.Table:
         """Return the rows of a file for which a condition is true."""
+        rows = reader.read(add)
         table = rows.table
         if row_ids:
             for name, values in (("__row_id", rows.row_ids), ("__row_commit_version", rows.row_commit_versions)):
                 column = pa.nulls(table.num_rows, pa.int64()) if values is None else pa.array(values, pa.int64())
                 table = table.append_column(name, column)
         if condition is not None:
-            found = [evaluate(condition, row) is True for row in list_model_rows(rows.table)]
+            found = [self.matches(condition, row) for row in list_model_rows(rows.table)]
             table = table.filter(pa.array(found, pa.bool_()))
         return table
+
+    def matches(self, condition: Predicate, row: Mapping[str, Any]) -> bool:
+        """Return whether a condition is true for a row."""
+        return evaluate(condition, row) is True
+
+    def select_columns(self, rows: pa.Table, columns: Sequence[Sequence[str]]) -> pa.Table:
+        """Return columns and nested fields by their paths."""
+        return select_columns(rows, columns)
 
     def _build_empty(self, state: TableState, *, row_ids: bool) -> pa.Table:
         schema = arrow_schema(state.schema)
@@ -190,7 +200,7 @@ class Engine:
             schema = schema.append(pa.field("__row_commit_version", pa.int64()))
         return schema.empty_table()
 
-    def _read_changes(self, log: LogReader, before: TableState | None, state: TableState) -> pa.Table:
+    def read_changes(self, log: LogReader, before: TableState | None, state: TableState) -> pa.Table:
         """Return the changes of a version: its change data files, or else its adds and removes."""
         version = state.snapshot.version
         actions = log.read_commit(version)
@@ -202,14 +212,14 @@ class Engine:
                 rows = reader.read(each, hidden=(change_data.CHANGE_TYPE,))
                 parts.append(_append_kinds(rows.table, rows.extra[change_data.CHANGE_TYPE]))
         else:
-            parts = self._compare_files(reader, before, state, actions)
+            parts = self.compare_files(reader, before, state, actions)
         table = pa.concat_tables(parts) if parts else _append_kinds(arrow_schema(state.schema).empty_table(), [])
         count = table.num_rows
         moment = pa.array([log.get_timestamp_ms(state) * 1000] * count, pa.int64())
         table = table.append_column("_commit_version", pa.array([version] * count, pa.int64()))
         return table.append_column("_commit_timestamp", moment.cast(pa.timestamp("us", "UTC")))
 
-    def _compare_files(
+    def compare_files(
         self, reader: RowReader, before: TableState | None, state: TableState, actions: Sequence[Any]
     ) -> list[pa.Table]:
         """Return inserted and deleted rows of a commit without change data files.

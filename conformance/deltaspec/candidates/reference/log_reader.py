@@ -1,6 +1,6 @@
 """Read the state of a table at a version, with the reference model. Source: Action Reconciliation."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from deltaspec.model.features.protocol import supports
 from deltaspec.model.features.table_properties import is_property_true
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot, build_checkpoint_snapshot, replay_commit
-from deltaspec.model.log.segment import BrokenLog, Checkpoint, choose_segment, find_readable_versions
+from deltaspec.model.log.segment import BrokenLog, Checkpoint, Segment, choose_segment, find_readable_versions
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Struct
 from deltaspec.model.schema.schema_string import parse_schema
@@ -51,13 +51,20 @@ class TableState:
 
 
 class LogReader:
-    """The log of a table in a local directory."""
+    """The log of a table in a local directory.
+
+    The public methods can be replaced, to build faulty readers.
+    """
 
     def __init__(self, table: str) -> None:
         """List the log. Raises `DeltaspecError` if there is none."""
         self.store = LocalStore(table)
         self.access = DataAccess(self.store, allow_outside=True)
-        self.entries: dict[str, Entry] = {entry.name: entry for entry in self.store.list_log()}
+        self.entries: dict[str, Entry] = self.list_entries()
+
+    def list_entries(self) -> dict[str, Entry]:
+        """List the files of the log by name."""
+        return {entry.name: entry for entry in self.store.list_log()}
 
     def find_versions(self) -> tuple[int, int]:
         """Return the oldest and the newest readable version. Raises `SegmentError`."""
@@ -71,10 +78,25 @@ class LogReader:
             CorruptLog: a file of the log is damaged.
             DeltaspecError: a file cannot be read.
         """
-        segment = choose_segment(self.entries, at=version)
-        snapshot = EMPTY_SNAPSHOT if segment.checkpoint is None else self._read_checkpoint(segment.checkpoint)
+        segment = self.choose_segment(version)
+        snapshot = EMPTY_SNAPSHOT
+        if segment.checkpoint is not None:
+            actions = self.read_checkpoint(segment.checkpoint)
+            snapshot = build_checkpoint_snapshot(segment.checkpoint.version, actions)
         for commit in segment.commits:
-            snapshot = replay_commit(snapshot, commit, self.read_commit(commit))
+            snapshot = self.replay_commit(snapshot, commit, self.read_commit(commit))
+        return self.build_state(snapshot)
+
+    def choose_segment(self, version: int | None) -> Segment:
+        """Choose the files that produce a version. Raises `SegmentError`."""
+        return choose_segment(self.entries, at=version)
+
+    def replay_commit(self, snapshot: Snapshot, version: int, actions: Sequence[Action]) -> Snapshot:
+        """Return the snapshot after a commit."""
+        return replay_commit(snapshot, version, actions)
+
+    def build_state(self, snapshot: Snapshot) -> TableState:
+        """Return a snapshot with its schema. Raises `CorruptLog`."""
         return build_state(snapshot)
 
     def read_commit(self, version: int) -> list[Action]:
@@ -83,16 +105,21 @@ class LogReader:
         Raises:
             CorruptLog: a line is not an action.
         """
-        name = f"{LOG_DIRECTORY}/{commit_name(version)}"
+        return self.read_actions(commit_name(version))
+
+    def read_actions(self, file: str) -> list[Action]:
+        """Return the actions of a commit or log compaction by its name. Raises `CorruptLog`."""
+        name = f"{LOG_DIRECTORY}/{file}"
         found = decode_lines(self.store.read(name, MAX_COMMIT_BYTES))
         for line, fault in found.faults.items():
             problem = fault.json_error or fault.schema_error
             if problem is not None:
                 raise CorruptLog(f"{name}, line {line}: {problem}")
         actions: list[Any] = [action for _, action in found.actions]
-        return [*actions, *_build_file_actions(found.files.table())]
+        return [*actions, *build_file_actions(found.files.table())]
 
-    def _read_checkpoint(self, checkpoint: Checkpoint) -> Snapshot:
+    def read_checkpoint(self, checkpoint: Checkpoint) -> list[Action]:
+        """Return the actions of a checkpoint and its sidecars. Raises `CorruptLog`."""
         sizes = {name: entry.size_bytes for name, entry in self.entries.items()}
         read = read_checkpoint(self.store, checkpoint, sizes)
         batches = self.list_checkpoint_batches(read)
@@ -101,8 +128,8 @@ class LogReader:
             raise CorruptLog(f"checkpoint of version {checkpoint.version}: {problem}")
         actions: list[Any] = [action for _, _, action in read.actions]
         for batch in batches:
-            actions += _build_file_actions(batch.table)
-        return build_checkpoint_snapshot(checkpoint.version, actions)
+            actions += build_file_actions(batch.table)
+        return actions
 
     def list_checkpoint_batches(self, read: ParsedCheckpoint) -> list[FileActionBatch]:
         """Return the file actions of a checkpoint and its sidecars."""
@@ -116,7 +143,7 @@ class LogReader:
         for version in range(first + 1, end + 1):
             if commit_name(version) not in self.entries:
                 raise BrokenLog(version, end)
-            state = build_state(replay_commit(state.snapshot, version, self.read_commit(version)))
+            state = self.build_state(self.replay_commit(state.snapshot, version, self.read_commit(version)))
             yield state
 
     def get_timestamp_ms(self, state: TableState) -> int:
@@ -159,7 +186,7 @@ def build_state(snapshot: Snapshot) -> TableState:
     return TableState(snapshot, snapshot.protocol, snapshot.metadata, schema, mapping)
 
 
-def _build_file_actions(rows: pa.Table) -> list[Add | Remove | Cdc]:
+def build_file_actions(rows: pa.Table) -> list[Add | Remove | Cdc]:
     """Build the actions of rows with the columns of `FILE_ACTION_SCHEMA`."""
     found: list[Add | Remove | Cdc] = []
     for row in rows.to_pylist(maps_as_pydicts="lossy"):

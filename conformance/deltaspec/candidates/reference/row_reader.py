@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaspec.candidates.reference.log_reader import TableState
-from deltaspec.model.actions import Add, Cdc, Remove
+from deltaspec.model.actions import Add, Cdc, DeletionVectorDescriptor, Remove
 from deltaspec.model.log.paths import path_key
 from deltaspec.model.rows.row_tracking import (
     ROW_COMMIT_VERSION_COLUMN,
@@ -81,7 +81,10 @@ class FileRows:
 
 
 class RowReader:
-    """Reads data files of one version."""
+    """Reads data files of one version.
+
+    The public methods can be replaced, to build faulty readers.
+    """
 
     def __init__(self, access: DataAccess, state: TableState) -> None:
         self._access, self.state = access, state
@@ -102,8 +105,8 @@ class RowReader:
             DeltaspecError, UnreadableRows, UnreadableFile, ValueError: the file or its vector cannot be read.
         """
         deleted = self.read_deleted_rows(action)
-        with RowBatches(self._access, path_key(action.path, self._access.store.root)) as source:
-            stored = _read_table(source)
+        with RowBatches(self._access, self.find_file(action)) as source:
+            stored = read_table(source)
             indexes = [index for index in range(source.row_count) if index not in deleted]
         keep = pa.array(indexes, pa.int64())
         names = stored.column_names
@@ -111,9 +114,9 @@ class RowReader:
             name: stored.column(name).take(keep).to_pylist() if name in names else [None] * len(indexes)
             for name in hidden
         }
-        columns = self._build_columns(stored, action.partition_values or {})
+        columns = self.build_columns(stored, action.partition_values or {})
         table = pa.table(columns, schema=arrow_schema(self.state.schema)) if columns else stored.select([])
-        ids, versions = self._compute_row_ids(action, stored)
+        ids, versions = self.compute_row_ids(action, stored)
         return FileRows(
             table.take(keep) if columns else table,
             indexes,
@@ -122,10 +125,18 @@ class RowReader:
             extra,
         )
 
+    def find_file(self, action: Add | Remove | Cdc) -> str:
+        """Return the path of a data file, relative to the table or absolute."""
+        return path_key(action.path, self._access.store.root)
+
     def read_deleted_rows(self, action: Add | Remove | Cdc) -> set[int]:
         """Return the positions of the rows that the deletion vector of a file marks."""
         vector = None if isinstance(action, Cdc) else action.deletion_vector
-        return set() if vector is None else set(self._vectors.rows(vector))
+        return set() if vector is None else self.read_vector(vector)
+
+    def read_vector(self, vector: DeletionVectorDescriptor) -> set[int]:
+        """Return the positions that a deletion vector marks."""
+        return set(self._vectors.rows(vector))
 
     def resolve_columns(self, file_schema: pa.Schema) -> tuple[FileColumn, ...]:
         """Return the columns of the table with their places in a file."""
@@ -135,7 +146,8 @@ class RowReader:
         """Return the value of a partition column; an empty text is null."""
         return parse_partition_value(text, kind)
 
-    def _build_columns(self, stored: pa.Table, partition_values: dict[str, str | None]) -> list[pa.Array]:
+    def build_columns(self, stored: pa.Table, partition_values: dict[str, str | None]) -> list[pa.Array]:
+        """Return the columns of the table from the columns of a file and its partition values."""
         state = self.state
         partitions = get_partition_types(state.schema, state.partition_columns, state.mapping)
         columns = []
@@ -149,12 +161,13 @@ class RowReader:
             else:
                 chunks = stored.column(column.place)
                 array = pa.concat_arrays(chunks.chunks) if chunks.num_chunks else pa.array([], chunks.type)
-                columns.append(convert(array, column, field))
+                columns.append(self.convert(array, column, field))
         return columns
 
-    def _compute_row_ids(
+    def compute_row_ids(
         self, action: Add | Remove | Cdc, stored: pa.Table
     ) -> tuple[list[int] | None, list[int | None] | None]:
+        """Return stable row ids and row commit versions of all rows of a file; None without a base row id."""
         if not isinstance(action, Add) or action.base_row_id is None:
             return None, None
         configuration = self.state.metadata.configuration
@@ -165,8 +178,56 @@ class RowReader:
             kept.append(stored.column(name).to_pylist() if has_column else [None] * stored.num_rows)
         return compute_stable_row_ids(action, kept[0]), compute_stable_row_commit_versions(action, kept[1])
 
+    def convert(self, array: pa.Array, column: FileColumn, field: Field) -> pa.Array:
+        """Convert the values of a file to the type of the table's column. Raises `UnreadableFile`."""
+        kind = column.kind
+        match kind:
+            case Struct(fields):
+                _require(pa.types.is_struct(array.type), array, kind)
+                parts = array.flatten()
+                members = [
+                    pa.nulls(len(array), arrow_type(each.type)) if member.place is None
+                    else self.convert(parts[member.place], member, each)
+                    for member, each in zip(column.members, fields, strict=True)
+                ]  # fmt: skip
+                return pa.StructArray.from_arrays(members, fields=list(arrow_type(kind)), mask=array.is_null())
+            case Array(element, contains_null):
+                _require(bool(column.members) and pa.types.is_list(array.type), array, kind)
+                values = self.convert(array.values, column.members[0], Field("element", element, contains_null))
+                return pa.ListArray.from_arrays(
+                    pc.add(array.offsets, 0), values, arrow_type(kind), mask=array.is_null()
+                )
+            case Map(key, value, value_contains_null):
+                _require(bool(column.members) and pa.types.is_map(array.type), array, kind)
+                keys = self.convert(array.keys, column.members[0], Field("key", key, False))
+                items = self.convert(array.items, column.members[1], Field("value", value, value_contains_null))
+                return pa.MapArray.from_arrays(
+                    pc.add(array.offsets, 0), keys, items, arrow_type(kind), mask=array.is_null()
+                )
+        return self.convert_primitive(array, kind)
 
-def _read_table(source: RowBatches) -> pa.Table:
+    def convert_primitive(self, array: pa.Array, kind: DataType) -> pa.Array:
+        """Convert to a type that represents all values of the stored type. Source: Type Widening, Primitive Types."""
+        target, name = arrow_type(kind), get_type_name(kind)
+        if name == "void":
+            return pa.nulls(len(array))
+        if name == "variant":
+            return convert_variant(array, target)
+        if pa.types.is_decimal(target):
+            _require(pa.types.is_decimal(array.type) or pa.types.is_signed_integer(array.type), array, kind)
+            wide = array.cast(pa.decimal128(19, 0)) if pa.types.is_integer(array.type) else array
+            return wide.cast(target)
+        if pa.types.is_timestamp(target) and pa.types.is_timestamp(array.type):
+            # INT96 has no zone; the value counts as UTC, as in every engine
+            return array.cast(pa.timestamp("us", array.type.tz)).cast(pa.int64()).cast(target)
+        try:
+            return array.cast(target)
+        except pa.ArrowException as error:
+            raise UnreadableFile(f"the file stores {array.type} for {name}: {error}") from None
+
+
+def read_table(source: RowBatches) -> pa.Table:
+    """Return all columns of a data file."""
     names = source.schema.names
     if not names:
         rows = sum(batch.rows for batch in iter_empty_batches(source.row_count, None))
@@ -187,59 +248,13 @@ def _repeat(value: Any, kind: pa.DataType, rows: int) -> pa.Array:
     return pa.repeat(pa.scalar(value, kind), rows)
 
 
-def convert(array: pa.Array, column: FileColumn, field: Field) -> pa.Array:
-    """Convert the values of a file to the type of the table's column. Raises `UnreadableFile`."""
-    kind = column.kind
-    match kind:
-        case Struct(fields):
-            _require(pa.types.is_struct(array.type), array, kind)
-            parts = array.flatten()
-            members = [
-                pa.nulls(len(array), arrow_type(each.type)) if member.place is None
-                else convert(parts[member.place], member, each)
-                for member, each in zip(column.members, fields, strict=True)
-            ]  # fmt: skip
-            return pa.StructArray.from_arrays(members, fields=list(arrow_type(kind)), mask=array.is_null())
-        case Array(element, contains_null):
-            _require(bool(column.members) and pa.types.is_list(array.type), array, kind)
-            values = convert(array.values, column.members[0], Field("element", element, contains_null))
-            return pa.ListArray.from_arrays(pc.add(array.offsets, 0), values, arrow_type(kind), mask=array.is_null())
-        case Map(key, value, value_contains_null):
-            _require(bool(column.members) and pa.types.is_map(array.type), array, kind)
-            keys = convert(array.keys, column.members[0], Field("key", key, False))
-            items = convert(array.items, column.members[1], Field("value", value, value_contains_null))
-            return pa.MapArray.from_arrays(
-                pc.add(array.offsets, 0), keys, items, arrow_type(kind), mask=array.is_null()
-            )
-    return _convert_primitive(array, kind)
-
-
 def _require(condition: bool, array: pa.Array, kind: DataType) -> None:
     if not condition:
         raise UnreadableFile(f"the file stores {array.type} for {get_type_name(kind)}")
 
 
-def _convert_primitive(array: pa.Array, kind: DataType) -> pa.Array:
-    """Convert to a type that represents all values of the stored type. Source: Type Widening, Primitive Types."""
-    target, name = arrow_type(kind), get_type_name(kind)
-    if name == "void":
-        return pa.nulls(len(array))
-    if name == "variant":
-        return _convert_variant(array, target)
-    if pa.types.is_decimal(target):
-        _require(pa.types.is_decimal(array.type) or pa.types.is_signed_integer(array.type), array, kind)
-        wide = array.cast(pa.decimal128(19, 0)) if pa.types.is_integer(array.type) else array
-        return wide.cast(target)
-    if pa.types.is_timestamp(target) and pa.types.is_timestamp(array.type):
-        # INT96 has no zone; the value counts as UTC, as in every engine
-        return array.cast(pa.timestamp("us", array.type.tz)).cast(pa.int64()).cast(target)
-    try:
-        return array.cast(target)
-    except pa.ArrowException as error:
-        raise UnreadableFile(f"the file stores {array.type} for {name}: {error}") from None
-
-
-def _convert_variant(array: pa.Array, target: pa.StructType) -> pa.Array:
+def convert_variant(array: pa.Array, target: pa.StructType) -> pa.Array:
+    """Convert a variant. Raises `UnreadableFile` if it is shredded."""
     _require(pa.types.is_struct(array.type), array, Primitive("variant"))
     names = [array.type.field(position).name for position in range(array.type.num_fields)]
     if sorted(names) != ["metadata", "value"]:

@@ -1,0 +1,1 @@
+"""The self-test: engines with one fault each, made from the reference, that the suites must catch."""

@@ -1,0 +1,132 @@
+"""The kill table: which suites caught which mutant, after how many tables."""
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from deltaspec.selftest.mutants import MUTANTS
+from deltaspec.selftest.runner import MutantResult
+
+AIMS = (100, 300)
+"""95 % of the mutants are to be caught within the first number of drawn tables, all within the second."""
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A mutant and how it was caught."""
+
+    mutant: str
+    title: str
+    requires: tuple[str, ...]
+    origin: str | None
+    killed: bool
+    suites: tuple[str, ...] = ()
+    check: str | None = None
+    table: str | None = None
+    tables: int | None = None
+    """Drawn tables until it was caught; null if only a written table caught it."""
+    message: str | None = None
+
+
+class KillTable(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a self-test."""
+
+    seed: int
+    tables: int
+    """Number of drawn tables."""
+    mutants: int
+    killed: int
+    killed_by_written_tables: int
+    median_tables: float | None
+    """Median number of drawn tables until a mutant was caught, of those that drawn tables caught."""
+    rows: tuple[Row, ...]
+
+    @property
+    def verdict(self) -> str:
+        """The last line of every form of the report."""
+        return f"{self.killed} of {self.mutants} killed"
+
+
+def build_kill_table(results: Sequence[MutantResult], seed: int, tables: int) -> KillTable:
+    """Build the kill table of results."""
+    rows = tuple(_build_row(each) for each in results)
+    counts = [row.tables for row in rows if row.tables is not None]
+    return KillTable(
+        seed=seed,
+        tables=tables,
+        mutants=len(rows),
+        killed=sum(row.killed for row in rows),
+        killed_by_written_tables=sum(row.killed and row.tables is None for row in rows),
+        median_tables=statistics.median(counts) if counts else None,
+        rows=rows,
+    )
+
+
+def _build_row(result: MutantResult) -> Row:
+    mutant, kill = MUTANTS[result.mutant], result.kill
+    shared: dict[str, Any] = {
+        "mutant": mutant.id, "title": mutant.title, "requires": mutant.requires, "origin": mutant.origin
+    }  # fmt: skip
+    if kill is None:
+        return Row(**shared, killed=False)
+    return Row(
+        **shared, killed=True, suites=kill.suites, check=kill.check, table=kill.table, tables=kill.tables,
+        message=kill.message,
+    )  # fmt: skip
+
+
+def summarize(table: KillTable) -> list[str]:
+    """Return sentences about the time to detection and the survivors."""
+    counts = [row.tables for row in table.rows if row.tables is not None]
+    lines = [
+        f"{table.killed_by_written_tables} only by written tables, {len(counts)} by drawn tables of seed {table.seed}"
+    ]
+    if counts:
+        within = ", ".join(f"{sum(count <= aim for count in counts)} within {aim}" for aim in AIMS)
+        lines.append(
+            f"drawn tables until a mutant is caught: median {table.median_tables:g}, most {max(counts)}; {within}"
+        )
+    lines += [f"survived: {row.mutant}: {row.title}" for row in table.rows if not row.killed]
+    return lines
+
+
+def render_text(table: KillTable) -> str:
+    """Render the kill table for a terminal."""
+    width = max((len(row.mutant) for row in table.rows), default=0)
+    lines = [
+        f"{row.mutant:{width}}  {_show_tables(row):>12}  {', '.join(row.suites) or '-'}  ({', '.join(row.requires)})"
+        for row in table.rows
+    ]
+    return "\n".join([*lines, "", *summarize(table), table.verdict, ""])
+
+
+def render_markdown(table: KillTable) -> str:
+    """Render the kill table as a page."""
+    lines = [
+        "# Self-test: faulty engines must be caught",
+        "",
+        f"`deltaspec selftest --tables {table.tables} --seed {table.seed} --format markdown` writes this page.",
+        "Each mutant is the reference with one fault.",
+        "*Tables* is the number of drawn tables until a suite caught it, or the written table that did.",
+        "",
+        *(f"- {line}" for line in summarize(table)),
+        "",
+        "| mutant | fault | requirement | caught by | tables | like bug |",
+        "|-|-|-|-|-:|-|",
+        *(
+            f"| {row.mutant} | {row.title} | {', '.join(row.requires)} | {', '.join(row.suites) or '**nothing**'} "
+            f"| {_show_tables(row)} | {row.origin or ''} |"
+            for row in table.rows
+        ),
+        "",
+        table.verdict,
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _show_tables(row: Row) -> str:
+    if not row.killed:
+        return "survived"
+    return str(row.tables) if row.tables is not None else str(row.table)

@@ -1,0 +1,1 @@
+"""Faulty readers, by what they get wrong."""
