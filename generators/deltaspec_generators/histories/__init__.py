@@ -1,0 +1,4 @@
+"""Histories of writes: operations with concrete rows, and what a table must contain after each of them.
+
+The expectation comes from a table of plain Python rows (`plain_table`). It shares no code with engines or writers.
+"""

@@ -1,0 +1,455 @@
+"""Draw histories: the same choices and the same offer of a writer give the same operations."""
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from deltaspec_generators.histories import conditions
+from deltaspec_generators.histories.plain_table import (
+    ID,
+    UNKNOWN_FEATURE,
+    Column,
+    Effect,
+    Forbidden,
+    NotApplicable,
+    PlainTable,
+    Row,
+    perform,
+)
+from deltaspec_generators.tables.choices import Choices
+
+Operation: TypeAlias = dict[str, Any]
+
+_TYPES = ("long", "string", "integer", "double", "boolean", "date", "timestamp", "decimal(10,2)")
+_SETTABLE = ("long", "integer", "string", "double", "boolean")
+"""Types of columns that updates set."""
+_PARTITION_TYPES = ("string", "integer", "long", "date", "boolean")
+FEATURE_PROPERTIES: dict[str, dict[str, str]] = {
+    "deletionVectors": {"delta.enableDeletionVectors": "true"},
+    "columnMapping": {"delta.columnMapping.mode": "name"},
+    "changeDataFeed": {"delta.enableChangeDataFeed": "true"},
+    "rowTracking": {"delta.enableRowTracking": "true"},
+    "inCommitTimestamp": {"delta.enableInCommitTimestamps": "true"},
+    "v2Checkpoint": {"delta.checkpointPolicy": "v2"},
+    "domainMetadata": {"delta.feature.domainMetadata": "supported"},
+    "appendOnly": {"delta.appendOnly": "true"},
+}
+"""Properties that enable a writer feature when a table is created."""
+_NEUTRAL_PROPERTIES = (
+    {"delta.logRetentionDuration": "interval 60 days"},
+    {"delta.checkpointInterval": "3"},
+    {"delta.dataSkippingNumIndexedCols": "2"},
+)
+_WEIGHTS = {"append": 4, "delete": 4, "update": 4, "merge": 4, "overwrite": 2, "checkpoint": 3, "optimize": 2}
+MOST_STEPS = 9
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a writer offers."""
+
+    kinds: frozenset[str]
+    features: frozenset[str]
+    """Writer features."""
+
+    @classmethod
+    def of(cls, kinds: Collection[str], features: Collection[str]) -> "Offer":
+        """Return the offer of a candidate's capabilities."""
+        return cls(frozenset(kinds), frozenset(features))
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation of a history."""
+
+    operation: Operation
+    """As in a request `apply`; rows are a list of objects, and versions are numbers of steps."""
+    commit: Operation = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """Return the operation in a few words."""
+        shown = []
+        for name, value in self.operation.items():
+            if name == "rows" and value is not None:
+                shown.append(f"{len(value)} rows")
+            elif name == "where" and value is not None:
+                shown.append(f"where {value['sql']}")
+            elif name == "set":
+                shown.append("set " + ", ".join(f"{key} = {each[2]}" for key, each in value.items()))
+            elif name == "properties":
+                shown.append(", ".join(f"{key}={text}" for key, text in value.items()))
+            elif name == "schema":
+                shown.append(_describe_schema(value))
+            elif name not in ("kind", "tree") and value not in (None, [], ()):
+                shown.append(f"{name} {'.'.join(value) if isinstance(value, list) else value}")
+        shown += [f"with {name}" for name in self.commit]
+        return " ".join([str(self.operation["kind"]), "; ".join(filter(None, shown))]).strip()
+
+
+def _describe_schema(text: str) -> str:
+    fields = json.loads(text)["fields"]
+    texts = []
+    for each in fields:
+        marks = ["not null"] * (not each["nullable"]) + ["generated"] * bool(each["metadata"])
+        texts.append(" ".join([each["name"], each["type"], *marks]))
+    return f"columns {', '.join(texts)}"
+
+
+class _Author:
+    """Draws operations one by one and performs them on the plain table."""
+
+    def __init__(self, choices: Choices, offer: Offer) -> None:
+        self.choices, self.offer = choices, offer
+        self.steps: list[Step] = []
+        self.past: list[PlainTable | None] = []
+        self.next_id = self.next_name = 0
+
+    @property
+    def table(self) -> PlainTable:
+        table = self.past[-1]
+        assert table is not None
+        return table
+
+    def add(self, operation: Operation, commit: Operation | None = None) -> Effect | Forbidden | None:
+        """Add an operation to the history; None if it makes no sense."""
+        step = Step(operation, commit or {})
+        current = self.past[-1] if self.past else None
+        try:
+            found = perform(current, operation, step.commit, self.past)
+        except NotApplicable:
+            return None
+        self.steps.append(step)
+        self.past.append(current if isinstance(found, Forbidden) else found.table)
+        return found
+
+    # values
+
+    def draw_value(self, column: Column) -> Any:
+        choices = self.choices
+        if column.nullable and choices.chance(1, 5):
+            return None
+        match column.type:
+            case "long" | "integer":
+                return choices.integer(0, 20) - 5
+            case "string":
+                return choices.pick(("a", "b", "é", "", "a b", "%", "'"))
+            case "double":
+                return choices.integer(0, 20) / 4
+            case "boolean":
+                return bool(choices.choose(2))
+            case "date":
+                return 18_000 + choices.integer(0, 400)
+            case "timestamp":
+                return 1_600_000_000_000_000 + choices.integer(0, 1_000_000)
+        return f"{choices.integer(0, 999)}.{choices.integer(10, 99)}"
+
+    def draw_rows(self, low: int = 1, high: int = 5, ids: Sequence[int] = ()) -> list[Row]:
+        """Draw rows with these ids, and new ones."""
+        rows = []
+        chosen = list(ids)
+        for _ in self.choices.repeat(low, high):
+            chosen.append(self.next_id)
+            self.next_id += 1
+        for each in chosen:
+            values = {
+                column.name: self._partition_value(column) if column.name in self.table.partition_by
+                else self.draw_value(column)
+                for column in self.table.columns
+                if column.name != ID and not column.generated
+            }  # fmt: skip
+            rows.append({ID: each, **values})
+        return rows
+
+    def _partition_value(self, column: Column) -> Any:
+        value = self.draw_value(column)
+        return "x" if value == "" else value  # an empty partition value is null
+
+    # conditions
+
+    def draw_where(self) -> Operation | None:
+        choices = self.choices
+        ids = sorted(row[ID] for row in self.table.rows) or [0]
+        usable = [each for each in self.table.columns if each.type in ("long", "integer", "string") and each.name != ID]
+        match choices.choose(4):
+            case 0:
+                tree = conditions.compare(ID, "=", "long", choices.pick(ids))
+            case 1:
+                tree = conditions.compare(ID, choices.pick((">=", "<")), "long", choices.pick(ids))
+            case 2 if usable:
+                column = choices.pick(usable)
+                if choices.chance(1, 3):
+                    tree = ["is_null", ["col", column.name]]
+                elif column.type == "string":
+                    tree = conditions.compare(column.name, "=", "string", choices.pick(("a", "b", "é")))
+                else:
+                    sign = choices.pick(("<", ">=", "="))
+                    tree = conditions.compare(column.name, sign, column.type, choices.integer(0, 12) - 2)
+            case _:
+                return None
+        return {"sql": conditions.render_sql(tree), "tree": tree}
+
+    def new_name(self) -> str:
+        self.next_name += 1
+        return f"c{self.next_name}"
+
+    # operations
+
+    def create(self) -> None:
+        choices, features = self.choices, self.offer.features
+        columns = [Column(ID, "long")]
+        for _ in choices.repeat(1, 4):
+            kind = choices.pick(_TYPES)
+            columns.append(Column(self.new_name(), kind, nullable=not choices.chance(1, 6)))
+        if "generatedColumns" in features and choices.chance(1, 6):
+            columns.append(Column(self.new_name(), "long", generated=True))
+        partition_by = []
+        candidates = [each.name for each in columns[1:-1] if each.type in _PARTITION_TYPES and not each.generated]
+        if candidates and choices.chance(1, 3):
+            partition_by = [choices.pick(candidates)]
+        properties: dict[str, str] = {}
+        for feature, enabling in FEATURE_PROPERTIES.items():
+            rare = feature in ("appendOnly",)
+            if feature in features and choices.chance(1, 10 if rare else 3):
+                properties |= enabling
+        table = PlainTable(tuple(columns), tuple(partition_by), properties)
+        operation: Operation = {
+            "kind": "create",
+            "schema": table.render_schema(),
+            "partition_by": partition_by,
+            "properties": properties,
+        }
+        self.add(operation)
+
+    def draw_commit(self) -> Operation:
+        """Draw options of a commit, which few have."""
+        choices, found = self.choices, {}
+        if choices.chance(1, 8):
+            app = choices.pick(("app", "other app"))
+            version = self.table.transactions.get(app, 0) + choices.integer(1, 3)
+            found["txn"] = {"app_id": app, "version": version}
+        if "delta.feature.domainMetadata" in self.table.properties and choices.chance(1, 4):
+            name = choices.pick(("kit.a", "kit.b"))
+            removes = name in self.table.domains and choices.chance(1, 3)
+            found["domains"] = {name: None if removes else f'{{"value": {choices.integer(0, 9)}}}'}
+        return found
+
+    def draw_operation(self) -> None:
+        drawers = {kind: drawer for kind, drawer in _DRAWERS.items() if kind in self.offer.kinds}
+        weighted = [kind for kind in drawers for _ in range(_WEIGHTS.get(kind, 1))]
+        kind = self.choices.pick(weighted)
+        operation = drawers[kind](self)
+        if operation is not None:
+            changes_rows = kind in ("append", "overwrite", "delete", "update", "merge")
+            self.add({"kind": kind, **operation}, self.draw_commit() if changes_rows else None)
+
+    def draw_forbidden(self) -> None:
+        """Draw an operation that the protocol forbids, if the table has a reason for one."""
+        operation = self.choices.pick(_FORBIDDEN)(self)
+        if operation is not None and operation["kind"] in self.offer.kinds:
+            self.add(operation)
+
+
+def _draw_update(author: _Author) -> Operation | None:
+    usable = [
+        each
+        for each in author.table.columns
+        if each.name != ID
+        and not each.generated
+        and each.type in _SETTABLE
+        and each.name not in author.table.partition_by
+    ]
+    if not usable:
+        return None
+    chosen = author.choices.sample(usable, 1, 2)
+    values = {}
+    for each in chosen:
+        value = author.draw_value(each)
+        text = None if value is None else str(value).lower() if each.type == "boolean" else str(value)
+        values[each.name] = ["lit", each.type, text]
+    return {"set": values, "where": author.draw_where()}
+
+
+def _draw_overwrite(author: _Author) -> Operation | None:
+    if author.choices.chance(2, 3):
+        return {"rows": author.draw_rows()}
+    low = author.next_id
+    rows = author.draw_rows()
+    tree = conditions.compare(ID, ">=", "long", author.choices.integer(max(0, low - 4), low))
+    return {"rows": rows, "where": {"sql": conditions.render_sql(tree), "tree": tree}}
+
+
+def _draw_merge(author: _Author) -> Operation | None:
+    choices = author.choices
+    known = [row[ID] for row in author.table.rows]
+    matched = choices.pick(("update", "delete", None))
+    not_matched = choices.pick(("insert", None)) if matched else "insert"
+    return {
+        "rows": author.draw_rows(0 if known else 1, 3, choices.sample(known, 1, 3) if known else ()),
+        "on": [ID],
+        "matched": matched,
+        "not_matched": not_matched,
+    }
+
+
+def _draw_restore(author: _Author) -> Operation | None:
+    return {"step": author.choices.choose(len(author.past))}
+
+
+def _draw_compaction(author: _Author) -> Operation | None:
+    if len(author.past) < 3:
+        return None
+    start = author.choices.integer(1, len(author.past) - 2)
+    return {"start_step": start, "end_step": len(author.past) - 1}
+
+
+def _draw_checkpoint(author: _Author) -> Operation | None:
+    has_v2 = author.table.properties.get("delta.checkpointPolicy") == "v2"
+    return {"form": author.choices.pick((None, "v2", "v2-sidecars") if has_v2 else (None, "v1", "multipart"))}
+
+
+def _draw_properties(author: _Author) -> Operation | None:
+    choices = author.choices
+    options = [dict(each) for each in _NEUTRAL_PROPERTIES]
+    for feature in ("deletionVectors", "changeDataFeed", "appendOnly"):
+        for name in FEATURE_PROPERTIES[feature] if feature in author.offer.features else ():
+            options.append({name: "false" if author.table.is_enabled(name) else "true"})
+    return {"properties": choices.pick(options)}
+
+
+def _draw_constraint(author: _Author) -> Operation | None:
+    if "checkConstraints" not in author.offer.features:
+        return None
+    return {"name": author.new_name(), **_constraint(">=", 0)}
+
+
+def _constraint(sign: str, value: int) -> Operation:
+    tree = conditions.compare(ID, sign, "long", value)
+    return {"sql": f"{ID} {sign} {value}", "tree": tree}
+
+
+def _draw_dropped_constraint(author: _Author) -> Operation | None:
+    names = sorted(author.table.constraints)
+    return {"name": author.choices.pick(names)} if names else None
+
+
+def _draw_added_column(author: _Author) -> Operation | None:
+    return {"name": [author.new_name()], "type": author.choices.pick(_TYPES)}
+
+
+def _draw_column_to_change(author: _Author) -> str | None:
+    table = author.table
+    names = [each.name for each in table.columns if each.name not in (ID, *table.partition_by) and not each.generated]
+    return author.choices.pick(names) if len(names) > 1 else None
+
+
+def _draw_dropped_column(author: _Author) -> Operation | None:
+    name = _draw_column_to_change(author) if author.table.maps_columns else None
+    return None if name is None else {"name": [name]}
+
+
+def _draw_renamed_column(author: _Author) -> Operation | None:
+    name = _draw_column_to_change(author) if author.table.maps_columns else None
+    return None if name is None else {"from": [name], "to": [author.new_name()]}
+
+
+_DRAWERS: dict[str, Callable[[_Author], Operation | None]] = {
+    "append": lambda author: {"rows": author.draw_rows()},
+    "delete": lambda author: {"where": author.draw_where()},
+    "update": _draw_update,
+    "merge": _draw_merge,
+    "overwrite": _draw_overwrite,
+    "checkpoint": _draw_checkpoint,
+    "optimize": lambda _: {},
+    "purge": lambda _: {},
+    "restore": _draw_restore,
+    "vacuum": lambda _: {"retention_hours": 200},
+    "checksum": lambda _: {},
+    "compact-log": _draw_compaction,
+    "cleanup-log": lambda _: {},
+    "set-properties": _draw_properties,
+    "add-column": _draw_added_column,
+    "rename-column": _draw_renamed_column,
+    "drop-column": _draw_dropped_column,
+    "add-constraint": _draw_constraint,
+    "drop-constraint": _draw_dropped_constraint,
+}
+"""Arguments of an operation of each kind; None if it makes no sense for the table."""
+
+
+def _forbid_null(author: _Author) -> Operation | None:
+    names = [each.name for each in author.table.columns if not each.nullable]
+    if not names:
+        return None
+    rows = author.draw_rows(1, 1)
+    return {"kind": "append", "rows": [{**rows[0], names[0]: None}]}
+
+
+def _forbid_by_constraint(author: _Author) -> Operation | None:
+    if not author.table.constraints:
+        return None
+    rows = author.draw_rows(1, 2)
+    return {"kind": "append", "rows": [{**rows[0], ID: -1 - author.next_id}, *rows[1:]]}
+
+
+def _forbid_constraint(author: _Author) -> Operation | None:
+    if not author.table.rows or "checkConstraints" not in author.offer.features:
+        return None
+    return {"kind": "add-constraint", "name": author.new_name(), **_constraint("<", author.table.rows[0][ID])}
+
+
+def _forbid_removal(author: _Author) -> Operation | None:
+    if not author.table.is_enabled("delta.appendOnly") or not author.table.rows:
+        return None
+    return {"kind": "delete", "where": None}
+
+
+def _forbid_generated_value(author: _Author) -> Operation | None:
+    names = [each.name for each in author.table.columns if each.generated]
+    if not names:
+        return None
+    (row,) = author.draw_rows(1, 1)
+    return {"kind": "append", "rows": [{**row, names[0]: row[ID] + 7}]}
+
+
+def _forbid_column_change(author: _Author) -> Operation | None:
+    if author.table.maps_columns:
+        return None
+    name = _draw_column_to_change(author)
+    if name is None:
+        return None
+    if "drop-column" in author.offer.kinds:
+        return {"kind": "drop-column", "name": [name]}
+    return {"kind": "rename-column", "from": [name], "to": [author.new_name()]}
+
+
+_FORBIDDEN = (
+    _forbid_null,
+    _forbid_by_constraint,
+    _forbid_constraint,
+    _forbid_removal,
+    _forbid_generated_value,
+    _forbid_column_change,
+)
+
+
+def draw_history(choices: Choices, offer: Offer) -> tuple[Step, ...]:
+    """Draw a history that begins with the creation of a table.
+
+    Args:
+        choices: source of choices.
+        offer: kinds and features of the writer; others are not used.
+    """
+    author = _Author(choices, offer)
+    author.create()
+    author.add({"kind": "append", "rows": author.draw_rows()})
+    for _ in choices.repeat(4, MOST_STEPS):
+        if choices.chance(1, 5):
+            author.draw_forbidden()
+        else:
+            author.draw_operation()
+    if choices.chance(1, 6):
+        author.add({"kind": UNKNOWN_FEATURE})
+        author.add({"kind": "append", "rows": author.draw_rows(1, 1)})
+    return tuple(author.steps)

@@ -1,0 +1,304 @@
+"""A table as a list of plain rows: what every operation must do, and which operations the protocol forbids.
+
+Values are JSON values: dates are days and timestamps microseconds since the epoch, decimals are text. The column `id`
+is unique and never null, so that it identifies a row.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec_generators.histories.conditions import Tree, evaluate, list_columns, parse_literal
+from deltaspec_generators.tables.arrow_values import arrow_type
+
+Row: TypeAlias = dict[str, Any]
+Json: TypeAlias = Mapping[str, Any]
+ID = "id"
+UNKNOWN_FEATURE = "unknown-writer-feature"
+"""Kind of a step that the kit performs itself: the table gets a writer feature that no engine knows."""
+WITHOUT_ROWS = (
+    "optimize",
+    "purge",
+    "vacuum",
+    "checkpoint",
+    "checksum",
+    "compact-log",
+    "cleanup-log",
+    "add-feature",
+    UNKNOWN_FEATURE,
+)
+"""Kinds that change neither rows nor metadata in the model."""
+_GENERATED = "delta.generationExpression"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table."""
+
+    name: str
+    type: str
+    nullable: bool = True
+    generated: bool = False
+    """Whether the value is `id + 1`."""
+
+    def to_json(self) -> Json:
+        """Return the field of a schema string."""
+        metadata = {_GENERATED: f"{ID} + 1"} if self.generated else {}
+        return {"name": self.name, "type": self.type, "nullable": self.nullable, "metadata": metadata}
+
+
+@dataclass(frozen=True)
+class Forbidden:
+    """The protocol forbids the operation."""
+
+    reason: str
+    requirement: str
+    categories: tuple[str, ...] = ("constraint", "unsupported")
+    """Accepted categories of the refusal."""
+
+
+class NotApplicable(ValueError):
+    """The operation makes no sense for the table, because operations before it are missing."""
+
+
+@dataclass(frozen=True)
+class PlainTable:
+    """Content of a table."""
+
+    columns: tuple[Column, ...] = ()
+    partition_by: tuple[str, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+    constraints: Mapping[str, Tree] = field(default_factory=dict)
+    rows: tuple[Row, ...] = ()
+    transactions: Mapping[str, int] = field(default_factory=dict)
+    domains: Mapping[str, str] = field(default_factory=dict)
+    has_unknown_feature: bool = False
+
+    def is_enabled(self, name: str) -> bool:
+        """Return whether a property is true."""
+        return self.properties.get(name) == "true"
+
+    @property
+    def maps_columns(self) -> bool:
+        return self.properties.get("delta.columnMapping.mode", "none") != "none"
+
+    def get_column(self, name: str) -> Column:
+        """Return a column. Raises `NotApplicable`."""
+        for each in self.columns:
+            if each.name == name:
+                return each
+        raise NotApplicable(f"there is no column {name}")
+
+    def render_schema(self) -> str:
+        """Return the schema as the text of `create`."""
+        return json.dumps({"type": "struct", "fields": [each.to_json() for each in self.columns]})
+
+    def build_arrow(self, rows: Sequence[Row], names: Sequence[str] | None = None) -> pa.Table:
+        """Return rows as an Arrow table, with these columns or all."""
+        schema = {each.name: each for each in parse_schema(self.render_schema()).fields}
+        chosen = [each.name for each in self.columns] if names is None else list(names)
+        arrays = []
+        for name in chosen:
+            kind = arrow_type(schema[name].type)
+            values = [row.get(name) for row in rows]
+            if pa.types.is_decimal(kind):
+                values = [None if each is None else Decimal(each) for each in values]
+            arrays.append(pa.array(values, kind))
+        return pa.Table.from_arrays(arrays, names=chosen)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What an operation does."""
+
+    table: PlainTable
+    """The table after it."""
+    removed: tuple[Row, ...] = ()
+    """Rows that are deleted, or rewritten with other values."""
+    added: tuple[Row, ...] = ()
+    is_update: bool = False
+    """Whether added rows with the id of a removed row are the same row with other values."""
+    is_restore: bool = False
+
+
+def perform(
+    table: PlainTable | None, operation: Json, commit: Json | None = None, past: Sequence[PlainTable | None] = ()
+) -> Effect | Forbidden:
+    """Return the effect of an operation.
+
+    Args:
+        table: the table; None if there is none.
+        operation: as in a request `apply`, with rows as a list of objects, and numbers of steps instead of versions.
+        commit: options of the commit.
+        past: the table after each earlier step.
+
+    Raises:
+        NotApplicable: the operation makes no sense for the table.
+    """
+    found = _create(operation) if table is None else _perform(table, operation, past)
+    if isinstance(found, Forbidden):
+        return found
+    if table is not None and table.has_unknown_feature:
+        return Forbidden(
+            "the table has an unknown writer feature", "table-features.writer-supports-all", ("unsupported",)
+        )
+    return replace(found, table=_apply_commit_options(found.table, commit or {}))
+
+
+def _apply_commit_options(table: PlainTable, commit: Json) -> PlainTable:
+    if txn := commit.get("txn"):
+        table = replace(table, transactions={**table.transactions, txn["app_id"]: txn["version"]})
+    domains = {**table.domains, **(commit.get("domains") or {})}
+    return replace(table, domains={name: text for name, text in domains.items() if text is not None})
+
+
+def _create(operation: Json) -> Effect | Forbidden:
+    if operation["kind"] != "create":
+        raise NotApplicable("there is no table")
+    fields = json.loads(operation["schema"])["fields"]
+    columns = tuple(
+        Column(each["name"], each["type"], each["nullable"], _GENERATED in each["metadata"]) for each in fields
+    )
+    empty = PlainTable(columns, tuple(operation.get("partition_by") or ()), dict(operation.get("properties") or {}))
+    return _add(empty, empty.rows, operation.get("rows") or ())
+
+
+def _perform(table: PlainTable, operation: Json, past: Sequence[PlainTable | None]) -> Effect | Forbidden:
+    kind = operation["kind"]
+    match kind:
+        case "append":
+            return _add(table, table.rows, operation["rows"])
+        case "overwrite" | "delete" | "update" | "merge":
+            return _change_rows(table, operation)
+        case "restore":
+            return _restore(table, operation, past)
+        case "set-properties":
+            properties = {**table.properties, **operation["properties"]}
+            return Effect(
+                replace(table, properties={key: text for key, text in properties.items() if text is not None})
+            )
+        case "add-constraint" | "drop-constraint":
+            return _change_constraints(table, operation)
+        case "add-column" | "rename-column" | "drop-column":
+            return _change_columns(table, operation)
+    if kind == UNKNOWN_FEATURE:
+        return Effect(replace(table, has_unknown_feature=True))
+    if kind not in WITHOUT_ROWS:
+        raise NotApplicable(f"the kind {kind} is not modelled, or the table exists")
+    if kind == "compact-log" and (len(past) <= operation["end_step"] or past[operation["start_step"]] is None):
+        raise NotApplicable("the steps are missing")
+    return Effect(table)
+
+
+def _change_rows(table: PlainTable, operation: Json) -> Effect | Forbidden:
+    """Overwrite, delete, update or merge."""
+    tree = (operation.get("where") or {}).get("tree")
+    for name in list_columns(tree) if tree else ():
+        table.get_column(name)
+    matched = [row for row in table.rows if tree is None or evaluate(tree, row) is True]
+    added: list[Row] = []
+    match operation["kind"]:
+        case "overwrite":
+            added = list(operation["rows"])
+        case "update":
+            for name in operation["set"]:
+                table.get_column(name)
+            values = {name: parse_literal(*literal[1:]) for name, literal in operation["set"].items()}
+            added = [{**row, **values} for row in matched]
+        case "merge":
+            source = {row[ID]: row for row in operation["rows"]}
+            matched = [row for row in table.rows if row[ID] in source] if operation.get("matched") else []
+            added = [source[row[ID]] for row in matched] if operation.get("matched") == "update" else []
+            known = {row[ID] for row in table.rows}
+            added += [row for row in source.values() if row[ID] not in known and operation.get("not_matched")]
+    removes = bool(matched) or operation["kind"] == "overwrite"
+    if table.is_enabled("delta.appendOnly") and removes:
+        if not matched:
+            raise NotApplicable("no rows are removed from the table, which accepts only appended rows")
+        return Forbidden("the table accepts only appended rows", "append-only.no-removal")
+    gone = {row[ID] for row in matched}
+    left = tuple(row for row in table.rows if row[ID] not in gone)
+    found = _add(table, left, added)
+    if isinstance(found, Forbidden):
+        return found
+    return replace(found, removed=tuple(matched), is_update=operation["kind"] in ("update", "merge"))
+
+
+def _add(table: PlainTable, left: tuple[Row, ...], rows: Sequence[Row]) -> Effect | Forbidden:
+    """Add rows to those that are left; a forbidden row forbids the operation."""
+    names = {each.name for each in table.columns}
+    added = []
+    for row in rows:
+        if not set(row) <= names:
+            raise NotApplicable(f"the rows have columns that the table does not have: {sorted(set(row) - names)}")
+        complete: Row = {}
+        for column in table.columns:
+            value = row.get(column.name)
+            if column.generated:
+                if column.name in row and value != row[ID] + 1:
+                    return Forbidden(f"the value {value} of {column.name} is not {ID} + 1", "generated-columns.values")
+                value = row[ID] + 1
+            if value is None and not column.nullable:
+                return Forbidden(f"{column.name} is null, but not nullable", "column-invariants.rows-refused")
+            complete[column.name] = value
+        for name, tree in table.constraints.items():
+            if evaluate(tree, complete) is not True:
+                return Forbidden(f"the row with {ID} {row[ID]} violates {name}", "check-constraints.rows-checked")
+        added.append(complete)
+    return Effect(replace(table, rows=(*left, *added)), added=tuple(added))
+
+
+def _restore(table: PlainTable, operation: Json, past: Sequence[PlainTable | None]) -> Effect | Forbidden:
+    target = past[operation["step"]] if operation["step"] < len(past) else None
+    if target is None or describe_metadata(target) != describe_metadata(table):
+        raise NotApplicable("the restored version does not exist, or has other metadata")
+    if table.is_enabled("delta.appendOnly"):
+        raise NotApplicable("a restored version may have fewer rows than a table that accepts only appended rows")
+    return Effect(replace(table, rows=target.rows), table.rows, target.rows, is_restore=True)
+
+
+def describe_metadata(table: PlainTable) -> object:
+    """Return all of a table that its metadata contains."""
+    return table.columns, table.partition_by, dict(table.properties), dict(table.constraints)
+
+
+def _change_constraints(table: PlainTable, operation: Json) -> Effect | Forbidden:
+    name = operation["name"]
+    if (operation["kind"] == "add-constraint") == (name in table.constraints):
+        raise NotApplicable(f"the constraint {name} exists already or does not exist")
+    if operation["kind"] == "drop-constraint":
+        return Effect(replace(table, constraints={key: tree for key, tree in table.constraints.items() if key != name}))
+    tree = operation["tree"]
+    if any(evaluate(tree, row) is not True for row in table.rows):
+        return Forbidden(f"a row violates the new constraint {name}", "check-constraints.rows")
+    return Effect(replace(table, constraints={**table.constraints, name: tree}))
+
+
+def _change_columns(table: PlainTable, operation: Json) -> Effect | Forbidden:
+    if operation["kind"] == "add-column":
+        (name,) = operation["name"]
+        if any(each.name == name for each in table.columns):
+            raise NotApplicable(f"there is a column {name} already")
+        column = Column(name, operation["type"])
+        rows = tuple({**row, name: None} for row in table.rows)
+        return Effect(replace(table, columns=(*table.columns, column), rows=rows))
+    (name,) = operation["from" if operation["kind"] == "rename-column" else "name"]
+    if table.get_column(name).generated or name in (ID, *table.partition_by):
+        raise NotApplicable(f"the column {name} is needed")
+    if not table.maps_columns:
+        return Forbidden(f"{operation['kind']} needs column mapping", "column-mapping.read-by-physical-name")
+    if operation["kind"] == "drop-column":
+        columns = tuple(each for each in table.columns if each.name != name)
+        rows = tuple({key: value for key, value in row.items() if key != name} for row in table.rows)
+        return Effect(replace(table, columns=columns, rows=rows))
+    (new,) = operation["to"]
+    if any(each.name == new for each in table.columns):
+        raise NotApplicable(f"there is a column {new} already")
+    columns = tuple(replace(each, name=new) if each.name == name else each for each in table.columns)
+    rows = tuple({(new if key == name else key): value for key, value in row.items()} for row in table.rows)
+    return Effect(replace(table, columns=columns, rows=rows))
