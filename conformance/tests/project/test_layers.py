@@ -27,8 +27,8 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.views": {"model", "wire", "sql"},
     "deltaspec.rules": {"requirements", "views"},
     "deltaspec.validation": {"rules", "views", "sql", "wire", "model", "report", "errors", "version", "build"},
-    "deltaspec.candidates": {"model", "wire", "errors"},
-    "deltaspec.suites": {"candidates", "deltaspec_generators", "golden", "model", "report", "errors"},
+    "deltaspec.candidates": {"model", "wire", "sql", "errors"},
+    "deltaspec.suites": {"candidates", "deltaspec_generators", "golden", "validation", "model", "report", "errors"},
     "deltaspec.faults": {"candidates", "suites", "validation", "model", "report", "errors"},
     "deltaspec.golden": {
         *("candidates", "deltaspec_generators", "model", "report", "requirements", "sql", "suites", "validation"),

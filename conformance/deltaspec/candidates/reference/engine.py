@@ -18,6 +18,9 @@ from deltaspec.candidates.reference.row_reader import (
     UnsupportedType,
     arrow_schema,
 )
+from deltaspec.candidates.reference.sql_values import UnsupportedExpression
+from deltaspec.candidates.reference.table_changes import WRITER_FEATURES
+from deltaspec.candidates.reference.writer import Writer
 from deltaspec.candidates.serve import EngineError
 from deltaspec.errors import DeltaspecError, TableUnreadable
 from deltaspec.model.actions import Add, Cdc, Remove
@@ -58,6 +61,7 @@ class Engine:
 
     log_reader = LogReader
     row_reader = RowReader
+    writer = Writer
 
     def hello(self) -> dict[str, Any]:
         """Return what the reference supports."""
@@ -71,6 +75,8 @@ class Engine:
             "predicate": "exact",
             "reader_features": list(READER_FEATURES),
             "max_reader_version": MAX_READER_VERSION,
+            "kinds": list(self.writer().kinds),
+            "writer_features": list(WRITER_FEATURES),
         }
 
     def snapshot(
@@ -145,6 +151,11 @@ class Engine:
                     parts.append(self.read_changes(log, before, state))
                 before = state
             return pa.concat_tables(parts, promote_options="default")
+
+    def apply(self, table: str, *, operation: dict[str, Any], commit: dict[str, Any] | None) -> dict[str, Any]:
+        """Perform an operation."""
+        with _translate_errors("commit"):
+            return self.writer().apply(table, operation, commit or {})
 
     def load(self, log: LogReader, at: dict[str, int] | None) -> TableState:
         """Return the state of a version or timestamp; None for the newest."""
@@ -306,7 +317,7 @@ def _translate_errors(phase: str) -> Iterator[None]:
         yield
     except EngineError:
         raise
-    except UnsupportedType as error:
+    except (UnsupportedType, UnsupportedExpression) as error:
         raise EngineError("unsupported", str(error), phase=phase) from error
     except InvalidPredicate as error:
         raise EngineError("invalid-request", str(error), phase=phase) from error

@@ -155,7 +155,7 @@ class RowReader:
             name = physical_name(field, state.mapping)
             if name in partitions:
                 value = self.parse_partition_value(partition_values.get(name), field.type)
-                columns.append(_repeat(value, arrow_type(field.type), stored.num_rows))
+                columns.append(repeat_value(value, arrow_type(field.type), stored.num_rows))
             elif column.place is None:
                 columns.append(pa.nulls(stored.num_rows, arrow_type(field.type)))
             else:
@@ -237,7 +237,7 @@ def read_table(source: RowBatches) -> pa.Table:
     return pa.Table.from_batches(batches, source.schema)
 
 
-def _repeat(value: Any, kind: pa.DataType, rows: int) -> pa.Array:
+def repeat_value(value: Any, kind: pa.DataType, rows: int) -> pa.Array:
     """Return a column of one value, which the model represents as days or microseconds for dates and timestamps."""
     if value is None:
         return pa.nulls(rows, kind)

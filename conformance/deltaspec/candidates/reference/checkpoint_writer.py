@@ -1,0 +1,158 @@
+"""Write checkpoints, log compactions and version checksums of a state. Source: Checkpoints; Log Compaction Files."""
+
+import io
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from deltaspec.candidates.reference.written_files import get_clock_ms, write_new_file
+from deltaspec.model.actions import WIRE_NAMES, Action, Add, Remove, Sidecar
+from deltaspec.model.features.table_properties import get_file_retention_ms
+from deltaspec.model.log import file_names
+from deltaspec.model.log.checkpoints import build_checkpoint_actions
+from deltaspec.model.log.last_checkpoint import LastCheckpoint
+from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.wire.storage.interface import LOG_DIRECTORY
+
+_MAP = pa.map_(pa.string(), pa.string())
+_VECTOR = pa.struct(
+    [
+        ("storageType", pa.string()),
+        ("pathOrInlineDv", pa.string()),
+        ("offset", pa.int32()),
+        ("sizeInBytes", pa.int32()),
+        ("cardinality", pa.int64()),
+    ]
+)
+_TRACKING = [("deletionVector", _VECTOR), ("baseRowId", pa.int64()), ("defaultRowCommitVersion", pa.int64())]
+COLUMNS: dict[str, pa.DataType] = {
+    "checkpointMetadata": pa.struct([("version", pa.int64()), ("tags", _MAP)]),
+    "protocol": pa.struct(
+        [
+            ("minReaderVersion", pa.int32()),
+            ("minWriterVersion", pa.int32()),
+            ("readerFeatures", pa.list_(pa.string())),
+            ("writerFeatures", pa.list_(pa.string())),
+        ]
+    ),
+    "metaData": pa.struct(
+        [
+            ("id", pa.string()),
+            ("name", pa.string()),
+            ("description", pa.string()),
+            ("format", pa.struct([("provider", pa.string()), ("options", _MAP)])),
+            ("schemaString", pa.string()),
+            ("partitionColumns", pa.list_(pa.string())),
+            ("configuration", _MAP),
+            ("createdTime", pa.int64()),
+        ]
+    ),
+    "txn": pa.struct([("appId", pa.string()), ("version", pa.int64()), ("lastUpdated", pa.int64())]),
+    "domainMetadata": pa.struct([("domain", pa.string()), ("configuration", pa.string()), ("removed", pa.bool_())]),
+    "add": pa.struct(
+        [
+            ("path", pa.string()),
+            ("partitionValues", _MAP),
+            ("size", pa.int64()),
+            ("modificationTime", pa.int64()),
+            ("dataChange", pa.bool_()),
+            ("stats", pa.string()),
+            ("tags", _MAP),
+            *_TRACKING,
+            ("clusteringProvider", pa.string()),
+        ]
+    ),
+    "remove": pa.struct(
+        [
+            ("path", pa.string()),
+            ("deletionTimestamp", pa.int64()),
+            ("dataChange", pa.bool_()),
+            ("extendedFileMetadata", pa.bool_()),
+            ("partitionValues", _MAP),
+            ("size", pa.int64()),
+            *_TRACKING,
+        ]
+    ),
+    "sidecar": pa.struct(
+        [("path", pa.string()), ("sizeInBytes", pa.int64()), ("modificationTime", pa.int64()), ("tags", _MAP)]
+    ),
+}
+"""Parquet columns of a checkpoint by wire name of the action."""
+_ONLY_V2 = ("checkpointMetadata", "sidecar")
+
+
+def encode_action(action: Action) -> dict[str, Any]:
+    """Return an action as the JSON object of a line."""
+    return {WIRE_NAMES[type(action)]: msgspec.to_builtins(action)}
+
+
+def encode_lines(actions: Sequence[Action]) -> bytes:
+    """Return actions as the lines of a commit."""
+    return b"".join(msgspec.json.encode(encode_action(each)) + b"\n" for each in actions)
+
+
+def encode_rows(actions: Sequence[Action], *, v2: bool) -> bytes:
+    """Return actions as the bytes of a Parquet checkpoint or sidecar."""
+    rows = [encode_action(each) for each in actions]
+    columns = {name: kind for name, kind in COLUMNS.items() if v2 or name not in _ONLY_V2}
+    arrays = [
+        pa.array([_complete(row[name], kind) if name in row else None for row in rows], kind)
+        for name, kind in columns.items()
+    ]
+    sink = io.BytesIO()
+    pq.write_table(pa.table(arrays, names=list(columns)), sink)
+    return sink.getvalue()
+
+
+def _complete(value: Any, kind: pa.DataType) -> Any:
+    """Return a JSON value as a value of an Arrow type; required collections may be left out of JSON if empty."""
+    if pa.types.is_struct(kind) and isinstance(value, dict):
+        return {each.name: _complete(value[each.name], each.type) for each in kind if each.name in value} | (
+            {"options": []} if "provider" in value and "options" not in value else {}
+        )
+    return list(value.items()) if pa.types.is_map(kind) and isinstance(value, dict) else value
+
+
+class CheckpointWriter:
+    """Writes derived files of a table."""
+
+    def __init__(self, table: str) -> None:
+        self._log = Path(table) / LOG_DIRECTORY
+
+    def write_checkpoint(self, snapshot: Snapshot, form: str) -> None:
+        """Write a checkpoint of the form `v1`, `v2` or `v2-sidecars`, and the file that points to it.
+
+        Does nothing if the version has a classic checkpoint already.
+        """
+        assert snapshot.metadata is not None
+        v2 = form != "v1"
+        retention = get_file_retention_ms(snapshot.metadata.configuration)
+        actions = build_checkpoint_actions(snapshot, v2=v2, clock_ms=get_clock_ms(), retention_ms=retention)
+        count = len(actions)
+        if form == "v2-sidecars":
+            actions = self._move_to_sidecar(actions)
+        name = (
+            file_names.uuid_checkpoint_name(snapshot.version, str(uuid.uuid4()), "parquet")
+            if v2
+            else file_names.classic_checkpoint_name(snapshot.version)
+        )
+        if not (self._log / name).exists():
+            write_new_file(self._log / name, encode_rows(actions, v2=v2))
+        hint = LastCheckpoint(version=snapshot.version, size=count)
+        temporary = self._log / f".{uuid.uuid4()}.tmp"
+        write_new_file(temporary, msgspec.json.encode(hint))
+        temporary.replace(self._log / "_last_checkpoint")
+
+    def _move_to_sidecar(self, actions: list[Action]) -> list[Action]:
+        files = [each for each in actions if isinstance(each, Add | Remove)]
+        if not files:
+            return actions
+        name = f"{uuid.uuid4()}.parquet"
+        size = write_new_file(self._log / "_sidecars" / name, encode_rows(files, v2=False))
+        others = [each for each in actions if not isinstance(each, Add | Remove)]
+        return [*others, Sidecar(path=name, size_in_bytes=size, modification_time=get_clock_ms())]

@@ -1,0 +1,142 @@
+"""Protocol, schema and properties that operations of the reference writer give a table."""
+
+import re
+import uuid
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+import msgspec
+
+from deltaspec.candidates.serve import EngineError
+from deltaspec.model.actions import Format, MetaData, Protocol
+from deltaspec.model.features.constraints import get_key_feature
+from deltaspec.model.features.protocol import get_reader_features, get_supported_features
+from deltaspec.model.features.table_features import get_feature, get_required_features
+from deltaspec.model.features.table_properties import get_required_feature
+from deltaspec.model.rows.row_tracking import COLUMN_PROPERTIES, ENABLED
+from deltaspec.model.schema import column_mapping
+from deltaspec.model.schema.data_types import PRIMITIVES, DataType, Decimal, Field, Primitive, Struct, iter_leaf_types
+from deltaspec.model.schema.schema_string import parse_schema, serialize_schema
+
+WRITER_FEATURES = (
+    "appendOnly",
+    "changeDataFeed",
+    "checkConstraints",
+    "columnMapping",
+    "deletionVectors",
+    "domainMetadata",
+    "generatedColumns",
+    "inCommitTimestamp",
+    "invariants",
+    "rowTracking",
+    "timestampNtz",
+    "v2Checkpoint",
+)
+"""Features with which the reference writes tables."""
+_BASE_FEATURES = frozenset({"appendOnly", "invariants"})
+_FEATURE_PROPERTY = "delta.feature."
+_POLICY, _ICT = "delta.checkpointPolicy", "delta.enableInCommitTimestamps"
+_MAX_ID = "delta.columnMapping.maxColumnId"
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+_ONLY_AT_CREATION = (ENABLED, _ICT, column_mapping.MODE)
+"""Properties that need more than a new value in an existing table."""
+
+
+def build_table(operation: Mapping[str, object]) -> tuple[Protocol, MetaData]:
+    """Return protocol and metadata of a new table."""
+    schema = parse_schema(str(operation["schema"]))
+    given: Mapping[str, str] = operation.get("properties") or {}  # type: ignore[assignment]
+    features = find_needed_features(schema, given)
+    configuration = {name: text for name, text in given.items() if not name.startswith(_FEATURE_PROPERTY)}
+    if "columnMapping" in features:
+        fields = tuple(map_column(each, number) for number, each in enumerate(schema.fields, 1))
+        schema = Struct(fields)
+        configuration[_MAX_ID] = str(len(fields))
+    if configuration.get(ENABLED) == "true":
+        configuration |= {name: f"_row-tracking-{uuid.uuid4()}" for name in COLUMN_PROPERTIES}
+    metadata = MetaData(
+        id=str(uuid.uuid4()),
+        format=Format(provider="parquet"),
+        schema_string=serialize_schema(schema),
+        partition_columns=list(operation.get("partition_by") or ()),  # type: ignore[call-overload]
+        configuration=configuration,
+    )
+    return build_protocol(features), metadata
+
+
+def map_column(field: Field, number: int) -> Field:
+    """Return a column with an id and a physical name."""
+    metadata = {column_mapping.ID: number, column_mapping.PHYSICAL_NAME: f"col-{uuid.uuid4()}"}
+    return replace(field, metadata={**field.metadata, **metadata})
+
+
+def find_needed_features(schema: Struct, properties: Mapping[str, str]) -> set[str]:
+    """Return the features that a schema and properties need. Raises `EngineError` for one that is not supported."""
+    found = {name.removeprefix(_FEATURE_PROPERTY) for name in properties if name.startswith(_FEATURE_PROPERTY)}
+    found |= {feature for each in properties.items() if (feature := get_required_feature(*each))}
+    found |= {"v2Checkpoint"} if properties.get(_POLICY) == "v2" else set()
+    for field in schema.fields:
+        found |= {feature for key in field.metadata if (feature := get_key_feature(key))}
+        for kind in iter_leaf_types(field.type):
+            found |= {feature for feature in [PRIMITIVES.get(getattr(kind, "name", ""))] if feature}
+    for feature in list(found):
+        found |= set(get_required_features(feature))
+    if unknown := sorted(found - set(WRITER_FEATURES)):
+        raise EngineError("unsupported", f"features {', '.join(unknown)}", phase="commit", features=unknown)
+    return found
+
+
+def build_protocol(features: Collection[str]) -> Protocol:
+    """Return the lowest protocol that supports features."""
+    if set(features) <= _BASE_FEATURES:
+        return Protocol(min_reader_version=1, min_writer_version=2)
+    names = sorted(_BASE_FEATURES | set(features))
+    read = [name for name in names if (feature := get_feature(name)) and feature.kind == "reader-writer"]
+    return Protocol(
+        min_reader_version=3 if read else 1,
+        min_writer_version=7,
+        reader_features=read or None,
+        writer_features=names,
+    )
+
+
+def upgrade_protocol(protocol: Protocol, features: Collection[str]) -> Protocol:
+    """Return a protocol that also supports features; unchanged if it does."""
+    supported = get_supported_features(protocol) | get_reader_features(protocol)
+    return protocol if set(features) <= supported else build_protocol(supported | set(features))
+
+
+def change_properties(metadata: MetaData, changes: Mapping[str, str | None]) -> MetaData:
+    """Return metadata with other properties. Raises `EngineError`."""
+    for name, text in changes.items():
+        if name.startswith(_FEATURE_PROPERTY) or (
+            name in _ONLY_AT_CREATION and text != metadata.configuration.get(name)
+        ):
+            raise EngineError("unsupported", f"{name} can be set only for a new table", phase="commit")
+    merged = {**metadata.configuration, **changes}
+    return msgspec.structs.replace(
+        metadata, configuration={name: text for name, text in merged.items() if text is not None}
+    )
+
+
+def replace_schema(metadata: MetaData, schema: Struct) -> MetaData:
+    """Return metadata with another schema."""
+    return msgspec.structs.replace(metadata, schema_string=serialize_schema(schema))
+
+
+def add_column(metadata: MetaData, schema: Struct, field: Field, *, mapped: bool) -> MetaData:
+    """Return metadata with a column more, at the end."""
+    if mapped:
+        number = int(metadata.configuration[_MAX_ID]) + 1
+        field = map_column(field, number)
+        metadata = msgspec.structs.replace(metadata, configuration={**metadata.configuration, _MAX_ID: str(number)})
+    return replace_schema(metadata, Struct((*schema.fields, field)))
+
+
+def parse_type(text: str) -> DataType:
+    """Return the type of a name in SQL notation. Raises `EngineError`."""
+    if found := _DECIMAL.fullmatch(text):
+        return Decimal(int(found[1]), int(found[2]))
+    if text not in PRIMITIVES:
+        raise EngineError("unsupported", f"the type {text} is not supported", phase="commit")
+    return Primitive(text)

@@ -1,0 +1,298 @@
+"""A transaction of the reference writer: collects actions, checks rows and the commit, and writes the commit."""
+
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+import pyarrow as pa
+
+from deltaspec.candidates.arrow_rows import list_model_rows
+from deltaspec.candidates.reference.checkpoint_writer import encode_lines
+from deltaspec.candidates.reference.log_reader import LogReader, TableState, build_state
+from deltaspec.candidates.reference.predicate_parser import parse_predicate
+from deltaspec.candidates.reference.row_reader import FileRows, RowReader, arrow_schema
+from deltaspec.candidates.reference.sql_values import evaluate_sql, parse_supported
+from deltaspec.candidates.reference.table_changes import WRITER_FEATURES
+from deltaspec.candidates.reference.written_files import FileWriter, get_clock_ms, write_new_file
+from deltaspec.candidates.serve import EngineError
+from deltaspec.model.actions import Action, Add, CommitInfo, DomainMetadata, MetaData, Protocol, Remove, Txn
+from deltaspec.model.commit.validation import check_commit
+from deltaspec.model.features.constraints import read_check_constraints
+from deltaspec.model.features.protocol import Refused, may_write, supports
+from deltaspec.model.features.table_properties import has_in_commit_timestamps, is_property_true
+from deltaspec.model.log.file_names import commit_name
+from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot
+from deltaspec.model.rows import row_tracking
+from deltaspec.model.rows.predicates import evaluate
+from deltaspec.wire.storage.interface import LOG_DIRECTORY
+
+Condition: TypeAlias = Mapping[str, Any] | None
+_GENERATION = "delta.generationExpression"
+_WIDEN = ('"tightBounds":true', '"tightBounds":false')
+_VECTORS, _CHANGES = "delta.enableDeletionVectors", "delta.enableChangeDataFeed"
+
+
+class Transaction:
+    """Builds the next commit of a table.
+
+    Args:
+        table: directory of the table.
+        log: its log; None for a new table.
+        before: state of the newest version; None for a new table.
+        kind: kind of the operation.
+    """
+
+    def __init__(self, table: str, log: LogReader | None, before: TableState | None, kind: str) -> None:
+        self.root, self.log, self.before, self.kind = Path(table), log, before, kind
+        self.actions: list[Action] = []
+        self.changes: list[tuple[str, pa.Table]] = []
+        """Change type and rows of every change, for change data files."""
+        self.state: TableState
+        if before is not None:
+            self.use(before.protocol, before.metadata)
+
+    @property
+    def base(self) -> Snapshot:
+        """Snapshot before the commit."""
+        return EMPTY_SNAPSHOT if self.before is None else self.before.snapshot
+
+    @property
+    def version(self) -> int:
+        return self.base.version + 1
+
+    def use(self, protocol: Protocol, metadata: MetaData) -> None:
+        """Write with this protocol and metadata; they are committed if they differ from those of the table."""
+        if self.before is None or protocol != self.before.protocol:
+            self.actions.append(protocol)
+        if self.before is None or metadata != self.before.metadata:
+            self.actions.append(metadata)
+        self.state = build_state(replace(self.base, protocol=protocol, metadata=metadata))
+        self.files = FileWriter(str(self.root), self.state)
+        if self.log is not None:
+            self.reader = RowReader(self.log.access, self.state)
+
+    def is_enabled(self, name: str) -> bool:
+        """Return whether a property is true."""
+        return is_property_true(self.state.metadata.configuration, name)
+
+    @property
+    def tracks_rows(self) -> bool:
+        return row_tracking.is_enabled(self.state.protocol, self.state.metadata)
+
+    # rows
+
+    def load_rows(self, path: str) -> pa.Table:
+        """Load the rows of an operation with all columns of the table; generated ones are computed and checked."""
+        given = pa.ipc.open_file(path).read_all()
+        schema = arrow_schema(self.state.schema)
+        if unknown := [name for name in given.column_names if name not in schema.names]:
+            raise EngineError("invalid-request", f"there is no column {', '.join(unknown)}", phase="commit")
+        columns = [
+            given.column(each.name).cast(each.type)
+            if each.name in given.column_names
+            else pa.nulls(given.num_rows, each.type)
+            for each in schema
+        ]
+        return self.generate_columns(pa.Table.from_arrays(columns, schema=schema), given.column_names)
+
+    def generate_columns(self, rows: pa.Table, given: Sequence[str]) -> pa.Table:
+        """Return rows with values of generated columns; those that are given must equal them."""
+        for field in self.state.schema.fields:
+            text = field.metadata.get(_GENERATION)
+            if text is None:
+                continue
+            tree = parse_supported(text)
+            values = [evaluate_sql(tree, row) for row in list_model_rows(rows)]
+            position = rows.schema.get_field_index(field.name)
+            computed = pa.array(values, rows.schema.field(position).type)
+            if field.name in given and rows.column(position).to_pylist() != computed.to_pylist():
+                raise EngineError("constraint", f"{field.name} differs from {text}", phase="commit")
+            rows = rows.set_column(position, rows.schema.field(position), computed)
+        return rows
+
+    def check_rows(self, rows: pa.Table) -> None:
+        """Raise `EngineError` if rows violate a NOT NULL or CHECK constraint."""
+        for field in self.state.schema.fields:
+            if not field.nullable and rows.column(field.name).null_count:
+                raise EngineError("constraint", f"{field.name} is null", phase="commit")
+        for name, text in read_check_constraints(self.state.metadata.configuration).items():
+            tree = parse_supported(text)
+            if any(evaluate_sql(tree, row) is not True for row in list_model_rows(rows)):
+                raise EngineError("constraint", f"a row violates the constraint {name}: {text}", phase="commit")
+
+    def find_matches(self, rows: pa.Table, where: Condition) -> list[bool]:
+        """Return for each row whether a condition is true."""
+        if where is None:
+            return [True] * rows.num_rows
+        if where.get("tree") is not None:
+            condition = parse_predicate(where["tree"], self.state.schema)
+            return [evaluate(condition, row) is True for row in list_model_rows(rows)]
+        tree = parse_supported(where["sql"])
+        return [evaluate_sql(tree, row) is True for row in list_model_rows(rows)]
+
+    def read_files(self) -> list[tuple[Add, FileRows]]:
+        """Read all live files."""
+        return [(add, self.reader.read(add)) for add in self.base.files.values()]
+
+    # changes
+
+    def add_rows(
+        self,
+        rows: pa.Table,
+        *,
+        data_change: bool = True,
+        ids: Sequence[int | None] | None = None,
+        versions: Sequence[int | None] | None = None,
+    ) -> None:
+        """Add rows in new files.
+
+        Args:
+            rows: rows with all columns of the table.
+            data_change: whether they are new or changed.
+            ids: their row ids if they have some already.
+            versions: their row commit versions, if the rows are not changed.
+        """
+        if not rows.num_rows:
+            return
+        if data_change:
+            self.check_rows(rows)
+        hidden = {}
+        if self.tracks_rows:
+            names = [self.state.metadata.configuration[key] for key in row_tracking.COLUMN_PROPERTIES]
+            for name, values in zip(names, (ids, versions), strict=True):
+                if values is not None and any(each is not None for each in values):
+                    hidden[name] = values
+        self.actions += self.files.add(rows, data_change=data_change, hidden=hidden)
+
+    def remove_file(self, add: Add, *, data_change: bool = True) -> None:
+        """Remove a live file."""
+        self.actions.append(
+            Remove(
+                path=add.path,
+                data_change=data_change,
+                deletion_timestamp=get_clock_ms(),
+                extended_file_metadata=True,
+                partition_values=add.partition_values,
+                size=add.size,
+                tags=add.tags,
+                deletion_vector=add.deletion_vector,
+                base_row_id=add.base_row_id,
+                default_row_commit_version=add.default_row_commit_version,
+            )
+        )
+
+    def remove_rows(self, add: Add, rows: FileRows, gone: Sequence[bool]) -> None:
+        """Remove rows of a live file: with a deletion vector if the table allows, or by writing the others again."""
+        if not any(gone):
+            return
+        self.remove_file(add)
+        if all(gone):
+            return
+        if self.is_enabled(_VECTORS):
+            deleted = self.reader.read_deleted_rows(add) | {
+                index for index, is_gone in zip(rows.indexes, gone, strict=True) if is_gone
+            }
+            self.actions.append(
+                msgspec.structs.replace(
+                    add,
+                    deletion_vector=self.files.write_vector(deleted),
+                    stats=None if add.stats is None else add.stats.replace(*_WIDEN),
+                    data_change=True,
+                )
+            )
+            return
+        kept = pa.array([not each for each in gone], pa.bool_())
+        self.add_rows(
+            rows.table.filter(kept),
+            ids=_select(rows.row_ids, gone),
+            versions=_select(rows.row_commit_versions, gone),
+        )
+
+    def record_change(self, kind: str, rows: pa.Table) -> None:
+        """Record changed rows for change data files."""
+        if rows.num_rows:
+            self.changes.append((kind, rows))
+
+    # commit
+
+    def commit(self, options: Mapping[str, Any]) -> int:
+        """Write the commit and return its version. Raises `EngineError`; then the log is unchanged."""
+        self._add_options(options)
+        if self.is_enabled(_CHANGES) and any(isinstance(each, Add | Remove) for each in self.actions):
+            for kind, rows in self.changes:
+                self.actions += self.files.add_changes(rows, [kind] * rows.num_rows)
+        self._assign_row_ids()
+        actions = [self._build_commit_info(options), *self.actions]
+        decision = check_commit(self.base, self.version, actions)
+        if isinstance(decision, Refused):
+            raise EngineError("constraint", f"{decision.requirement}: {decision.reason}", phase="commit")
+        self._write(encode_lines(actions), options)
+        return self.version
+
+    def _add_options(self, options: Mapping[str, Any]) -> None:
+        if txn := options.get("txn"):
+            self.actions.append(Txn(app_id=txn["app_id"], version=txn["version"], last_updated=get_clock_ms()))
+        domains: Mapping[str, str | None] = options.get("domains") or {}
+        if domains and not supports(self.state.protocol, "domainMetadata"):
+            raise EngineError("unsupported", "the table does not support domain metadata", phase="commit")
+        for name, text in domains.items():
+            old = self.base.domains.get(name)
+            configuration = (old.configuration if old else "") if text is None else text
+            self.actions.append(DomainMetadata(domain=name, configuration=configuration, removed=text is None))
+
+    def _assign_row_ids(self) -> None:
+        """Give new files row ids after the high-water mark, which is stored in a domain."""
+        if not supports(self.state.protocol, row_tracking.FEATURE):
+            return
+        domain = self.base.domains.get(row_tracking.DOMAIN)
+        mark = -1 if domain is None else int(msgspec.json.decode(domain.configuration)["rowIdHighWaterMark"])
+        assigned = mark
+        for number, action in enumerate(self.actions):
+            if isinstance(action, Add) and action.base_row_id is None:
+                self.actions[number] = msgspec.structs.replace(
+                    action, base_row_id=assigned + 1, default_row_commit_version=self.version
+                )
+                assigned += int(msgspec.json.decode(action.stats or "{}")["numRecords"])
+        if assigned > mark:
+            text = msgspec.json.encode({"rowIdHighWaterMark": assigned}).decode()
+            self.actions.append(DomainMetadata(domain=row_tracking.DOMAIN, configuration=text, removed=False))
+
+    def _build_commit_info(self, options: Mapping[str, Any]) -> CommitInfo:
+        moment = get_clock_ms()
+        stamp = None
+        if has_in_commit_timestamps(self.state.protocol, self.state.metadata):
+            last = self.log.read_in_commit_timestamp(self.base) if self.log is not None else None
+            moment = stamp = max(moment, (last or 0) + 1)
+        return CommitInfo(timestamp=moment, in_commit_timestamp=stamp, operation=self.kind, engine_info="deltaspec")
+
+    def _write(self, data: bytes, options: Mapping[str, Any]) -> None:
+        """Create the commit file with its complete content, or fail if another writer was faster."""
+        log = self.root / LOG_DIRECTORY
+        log.mkdir(parents=True, exist_ok=True)
+        temporary = log / f".{uuid.uuid4()}.tmp"
+        try:
+            write_new_file(temporary, data)
+            os.link(temporary, log / commit_name(self.version))
+        except FileExistsError as error:
+            raise EngineError("conflict", f"version {self.version} exists", phase="commit", retryable=True) from error
+        finally:
+            with suppress(OSError):
+                temporary.unlink()
+
+
+def open_transaction(table: str, log: LogReader, kind: str) -> Transaction:
+    """Return a transaction on the newest version. Raises `EngineError` if the reference must not write to the table."""
+    state = log.read_state()
+    decision = may_write(state.protocol, (*WRITER_FEATURES, "timestampNtz"))
+    if isinstance(decision, Refused):
+        raise EngineError("unsupported", decision.reason, phase="commit")
+    return Transaction(table, log, state, kind)
+
+
+def _select(values: Sequence[Any] | None, gone: Sequence[bool]) -> list[Any] | None:
+    return None if values is None else [each for each, is_gone in zip(values, gone, strict=True) if not is_gone]

@@ -1,0 +1,326 @@
+"""The reference writer: performs the operations of `apply` with the model, and asks the model before each commit."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+import pyarrow as pa
+
+from deltaspec.candidates.arrow_rows import list_model_rows
+from deltaspec.candidates.reference.checkpoint_writer import CheckpointWriter, encode_lines
+from deltaspec.candidates.reference.log_reader import LogReader
+from deltaspec.candidates.reference.predicate_parser import find_type, parse_literal
+from deltaspec.candidates.reference.row_reader import repeat_value
+from deltaspec.candidates.reference.table_changes import (
+    add_column,
+    build_table,
+    change_properties,
+    find_needed_features,
+    parse_type,
+    replace_schema,
+    upgrade_protocol,
+)
+from deltaspec.candidates.reference.transaction import Transaction, open_transaction
+from deltaspec.candidates.reference.written_files import get_clock_ms, write_new_file
+from deltaspec.candidates.serve import EngineError
+from deltaspec.model.actions import CommitInfo
+from deltaspec.model.features.table_properties import CONSTRAINT_PREFIX
+from deltaspec.model.log import file_names
+from deltaspec.model.log.compaction import build_compaction
+from deltaspec.model.log.paths import path_key
+from deltaspec.model.log.version_checksum import build_checksum
+from deltaspec.model.rows.deletion_vectors import build_relative_path
+from deltaspec.model.schema.data_types import Field, Struct
+from deltaspec.wire.storage.interface import LOG_DIRECTORY
+
+Operation: TypeAlias = Mapping[str, Any]
+_CHANGE_DATA, _LOG = "_change_data", LOG_DIRECTORY
+_HOUR_MS = 3_600_000
+
+
+class Writer:
+    """Performs operations on tables in local directories. Methods and transactions can be replaced by faulty ones."""
+
+    def __init__(self) -> None:
+        self.commits: dict[str, Callable[[Transaction, Operation], None]] = {
+            "append": self.append,
+            "overwrite": self.overwrite,
+            "delete": self.delete,
+            "update": self.update,
+            "merge": self.merge,
+            "optimize": self.optimize,
+            "purge": self.purge,
+            "restore": self.restore,
+            "set-properties": self.set_properties,
+            "add-column": self.add_column,
+            "rename-column": self.rename_column,
+            "drop-column": self.drop_column,
+            "add-constraint": self.add_constraint,
+            "drop-constraint": self.drop_constraint,
+        }
+        self.maintenance: dict[str, Callable[[str, LogReader, Operation], None]] = {
+            "checkpoint": self.write_checkpoint,
+            "checksum": self.write_checksum,
+            "compact-log": self.compact_log,
+            "vacuum": self.vacuum,
+        }
+        self.kinds = ("create", *self.commits, *self.maintenance)
+
+    def apply(self, table: str, operation: Operation, commit: Mapping[str, Any]) -> dict[str, Any]:
+        """Perform an operation and return the fields of the answer. Raises `EngineError`."""
+        kind = operation["kind"]
+        if kind == "create":
+            return {"committed": True, "version": self.create(table, operation, commit)}
+        if kind not in self.kinds:
+            raise EngineError("unsupported", f"the kind {kind} is not offered", code="operation", phase="commit")
+        log = LogReader(table)
+        transaction = self.open(table, log, kind)
+        if kind in self.maintenance:
+            self.maintenance[kind](table, log, operation)
+            return {"committed": False}
+        self.commits[kind](transaction, operation)
+        if not transaction.actions and not commit.get("txn") and not commit.get("domains"):
+            return {"committed": False}
+        return {"committed": True, "version": transaction.commit(commit)}
+
+    def open(self, table: str, log: LogReader, kind: str) -> Transaction:
+        """Return a transaction on the newest version."""
+        return open_transaction(table, log, kind)
+
+    # rows
+
+    def create(self, table: str, operation: Operation, commit: Mapping[str, Any]) -> int:
+        """Create a table with its first rows."""
+        if (Path(table) / _LOG / file_names.commit_name(0)).exists():
+            raise EngineError("invalid-request", "the table exists", phase="commit")
+        transaction = Transaction(table, None, None, "create")
+        transaction.use(*build_table(operation))
+        if operation.get("rows"):
+            transaction.add_rows(transaction.load_rows(operation["rows"]))
+        return transaction.commit(commit)
+
+    def append(self, transaction: Transaction, operation: Operation) -> None:
+        """Add rows."""
+        transaction.add_rows(transaction.load_rows(operation["rows"]))
+
+    def overwrite(self, transaction: Transaction, operation: Operation) -> None:
+        """Replace all rows, or those that match a condition."""
+        rows = transaction.load_rows(operation["rows"])
+        if not all(transaction.find_matches(rows, operation.get("where"))):
+            raise EngineError("invalid-request", "a new row does not match the condition", phase="commit")
+        self.delete(transaction, operation)
+        transaction.add_rows(rows)
+        transaction.record_change("insert", rows)
+
+    def delete(self, transaction: Transaction, operation: Operation) -> None:
+        """Delete rows."""
+        for add, rows in transaction.read_files():
+            gone = transaction.find_matches(rows.table, operation.get("where"))
+            transaction.remove_rows(add, rows, gone)
+            transaction.record_change("delete", rows.table.filter(pa.array(gone, pa.bool_())))
+
+    def update(self, transaction: Transaction, operation: Operation) -> None:
+        """Set columns to literals."""
+        for add, rows in transaction.read_files():
+            gone = transaction.find_matches(rows.table, operation.get("where"))
+            old = rows.table.filter(pa.array(gone, pa.bool_()))
+            new = old
+            for name, (_, _, text) in operation["set"].items():
+                kind = find_type(transaction.state.schema, [name])
+                position = new.schema.get_field_index(name)
+                column = new.schema.field(position)
+                value = repeat_value(parse_literal(text, kind), column.type, new.num_rows)
+                new = new.set_column(position, column, value)
+            self._replace_rows(transaction, rows.row_ids, gone, old, transaction.generate_columns(new, ()))
+            transaction.remove_rows(add, rows, gone)
+
+    def merge(self, transaction: Transaction, operation: Operation) -> None:
+        """Merge rows by columns that identify them."""
+        names = list(operation["on"])
+        source = transaction.load_rows(operation["rows"])
+        keys = [tuple(row[name] for name in names) for row in list_model_rows(source)]
+        positions = {key: position for position, key in enumerate(keys) if None not in key}
+        if len(positions) < sum(None not in key for key in keys):
+            raise EngineError("invalid-request", "two new rows have the same key", phase="commit")
+        matched: set[int] = set()
+        for add, rows in transaction.read_files():
+            found = [positions.get(tuple(row[name] for name in names)) for row in list_model_rows(rows.table)]
+            matched.update(each for each in found if each is not None)
+            if operation.get("matched") is None:
+                continue
+            gone = [each is not None for each in found]
+            old = rows.table.filter(pa.array(gone, pa.bool_()))
+            if operation["matched"] == "update":
+                new = source.take(pa.array([each for each in found if each is not None], pa.int64()))
+                self._replace_rows(transaction, rows.row_ids, gone, old, new)
+            else:
+                transaction.record_change("delete", old)
+            transaction.remove_rows(add, rows, gone)
+        if operation.get("not_matched") == "insert":
+            new = source.take(pa.array([each for each in range(len(keys)) if each not in matched], pa.int64()))
+            transaction.add_rows(new)
+            transaction.record_change("insert", new)
+
+    def _replace_rows(
+        self, transaction: Transaction, ids: Sequence[int] | None, gone: Sequence[bool], old: pa.Table, new: pa.Table
+    ) -> None:
+        """Add the new values of updated rows, which keep their ids."""
+        kept = None if ids is None else [each for each, is_gone in zip(ids, gone, strict=True) if is_gone]
+        transaction.add_rows(new, ids=kept)
+        transaction.record_change("update_preimage", old)
+        transaction.record_change("update_postimage", new)
+
+    def optimize(self, transaction: Transaction, operation: Operation) -> None:
+        """Write the rows of partitions with several files into one file each."""
+        partitions: dict[tuple[tuple[str, str | None], ...], list[Any]] = {}
+        for add, rows in transaction.read_files():
+            partitions.setdefault(tuple(sorted(add.partition_values.items())), []).append((add, rows))
+        for files in partitions.values():
+            if len(files) > 1:
+                self._rewrite(transaction, files)
+
+    def purge(self, transaction: Transaction, operation: Operation) -> None:
+        """Write the rows of files with deletion vectors again."""
+        for add, rows in transaction.read_files():
+            if add.deletion_vector is not None:
+                self._rewrite(transaction, [(add, rows)])
+
+    def _rewrite(self, transaction: Transaction, files: Sequence[Any]) -> None:
+        for add, _ in files:
+            transaction.remove_file(add, data_change=False)
+        has_ids = transaction.tracks_rows
+        transaction.add_rows(
+            pa.concat_tables([rows.table for _, rows in files]),
+            data_change=False,
+            ids=[each for _, rows in files for each in rows.row_ids] if has_ids else None,
+            versions=[each for _, rows in files for each in rows.row_commit_versions] if has_ids else None,
+        )
+
+    def restore(self, transaction: Transaction, operation: Operation) -> None:
+        """Restore files and metadata of an older version."""
+        assert transaction.log is not None
+        target = transaction.log.read_state(operation["version"])
+        missing = [
+            add.path for add in target.snapshot.files.values() if not transaction.files.locate(add.path).exists()
+        ]
+        if missing:
+            raise EngineError("not-found", f"the file {missing[0]} was deleted", phase="commit")
+        transaction.use(transaction.state.protocol, target.metadata)
+        current = transaction.base.files
+        for key, add in current.items():
+            if key not in target.snapshot.files:
+                transaction.remove_file(add)
+        for key, add in target.snapshot.files.items():
+            if key not in current:
+                transaction.actions.append(msgspec.structs.replace(add, data_change=True))
+
+    # metadata
+
+    def _use_metadata(self, transaction: Transaction, metadata: Any) -> None:
+        """Commit metadata, with the features that it needs."""
+        state = transaction.state
+        needed = find_needed_features(state.schema, metadata.configuration)
+        transaction.use(upgrade_protocol(state.protocol, needed), metadata)
+
+    def set_properties(self, transaction: Transaction, operation: Operation) -> None:
+        """Set and remove properties."""
+        self._use_metadata(transaction, change_properties(transaction.state.metadata, operation["properties"]))
+
+    def add_constraint(self, transaction: Transaction, operation: Operation) -> None:
+        """Add a CHECK constraint that all rows satisfy."""
+        key = f"{CONSTRAINT_PREFIX}{operation['name']}"
+        if key in transaction.state.metadata.configuration:
+            raise EngineError("invalid-request", f"the constraint {operation['name']} exists", phase="commit")
+        self._use_metadata(transaction, change_properties(transaction.state.metadata, {key: operation["sql"]}))
+        for _, rows in transaction.read_files():
+            transaction.check_rows(rows.table)
+
+    def drop_constraint(self, transaction: Transaction, operation: Operation) -> None:
+        """Remove a CHECK constraint."""
+        key = f"{CONSTRAINT_PREFIX}{operation['name']}"
+        self._use_metadata(transaction, change_properties(transaction.state.metadata, {key: None}))
+
+    def add_column(self, transaction: Transaction, operation: Operation) -> None:
+        """Add a nullable column at the end."""
+        state = transaction.state
+        if len(operation["name"]) > 1 or operation.get("after") or not operation.get("nullable", True):
+            raise EngineError("unsupported", "only nullable columns at the end are added", phase="commit")
+        (name,) = operation["name"]
+        if any(each.name.lower() == name.lower() for each in state.schema.fields):
+            raise EngineError("invalid-request", f"there is a column {name}", phase="commit")
+        field = Field(name, parse_type(operation["type"]), True)
+        metadata = add_column(state.metadata, state.schema, field, mapped=state.mapping is not None)
+        transaction.use(state.protocol, metadata)
+
+    def rename_column(self, transaction: Transaction, operation: Operation) -> None:
+        """Rename a column; its physical name stays."""
+        (old,), (new,) = operation["from"], operation["to"]
+        self._change_columns(transaction, old, lambda field: [Field(new, field.type, field.nullable, field.metadata)])
+
+    def drop_column(self, transaction: Transaction, operation: Operation) -> None:
+        """Drop a column; its values stay in the files."""
+        (name,) = operation["name"]
+        self._change_columns(transaction, name, lambda _: [])
+
+    def _change_columns(self, transaction: Transaction, name: str, change: Callable[[Field], list[Field]]) -> None:
+        state = transaction.state
+        if state.mapping is None:
+            raise EngineError("unsupported", "columns cannot change without column mapping", phase="commit")
+        if name in state.partition_columns or all(each.name != name for each in state.schema.fields):
+            raise EngineError("invalid-request", f"{name} is a partition column or no column", phase="commit")
+        fields = [new for each in state.schema.fields for new in (change(each) if each.name == name else [each])]
+        transaction.use(state.protocol, replace_schema(state.metadata, Struct(tuple(fields))))
+
+    # maintenance
+
+    def write_checkpoint(self, table: str, log: LogReader, operation: Operation) -> None:
+        """Write a checkpoint of the newest version."""
+        state = log.read_state()
+        form = operation.get("form") or "v1"
+        has_v2 = "v2Checkpoint" in (state.protocol.writer_features or ())
+        if form == "multipart" or (form != "v1" and not has_v2):
+            raise EngineError("unsupported", f"no checkpoint of the form {form}", phase="commit")
+        CheckpointWriter(table).write_checkpoint(state.snapshot, form)
+
+    def write_checksum(self, table: str, log: LogReader, operation: Operation) -> None:
+        """Write the version checksum of the newest version, unless it exists."""
+        snapshot = log.read_state().snapshot
+        path = Path(table) / _LOG / file_names.checksum_name(snapshot.version)
+        if not path.exists():
+            (info,) = [each for each in log.read_commit(snapshot.version) if isinstance(each, CommitInfo)]
+            write_new_file(path, msgspec.json.encode(build_checksum(replace(snapshot, commit_info=info))))
+
+    def compact_log(self, table: str, log: LogReader, operation: Operation) -> None:
+        """Write a log compaction."""
+        start, end = operation["start"], operation["end"]
+        if start >= end:
+            raise EngineError("invalid-request", "a compaction needs at least two commits", phase="commit")
+        commits = {version: log.read_commit(version) for version in range(start, end + 1)}
+        path = Path(table) / _LOG / file_names.compaction_name(start, end)
+        if not path.exists():
+            write_new_file(path, encode_lines(build_compaction(commits, start, end)))
+
+    def vacuum(self, table: str, log: LogReader, operation: Operation) -> None:
+        """Delete old files that neither the newest version nor a younger tombstone names."""
+        snapshot = log.read_state().snapshot
+        cutoff = get_clock_ms() - operation["retention_hours"] * _HOUR_MS
+        young = [each for each in snapshot.tombstones.values() if (each.deletion_timestamp or 0) >= cutoff]
+        needed = {path for each in (*snapshot.files.values(), *young) for path in self._list_paths(each)}
+        for path in _iter_data_files(Path(table)):
+            if str(path.relative_to(table)) not in needed and path.stat().st_mtime * 1000 < cutoff:
+                path.unlink()
+
+    def _list_paths(self, action: Any) -> list[str]:
+        vector = action.deletion_vector
+        stored = [build_relative_path(vector)] if vector is not None and vector.storage_type == "u" else []
+        return [path_key(action.path, ""), *stored]
+
+
+def _iter_data_files(root: Path) -> Iterable[Path]:
+    for folder, folders, names in os.walk(root):
+        if Path(folder) == root:
+            folders[:] = [each for each in folders if each == _CHANGE_DATA or not each.startswith(("_", "."))]
+        yield from (Path(folder) / name for name in names if not name.startswith(("_", ".")))
