@@ -82,7 +82,7 @@ class TestList:
         missing = set(ids("--uncovered"))
         assert set(load_requirements()) - named <= missing
         assert "add.path-encoding" not in missing
-        assert "transaction.atomic" in missing
+        assert "cleanup.deletes-older" in missing
 
     def test_uncovered_requirements_have_their_revisions(self) -> None:
         for each in listed("--uncovered"):

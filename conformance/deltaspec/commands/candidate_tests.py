@@ -96,13 +96,13 @@ def test(
     """
     from deltaspec.suites.checks import IMPORTED_SUITES
     from deltaspec.suites.known_failures import load_known_failures
-    from deltaspec.suites.runner import Plan, select_suites
+    from deltaspec.suites.runner import Plan, build_plan, select_suites
     from deltaspec.suites.startup import start_candidate
     from deltaspec.suites.subjects import Corpus
 
     entries = load_known_failures(Path(known)) if known else []
     if imported is None:
-        plan = Plan(Corpus(seed=seed, tables=tables), select_suites(suites), _build_filter(select), jobs)
+        plan = build_plan(select_suites(suites), seed, tables, _build_filter(select), jobs)
     else:
         if suites or save is not None:
             raise InvalidUsage("--import cannot be combined with --suite or --save")
@@ -191,7 +191,7 @@ def _run(
         deltaspec=__version__,
         candidate=candidate,
         seed=plan.corpus.seed,
-        tables=plan.corpus.tables,
+        tables=max(plan.corpus.tables, plan.corpus.histories),
         imported=imported,
         suites=tuple(plan.suites),
         seconds=round(time.monotonic() - started, 3),

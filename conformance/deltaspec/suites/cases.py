@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import Capabilities, Refusal
 from deltaspec.suites.all_checks import CHECKS
-from deltaspec.suites.checks import Check, Mismatch, NotAsked, Notes, SuiteName, TableUnderTest, Weak
+from deltaspec.suites.checks import WRITE_SUITES, Check, Mismatch, NotAsked, Notes, SuiteName, TableUnderTest, Weak
 from deltaspec.suites.imported import CHECK_OF_QUESTION
 from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.refuse import check_broken_table, check_undeclared_features, list_undeclared_needs
@@ -45,6 +45,8 @@ def list_cases(
 
 
 def _applies(check: Check, capabilities: Capabilities, subject: TableUnderTest) -> bool:
+    if check.suite in WRITE_SUITES or subject.history is not None:
+        return check.suite in WRITE_SUITES and subject.history is not None
     if list_undeclared_needs(capabilities, subject):
         return check.run is check_undeclared_features
     if subject.imported is not None:
@@ -69,7 +71,7 @@ def run_case(candidate: Candidate, case: Case) -> CaseResult:
         message=message if len(message) <= _MESSAGE_CHARACTERS else f"{message[:_MESSAGE_CHARACTERS]}…",
         requirements=case.subject.list_requirements(case.check) if outcome.is_bad else (),
         features=tuple(sorted(case.subject.table.features)),
-        history=case.subject.table.history if outcome.is_bad else (),
+        history=(notes.history or case.subject.table.history) if outcome.is_bad else (),
         counts=notes.counts,
     )
 

@@ -14,14 +14,17 @@ from deltaspec.candidates.host import Candidate
 from deltaspec.candidates.messages import ErrorCategory, Operation, Phase
 from deltaspec.golden.importing.questions import Question
 from deltaspec.suites.table_requirements import list_table_requirements
+from deltaspec.suites.write_history import HistoryUnderTest
 from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable
 
 SuiteName: TypeAlias = Literal[
-    "snapshot", "read", "time-travel", "predicates", "changes", "row-ids", "refuse", "imported"
+    "snapshot", "read", "time-travel", "predicates", "changes", "row-ids", "refuse", "imported", "write"
 ]
 IMPORTED_SUITES: tuple[SuiteName, ...] = ("refuse", "imported")
 """Suites of imported cases; a table with a feature that a candidate does not declare must be refused."""
-SUITES: tuple[SuiteName, ...] = tuple(name for name in get_args(SuiteName) if name != "imported")
+WRITE_SUITES: tuple[SuiteName, ...] = ("write",)
+"""Suites of histories, which run only if they are named."""
+SUITES: tuple[SuiteName, ...] = tuple(name for name in get_args(SuiteName) if name not in ("imported", *WRITE_SUITES))
 """Suites of the tables of deltaspec."""
 
 
@@ -49,6 +52,8 @@ class TableUnderTest:
     broken: BrokenTable | None = None
     imported: ImportedQuestion | None = None
     """The only question about the table, if others published it."""
+    history: HistoryUnderTest | None = None
+    """The history to perform; then there is no table to read."""
 
     @property
     def newest(self) -> ExpectedVersion:
@@ -58,6 +63,8 @@ class TableUnderTest:
         """Return the requirements that a check tests on this table."""
         if self.broken is not None and not check.requires:
             return self.broken.requires
+        if self.history is not None:
+            return check.requires
         return tuple(dict.fromkeys((*check.requires, *list_table_requirements(self.table))))
 
 
@@ -89,6 +96,8 @@ class Notes:
     """What a check observed besides its verdict, by name, such as the number of skipped files."""
 
     counts: dict[str, int] = field(default_factory=dict)
+    history: tuple[str, ...] = ()
+    """Operations that the candidate performed."""
 
     def add(self, name: str, count: int) -> None:
         """Add to a count."""

@@ -27,7 +27,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from deltaspec.errors import InvalidUsage
-from deltaspec.suites.checks import SUITES
+from deltaspec.suites.checks import SUITES, WRITE_SUITES
 from deltaspec.suites.outcomes import CaseResult, Outcome, build_pattern
 
 _KEYS = {"cases": list, "outcome": str, "match": str, "reason": str, "link": str, "versions": str}
@@ -104,7 +104,9 @@ def _list_suites(glob: str) -> set[str]:
     start = re.split(r"[*?\[]", glob)[0]
     if start.startswith("imported."):
         return {"imported"}
-    return {suite for suite in SUITES if start.startswith(f"{suite}.") or f"{suite}.".startswith(start)}
+    return {
+        suite for suite in (*SUITES, *WRITE_SUITES) if start.startswith(f"{suite}.") or f"{suite}.".startswith(start)
+    }
 
 
 def load_known_failures(path: Path) -> list[KnownFailure]:

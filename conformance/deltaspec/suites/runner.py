@@ -13,7 +13,7 @@ from deltaspec.candidates.host import Candidate, GivenUp
 from deltaspec.candidates.messages import Capabilities
 from deltaspec.errors import InvalidUsage
 from deltaspec.suites.cases import Case, list_cases, run_case
-from deltaspec.suites.checks import SUITES, SuiteName
+from deltaspec.suites.checks import SUITES, WRITE_SUITES, SuiteName
 from deltaspec.suites.outcomes import CaseResult
 from deltaspec.suites.subjects import Corpus
 
@@ -114,12 +114,22 @@ def _is_selected(plan: Plan, case: Case) -> bool:
     return plan.select is None or plan.select(case.id)
 
 
+def build_plan(
+    suites: Sequence[SuiteName], seed: int, tables: int, select: Callable[[str], bool] | None = None, jobs: int = 1
+) -> Plan:
+    """Return the plan of suites: as many drawn tables to read, and as many histories to perform."""
+    reads, writes = (any(each in suites for each in names) for names in (SUITES, WRITE_SUITES))
+    corpus = Corpus(seed, tables if reads else 0, written=reads, histories=tables if writes else 0)
+    return Plan(corpus, suites, select, jobs)
+
+
 def select_suites(names: Sequence[str]) -> tuple[SuiteName, ...]:
-    """Return the suites of these names, or all. Raises `InvalidUsage` for an unknown one."""
-    unknown = [name for name in names if name not in SUITES]
+    """Return the suites of these names, or all that read tables. Raises `InvalidUsage` for an unknown one."""
+    known = (*SUITES, *WRITE_SUITES)
+    unknown = [name for name in names if name not in known]
     if unknown:
-        raise InvalidUsage(f"unknown suite {', '.join(unknown)}; there are {', '.join(SUITES)}")
-    return tuple(suite for suite in SUITES if suite in names) or SUITES
+        raise InvalidUsage(f"unknown suite {', '.join(unknown)}; there are {', '.join(known)}")
+    return tuple(suite for suite in known if suite in names) or SUITES
 
 
 def read_capabilities(open_candidate: Open) -> Capabilities:

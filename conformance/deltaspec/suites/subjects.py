@@ -7,11 +7,13 @@ from deltaspec.suites.broken_tables import BROKEN_TABLES
 from deltaspec.suites.checks import BrokenTable, TableUnderTest
 from deltaspec.suites.imported_subjects import ImportedTables
 from deltaspec.suites.sound_tables import SOUND_TABLES
-from deltaspec_generators.table_files import write_table
+from deltaspec.suites.write_history import HistoryUnderTest
+from deltaspec_generators.table_files import TableFiles, write_table
 from deltaspec_generators.tables.choices import SeededChoices
 from deltaspec_generators.tables.corpus import draw_table
+from deltaspec_generators.tables.readable import ReadableTable
 
-DRAWN, SOUND, BROKEN = "drawn", "sound", "broken"
+DRAWN, SOUND, BROKEN, HISTORY = "drawn", "sound", "broken", "history"
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,8 @@ class Corpus:
     seed: int = 1
     tables: int = 100
     written: bool = True
+    histories: int = 0
+    """Number of drawn histories, for the suites that write."""
     imported: ImportedTables | None = None
     """Imported cases, which are then the only ones."""
 
@@ -30,7 +34,8 @@ class Corpus:
             return self.imported.list_ids()
         kinds = ((BROKEN, BROKEN_TABLES), (SOUND, SOUND_TABLES))
         written = [f"{kind}.{name}" for kind, tables in kinds for name in tables] if self.written else []
-        return [*written, *(f"{DRAWN}.{self.seed}.{number}" for number in range(self.tables))]
+        drawn = [f"{DRAWN}.{self.seed}.{number}" for number in range(self.tables)]
+        return [*written, *drawn, *(f"{HISTORY}.{self.seed}.{number}" for number in range(self.histories))]
 
     def build_subject(self, identity: str, directory: Path) -> TableUnderTest:
         """Write the table of an id into a directory, which must not exist; imported tables stay where they are.
@@ -63,11 +68,19 @@ def describe_subject(identity: str) -> TableUnderTest:
     if kind == SOUND:
         return TableUnderTest(identity, nowhere, SOUND_TABLES[name]())
     seed, _, number = name.partition(".")
-    if kind != DRAWN or not (seed.isdecimal() and number.isdecimal()):
+    if kind not in (DRAWN, HISTORY) or not (seed.isdecimal() and number.isdecimal()):
         raise KeyError(identity)
+    if kind == HISTORY:
+        return build_history_subject(identity, HistoryUnderTest(int(seed), int(number), nowhere))
     choices = SeededChoices(int(seed), int(number))
     table = draw_table(choices)
     return TableUnderTest(identity, nowhere, replace(table, choices=tuple(choices.sequence)))
+
+
+def build_history_subject(identity: str, history: HistoryUnderTest) -> TableUnderTest:
+    """Return the subject of a history: there is no table before it is performed."""
+    table = ReadableTable(TableFiles(), (), frozenset(), ())
+    return TableUnderTest(identity, history.directory / "table", table, history=history)
 
 
 def build_subject(identity: str, directory: Path) -> TableUnderTest:
@@ -78,6 +91,8 @@ def build_subject(identity: str, directory: Path) -> TableUnderTest:
     """
     described = describe_subject(identity)
     location = directory / "table"
+    if described.history is not None:
+        return replace(described, location=location, history=replace(described.history, directory=directory))
     write_table(described.table.files, location)
     if described.broken is None:
         return replace(described, location=location)

@@ -1,0 +1,75 @@
+"""Suite write: a candidate performs a history of operations, and the kit judges the table after each of them.
+
+All checks of a history share one performance; each judges one aspect, so that one fault does not hide another.
+"""
+
+from deltaspec.candidates.host import Candidate
+from deltaspec.suites.checks import Mismatch, NotAsked, Notes, TableUnderTest, Weak, check
+from deltaspec.suites.write_history import Aspect
+
+
+def _judge(candidate: Candidate, subject: TableUnderTest, notes: Notes, aspect: Aspect) -> None:
+    """Perform the history and raise the first problem of an aspect."""
+    assert subject.history is not None
+    if "create" not in candidate.capabilities.kinds or "append" not in candidate.capabilities.kinds:
+        raise NotAsked("the candidate does not declare the kinds create and append")
+    done = subject.history.perform(candidate)
+    notes.history = tuple(done.titles)
+    for name, number in done.counts.get(aspect, {}).items():
+        notes.add(name, number)
+    problem = done.problems.get(aspect)
+    if problem is None:
+        return
+    notes.history = tuple(done.titles[: problem.steps])
+    if problem.died is not None:
+        raise problem.died
+    raise (Weak if problem.is_weak else Mismatch)(problem.message)
+
+
+@check("write", operation="apply")
+def check_operations(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """Every operation that the table allows is performed or not supported, and answered with its version."""
+    _judge(candidate, subject, notes, "operations")
+
+
+@check("write", "check-constraints.rows-checked", "column-invariants.rows-refused",
+       "table-features.writer-supports-all", "transaction.atomic", operation="apply")  # fmt: skip
+def check_refusals(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """Every operation that the protocol forbids is refused for the right reason and leaves no commit."""
+    _judge(candidate, subject, notes, "refusals")
+
+
+@check("write", "checksum.not-overwritten", "consistency.unique-file-names", operation="apply")
+def check_files(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """Nothing outside of the table changes, and no existing file changes or disappears."""
+    _judge(candidate, subject, notes, "files")
+
+
+@check("write", operation="apply")
+def check_valid(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """The table with its history validates after every operation, at level rows."""
+    _judge(candidate, subject, notes, "valid")
+
+
+@check("write", "log.versions-atomic", "transaction.atomic", operation="apply")
+def check_rows(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """The reference reader returns the rows that every operation defines."""
+    _judge(candidate, subject, notes, "rows")
+
+
+@check("write", "domain.known-changed-only", operation="apply")
+def check_state(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """Schema, partition columns, properties, constraints, transactions and domains are those of the history."""
+    _judge(candidate, subject, notes, "state")
+
+
+@check("write", "cdc.for-updates", "cdc.whole-changes", operation="apply")
+def check_changes(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """Where the change data feed is enabled, the changes of every operation are those of the history."""
+    _judge(candidate, subject, notes, "changes")
+
+
+@check("write", "row-tracking.stable-for-all", operation="apply")
+def check_row_ids(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """Where row tracking is enabled, rows keep their ids, and changed rows get the version of the operation."""
+    _judge(candidate, subject, notes, "row-ids")

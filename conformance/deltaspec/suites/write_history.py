@@ -1,0 +1,463 @@
+"""Perform a history through a candidate and judge the table after every operation."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+import pyarrow as pa
+
+from deltaspec.candidates.host import Candidate, Died, Refused
+from deltaspec.candidates.messages import Apply, ApplyAnswer, Capabilities, SnapshotAnswer
+from deltaspec.candidates.write_operations import CommitOptions, parse_operation
+from deltaspec.model.log.file_names import commit_name
+from deltaspec.suites.row_comparison import WrongType, find_row_difference
+from deltaspec.suites.write_judging import (
+    CHANGE_TYPE,
+    LOG,
+    TableReader,
+    compare_digests,
+    compute_digests,
+    describe_files,
+    find_newest_version,
+    validate_table,
+)
+from deltaspec_generators.histories.drawing import Offer, Step, draw_history
+from deltaspec_generators.histories.plain_table import (
+    ID,
+    UNKNOWN_FEATURE,
+    Effect,
+    Forbidden,
+    NotApplicable,
+    PlainTable,
+    Row,
+    perform,
+)
+from deltaspec_generators.tables.choices import SeededChoices
+
+Aspect: TypeAlias = Literal["operations", "refusals", "files", "valid", "rows", "state", "changes", "row-ids"]
+_STEPS = {"step": "version", "start_step": "start", "end_step": "end"}
+"""Arguments that are numbers of steps, and the arguments with versions that replace them."""
+_REMOVES_FILES = ("vacuum", "cleanup-log")
+_UNKNOWN_FEATURE_NAME = "deltaspecUnknownFeature"
+_CONSTRAINT = "delta.constraints."
+_LEGACY_FEATURES = ("appendOnly", "invariants", "checkConstraints", "changeDataFeed", "generatedColumns")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong after an operation."""
+
+    message: str
+    """The first line says what; the operation follows."""
+    steps: int
+    """Number of steps up to the operation."""
+    is_weak: bool = False
+    died: Died | None = None
+
+
+@dataclass
+class Performance:
+    """What became of a history."""
+
+    titles: list[str] = field(default_factory=list)
+    """One line for each operation."""
+    problems: dict[Aspect, Problem] = field(default_factory=dict)
+    """First problem of each aspect."""
+    counts: dict[Aspect, Counter[str]] = field(default_factory=dict)
+    rules: set[str] = field(default_factory=set)
+    """Rules that the table violates."""
+
+    def note(self, aspect: Aspect, problem: Problem) -> None:
+        """Record the first problem of an aspect."""
+        self.problems.setdefault(aspect, problem)
+
+    def count(self, aspect: Aspect, name: str, number: int = 1) -> None:
+        """Add to a count of an aspect."""
+        self.counts.setdefault(aspect, Counter())[name] += number
+
+
+@dataclass
+class HistoryUnderTest:
+    """A history to perform in a directory; all checks share one performance."""
+
+    seed: int
+    number: int
+    directory: Path
+    steps: tuple[Step, ...] | None = None
+    """Set for a saved history; otherwise drawn for the offer of the candidate."""
+    _done: Performance | None = None
+
+    def perform(self, candidate: Candidate) -> Performance:
+        """Perform the history once. Raises `GivenUp`."""
+        if self._done is None:
+            self._done = perform_history(candidate, self.list_steps(candidate.capabilities), self.directory)
+        return self._done
+
+    def list_steps(self, capabilities: Capabilities) -> tuple[Step, ...]:
+        """Return the operations for a candidate."""
+        if self.steps is None:
+            offer = Offer.of(capabilities.kinds, capabilities.writer_features)
+            return draw_history(SeededChoices(self.seed, self.number), offer)
+        return self.steps
+
+
+def perform_history(candidate: Candidate, steps: Sequence[Step], directory: Path) -> Performance:
+    """Perform operations on a new table below a directory, and judge it after each one.
+
+    A refused operation and wrong rows end the history; violations do not. An operation that is refused as unsupported
+    is left out.
+    """
+    (directory / "table").mkdir(parents=True)
+    (directory / "rows").mkdir()
+    (directory / "neighbour").mkdir()
+    (directory / "neighbour" / "file").write_text("must not change")
+    run = _Run(candidate, directory)
+    for number, step in enumerate(steps):
+        if not run.perform_step(number, step):
+            break
+    return run.done
+
+
+class _Run:
+    """A history in progress."""
+
+    def __init__(self, candidate: Candidate, directory: Path) -> None:
+        self.candidate, self.directory, self.table = candidate, directory, directory / "table"
+        self.reader = TableReader(self.table)
+        self.done = Performance()
+        self.past: list[PlainTable | None] = []
+        self.versions: list[int] = []
+        self.row_ids: dict[int, tuple[int, int]] = {}
+        """Row id and row commit version of each row by its value of `id`."""
+        self.used_row_ids: set[int] = set()
+        self.digests = self._read_digests()
+
+    def perform_step(self, number: int, step: Step) -> bool:
+        """Perform a step and judge the table; return whether the history goes on."""
+        before = self.past[-1] if self.past else None
+        try:
+            expected = perform(before, step.operation, step.commit, self.past)
+        except NotApplicable as error:
+            return self._skip(step, before, f"left out: {error}")
+        if reason := self._find_reason_to_skip(step):
+            return self._skip(step, before, reason)
+        self.step, self.number, self.old = step, number, before
+        self.done.titles.append(f"{number}: {step.title}")
+        if step.operation["kind"] == UNKNOWN_FEATURE:
+            assert isinstance(expected, Effect)
+            self._add_unknown_feature()
+            self.digests = self._read_digests()
+            return self._proceed(expected.table)
+        newest = find_newest_version(self.table)
+        try:
+            answer: ApplyAnswer | Refused = self.candidate.apply(self._build_request(step, before))
+        except Refused as refused:
+            answer = refused
+        except Died as death:
+            self._note("operations", str(death), died=death)
+            return False
+        self.done.count("operations", "operations")
+        self._judge_files(step)
+        match expected, answer:
+            case Forbidden(), Refused():
+                self._judge_refusal(expected, answer, newest)
+                return self._proceed(before)
+            case Forbidden(), _:
+                self._note("refusals", f"accepted a write that the protocol forbids ({expected.requirement}): "
+                                       f"{expected.reason}")  # fmt: skip
+                return False
+            case Effect(), Refused():
+                return self._judge_unexpected_refusal(step, answer, newest, before)
+        assert isinstance(expected, Effect)
+        assert isinstance(answer, ApplyAnswer)
+        return self._judge_effect(expected, answer, newest)
+
+    def _find_reason_to_skip(self, step: Step) -> str | None:
+        """Return why an operation makes no sense for the versions that the writer made."""
+        versions = {name: self.versions[step.operation[name]] for name in _STEPS if name in step.operation}
+        if versions.get("step") == find_newest_version(self.table):
+            return "left out: the version to restore is the newest"
+        if "start_step" in versions and versions["start_step"] >= versions["end_step"]:
+            return "left out: the versions to compact are the same"
+        return None
+
+    def _build_request(self, step: Step, before: PlainTable | None) -> Apply:
+        fields = {name: value for name, value in step.operation.items() if name != "tree"}
+        if fields.get("rows") is not None:
+            table = before or PlainTable()
+            path = self.directory / "rows" / f"{self.number}.arrow"
+            names = [each.name for each in table.columns if any(each.name in row for row in fields["rows"])]
+            rows = table.build_arrow(fields["rows"], names)
+            with pa.ipc.new_file(str(path), rows.schema) as writer:
+                writer.write_table(rows)
+            fields["rows"] = str(path)
+        for name, argument in _STEPS.items():
+            if name in fields:
+                fields[argument] = self.versions[fields.pop(name)]
+        commit = msgspec.convert(step.commit, CommitOptions) if step.commit else None
+        return Apply(str(self.table), parse_operation(fields), commit)
+
+    # judging
+
+    def _judge_files(self, step: Step) -> None:
+        before, self.digests = self.digests, self._read_digests()
+        found = compare_digests(before, self.digests)
+        outside = tuple(path for path in found.added if not path.startswith("table/"))
+        if outside or any(not path.startswith("table/") for path in (*found.changed, *found.removed)):
+            self._note("files", f"wrote outside of the table: {describe_files(outside or found.changed)}")
+        if found.changed:
+            self._note("files", f"changed existing files: {describe_files(found.changed)}")
+        if found.removed and step.operation["kind"] not in _REMOVES_FILES:
+            self._note("files", f"removed files: {describe_files(found.removed)}")
+        self.done.count("files", "files compared", len(before))
+
+    def _judge_refusal(self, expected: Forbidden, refused: Refused, newest: int) -> None:
+        self.done.count("refusals", "forbidden writes refused")
+        category = refused.refusal.category
+        if self._has_trace(newest):
+            self._note("refusals", f"refused a forbidden write, but left a commit: version {newest + 1}")
+        elif category not in expected.categories:
+            self._note(
+                "refusals",
+                f"refused a forbidden write with category {category}, expected {' or '.join(expected.categories)}: "
+                f"{expected.reason}; {_shorten(refused.refusal.message)}",
+                is_weak=True,
+            )  # fmt: skip
+
+    def _judge_unexpected_refusal(self, step: Step, refused: Refused, newest: int, before: PlainTable | None) -> bool:
+        refusal = refused.refusal
+        if self._has_trace(newest):
+            self._note("refusals", f"refused an operation, but left a commit: version {newest + 1}")
+            return False
+        if refusal.category == "unsupported" and before is not None:
+            self.done.count("operations", "operations not supported")
+            self.done.titles[-1] += "  (not supported)"
+            return self._proceed(before)
+        if refusal.category == "unsupported":
+            self.done.count("operations", "tables not supported")
+            self.done.titles[-1] += "  (not supported)"
+            return False
+        name = refusal.code or refusal.native
+        self._note("operations", f"refused {step.operation['kind']}, which the table allows: {refusal.category}"
+                                 f"{f' ({name})' if name else ''}: {_shorten(refusal.message)}")  # fmt: skip
+        return False
+
+    def _judge_effect(self, expected: Effect, answer: ApplyAnswer, newest: int) -> bool:
+        version = find_newest_version(self.table)
+        first = newest + 1
+        if version > newest and not answer.committed:
+            self._note("operations", f"answered that nothing was committed, but the log has version {version}")
+        if answer.committed and answer.version is not None and answer.version != version:
+            self._note("operations", f"answered version {answer.version}; the newest version is {version}")
+        if version < 0:
+            self._note("operations", "answered, but the log has no version")
+            return False
+        self._judge_validity()
+        try:
+            state = self.reader.read_state()
+            has_ids = expected.table.is_enabled("delta.enableRowTracking")
+            rows = self.reader.read_rows(version, row_ids=has_ids)
+        except Refused as refused:
+            self._note("rows", f"the table cannot be read: {refused}")
+            return False
+        if version == newest and self.old is not None:  # nothing to do, so that there is no commit for its options
+            same = replace(expected.table, transactions=self.old.transactions, domains=self.old.domains)
+            expected = replace(expected, table=same)
+        self._judge_state(expected.table, state)
+        ids = rows.select(["__row_id", "__row_commit_version"]) if has_ids else None
+        rows = rows.drop_columns(["__row_id", "__row_commit_version"]) if has_ids else rows
+        if (difference := _compare(expected.table.build_arrow(expected.table.rows), rows)) is not None:
+            self._note("rows", f"wrong rows: {difference}")
+            return False
+        self.done.count("rows", "rows compared", rows.num_rows)
+        if ids is not None:
+            self._judge_row_ids(expected, rows, ids, first, version)
+        self._judge_changes(expected, first, version)
+        return self._proceed(expected.table)
+
+    def _judge_validity(self) -> None:
+        violations, counts = validate_table(self.table)
+        for name, number in counts.items():
+            self.done.count("valid", name, number)
+        self.done.count("valid", "tables validated")
+        new = {rule: text for rule, text in violations.items() if rule not in self.done.rules}
+        self.done.rules |= set(violations)
+        if new:
+            self._note("valid", f"violates {', '.join(sorted(new))}\n" + "\n".join(list(new.values())[:3]))
+
+    def _judge_state(self, table: PlainTable, state: SnapshotAnswer) -> None:
+        metadata = state.metadata or {}
+        fields = json.loads(metadata.get("schemaString", "{}")).get("fields", [])
+        configuration = metadata.get("configuration", {})
+        domains = state.domains or {}
+        wanted = {key: text for key, text in table.properties.items() if not key.startswith("delta.feature.")}
+        facts: dict[str, tuple[Any, Any]] = {
+            "columns": ([(each.name, each.type) for each in table.columns],
+                        [(each["name"], each["type"]) for each in fields]),
+            "partition columns": (list(table.partition_by), list(metadata.get("partitionColumns", []))),
+            "transactions": (dict(table.transactions), state.transactions),
+            "domains": (dict(table.domains), {key: text for key, text in domains.items() if key[:6] != "delta."}),
+            "constraints": ({f"{_CONSTRAINT}{name}".lower() for name in table.constraints},
+                            {key.lower() for key in configuration if key.startswith(_CONSTRAINT)}),
+            "properties": (wanted, {key: configuration.get(key) for key in wanted}),
+        }  # fmt: skip
+        for name, (expected, found) in facts.items():
+            self.done.count("state", "facts compared")
+            if expected != found:
+                self._note("state", f"wrong {name}: expected {expected}, found {found}")
+
+    def _judge_row_ids(self, expected: Effect, rows: pa.Table, ids: pa.Table, first: int, version: int) -> None:
+        pairs = zip(*(ids.column(name).to_pylist() for name in ids.column_names), strict=True)
+        found = dict(zip(rows.column(ID).to_pylist(), pairs, strict=True))
+        self.done.count("row-ids", "rows compared", len(found))
+        numbers = [row_id for row_id, _ in found.values()]
+        if any(None in each for each in found.values()):
+            self._note("row-ids", "a row has no row id or no row commit version")
+        elif len(set(numbers)) < len(numbers):
+            self._note("row-ids", "two rows have the same row id")
+        elif not expected.is_restore:
+            removed = {row[ID]: row for row in expected.removed}
+            changed = {row[ID] for row in expected.added if removed.get(row[ID]) != row}
+            for key, (row_id, commit) in found.items():
+                is_rewritten = key in removed and key not in changed
+                text = self._find_row_id_fault(key, row_id, commit, range(first, version + 1), changed)
+                if text is not None and not is_rewritten:
+                    self._note("row-ids", f"{text} ({ID} {key})")
+        self.row_ids = found
+        self.used_row_ids |= set(numbers)
+
+    def _find_row_id_fault(
+        self, key: int, row_id: int, commit: int, versions: range, changed: Collection[int]
+    ) -> str | None:
+        """Return what is wrong with the row id or row commit version of a row."""
+        old = self.row_ids.get(key)
+        if old is None and row_id in self.used_row_ids:
+            return f"a new row has row id {row_id}, which another row had"
+        if old is not None and old[0] != row_id:
+            return f"a row has row id {row_id}; it was {old[0]}"
+        if key in changed and commit not in versions:
+            return f"a row that version {versions[-1] if versions else None} changed has row commit version {commit}"
+        if key not in changed and old is not None and old[1] != commit:
+            return f"an unchanged row has row commit version {commit}; it was {old[1]}"
+        return None
+
+    def _judge_changes(self, expected: Effect, first: int, version: int) -> None:
+        is_recorded = expected.table.is_enabled("delta.enableChangeDataFeed")
+        if self.old is not None and (not is_recorded or not self.old.is_enabled("delta.enableChangeDataFeed")):
+            return
+        if not is_recorded or version < first:
+            return
+        try:
+            found = self.reader.read_changes(first, version)
+        except Refused as refused:
+            self._note("changes", f"the changes cannot be read: {refused}")
+            return
+        deleted, inserted = list(expected.removed), list(expected.added)
+        unchanged = [row for row in deleted if row in inserted]
+        wanted = _build_changes(expected.table, [row for row in deleted if row not in unchanged],
+                                [row for row in inserted if row not in unchanged])  # fmt: skip
+        optional = _build_changes(expected.table, unchanged, unchanged)
+        if set(self.old.columns if self.old else ()) - set(expected.table.columns):
+            return
+        if (difference := _compare(wanted, found, optional)) is not None:
+            self._note("changes", f"wrong changes: {difference}")
+        self.done.count("changes", "changes compared", found.num_rows)
+
+    # helpers
+
+    def _note(self, aspect: Aspect, text: str, *, is_weak: bool = False, died: Died | None = None) -> None:
+        """Record a problem; the message names the operation."""
+        head, _, rest = text.partition("\n")
+        operation = f"operation {self.number}: {self.step.title}"
+        message = "\n".join(filter(None, (f"{self.step.operation['kind']}: {head}", operation, rest)))
+        self.done.note(aspect, Problem(message, len(self.done.titles), is_weak, died))
+
+    def _proceed(self, table: PlainTable | None) -> bool:
+        self.past.append(table)
+        self.versions.append(find_newest_version(self.table))
+        return True
+
+    def _skip(self, step: Step, table: PlainTable | None, reason: str) -> bool:
+        self.done.titles.append(f"({step.title}: {reason})")
+        return self._proceed(table) and table is not None
+
+    def _has_trace(self, newest: int) -> bool:
+        return find_newest_version(self.table) != newest
+
+    def _read_digests(self) -> dict[str, bytes]:
+        found = compute_digests(self.directory)
+        return {path: digest for path, digest in found.items() if not path.startswith("rows/")}
+
+    def _add_unknown_feature(self) -> None:
+        """Commit a protocol with a writer feature that nobody knows."""
+        state = self.reader.read_state()
+        protocol = dict(state.protocol or {})
+        listed = protocol.get("writerFeatures") or _LEGACY_FEATURES
+        features = [*listed, _UNKNOWN_FEATURE_NAME]
+        protocol |= {"minWriterVersion": 7, "writerFeatures": features}
+        if protocol.get("minReaderVersion") == 2:
+            protocol |= {"minReaderVersion": 3, "readerFeatures": ["columnMapping"]}
+            features.append("columnMapping")
+        timestamp = (state.in_commit_timestamp or 0) + 1
+        lines = [{"commitInfo": {"timestamp": timestamp, "inCommitTimestamp": timestamp, "operation": "UPGRADE"}},
+                 {"protocol": protocol}]  # fmt: skip
+        path = self.table / LOG / commit_name(state.version + 1)
+        path.write_text("".join(json.dumps(each) + "\n" for each in lines))
+
+
+def _build_changes(table: PlainTable, deleted: Sequence[Row], inserted: Sequence[Row]) -> pa.Table:
+    names = [each.name for each in table.columns]
+    rows = [{name: row.get(name) for name in names} for row in (*deleted, *inserted)]
+    kinds = ["delete"] * len(deleted) + ["insert"] * len(inserted)
+    return table.build_arrow(rows).append_column(CHANGE_TYPE, pa.array(kinds, pa.string()))
+
+
+def _compare(expected: pa.Table, found: pa.Table, optional: pa.Table | None = None) -> str | None:
+    try:
+        difference = find_row_difference(expected, found, optional=optional)
+    except WrongType as error:
+        return f"wrong columns or types: {error}"
+    return None if difference is None else str(difference)
+
+
+def _shorten(text: str) -> str:
+    return " ".join(text.split())[:300]
+
+
+def shrink_steps(
+    steps: Sequence[Step], still_fails: Callable[[Sequence[Step]], bool], attempts: int = 60
+) -> tuple[Step, ...]:
+    """Return a shorter history that still fails: operations are left out one by one, the last ones first.
+
+    Args:
+        steps: a history that fails.
+        still_fails: whether a shorter history fails in the same way.
+        attempts: most histories to try.
+    """
+    best = list(steps)
+    position = len(best) - 1
+    while position > 0 and attempts > 0:
+        renumbered = [_renumber(each, position) for each in (*best[:position], *best[position + 1 :])]
+        shorter = [each for each in renumbered if each is not None]
+        attempts -= 1
+        if len(shorter) == len(renumbered) and still_fails(shorter):
+            best = shorter
+        position -= 1
+    return tuple(best)
+
+
+def _renumber(step: Step, dropped: int) -> Step | None:
+    """Return a step with the numbers of steps after a dropped one; None if it refers to that step."""
+    operation = dict(step.operation)
+    for name in _STEPS:
+        if name in operation:
+            if operation[name] == dropped:
+                return None
+            operation[name] -= operation[name] > dropped
+    return Step(operation, step.commit)

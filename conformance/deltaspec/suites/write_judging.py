@@ -1,0 +1,113 @@
+"""What the kit finds in a table after a write: files, validation, rows, changes and state, read without the writer."""
+
+import hashlib
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from deltaspec.candidates.in_process import InProcess
+from deltaspec.candidates.messages import At, Changes, Scan, Snapshot, SnapshotAnswer
+from deltaspec.candidates.reference.engine import Engine
+from deltaspec.errors import DeltaspecError
+from deltaspec.model.log.file_names import CommitName, parse_log_file_name
+from deltaspec.report.text import escape_text
+from deltaspec.validation.options import Options, RunSettings
+from deltaspec.validation.progress import ignore_progress
+from deltaspec.validation.run import run_embedded
+
+LOG = "_delta_log"
+_REPLACEABLE = ("_last_checkpoint", "._last_checkpoint.crc")
+"""Files that a writer may replace."""
+_SHOWN = 3
+CHANGE_TYPE = "_change_type"
+_ADDED_COLUMNS = ("_commit_version", "_commit_timestamp")
+_PLAIN_TYPES = {"update_preimage": "delete", "update_postimage": "insert"}
+
+
+@dataclass(frozen=True)
+class FileChanges:
+    """Differences between two listings of a directory."""
+
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+
+
+def compute_digests(directory: Path) -> dict[str, bytes]:
+    """Return a digest of every file below a directory, by relative path."""
+    found = {}
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            path = Path(folder, name)
+            found[str(path.relative_to(directory))] = hashlib.sha256(path.read_bytes()).digest()
+    return found
+
+
+def compare_digests(before: dict[str, bytes], after: dict[str, bytes]) -> FileChanges:
+    """Return the differences between two results of `compute_digests`."""
+    common = before.keys() & after.keys()
+    return FileChanges(
+        tuple(sorted(path for path in common if before[path] != after[path] and Path(path).name not in _REPLACEABLE)),
+        tuple(sorted(path for path in before.keys() - after.keys() if Path(path).name not in _REPLACEABLE)),
+        tuple(sorted(after.keys() - before.keys())),
+    )
+
+
+def find_newest_version(table: Path) -> int:
+    """Return the newest version in the log; -1 if there is none."""
+    log = table / LOG
+    names = [parse_log_file_name(each.name) for each in log.iterdir()] if log.is_dir() else []
+    return max((each.version for each in names if isinstance(each, CommitName)), default=-1)
+
+
+def validate_table(table: Path) -> tuple[dict[str, str], Counter[str]]:
+    """Validate the table with its history at level rows.
+
+    Returns:
+        Message of the first violation of each rule, and the number of other findings by severity.
+    """
+    options = Options.create(level="rows", history="all")
+    try:
+        report = run_embedded(str(table), options, RunSettings(ignore_progress, None, False, None))
+    except DeltaspecError as fault:
+        return {"unreadable": f"the table cannot be validated: {fault}"}, Counter()
+    violations: dict[str, str] = {}
+    for each in report.findings:
+        if each.severity == "violation":
+            text = f"{each.rule} {each.name} at {each.location}: {escape_text(each.message)}"
+            violations.setdefault(each.rule, text)
+    counts = Counter({f"{name}s": number for name, number in report.counts.items() if name != "violation" and number})
+    return violations, counts
+
+
+class TableReader:
+    """Reads a table with the reference reader. Every method raises `Refused` if the table cannot be read."""
+
+    def __init__(self, table: Path) -> None:
+        self._table = str(table)
+        self._reader = InProcess(Engine())
+
+    def read_state(self) -> SnapshotAnswer:
+        """Read the newest state with transactions and domains."""
+        return self._reader.snapshot(Snapshot(self._table, want=("transactions", "domains", "files")))
+
+    def read_rows(self, version: int, *, row_ids: bool) -> pa.Table:
+        """Read the rows of a version."""
+        return self._reader.scan(Scan(self._table, "", At(version), row_ids=row_ids)).table
+
+    def read_changes(self, start: int, end: int) -> pa.Table:
+        """Read the changes of versions as deleted and inserted rows, with an additional column `_change_type`."""
+        table = self._reader.changes(Changes(self._table, "", start, end)).table
+        table = table.drop_columns([name for name in _ADDED_COLUMNS if name in table.column_names])
+        kinds = table.column(CHANGE_TYPE).to_pylist()
+        plain = pa.array([_PLAIN_TYPES.get(each, each) for each in kinds], pa.string())
+        return table.set_column(table.schema.get_field_index(CHANGE_TYPE), CHANGE_TYPE, plain)
+
+
+def describe_files(paths: tuple[str, ...]) -> str:
+    """Return the first paths, and how many more there are."""
+    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+    return ", ".join(paths[:_SHOWN]) + more
