@@ -66,7 +66,9 @@ class Bench:
     seconds: dict[str, float] = field(default_factory=dict)
     """Expected duration of an operation of each kind."""
     file_sizes: dict[str, list[int]] = field(default_factory=dict)
-    """Sizes of the files that an operation of each kind wrote, with `LONG_NOTE`."""
+    """Sizes of the files that an operation of each kind wrote, with the note."""
+    note: str = LONG_NOTE
+    """User metadata of commits where storage fails; empty if the candidate does not write it."""
 
     def note_seconds(self, kind: str, seconds: float) -> None:
         """Update the expected duration of a kind of operation, a moving average."""
@@ -227,6 +229,7 @@ def build_bench(host: Host, directory: Path, seed: int) -> Bench:
         except Refused as refused:
             bench.refused_bases[name] = f"base table {name}: {refused}"
             continue
+        bench.note = LONG_NOTE if _writes_notes(bench, base) else ""
         bench.known_violations.update(judge_table(base.location).violations)
         bench.offered[name] = list(bench.kinds)
         bench.bases.append(base)
@@ -244,3 +247,17 @@ def _build_base(bench: Bench, name: str, create: dict[str, Any]) -> Base:
         request(bench.host, location, step)
         rows = step.change(rows)
     return Base(name, location, rows)
+
+
+def _writes_notes(bench: Bench, base: Base) -> bool:
+    """Return whether the candidate accepts user metadata."""
+    table = bench.directory / "note"
+    shutil.copytree(base.location, table)
+    step = Workload(random.Random(0), ("append",), bench.directory, FIRST_NEW_ID).build_append(1)
+    try:
+        request(bench.host, table, step, note=LONG_NOTE)
+    except Refused:
+        return False
+    finally:
+        shutil.rmtree(table)
+    return True

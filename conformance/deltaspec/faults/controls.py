@@ -6,7 +6,7 @@ They show that the operations work at all, how long they take, and how large the
 import time
 
 from deltaspec.candidates.host import Died, Refused
-from deltaspec.faults.bench import LONG_NOTE, Trial, request
+from deltaspec.faults.bench import Trial, request
 from deltaspec.faults.judging import Unreadable, judge_table, list_files
 from deltaspec.faults.workload import FIRST_NEW_ID, Rows, Workload, build_delete
 from deltaspec.suites.checks import NotAsked
@@ -19,7 +19,7 @@ def run_control(trial: Trial, kind: str) -> None:
     step = Workload(trial.rng, (kind,), trial.directory, FIRST_NEW_ID).draw_step(rows)
     before, started = list_files(trial.table), time.monotonic()
     try:
-        answer = request(bench.host, trial.table, step, note=LONG_NOTE)
+        answer = request(bench.host, trial.table, step, note=bench.note)
     except Refused as refused:
         trial.note(step, refused)
         bench.offered[base.name].remove(kind)

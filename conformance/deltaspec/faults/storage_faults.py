@@ -20,7 +20,7 @@ from pathlib import Path
 from deltaspec.candidates.host import Died, Host, Refused
 from deltaspec.candidates.process import Launch
 from deltaspec.candidates.process_groups import list_group
-from deltaspec.faults.bench import LONG_NOTE, Trial, request
+from deltaspec.faults.bench import Trial, request
 from deltaspec.faults.judging import LOG
 from deltaspec.faults.small_disk import PAGE_BYTES, SmallDisk
 from deltaspec.faults.workload import Step
@@ -88,7 +88,7 @@ def run_read_only(trial: Trial, host: Host) -> None:
 def _perform(trial: Trial, host: Host, table: Path, step: Step) -> Refused | Died | None:
     """Return how an operation failed, or None."""
     try:
-        trial.note(step, request(host, table, step, note=LONG_NOTE))
+        trial.note(step, request(host, table, step, note=trial.bench.note))
     except (Refused, Died) as error:
         trial.note(step, error)
         return error

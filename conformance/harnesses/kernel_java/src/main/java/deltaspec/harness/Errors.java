@@ -2,10 +2,13 @@ package deltaspec.harness;
 
 import com.fasterxml.jackson.core.JacksonException;
 import io.delta.kernel.exceptions.CommitRangeNotFoundException;
+import io.delta.kernel.exceptions.ConcurrentWriteException;
 import io.delta.kernel.exceptions.InvalidConfigurationValueException;
 import io.delta.kernel.exceptions.InvalidTableException;
 import io.delta.kernel.exceptions.KernelException;
+import io.delta.kernel.exceptions.MaxCommitRetryLimitReachedException;
 import io.delta.kernel.exceptions.StartVersionNotFoundException;
+import io.delta.kernel.exceptions.TableAlreadyExistsException;
 import io.delta.kernel.exceptions.TableNotFoundException;
 import io.delta.kernel.exceptions.UnknownConfigurationException;
 import io.delta.kernel.exceptions.UnsupportedProtocolVersionException;
@@ -67,6 +70,10 @@ final class Errors {
   /** The kernel has no classes of their own for absent versions, absent timestamps and types, only messages. */
   private static final List<Entry> TABLE =
       List.of(
+          new Entry(ConcurrentWriteException.class, "conflict"),
+          new Entry(MaxCommitRetryLimitReachedException.class, "conflict"),
+          new Entry(TableAlreadyExistsException.class, "conflict"),
+          new Entry(IOException.class, "No space left|File too large|Permission denied|Mkdirs failed", "io"),
           new Entry(UnsupportedProtocolVersionException.class, "unsupported"),
           new Entry(UnsupportedTableFeatureException.class, "unsupported"),
           new Entry(TableNotFoundException.class, "not-found"),
@@ -82,6 +89,7 @@ final class Errors {
           // A compression codec that is not installed.
           new Entry(BadConfigurationException.class, "unsupported"),
           new Entry(UnsupportedOperationException.class, "unsupported"),
+          new Entry(IllegalArgumentException.class, "currently unsupported", "unsupported"),
           new Entry(FileNotFoundException.class, "corrupt"),
           new Entry(EOFException.class, "corrupt"),
           new Entry(JacksonException.class, "corrupt"),

@@ -57,6 +57,7 @@ public final class Main {
       case "hello" -> Capabilities.describe(request);
       case "snapshot" -> State.readSnapshot(engine, request);
       case "scan" -> Rows.scan(engine, request);
+      case "apply" -> Writes.apply(engine, request);
       case "bye" -> Map.of();
       default -> throw new Refusal("unsupported", "operation", "unknown operation " + operation);
     };
