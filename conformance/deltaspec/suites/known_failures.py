@@ -89,8 +89,10 @@ class KnownFailures:
         if result.outcome is Outcome.PASSED:
             message = f"passed, but is listed as a known failure: {first.reason}"
             return msgspec.structs.replace(result, outcome=Outcome.UNEXPECTED_PASS, message=message)
-        message = f"failed differently than listed ({first.outcome}, {first.match.pattern!r}): {result.message}"
-        return msgspec.structs.replace(result, outcome=Outcome.DRIFT, message=message, known_failure=first.reason)
+        message = f"{result.message}\nlisted differently: {first.outcome}, {first.match.pattern!r}"
+        return msgspec.structs.replace(
+            result, outcome=Outcome.DRIFT, message=message, known_failure=first.reason, found=result.outcome
+        )
 
     def list_unused(self, suites: Iterable[str]) -> list[str]:
         """Return a line for each glob that names one of the suites of the run, or any, and matched no case."""
@@ -163,8 +165,9 @@ def draft_entries(results: Iterable[CaseResult]) -> str:
     """Write an entry for each kind of unlisted failure. The reasons are empty: a person must find them."""
     groups: dict[tuple[str, str, str], list[str]] = {}
     for each in results:
-        if each.outcome.value in _FAILURES:
-            groups.setdefault((each.check, each.outcome.value, build_pattern(each.message)), []).append(each.case)
+        outcome = each.found or each.outcome
+        if outcome.value in _FAILURES:
+            groups.setdefault((each.check, outcome.value, build_pattern(each.message)), []).append(each.case)
     parts = []
     for (_, outcome, pattern), cases in sorted(groups.items()):
         globs = ", ".join(f'"{case}"' for case in cases)

@@ -13,7 +13,7 @@ from deltaspec.suites.results import SuiteReport
 
 
 def update_known_failures(path: Path, report_path: Path) -> str:
-    """Remove globs that match nothing or only cases that pass, add new kinds of failures, and say what changed.
+    """Remove globs that match nothing and cases that do not fail as listed, add new kinds of failures, and count both.
 
     Raises:
         InvalidUsage: A file cannot be read, or is not what it should be.
@@ -25,15 +25,17 @@ def update_known_failures(path: Path, report_path: Path) -> str:
     entries = document.get("failure", tomlkit.aot())
     assert isinstance(entries, AoT)
     stale = {line.partition(" (")[0] for line in report.unused_known_failures}
-    passed = [each.case for each in report.cases if each.outcome is Outcome.UNEXPECTED_PASS]
+    changed = {each.case for each in report.cases if each.outcome in (Outcome.UNEXPECTED_PASS, Outcome.DRIFT)}
     removed = 0
     for entry in list(entries):
-        kept = [glob for glob in entry["cases"] if glob not in stale and glob not in passed]
+        kept = [glob for glob in entry["cases"] if glob not in stale and glob not in changed]
         removed += len(entry["cases"]) - len(kept)
         if not kept:
             entries.remove(entry)
         elif len(kept) < len(entry["cases"]):
             entry["cases"] = kept
+    if not entries and "failure" in document:
+        document.remove("failure")  # an empty list cannot be followed by entries
     added = draft_entries(each for each in report.cases if each.outcome is not Outcome.EXPECTED_FAILURE)
     text = tomlkit.dumps(document).rstrip()
     path.write_text("\n\n".join(part for part in (text, added) if part).rstrip() + "\n", "utf-8")

@@ -56,6 +56,8 @@ class CaseResult(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     counts: dict[str, int] = {}
     known_failure: str = ""
     """The entry of the known failures that matches."""
+    found: Outcome | None = None
+    """What the case ended in, if the outcome is drift."""
 
     @property
     def signature(self) -> str:

@@ -157,3 +157,16 @@ def test_update_removes_what_passes_or_matches_nothing(tmp_path: Path) -> None:
     report.write_bytes(msgspec.json.encode(found))
     update_known_failures(path, report)
     assert load_known_failures(path) == []
+
+
+def test_update_moves_a_drifted_case_to_an_entry_of_its_own(tmp_path: Path) -> None:
+    path, report = tmp_path / "known.toml", tmp_path / "report.json"
+    drifted = judge(tmp_path, build_result(Outcome.CRASHED, "exit code 3"), ENTRY.replace("read.*", "read.all-rows"))
+    report.write_bytes(msgspec.json.encode(build_suite_report(drifted)))
+    update_known_failures(path, report)
+    text = path.read_text()
+    assert "wrong rows" not in text
+    path.write_text(text.replace('reason = ""', 'reason = "the engine crashes"'))
+    assert load_known_failures(path)[0].match.pattern == "exit code .*"
+    known = KnownFailures(load_known_failures(path), "1", TODAY)
+    assert known.judge(build_result(Outcome.CRASHED, "exit code 4")).outcome is Outcome.EXPECTED_FAILURE
