@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from deltaspec.errors import DeltaspecError
 from deltaspec.golden.corpus import GoldenCorpus, load_corpus
 from deltaspec.golden.export.layouts import create_directory, write_layout
 from golden_clients.harness_results import (
@@ -55,11 +56,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("checkout", type=Path, help="directory of delta-kernel-rs")
     parser.add_argument("--commit", default="", help="commit of the checkout, if it is not a git repository")
+    parser.add_argument("--cases", type=Path, help="golden tables; by default those of this checkout")
     arguments = parser.parse_args()
     checkout = arguments.checkout.resolve()
     if not (checkout / "acceptance/Cargo.toml").is_file():
         sys.exit(f"{checkout} is not a checkout of delta-kernel-rs: there is no acceptance/Cargo.toml")
-    corpus = load_corpus()
+    corpus = load_corpus(arguments.cases)
     source = copy_sources(checkout, BUILD / "source")
     left_out = {"acceptance": export(corpus, "acceptance", BUILD / "workloads")}
     left_out["dat"] = export(corpus, "dat", source / "acceptance" / DAT_CASES)
@@ -161,4 +163,7 @@ def write_reports(reports: list[HarnessReport]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (DeltaspecError, ValueError) as error:
+        sys.exit(str(error))

@@ -12,7 +12,9 @@ OLD_STATE = {
 GOLDEN = Path(__file__).parents[3] / "golden-tables"
 
 
-def write_case(root: Path, identity: str, files: dict[str, bytes], kind: str = "rows") -> dict[str, Any]:
+def write_case(
+    root: Path, identity: str, files: dict[str, bytes], kind: str = "rows", *, portability: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """Write a case and return its entry of the manifest."""
     document = {
         "id": identity,
@@ -26,7 +28,7 @@ def write_case(root: Path, identity: str, files: dict[str, bytes], kind: str = "
         "ops": ["scan"],
         "expect": {"kind": kind, "version": 0},
         "origin": {"writer": "test", "command": "test"},
-        "portability": [],
+        "portability": portability,
     }
     path = f"{identity.partition('.')[0]}/{identity}"
     content = {"case.json": json.dumps(document).encode(), **files}

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias, get_args
 from deltaspec.errors import InvalidUsage
 from deltaspec.golden.corpus import StoredCase
 from deltaspec.golden.export.dat_versions import iter_dat_versions
+from deltaspec_generators.table_uris import TABLE_URI
 
 Layout: TypeAlias = Literal["dat", "acceptance"]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
@@ -32,7 +33,10 @@ def write_layout(cases: Sequence[StoredCase], layout: Layout, directory: Path) -
     obstacles = {case.id: find_obstacle(case, layout) for case in cases}
     for case in cases:
         if not obstacles[case.id]:
+            uri = f"{(directory / case.id / 'delta').absolute().as_uri()}/".encode()
             for path, data in iter_files(case, layout):
+                if path.startswith("delta/") and path.endswith(".json"):
+                    data = data.replace(TABLE_URI.encode(), uri)
                 target = directory / case.id / path
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(data)
@@ -42,9 +46,15 @@ def write_layout(cases: Sequence[StoredCase], layout: Layout, directory: Path) -
 
 def find_obstacle(case: StoredCase, layout: Layout) -> str:
     """Return why a layout cannot express a case; empty if it can."""
+    if "absolute-paths" in case.description.portability and any(map(_is_parquet_checkpoint, case.listed.sha256)):
+        return "absolute paths in a checkpoint cannot be replaced"
     if layout == "dat":
         return "" if case.description.expect.kind == "rows" else "DAT has no tables that a reader refuses"
     return "" if any(path.startswith("specs/") for path in case.listed.sha256) else "no question for a reader"
+
+
+def _is_parquet_checkpoint(path: str) -> bool:
+    return path.startswith("delta/_delta_log/") and path.endswith(".parquet")
 
 
 def iter_files(case: StoredCase, layout: Layout) -> Iterator[tuple[str, bytes]]:
