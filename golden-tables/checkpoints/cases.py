@@ -1,7 +1,11 @@
 """Checkpoints of every form."""
 
+from typing import Any
+
+from deltaspec.golden.builder.layout import FORMS, V2_FORMS, CheckpointForm
 from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
+from deltaspec_generators.table_files import CheckpointFiles
 
 chapter = Chapter("checkpoints")
 SALES = [("id", "long"), ("item", "string")]
@@ -40,4 +44,267 @@ def build_v2_with_sidecars() -> GoldenTable:
     table.remove("part-0.parquet")
     table.append([(3, "item 3")], name="part-3.parquet")
     table.checkpoint(2, form="uuid-json", sidecars=2, hint=False)
+    return table
+
+
+def build_history(*features: str, partitioned: bool = False, **options: Any) -> GoldenTable:
+    """Build a table whose versions 0 to 4 have adds, removes, a transaction and a domain."""
+    columns = [("id", "long"), ("item", "string"), ("part", "string")]
+    table = GoldenTable(
+        columns, features=["domainMetadata", *features], partition_by=["part"] if partitioned else [], **options
+    )
+    table.append([(1, "apple", "p"), (2, "pear", "p"), (3, None, "q")])
+    with table.commit("append and record the transaction"):
+        table.append([(4, "fig", None)])
+        table.set_transaction("loader", 7, lastUpdated=table.timestamp_ms)
+        table.set_domain("user.one", '{"a":1}')
+    table.delete(lambda row: row["id"] == 2)
+    table.append([(5, "kiwi", "q")])
+    return table
+
+
+def needs(form: CheckpointForm) -> list[str]:
+    return ["v2Checkpoint"] if form in V2_FORMS else []
+
+
+SIDECARS = {form: (0, 2) if form in V2_FORMS else (0,) for form in FORMS}
+LAYOUTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "plain": ("", {}),
+    "partitioned": (" of a partitioned table", {"partitioned": True}),
+    "struct-statistics": (
+        " with statistics as structs, too",
+        {"partitioned": True, "properties": {"delta.checkpoint.writeStatsAsStruct": "true"}},
+    ),
+    "only-struct-statistics": (
+        " with statistics only as structs",
+        {
+            "properties": {
+                "delta.checkpoint.writeStatsAsStruct": "true",
+                "delta.checkpoint.writeStatsAsJson": "false",
+            }
+        },
+    ),
+    "mapped": (" with column mapping", {"mapping": "name", "partitioned": True}),
+}
+for form in FORMS:
+    for sidecars in SIDECARS[form]:
+        for layout, (text, options) in LAYOUTS.items():
+            if layout == "only-struct-statistics" and form == "uuid-json" and not sidecars:
+                continue  # JSON has no struct columns
+
+            def build_layout(
+                form: CheckpointForm = form, sidecars: int = sidecars, options: dict[str, Any] = options
+            ) -> GoldenTable:
+                table = build_history(*needs(form), **options)
+                table.checkpoint(3, form=form, sidecars=sidecars)
+                table.clean_up(3)
+                return table
+
+            chapter.case(
+                f"{form}{'-sidecars' if sidecars else ''}.{layout}",
+                f"A checkpoint ({form}{f', {sidecars} sidecars' if sidecars else ''}){text}, earlier commits deleted.",
+                "checkpoint.equals-replay", "checkpoint.newest-preferred",
+                bugs=("ckpt-001", "ckpt-004") if layout == "plain" else (),
+            )(build_layout)  # fmt: skip
+
+        def build_not_cleaned_up(form: CheckpointForm = form, sidecars: int = sidecars) -> GoldenTable:
+            table = build_history(*needs(form))
+            table.checkpoint(2, form=form, sidecars=sidecars, hint=False)
+            return table
+
+        chapter.case(
+            f"{form}{'-sidecars' if sidecars else ''}.all-commits-kept",
+            f"A checkpoint ({form}) of a version in the middle, with all commits and without `_last_checkpoint`.",
+            "checkpoint.newest-preferred", "checkpoint.not-beyond-version", "last-checkpoint.hint-not-needed",
+        )(build_not_cleaned_up)  # fmt: skip
+
+
+def point(hint: Any) -> GoldenTable:
+    """Build a table with checkpoints of versions 1 and 3 and this `_last_checkpoint`."""
+    table = build_history()
+    table.checkpoint(1, hint=False)
+    table.checkpoint(3, hint=False)
+    table.files.last_checkpoint = hint
+    return table
+
+
+HINTS: dict[str, tuple[str, Any]] = {
+    "absent": ("is absent", None),
+    "stale": ("names the older checkpoint", {"version": 1, "size": 5}),
+    "current": ("names the newest checkpoint", {"version": 3, "size": 9}),
+    "with-unknown-fields": ("has unknown fields", {"version": 3, "size": 9, "futureField": {"a": [1]}}),
+}
+for name, (text, hint) in HINTS.items():
+    chapter.case(
+        f"hint.{name}", f"`_last_checkpoint` {text}.", "checkpoint.newest-preferred", "last-checkpoint.version",
+        bugs=("ckpt-006",),
+    )(lambda hint=hint: point(hint))  # fmt: skip
+
+
+@chapter.case(
+    "two-of-one-version",
+    "A classic checkpoint and one with a UUID of the same version.",
+    "checkpoint.several-of-one-version",
+    "checkpoint.classic-same-content",
+    bugs=("ckpt-009",),
+)
+def build_two_of_one_version() -> GoldenTable:
+    table = build_history("v2Checkpoint")
+    table.checkpoint(3, form="uuid-parquet", sidecars=1)
+    table.checkpoint(3, form="classic-v2", hint=False)
+    table.clean_up(3)
+    return table
+
+
+@chapter.case(
+    "three-checkpoints",
+    "Checkpoints of three versions, each in another form.",
+    "checkpoint.newest-preferred",
+    "checkpoint.not-beyond-version",
+)
+def build_three_checkpoints() -> GoldenTable:
+    table = build_history("v2Checkpoint")
+    table.checkpoint(1, form="classic-v2", hint=False)
+    table.checkpoint(2, form="uuid-json", hint=False)
+    table.checkpoint(4, form="uuid-parquet", sidecars=2)
+    return table
+
+
+@chapter.case(
+    "incomplete-multipart",
+    "A part of a newer multipart checkpoint is missing; an older checkpoint is complete.",
+    "checkpoint.incomplete-ignored",
+    bugs=("ckpt-009",),
+)
+def build_incomplete() -> GoldenTable:
+    table = build_history()
+    table.checkpoint(1, hint=False)
+    parts = table.checkpoint(3, form="multipart", parts=3, hint=False)
+    table.files.missing.add(f"_delta_log/{parts.names[1]}")
+    return table
+
+
+@chapter.case(
+    "four-parts", "A multipart checkpoint with more parts than actions of files.", "checkpoint.multipart-parts"
+)
+def build_four_parts() -> GoldenTable:
+    table = build_history()
+    table.checkpoint(3, form="multipart", parts=9)
+    table.clean_up(3)
+    return table
+
+
+@chapter.case(
+    "unknown-columns",
+    "A checkpoint with an unknown action and unknown fields.",
+    "action.unknown-ignored",
+    "checkpoint.missing-column-is-null",
+    bugs=("ckpt-015",),
+)
+def build_unknown_columns() -> GoldenTable:
+    table = build_history()
+
+    def add_unknown(checkpoint: CheckpointFiles) -> None:
+        rows = [row for row in checkpoint.rows if isinstance(row, dict)]
+        rows = [{kind: {**body, "futureField": "x"} for kind, body in row.items()} for row in rows]
+        checkpoint.rows = [*rows, {"futureAction": {"a": 1}}]
+
+    table.checkpoint(3, change=add_unknown)
+    table.clean_up(3)
+    return table
+
+
+@chapter.case(
+    "absent-columns",
+    "A checkpoint without the columns of actions that it does not have.",
+    "checkpoint.missing-column-is-null",
+    bugs=("ckpt-015",),
+)
+def build_absent_columns() -> GoldenTable:
+    table = GoldenTable(SALES)
+    table.append([(1, "apple")])
+
+    def drop(checkpoint: CheckpointFiles) -> None:
+        checkpoint.dropped_columns = frozenset({"txn", "remove", "domainMetadata"})
+
+    table.checkpoint(change=drop)
+    table.append([(2, "pear")])
+    return table
+
+
+@chapter.case(
+    "removed-domain",
+    "A domain that was removed before the checkpoint, and one after it.",
+    "domain.removed-hidden",
+    "checkpoint-contents.has-domains",
+    bugs=("ckpt-002",),
+)
+def build_removed_domains() -> GoldenTable:
+    table = GoldenTable(SALES, features=["domainMetadata"])
+    for name in ("first", "second", "third"):
+        table.set_domain(name, f'{{"name":"{name}"}}')
+    table.remove_domain("first")
+    table.checkpoint()
+    table.remove_domain("second")
+    table.clean_up(4)
+    return table
+
+
+@chapter.case(
+    "tombstones",
+    "The checkpoint has tombstones of files whose adds it does not have.",
+    "checkpoint.tombstones-kept",
+    "reconciliation.queries-see-live-files",
+    bugs=("ckpt-020",),
+)
+def build_tombstones() -> GoldenTable:
+    table = GoldenTable(SALES)
+    table.append([(1, "apple")], name="a b%c.parquet")
+    table.append([(2, "pear")])
+    table.remove("part-00001.parquet")
+    table.checkpoint()
+    table.remove("c.parquet")
+    return table
+
+
+@chapter.case("empty-table", "A checkpoint of a table without files.", "checkpoint.equals-replay")
+def build_empty() -> GoldenTable:
+    table = GoldenTable(SALES)
+    table.append([(1, "apple")])
+    table.remove("part-00001.parquet")
+    table.checkpoint()
+    table.clean_up(2)
+    return table
+
+
+@chapter.case("of-version-0", "A checkpoint of version 0.", "checkpoint.any-version")
+def build_of_version_0() -> GoldenTable:
+    table = GoldenTable(SALES)
+    table.checkpoint()
+    table.append([(1, "apple")])
+    return table
+
+
+@chapter.case(
+    "schema-changed-after",
+    "The schema and properties change after the checkpoint.",
+    "metadata.replaces-whole",
+    bugs=("ckpt-012",),
+)
+def build_schema_changed() -> GoldenTable:
+    table = build_history()
+    table.checkpoint()
+    table.add_column("price", "double")
+    table.append([(6, "nut", None, 1.5)])
+    table.checkpoint(6)
+    return table
+
+
+@chapter.case("protocol-changed-after", "The protocol changes after the checkpoint.", "protocol.latest-holds")
+def build_protocol_changed() -> GoldenTable:
+    table = build_history()
+    table.checkpoint()
+    table.enable("deletionVectors")
+    table.delete(lambda row: row["id"] == 3, by="inline")
+    table.clean_up(4)
     return table

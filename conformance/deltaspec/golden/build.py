@@ -5,6 +5,7 @@ on the release of pyarrow, which the manifest names.
 """
 
 import hashlib
+import io
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.golden.case_format import (
@@ -34,7 +36,6 @@ from deltaspec.golden.conditions import Condition
 from deltaspec.golden.definition import GoldenCase, load_cases
 from deltaspec.golden.questions import Question, list_questions
 from deltaspec.requirements import load_requirements
-from deltaspec_generators.checkpoint_writer import encode_parquet
 from deltaspec_generators.logs.state import TableState
 from deltaspec_generators.table_files import encode_table
 from deltaspec_generators.tables.arrow_values import to_plain_values
@@ -78,14 +79,14 @@ def build_case(case: GoldenCase) -> BuiltCase:
         questions = list_questions(table, conditions=_parse_conditions(case), drawn=case.predicates)
         newest = table.versions[-1]
         latest = f"{_LATEST}table_content/rows.parquet"
-        files[latest] = encode_parquet(newest.rows)
+        files[latest] = _encode_rows(newest.rows)
         files[f"{_LATEST}table_version_metadata.json"] = _describe_latest(newest.state)
         expect = Expect(kind="rows", version=newest.version, rows=latest, num_rows=newest.rows.num_rows)
     for question in questions:
         files[question.path] = encode_document(question.document)
         expectation.update(files[question.path])
         if question.rows is not None:
-            files[question.rows_path] = encode_parquet(question.rows)
+            files[question.rows_path] = _encode_rows(question.rows)
             expectation.update(_list_plain_rows(question.rows).encode())
     expectation.update(msgspec.json.encode(expect))
     files["case.json"] = encode_document(_describe(case, table, expect))
@@ -99,6 +100,13 @@ def build_case(case: GoldenCase) -> BuiltCase:
         sha256={path: hashlib.sha256(files[path]).hexdigest() for path in sorted(files)},
     )
     return BuiltCase(files, listed)
+
+
+def _encode_rows(rows: pa.Table) -> bytes:
+    """Encode expected rows as a small Parquet file."""
+    sink = io.BytesIO()
+    pq.write_table(rows, sink, compression="snappy", use_dictionary=False, write_statistics=False, store_schema=False)
+    return sink.getvalue()
 
 
 def _parse_conditions(case: GoldenCase) -> list[Condition]:

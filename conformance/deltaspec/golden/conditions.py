@@ -19,7 +19,7 @@ from deltaspec_generators.tables.readable import ExpectedVersion
 
 _INTEGERS = ("byte", "short", "integer", "long")
 _TYPED = {"date": "DATE", "timestamp": "TIMESTAMP", "timestamp_ntz": "TIMESTAMP_NTZ"}
-_COMPARED = (*_INTEGERS, "float", "double", "string", "boolean", *_TYPED)
+_COMPARED = (*_INTEGERS, "double", "string", "boolean", *_TYPED)
 _TESTS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "<": operator.lt,
@@ -77,7 +77,7 @@ def _is_comparable(field: Field, version: ExpectedVersion) -> bool:
 
 def _is_spellable(value: Any, name: str) -> bool:
     match name:
-        case "float" | "double":
+        case "double":
             return 1e-3 < abs(float(value)) < 1e6
         case "string":
             return bool(re.fullmatch("[A-Za-z0-9 _.,:/-]*", value))
