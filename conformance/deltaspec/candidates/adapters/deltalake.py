@@ -33,6 +33,7 @@ ERRORS: ErrorTable = (
     *KERNEL_ERRORS,
 )
 WRITE_ERRORS: ErrorTable = (
+    (r"^PanicException", "internal"),
     (r"Permission denied|No space left|File too large|Disk quota", "io"),
     (r"[Cc]oncurrent|Transaction failed|[Cc]onflict|Failed to commit transaction|already exists", "conflict"),
     (r"^SchemaMismatchError|failed validation check|[Ii]nvariant|[Cc]onstraint", "constraint"),
@@ -62,6 +63,19 @@ class Engine:
             "reader_features": [
                 "columnMapping",
                 "deletionVectors",
+                "timestampNtz",
+                "v2Checkpoint",
+                "variantType",
+                "variantType-preview",
+            ],
+            "writer_features": [
+                "appendOnly",
+                "changeDataFeed",
+                "checkConstraints",
+                "columnMapping",
+                "deletionVectors",
+                "generatedColumns",
+                "invariants",
                 "timestampNtz",
                 "v2Checkpoint",
                 "variantType",
