@@ -34,7 +34,9 @@ from deltaspec.golden.case_format import (
 )
 from deltaspec.golden.conditions import Condition
 from deltaspec.golden.definition import GoldenCase, load_cases
+from deltaspec.golden.expected_rows import mark_required
 from deltaspec.golden.questions import Question, list_questions
+from deltaspec.model.schema.data_types import Struct
 from deltaspec.requirements import load_requirements
 from deltaspec_generators.logs.state import TableState
 from deltaspec_generators.table_files import encode_table
@@ -79,14 +81,16 @@ def build_case(case: GoldenCase) -> BuiltCase:
         questions = list_questions(table, conditions=_parse_conditions(case), drawn=case.predicates)
         newest = table.versions[-1]
         latest = f"{_LATEST}table_content/rows.parquet"
-        files[latest] = _encode_rows(newest.rows)
+        files[latest] = _encode_rows(newest.rows, newest.schema)
         files[f"{_LATEST}table_version_metadata.json"] = _describe_latest(newest.state)
         expect = Expect(kind="rows", version=newest.version, rows=latest, num_rows=newest.rows.num_rows)
+    schemas = {each.version: each.schema for each in table.versions}
     for question in questions:
         files[question.path] = encode_document(question.document)
         expectation.update(files[question.path])
         if question.rows is not None:
-            files[question.rows_path] = _encode_rows(question.rows)
+            schema = schemas[question.document.get("version", table.versions[-1].version)]
+            files[question.rows_path] = _encode_rows(question.rows, schema)
             expectation.update(_list_plain_rows(question.rows).encode())
     expectation.update(msgspec.json.encode(expect))
     files["case.json"] = encode_document(_describe(case, table, expect))
@@ -102,10 +106,17 @@ def build_case(case: GoldenCase) -> BuiltCase:
     return BuiltCase(files, listed)
 
 
-def _encode_rows(rows: pa.Table) -> bytes:
+def _encode_rows(rows: pa.Table, schema: Struct) -> bytes:
     """Encode expected rows as a small Parquet file."""
     sink = io.BytesIO()
-    pq.write_table(rows, sink, compression="snappy", use_dictionary=False, write_statistics=False, store_schema=False)
+    pq.write_table(
+        mark_required(rows, schema),
+        sink,
+        compression="snappy",
+        use_dictionary=False,
+        write_statistics=False,
+        store_schema=False,
+    )
     return sink.getvalue()
 
 

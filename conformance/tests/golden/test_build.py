@@ -7,6 +7,7 @@ from typing import Any
 
 import jsonschema
 import msgspec
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
@@ -14,6 +15,9 @@ from deltaspec.cli import main
 from deltaspec.golden.build import build_case, check_permanence, load_manifest
 from deltaspec.golden.case_format import CaseDocument, Manifest, build_json_schema, encode_document
 from deltaspec.golden.definition import ROOT, load_cases
+from deltaspec.golden.expected_rows import mark_required
+from deltaspec.model.schema.data_types import Array, Field, Map, Primitive, Struct
+from deltaspec_generators.tables.readable import arrow_image
 
 MANIFEST = load_manifest(ROOT)
 assert MANIFEST is not None
@@ -92,3 +96,25 @@ def test_check_reports_what_a_build_would_change(tmp_path: Path) -> None:
     assert found.exit_code == 1
     assert "differs: log/log.append-remove/specs/all.json" in found.output
     assert "does not belong to a case: log/log.append-remove/specs/more.json" in found.output
+
+
+def test_expected_rows_have_the_nullability_of_the_schema() -> None:
+    long, text = Primitive("long"), Primitive("string")
+    schema = Struct(
+        (
+            Field("id", long, nullable=False),
+            Field("items", Array(Struct((Field("a", long, nullable=False),)), contains_null=False), nullable=True),
+            Field("places", Map(text, long, value_contains_null=False), nullable=True),
+        )
+    )
+    types = [arrow_image(each.type) for each in schema.fields]
+    columns = [pa.array(each, kind) for each, kind in zip([[1], [[{"a": 2}]], [[("x", 3)]]], types, strict=True)]
+    rows = pa.table([*columns, pa.array(["insert"])], names=["id", "items", "places", "_change_type"])
+    marked = mark_required(rows, schema)
+    assert marked.to_pylist() == rows.to_pylist()
+    assert [str(each) for each in marked.schema] == [
+        "pyarrow.Field<id: int64 not null>",
+        "pyarrow.Field<items: list<element: struct<a: int64 not null> not null>>",
+        "pyarrow.Field<places: map<string, int64 not null>>",
+        "pyarrow.Field<_change_type: string>",
+    ]
