@@ -133,6 +133,7 @@ def _save_failures(start: Callable[[], Candidate], cases: Sequence[CaseResult], 
     """Shrink and save one case of each kind of failure; broken tables are small already."""
     from deltaspec.candidates.host import GivenUp
     from deltaspec.suites.saved_cases import save_failure, select_smallest, shrink_failure
+    from deltaspec.suites.saved_histories import save_history, select_shortest
     from deltaspec.suites.subjects import describe_subject
 
     chosen = select_smallest(cases)
@@ -146,6 +147,8 @@ def _save_failures(start: Callable[[], Candidate], cases: Sequence[CaseResult], 
                 click.echo(f"deltaspec: {each.case}: not shrunk, {error}", err=True)
                 continue
             click.echo(f"saved {save_failure(candidate, result, table, Path(directory))}", err=True)
+        for each in select_shortest(cases):
+            click.echo(f"saved {save_history(candidate, each, Path(directory))}", err=True)
 
 
 def _build_filter(select: str | None) -> Callable[[str], bool] | None:
@@ -271,7 +274,11 @@ def _find_case(case: str, corpus: Corpus, directory: Path) -> tuple[str, TableUn
     """
     from deltaspec.suites.all_checks import CHECKS
     from deltaspec.suites.saved_cases import FAILURE, load_failure
+    from deltaspec.suites.saved_histories import HISTORY_FILE, load_history
 
+    if (Path(case) / HISTORY_FILE).is_file():
+        failure, subject = load_history(Path(case).resolve(), directory)
+        return failure.result.check, subject
     if (Path(case) / FAILURE).is_file():
         failure, subject = load_failure(Path(case).resolve())
         return failure.result.check, subject
@@ -283,7 +290,7 @@ def _find_case(case: str, corpus: Corpus, directory: Path) -> tuple[str, TableUn
     try:
         return name, corpus.build_subject(table, directory)
     except KeyError:
-        hint = "expected drawn.SEED.NUMBER or broken.NAME; imported cases need --import"
+        hint = "expected drawn.SEED.NUMBER, history.SEED.NUMBER or broken.NAME; imported cases need --import"
         raise InvalidUsage(f"unknown case {case}: there is no table {table}; {hint}") from None
 
 

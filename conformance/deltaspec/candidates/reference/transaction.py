@@ -227,12 +227,16 @@ class Transaction:
             for kind, rows in self.changes:
                 self.actions += self.files.add_changes(rows, [kind] * rows.num_rows)
         self._assign_row_ids()
-        actions = [self._build_commit_info(options), *self.actions]
+        actions = [self._build_commit_info(), *self.actions]
+        self.check_actions(actions)
+        self._write(encode_lines(actions))
+        return self.version
+
+    def check_actions(self, actions: Sequence[Action]) -> None:
+        """Raise `EngineError` if the model refuses the commit."""
         decision = check_commit(self.base, self.version, actions)
         if isinstance(decision, Refused):
             raise EngineError("constraint", f"{decision.requirement}: {decision.reason}", phase="commit")
-        self._write(encode_lines(actions), options)
-        return self.version
 
     def _add_options(self, options: Mapping[str, Any]) -> None:
         if txn := options.get("txn"):
@@ -262,7 +266,7 @@ class Transaction:
             text = msgspec.json.encode({"rowIdHighWaterMark": assigned}).decode()
             self.actions.append(DomainMetadata(domain=row_tracking.DOMAIN, configuration=text, removed=False))
 
-    def _build_commit_info(self, options: Mapping[str, Any]) -> CommitInfo:
+    def _build_commit_info(self) -> CommitInfo:
         moment = get_clock_ms()
         stamp = None
         if has_in_commit_timestamps(self.state.protocol, self.state.metadata):
@@ -270,7 +274,7 @@ class Transaction:
             moment = stamp = max(moment, (last or 0) + 1)
         return CommitInfo(timestamp=moment, in_commit_timestamp=stamp, operation=self.kind, engine_info="deltaspec")
 
-    def _write(self, data: bytes, options: Mapping[str, Any]) -> None:
+    def _write(self, data: bytes) -> None:
         """Create the commit file with its complete content, or fail if another writer was faster."""
         log = self.root / LOG_DIRECTORY
         log.mkdir(parents=True, exist_ok=True)
@@ -285,13 +289,11 @@ class Transaction:
                 temporary.unlink()
 
 
-def open_transaction(table: str, log: LogReader, kind: str) -> Transaction:
-    """Return a transaction on the newest version. Raises `EngineError` if the reference must not write to the table."""
-    state = log.read_state()
-    decision = may_write(state.protocol, (*WRITER_FEATURES, "timestampNtz"))
+def check_protocol(state: TableState) -> None:
+    """Raise `EngineError` if the reference must not write to a table."""
+    decision = may_write(state.protocol, WRITER_FEATURES)
     if isinstance(decision, Refused):
         raise EngineError("unsupported", decision.reason, phase="commit")
-    return Transaction(table, log, state, kind)
 
 
 def _select(values: Sequence[Any] | None, gone: Sequence[bool]) -> list[Any] | None:

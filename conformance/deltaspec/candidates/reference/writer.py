@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from deltaspec.candidates.arrow_rows import list_model_rows
 from deltaspec.candidates.reference.checkpoint_writer import CheckpointWriter, encode_lines
-from deltaspec.candidates.reference.log_reader import LogReader
+from deltaspec.candidates.reference.log_reader import LogReader, TableState
 from deltaspec.candidates.reference.predicate_parser import find_type, parse_literal
 from deltaspec.candidates.reference.row_reader import repeat_value
 from deltaspec.candidates.reference.table_changes import (
@@ -23,7 +23,7 @@ from deltaspec.candidates.reference.table_changes import (
     replace_schema,
     upgrade_protocol,
 )
-from deltaspec.candidates.reference.transaction import Transaction, open_transaction
+from deltaspec.candidates.reference.transaction import Transaction, check_protocol
 from deltaspec.candidates.reference.written_files import get_clock_ms, write_new_file
 from deltaspec.candidates.serve import EngineError
 from deltaspec.model.actions import CommitInfo
@@ -42,7 +42,13 @@ _HOUR_MS = 3_600_000
 
 
 class Writer:
-    """Performs operations on tables in local directories. Methods and transactions can be replaced by faulty ones."""
+    """Performs operations on tables in local directories.
+
+    The transactions and the public methods can be replaced, to build faulty writers.
+    """
+
+    transaction = Transaction
+    derived_files = CheckpointWriter
 
     def __init__(self) -> None:
         self.commits: dict[str, Callable[[Transaction, Operation], None]] = {
@@ -88,7 +94,13 @@ class Writer:
 
     def open(self, table: str, log: LogReader, kind: str) -> Transaction:
         """Return a transaction on the newest version."""
-        return open_transaction(table, log, kind)
+        state = log.read_state()
+        self.check_protocol(state)
+        return self.transaction(table, log, state, kind)
+
+    def check_protocol(self, state: TableState) -> None:
+        """Raise `EngineError` if the table needs something that the writer does not know."""
+        check_protocol(state)
 
     # rows
 
@@ -96,7 +108,7 @@ class Writer:
         """Create a table with its first rows."""
         if (Path(table) / _LOG / file_names.commit_name(0)).exists():
             raise EngineError("invalid-request", "the table exists", phase="commit")
-        transaction = Transaction(table, None, None, "create")
+        transaction = self.transaction(table, None, None, "create")
         transaction.use(*build_table(operation))
         if operation.get("rows"):
             transaction.add_rows(transaction.load_rows(operation["rows"]))
@@ -283,7 +295,7 @@ class Writer:
         has_v2 = "v2Checkpoint" in (state.protocol.writer_features or ())
         if form == "multipart" or (form != "v1" and not has_v2):
             raise EngineError("unsupported", f"no checkpoint of the form {form}", phase="commit")
-        CheckpointWriter(table).write_checkpoint(state.snapshot, form)
+        self.derived_files(table).write_checkpoint(state.snapshot, form)
 
     def write_checksum(self, table: str, log: LogReader, operation: Operation) -> None:
         """Write the version checksum of the newest version, unless it exists."""

@@ -1,0 +1,110 @@
+"""Suite write: the reference writer passes, every faulty writer is caught, and failures can be replayed."""
+
+from pathlib import Path
+
+import pytest
+from suites.faulty_writers import FAULTY_WRITERS, build_engine
+
+from deltaspec.candidates.in_process import InProcess
+from deltaspec.candidates.reference.engine import Engine
+from deltaspec.candidates.reference.writer import Writer
+from deltaspec.requirements import load_requirements
+from deltaspec.suites.cases import list_cases, run_case
+from deltaspec.suites.checks import WRITE_SUITES
+from deltaspec.suites.outcomes import CaseResult, Outcome
+from deltaspec.suites.runner import build_plan, run_table
+from deltaspec.suites.saved_histories import load_history, save_history
+from deltaspec.suites.subjects import build_history_subject
+from deltaspec.suites.write_history import HistoryUnderTest
+from deltaspec_generators.histories import conditions
+from deltaspec_generators.histories.drawing import Offer, Step, draw_history
+from deltaspec_generators.histories.plain_table import Column, Forbidden, PlainTable, perform
+from deltaspec_generators.tables.choices import SeededChoices
+
+CAPABILITIES = InProcess(Engine()).capabilities
+OFFER = Offer.of(CAPABILITIES.kinds, CAPABILITIES.writer_features)
+
+
+def build_faulted_history() -> tuple[Step, ...]:
+    """Return a history on which every fault of `FAULTY_WRITERS` shows."""
+    properties = {"delta.enableDeletionVectors": "true", "delta.feature.domainMetadata": "supported"}
+    table = PlainTable((Column("id", "long"), Column("must", "long", nullable=False)))
+    tree = conditions.compare("id", "=", "long", 1)
+    where = {"sql": conditions.render_sql(tree), "tree": tree}
+    rows = [{"id": number, "must": number} for number in range(4)]
+    return (
+        Step({"kind": "create", "schema": table.render_schema(), "properties": properties}),
+        Step({"kind": "append", "rows": rows}, {"domains": {"kit.a": "1"}}),
+        Step({"kind": "delete", "where": where}),
+        Step({"kind": "append", "rows": [{"id": 9, "must": None}]}),
+    )
+
+
+def perform_steps(engine: Engine, steps: tuple[Step, ...], directory: Path) -> dict[str, CaseResult]:
+    candidate = InProcess(engine)
+    subject = build_history_subject("history.0.0", HistoryUnderTest(0, 0, directory, steps))
+    cases = list_cases(candidate.capabilities, [subject], WRITE_SUITES)
+    return {each.check.name: run_case(candidate, each) for each in cases}
+
+
+def test_reference_writer_passes(tmp_path: Path) -> None:
+    plan = build_plan(WRITE_SUITES, seed=11, tables=2)
+    candidate = InProcess(Engine())
+    tables = [run_table(candidate, each, plan, tmp_path) for each in plan.corpus.list_ids()]
+    results = [each for table in tables for each in table.results]
+    assert [each.message for each in results if each.outcome is not Outcome.PASSED] == []
+    assert sum(each.counts.get("rows compared", 0) for each in results) > 10
+
+
+def test_sound_writer_passes_the_history_of_the_faulty_ones(tmp_path: Path) -> None:
+    assert {each.outcome for each in perform_steps(Engine(), build_faulted_history(), tmp_path).values()} == {
+        Outcome.PASSED
+    }
+
+
+@pytest.mark.parametrize(("kind", "check"), FAULTY_WRITERS.items(), ids=lambda each: getattr(each, "__name__", each))
+def test_faulty_writer_is_caught(tmp_path: Path, kind: type[Writer], check: str) -> None:
+    results = perform_steps(build_engine(kind), build_faulted_history(), tmp_path)
+    assert results[check].outcome is Outcome.FAILED, {name: each.message for name, each in results.items()}
+    assert "operation " in results[check].message
+
+
+def test_same_seed_gives_the_same_history() -> None:
+    first, second = (draw_history(SeededChoices(5, 3), OFFER) for _ in range(2))
+    assert first == second
+    assert draw_history(SeededChoices(5, 4), OFFER) != first
+
+
+def test_histories_use_every_kind_and_forbidden_writes() -> None:
+    histories = [draw_history(SeededChoices(1, number), OFFER) for number in range(300)]
+    kinds = {step.operation["kind"] for steps in histories for step in steps}
+    assert set(OFFER.kinds) - kinds == set()
+    known = load_requirements()
+    forbidden: set[str] = set()
+    for steps in histories:
+        past: list[PlainTable | None] = []
+        for step in steps:
+            found = perform(past[-1] if past else None, step.operation, step.commit, past)
+            if isinstance(found, Forbidden):
+                forbidden.add(found.requirement)
+            past.append(past[-1] if isinstance(found, Forbidden) else found.table)
+    assert forbidden <= set(known)
+    assert len(forbidden) >= 6
+
+
+def test_saved_history_is_short_and_fails_again(tmp_path: Path) -> None:
+    (kind,) = [each for each in FAULTY_WRITERS if each.__name__ == "_LosesARow"]
+    candidate = InProcess(build_engine(kind))
+    plan = build_plan(WRITE_SUITES, seed=1, tables=20)
+    failed = next(
+        each
+        for identity in plan.corpus.list_ids()
+        for each in run_table(candidate, identity, plan, tmp_path).results
+        if each.check == "write.rows" and each.outcome is Outcome.FAILED
+    )
+    saved = save_history(candidate, failed, tmp_path / "saved")
+    failure, subject = load_history(saved, tmp_path / "again")
+    assert len(failure.result.history) == 2
+    (case,) = [each for each in list_cases(candidate.capabilities, [subject], WRITE_SUITES)
+               if each.check.name == "write.rows"]  # fmt: skip
+    assert run_case(candidate, case).message == failure.result.message
