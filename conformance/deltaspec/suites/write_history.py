@@ -72,6 +72,8 @@ class Performance:
     counts: dict[Aspect, Counter[str]] = field(default_factory=dict)
     rules: set[str] = field(default_factory=set)
     """Rules that the table violates."""
+    not_asked: str = ""
+    """Why the candidate cannot create the table; empty if it can."""
 
     def note(self, aspect: Aspect, problem: Problem) -> None:
         """Record the first problem of an aspect."""
@@ -240,8 +242,7 @@ class _Run:
             self.done.titles[-1] += "  (not supported)"
             return self._proceed(before)
         if refusal.category == "unsupported":
-            self.done.count("operations", "tables not supported")
-            self.done.titles[-1] += "  (not supported)"
+            self.done.not_asked = f"the candidate does not create such a table: {_shorten(refusal.message)}"
             return False
         name = refusal.code or refusal.native
         self._note("operations", f"refused {step.operation['kind']}, which the table allows: {refusal.category}"

@@ -42,8 +42,19 @@ def compute_digests(directory: Path) -> dict[str, bytes]:
     for folder, _, names in os.walk(directory):
         for name in names:
             path = Path(folder, name)
-            found[str(path.relative_to(directory))] = hashlib.sha256(path.read_bytes()).digest()
+            found[str(path.relative_to(directory))] = _compute_digest(path)
     return found
+
+
+def _compute_digest(path: Path) -> bytes:
+    """Return a digest of a file; what is no readable regular file gets its kind instead."""
+    if path.is_symlink() or not path.is_file():
+        return b"no regular file"
+    try:
+        with open(path, "rb") as source:
+            return hashlib.file_digest(source, "sha256").digest()
+    except OSError as error:
+        return f"unreadable: {error.strerror}".encode()
 
 
 def compare_digests(before: dict[str, bytes], after: dict[str, bytes]) -> FileChanges:
