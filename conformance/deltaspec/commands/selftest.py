@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -26,6 +27,12 @@ from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
 )
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report to this file.")
 @click.option(
+    "--events",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write each result as a line of JSON when it is known.",
+)
+@click.option(
     "--reports", type=click.Path(file_okay=False), metavar="DIR", help="Also write selftest.md and selftest.json here."
 )
 @click.pass_context
@@ -37,6 +44,7 @@ def selftest(
     jobs: int,
     output_format: str,
     output: str | None,
+    events: str | None,
     reports: str | None,
 ) -> None:
     """Run the suites against engines with one fault each; each must be caught.
@@ -49,17 +57,23 @@ def selftest(
     from deltaspec.selftest.all_mutants import MUTANTS
     from deltaspec.selftest.kill_table import build_kill_table, render_markdown, render_text
     from deltaspec.selftest.runner import MutantResult, list_tables, run_in_processes
+    from deltaspec.suites.outcomes import to_json
     from deltaspec.suites.subjects import Corpus
 
     names = [name for name in MUTANTS if fnmatchcase(name, pattern)]
     if not names:
         raise InvalidUsage(f"no mutant matches {pattern!r}")
     done = 0
-    with progress_bar() as advance:
+    with ExitStack() as stack:
+        stack.enter_context(translate_write_errors(events or "stdout"))
+        sink = stack.enter_context(open(events, "w", encoding="utf-8")) if events else None
+        advance = stack.enter_context(progress_bar())
 
-        def report(_: MutantResult) -> None:
+        def report(result: MutantResult) -> None:
             nonlocal done
             done += 1
+            if sink is not None:
+                print(to_json(result), file=sink, flush=True)
             if advance is not None:
                 advance("mutants", done, len(names))
 

@@ -1,9 +1,39 @@
 """All mutants of the self-test."""
 
 from deltaspec.selftest.mutants import MUTANTS
-from deltaspec.selftest.readers import checkpoints, log_listing, reconciliation
+from deltaspec.selftest.readers import (
+    changes,
+    checkpoints,
+    column_mapping,
+    deletion_vectors,
+    filters,
+    log_listing,
+    partition_values,
+    reconciliation,
+    refusals,
+    row_ids,
+    statistics,
+    time_travel,
+    type_widening,
+    values,
+)
 
-READER_MODULES = (log_listing, reconciliation, checkpoints)
+READER_MODULES = (
+    log_listing,
+    reconciliation,
+    checkpoints,
+    deletion_vectors,
+    partition_values,
+    column_mapping,
+    type_widening,
+    values,
+    statistics,
+    filters,
+    time_travel,
+    changes,
+    row_ids,
+    refusals,
+)
 """Their import registers the mutants."""
 
 __all__ = ["MUTANTS", "READER_MODULES"]

@@ -9,7 +9,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import redirect_stderr
 from dataclasses import dataclass
+from io import StringIO
 from multiprocessing import get_context
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
@@ -168,5 +170,6 @@ def _set_queue(queue: "SimpleQueue[MutantResult]") -> None:
 
 def _run_share(names: list[str], tables: list[str]) -> None:
     assert _queue is not None
-    for result in run_mutants([MUTANTS[name] for name in names], tables):
-        _queue.put(result)
+    with redirect_stderr(StringIO()):  # the traceback of an engine that fails is no news here
+        for result in run_mutants([MUTANTS[name] for name in names], tables):
+            _queue.put(result)

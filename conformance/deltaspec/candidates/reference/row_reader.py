@@ -87,12 +87,12 @@ class RowReader:
     """
 
     def __init__(self, access: DataAccess, state: TableState) -> None:
-        self._access, self.state = access, state
+        self.access, self.state = access, state
         self._vectors = DeletionVectorReader(access)
 
     def with_partitions_of(self, other: TableState) -> "RowReader":
         """Return a reader of files of another version whose rows get the schema of this one."""
-        return type(self)(self._access, replace(self.state, metadata=other.metadata))
+        return type(self)(self.access, replace(self.state, metadata=other.metadata))
 
     def read(self, action: Add | Remove | Cdc, *, hidden: Collection[str] = ()) -> FileRows:
         """Read the rows of a file.
@@ -105,7 +105,7 @@ class RowReader:
             DeltaspecError, UnreadableRows, UnreadableFile, ValueError: the file or its vector cannot be read.
         """
         deleted = self.read_deleted_rows(action)
-        with RowBatches(self._access, self.find_file(action)) as source:
+        with RowBatches(self.access, self.find_file(action)) as source:
             stored = read_table(source)
             indexes = [index for index in range(source.row_count) if index not in deleted]
         keep = pa.array(indexes, pa.int64())
@@ -127,7 +127,7 @@ class RowReader:
 
     def find_file(self, action: Add | Remove | Cdc) -> str:
         """Return the path of a data file, relative to the table or absolute."""
-        return path_key(action.path, self._access.store.root)
+        return path_key(action.path, self.access.store.root)
 
     def read_deleted_rows(self, action: Add | Remove | Cdc) -> set[int]:
         """Return the positions of the rows that the deletion vector of a file marks."""

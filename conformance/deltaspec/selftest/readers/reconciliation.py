@@ -13,7 +13,6 @@ from deltaspec.model.actions import ACTION_TYPES, Action, Add, DomainMetadata, M
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.log.paths import path_key
 from deltaspec.model.log.reconciliation import Snapshot, apply_action, replay_commit
-from deltaspec.model.revisions import Revision
 from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
@@ -77,19 +76,11 @@ def _find_line(order: list[tuple[str, str]], action: Action) -> int:
     return order.index((kind, action.path)) if isinstance(action, Add | Remove) else -1
 
 
-@mutant(LogReader.replay_commit, "add.replaces-same-file", suites=("snapshot", "read"))
-def added_again_with_another_vector_kept_twice(
-    original: Method, log: LogReader, snapshot: Snapshot, version: int, actions: Sequence[Action]
-) -> Snapshot:
-    """Identifies files by path and deletion vector, so that an add with another vector replaces nothing."""
-    return replay_commit(snapshot, version, actions, Revision.R3)
-
-
-@mutant(LogReader.replay_commit, "add.replaces-same-file", suites=("snapshot",))
+@mutant(LogReader.replay_commit, "add.replaces-same-file", suites=("row-ids",))
 def first_add_of_a_file_kept(
     original: Method, log: LogReader, snapshot: Snapshot, version: int, actions: Sequence[Action]
 ) -> Snapshot:
-    """Ignores an add of a file that is live already, so that later statistics and vectors are lost."""
+    """Ignores an add of a file that is live already, so that row ids that it gets later are lost."""
     removed = {path_key(each.path) for each in actions if isinstance(each, Remove)}
     live = {path for path, _ in snapshot.files} - removed
     kept = [each for each in actions if not (isinstance(each, Add) and path_key(each.path) in live)]
