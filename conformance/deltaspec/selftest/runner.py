@@ -56,7 +56,7 @@ class ReferenceFails(Exception):
     """The reference fails a case, so that the case does not show a fault of a mutant."""
 
 
-class _Referee:
+class Referee:
     """Confirms that the reference passes a case, at most once for each."""
 
     def __init__(self) -> None:
@@ -64,6 +64,7 @@ class _Referee:
         self._passed: set[str] = set()
 
     def confirm(self, case: Case) -> None:
+        """Raise `ReferenceFails` if the reference fails the case."""
         if case.id in self._passed:
             return
         result = run_case(self._reference, case)
@@ -84,7 +85,7 @@ def run_mutants(mutants: Sequence[Mutant], tables: Sequence[str]) -> Iterator[Mu
         ReferenceFails: see there.
     """
     alive = {each.id: (each, InProcess(each.build())) for each in mutants}
-    referee = _Referee()
+    referee = Referee()
     drawn = 0
     for table in tables:
         if not alive:
@@ -106,13 +107,20 @@ def run_mutants(mutants: Sequence[Mutant], tables: Sequence[str]) -> Iterator[Mu
 
 
 def catch(
-    mutant: Mutant, candidate: Candidate, subject: TableUnderTest, confirm: Callable[[Case], None]
+    mutant: Mutant,
+    candidate: Candidate,
+    subject: TableUnderTest,
+    confirm: Callable[[Case], None],
+    *,
+    only_its_suites: bool = False,
 ) -> list[CaseResult]:
     """Return the failed cases of a mutant on a table, the one that kills it first; none if it is not caught.
 
-    Only the suites of the mutant can kill it. The others run on the table of its death, to record what they notice.
+    Only the suites of the mutant can kill it. Unless `only_its_suites` is set, the others run on the table of its
+    death, to record what they notice.
     """
-    order = [*mutant.suites, *(each for each in SUITES if each not in mutant.suites)]
+    others = () if only_its_suites else tuple(each for each in SUITES if each not in mutant.suites)
+    order = [*mutant.suites, *others]
     found: list[CaseResult] = []
     for suite in order:
         if suite not in mutant.suites and not found:

@@ -4,10 +4,11 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from suites.faulty_readers import FAULTY_READERS, FaultyReader
+from suites.faulty_readers import FAULTY_READERS
 
 from deltaspec.candidates.in_process import InProcess
 from deltaspec.candidates.reference.engine import Engine
+from deltaspec.selftest.mutants import Mutant
 from deltaspec.suites.checks import SUITES
 from deltaspec.suites.outcomes import Outcome
 from deltaspec.suites.runner import Plan, run_plan
@@ -52,11 +53,11 @@ def test_candidate_without_snapshots_is_not_asked_for_them() -> None:
     }
 
 
-@pytest.mark.parametrize("faulty", FAULTY_READERS, ids=lambda each: each.engine.__name__)
-def test_faulty_reader_fails(faulty: FaultyReader) -> None:
+@pytest.mark.parametrize("faulty", FAULTY_READERS, ids=lambda each: each.id)
+def test_faulty_reader_fails(faulty: Mutant) -> None:
     failed: set[str] = set()
-    plan = Plan(Corpus(SEED, TABLES_UNTIL_DETECTED), faulty.suites)  # type: ignore[arg-type]
-    run = run_plan(lambda: InProcess(faulty.engine()), plan)
+    plan = Plan(Corpus(SEED, TABLES_UNTIL_DETECTED), faulty.suites)
+    run = run_plan(lambda: InProcess(faulty.build()), plan)
     for done in run:
         failed |= {result.suite for result in done.results if result.outcome.is_bad}
         if failed == set(faulty.suites):

@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 
 from deltaspec.candidates.reference.row_reader import FileRows, RowReader, UnreadableFile
-from deltaspec.model.schema.column_mapping import physical_name
+from deltaspec.model.schema.column_mapping import get_partition_types, physical_name
 from deltaspec.model.schema.data_types import DataType, Decimal, get_type_name
 from deltaspec.selftest.mutants import Method, mutant
 
@@ -109,9 +109,12 @@ def dates_no_timestamps(original: Method, reader: RowReader, text: str | None, k
 
 @mutant(RowReader.read, FROM_LOG, suites=("read",), origin="path-001")
 def values_taken_from_directories(original: Method, reader: RowReader, action: Any, **options: Any) -> FileRows:
-    """Takes partition values from the names of directories, and from the log only without those."""
+    """Takes strings from the names of directories, and from the log only without those."""
+    state = reader.state
+    types = get_partition_types(state.schema, state.partition_columns, state.mapping)
+    texts = {name for name, kind in types.items() if get_type_name(kind) == "string"}
     parts = [part.partition("=") for part in action.path.split("/")[:-1] if "=" in part]
-    values = {**(action.partition_values or {}), **{name: value for name, _, value in parts}}
+    values = {**(action.partition_values or {}), **{name: value for name, _, value in parts if name in texts}}
     rows: FileRows = original(reader, msgspec.structs.replace(action, partition_values=values), **options)
     return rows
 
@@ -138,8 +141,14 @@ def values_assigned_by_position(
     """Assigns partition values to columns in the order of the schema instead of by name."""
     state = reader.state
     names = [physical_name(each, state.mapping) for each in state.schema.fields if each.name in state.partition_columns]
-    texts = [partition_values[name] for name in sorted(partition_values)]
-    columns: list[pa.Array] = original(reader, stored, dict(zip(names, texts, strict=False)))
+    types = get_partition_types(state.schema, state.partition_columns, state.mapping)
+    ordered = sorted(partition_values)
+    values = {
+        name: partition_values[other] if types.get(other) == types[name] else partition_values[name]
+        for name, other in zip(names, ordered, strict=False)
+        if name in partition_values
+    }
+    columns: list[pa.Array] = original(reader, stored, {**partition_values, **values})
     return columns
 
 

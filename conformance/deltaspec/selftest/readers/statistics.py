@@ -8,6 +8,7 @@ import msgspec
 
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.reference.log_reader import TableState
+from deltaspec.candidates.serve import EngineError
 from deltaspec.model.actions import Add
 from deltaspec.model.rows.predicates import (
     And,
@@ -290,3 +291,13 @@ def nested_statistics_found_by_leaf_name(
                 stats[side] = {**found, **{name: value for name, value in inner.items() if name in found}}
 
     return skip_with(original, engine, condition, add, state, flatten)
+
+
+@mutant(Engine.skips, SKIPPING, suites=("predicates",), origin="stat-015")
+def required_columns_need_bounds(original: Method, engine: Engine, condition: Any, add: Add, state: TableState) -> bool:
+    """Fails to filter if a column that is not nullable has no bounds."""
+    if condition is not None and add.stats is not None:
+        minima = json.loads(add.stats).get("minValues", {})
+        if any(not each.nullable and physical_name(each, state.mapping) not in minima for each in state.schema.fields):
+            raise EngineError("corrupt", "a required column is null", phase="scan")
+    return bool(original(engine, condition, add, state))

@@ -1,0 +1,66 @@
+"""The runner kills mutants, reports survivors, and blames the reference where the reference fails."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from deltaspec.candidates.reference.engine import Engine
+from deltaspec.cli import main
+from deltaspec.selftest import runner
+from deltaspec.selftest.all_mutants import MUTANTS
+from deltaspec.selftest.kill_table import build_kill_table, render_markdown, render_text
+from deltaspec.selftest.mutants import Mutant
+from deltaspec.selftest.runner import MutantResult, ReferenceFails, list_tables, run_mutants
+from deltaspec.suites.subjects import Corpus, is_drawn
+
+WITHOUT_FAULT = Mutant("none.no-fault", "Does everything right.", (), ("refuse", "read"), None, Engine)
+CHECKS_NO_VERSION = "refusals.reader-version-not-checked"
+
+
+def test_drawn_tables_come_first() -> None:
+    tables = list_tables(Corpus(1, 2))
+    assert [is_drawn(each) for each in tables[:3]] == [True, True, False]
+
+
+def test_engine_without_fault_survives() -> None:
+    assert list(run_mutants([WITHOUT_FAULT], ["drawn.1.0", "broken.commit-gap"])) == [
+        MutantResult("none.no-fault", None)
+    ]
+
+
+def test_kill_says_after_how_many_drawn_tables() -> None:
+    mutant = MUTANTS["reconciliation.removes-ignored"]
+    (result,) = run_mutants([mutant], [f"drawn.1.{number}" for number in range(20)])
+    assert result.kill is not None
+    assert result.kill.table == f"drawn.1.{(result.kill.tables or 0) - 1}"
+    assert result.kill.suites[0] in mutant.suites
+
+
+def test_failure_of_the_reference_kills_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    mutant = MUTANTS[CHECKS_NO_VERSION]
+    monkeypatch.setattr(runner, "Engine", mutant.build)
+    with pytest.raises(ReferenceFails, match=r"broken\.reader-version-4"):
+        list(run_mutants([mutant], ["broken.reader-version-4"]))
+
+
+def test_report_names_survivors() -> None:
+    table = build_kill_table([MutantResult(CHECKS_NO_VERSION, None)], seed=1, tables=3)
+    for text in (render_text(table), render_markdown(table)):
+        assert text.endswith("0 of 1 killed\n")
+        assert f"survived: {CHECKS_NO_VERSION}" in text
+
+
+def test_command_prints_the_kill_table() -> None:
+    done = CliRunner().invoke(
+        main, ["selftest", "--mutants", CHECKS_NO_VERSION, "--tables", "0", "--jobs", "1", "--format", "json"]
+    )
+    assert done.exit_code == 0, done.output
+    (row,) = json.loads(done.stdout)["rows"]
+    assert row["table"] == "broken.reader-version-4"
+    assert row["suites"] == ["refuse"]
+
+
+def test_command_rejects_a_pattern_without_mutants() -> None:
+    done = CliRunner().invoke(main, ["selftest", "--mutants", "nothing"])
+    assert done.exit_code == 2
