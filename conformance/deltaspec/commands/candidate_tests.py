@@ -273,14 +273,14 @@ def _find_case(case: str, corpus: Corpus, directory: Path) -> tuple[str, TableUn
         InvalidUsage: There is no such case.
     """
     from deltaspec.suites.all_checks import CHECKS
-    from deltaspec.suites.saved_cases import FAILURE, load_failure
+    from deltaspec.suites.saved_cases import FAILURE, restore_failure
     from deltaspec.suites.saved_histories import HISTORY_FILE, load_history
 
     if (Path(case) / HISTORY_FILE).is_file():
         failure, subject = load_history(Path(case).resolve(), directory)
         return failure.result.check, subject
     if (Path(case) / FAILURE).is_file():
-        failure, subject = load_failure(Path(case).resolve())
+        failure, subject = restore_failure(Path(case).resolve(), directory / "table")
         return failure.result.check, subject
     name, slash, table = case.partition("/")
     if not slash:

@@ -8,6 +8,7 @@ failure.json                             check, answer, requirements, history, a
 
 import tempfile
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -132,6 +133,17 @@ def load_failure(directory: Path) -> tuple[SavedFailure, TableUnderTest]:
     if table.history != failure.result.history or _differs(saved, _drop_void_columns(table.versions[-1].rows)):
         raise InvalidUsage(f"{directory}: this release of deltaspec draws another table from the saved choices")
     return failure, TableUnderTest(failure.result.table, directory / "delta", table)
+
+
+def restore_failure(directory: Path, location: Path) -> tuple[SavedFailure, TableUnderTest]:
+    """Load a saved case and write its table again, as absolute paths and times of files belong to a place.
+
+    Raises:
+        InvalidUsage: The directory has no saved case, or this release draws another table from its choices.
+    """
+    failure, subject = load_failure(directory)
+    write_table(subject.table.files, location)
+    return failure, replace(subject, location=location)
 
 
 def _differs(saved: pa.Table, expected: pa.Table) -> bool:

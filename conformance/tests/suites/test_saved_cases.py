@@ -16,6 +16,7 @@ from deltaspec.suites.saved_cases import (
     ROWS,
     ask_about,
     load_failure,
+    restore_failure,
     save_failure,
     select_smallest,
     shrink_failure,
@@ -57,6 +58,14 @@ def test_case_of_another_table_is_refused(saved: Path, tmp_path: Path) -> None:
     (changed / FAILURE).write_text(json.dumps(content))
     with pytest.raises(InvalidUsage, match="draws another table"):
         load_failure(changed)
+
+
+def test_restored_table_has_the_paths_of_its_place(tmp_path: Path) -> None:
+    finding = next(each for each in FINDINGS if each.name == "sail-absolute-path")
+    _, subject = restore_failure(finding, tmp_path / "table")
+    log = b"".join(path.read_bytes() for path in sorted((tmp_path / "table/_delta_log").glob("*.json")))
+    assert (tmp_path / "table").as_uri().encode() in log
+    assert subject.location == tmp_path / "table"
 
 
 @pytest.mark.parametrize("missing", [FAILURE, ROWS])
