@@ -1,17 +1,21 @@
-"""Engines that CI can install fail in no way that `reports/engines/known` does not list."""
+"""Engines that CI can install fail in no way that `reports/engines/known` does not list; its page is up to date."""
 
+import runpy
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from deltaspec.candidates.registry import ADAPTERS, find_missing_requirement, open_candidate
 from deltaspec.suites.known_failures import KnownFailures, load_known_failures
 from deltaspec.suites.outcomes import Outcome
+from deltaspec.suites.results import SuiteReport
 from deltaspec.suites.runner import Plan, run_plan
 from deltaspec.suites.subjects import Corpus
 
-KNOWN = Path(__file__).parents[3] / "reports/engines/known"
+ROOT = Path(__file__).parents[3]
+KNOWN = ROOT / "reports/engines/known"
 SEED, TABLES = 1, 12
 
 
@@ -27,3 +31,24 @@ def test_engine_has_only_known_failures(engine: str) -> None:
             assert not result.outcome.is_bad, f"{result.case}: {result.message}"
             passed += result.outcome is Outcome.PASSED
     assert passed > 20
+
+
+def test_page_shows_the_reports() -> None:
+    render_page = runpy.run_path(str(ROOT / "conformance/engines/run.py"))["render_page"]
+    assert (ROOT / "reports/engines/README.md").read_text("utf-8") == render_page()
+
+
+@pytest.mark.parametrize("path", sorted(KNOWN.glob("*.toml")), ids=lambda each: each.stem)
+def test_known_failures_link_to_findings_that_exist(path: Path) -> None:
+    links = [each.link for each in load_known_failures(path) if each.link]
+    assert [
+        each for each in links if not each.startswith("https://") and not (ROOT / each / "README.md").exists()
+    ] == []
+
+
+@pytest.mark.parametrize("path", sorted(KNOWN.glob("*.toml")), ids=lambda each: each.stem)
+def test_reports_have_no_failure_that_is_not_listed(path: Path) -> None:
+    report = msgspec.json.decode((path.parents[1] / f"{path.stem}.json").read_bytes(), type=SuiteReport)
+    assert [each.case for each in report.cases if each.outcome.is_bad] == []
+    reasons = {each.reason for each in load_known_failures(path)}
+    assert {each.known_failure for each in report.cases if each.known_failure} <= reasons
