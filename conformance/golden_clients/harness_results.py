@@ -157,9 +157,14 @@ def render_markdown(report: HarnessReport) -> str:
     lines += ["", f"| chapter | {' | '.join(outcomes)} |", "|-" * (len(outcomes) + 1) + "|"]
     for chapter, counts in report.chapters.items():
         lines.append(f"| {chapter} | {' | '.join(str(counts.get(each, 0)) for each in outcomes)} |")
-    if report.not_passed:
-        lines += ["", "| not passed | message | explanation |", "|-|-|-|"]
-        lines += [f"| {each.name} | {_cell(each.message)} | {each.explanation} |" for each in report.not_passed]
+    causes: dict[str, list[Result]] = {}
+    for each in report.not_passed:
+        causes.setdefault(each.explanation or each.message, []).append(each)
+    if causes:
+        lines += ["", f"| {what} | why they do not pass | first of them | message |", "|-|-|-|-|"]
+    for cause, found in causes.items():
+        why = cause if found[0].explanation else "not explained"
+        lines.append(f"| {len(found)} | {why} | {found[0].name} | {_cell(found[0].message)} |")
     return "\n".join(lines) + "\n"
 
 

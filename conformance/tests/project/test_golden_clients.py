@@ -93,4 +93,5 @@ def test_page_has_counts_by_chapter_and_escapes_messages() -> None:
     assert "2 passed, 1 failed, 1 skipped of 4 specs." in page
     assert "2 golden cases are left out: no question." in page
     assert "| log | 1 | 1 | 1 |\n| reader | 1 | 0 | 0 |" in page
+    assert "| 1 | not explained | log.a b | c/specs/snapshot.json | `test panicked" in page
     assert r"failed: Expected \| metadata`" in page
