@@ -9,6 +9,8 @@ from suites.faulty_readers import IgnoresVectors
 from deltaspec.candidates.in_process import InProcess
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.errors import InvalidUsage
+from deltaspec.suites.cases import list_cases, run_case
+from deltaspec.suites.checks import WRITE_SUITES
 from deltaspec.suites.outcomes import Outcome
 from deltaspec.suites.runner import Plan, run_plan
 from deltaspec.suites.saved_cases import (
@@ -21,9 +23,11 @@ from deltaspec.suites.saved_cases import (
     select_smallest,
     shrink_failure,
 )
+from deltaspec.suites.saved_histories import HISTORY_FILE, load_history
 from deltaspec.suites.subjects import Corpus, describe_subject
 
 FINDINGS = sorted(path.parent for path in (Path(__file__).parents[3] / "reports/findings").glob(f"*/{FAILURE}"))
+HISTORIES = [each for each in FINDINGS if (each / HISTORY_FILE).exists()]
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +81,15 @@ def test_incomplete_case_is_refused(saved: Path, tmp_path: Path, missing: str) -
         load_failure(tmp_path)
 
 
-@pytest.mark.parametrize("directory", FINDINGS, ids=lambda each: each.name)
+@pytest.mark.parametrize("directory", HISTORIES, ids=lambda each: each.name)
+def test_reference_passes_every_history(directory: Path, tmp_path: Path) -> None:
+    failure, subject = load_history(directory, tmp_path)
+    candidate = InProcess(Engine())
+    cases = {each.check.name: each for each in list_cases(candidate.capabilities, [subject], WRITE_SUITES)}
+    assert run_case(candidate, cases[failure.result.check]).outcome is Outcome.PASSED
+
+
+@pytest.mark.parametrize("directory", [each for each in FINDINGS if each not in HISTORIES], ids=lambda each: each.name)
 def test_reference_passes_every_finding(directory: Path) -> None:
     failure, subject = load_failure(directory)
     result = ask_about(InProcess(Engine()), failure.result, subject.table)

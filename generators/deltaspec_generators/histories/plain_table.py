@@ -216,10 +216,10 @@ def _change_rows(table: PlainTable, operation: Json) -> Effect | Forbidden:
             added = [source[row[ID]] for row in matched] if operation.get("matched") == "update" else []
             known = {row[ID] for row in table.rows}
             added += [row for row in source.values() if row[ID] not in known and operation.get("not_matched")]
-    removes = bool(matched) or operation["kind"] == "overwrite"
-    if table.is_enabled("delta.appendOnly") and removes:
+    may_remove = operation["kind"] != "merge" or operation.get("matched") is not None
+    if table.is_enabled("delta.appendOnly") and may_remove:
         if not matched:
-            raise NotApplicable("no rows are removed from the table, which accepts only appended rows")
+            raise NotApplicable("the table accepts only appended rows; a writer may refuse even to remove none")
         return Forbidden("the table accepts only appended rows", "append-only.no-removal")
     gone = {row[ID] for row in matched}
     left = tuple(row for row in table.rows if row[ID] not in gone)
