@@ -46,9 +46,10 @@ def test_known_failures_link_to_findings_that_exist(path: Path) -> None:
     ] == []
 
 
-@pytest.mark.parametrize("path", sorted(KNOWN.glob("*.toml")), ids=lambda each: each.stem)
+@pytest.mark.parametrize("path", sorted(KNOWN.parent.glob("*.json")), ids=lambda each: each.stem)
 def test_reports_have_no_failure_that_is_not_listed(path: Path) -> None:
-    report = msgspec.json.decode((path.parents[1] / f"{path.stem}.json").read_bytes(), type=SuiteReport)
+    report = msgspec.json.decode(path.read_bytes(), type=SuiteReport)
     assert [each.case for each in report.cases if each.outcome.is_bad] == []
-    reasons = {each.reason for each in load_known_failures(path)}
+    known = KNOWN / f"{path.stem}.toml"
+    reasons = {each.reason for each in load_known_failures(known)} if known.exists() else set()
     assert {each.known_failure for each in report.cases if each.known_failure} <= reasons
