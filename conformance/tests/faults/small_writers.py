@@ -94,6 +94,13 @@ class SmallWriter:
         return version
 
 
+class ReadsOnly:
+    """Declares no operation."""
+
+    def hello(self) -> dict[str, Any]:
+        return {"name": "ReadsOnly", "version": "1"}
+
+
 class WritesCommitsInParts(SmallWriter):
     """A kill leaves half of a commit."""
 

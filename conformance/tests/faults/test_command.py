@@ -1,0 +1,40 @@
+"""The command `deltaspec faults`: options, exit codes and output."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from deltaspec.cli import main
+
+CORRECT = "py:faults.small_writers:SmallWriter"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["faults", *arguments])
+
+
+@pytest.mark.parametrize("name", ["kill", "kill.x", "none.1", "flood.1"])
+def test_unknown_trial_is_wrong_usage(name: str) -> None:
+    result = run(CORRECT, "--only", name)
+    assert result.exit_code == 2
+    assert f"unknown trial {name}" in result.output
+
+
+def test_candidate_without_writes_is_not_asked() -> None:
+    result = run("py:faults.small_writers:ReadsOnly", "--kills", "0", "--races", "0", "--storage", "0")
+    assert result.exit_code == 2
+    assert "does not declare the kinds create and append" in result.output
+    assert "NOTHING ASKED" in result.output
+
+
+def test_json_report_has_controls_and_selected_trials(tmp_path: Path) -> None:
+    output = tmp_path / "report.json"
+    result = run(CORRECT, "--only", "read-only.0", "--format", "json", "--output", str(output))
+    assert result.exit_code == 0, result.output
+    report = json.loads(output.read_bytes())
+    assert report["run"]["trials"] == {"read-only": 1}
+    assert report["faults"]["none"]["outcomes"] == {"not-asked": 2, "passed": 2}
+    assert report["faults"]["read-only"]["outcomes"] == {"passed": 1}
+    assert report["trials"] == []
