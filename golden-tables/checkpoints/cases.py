@@ -104,6 +104,8 @@ for form in FORMS:
                 f"{form}{'-sidecars' if sidecars else ''}.{layout}",
                 f"A checkpoint ({form}{f', {sidecars} sidecars' if sidecars else ''}){text}, earlier commits deleted.",
                 "checkpoint.equals-replay", "checkpoint.newest-preferred",
+                *(["checkpoint-metadata.tags-not-assumed", "reconciliation.checkpoint-actions-not-replayed"]
+                  if form in V2_FORMS else []),
                 bugs=("ckpt-001", "ckpt-004") if layout == "plain" else (),
             )(build_layout)  # fmt: skip
 
@@ -137,6 +139,7 @@ HINTS: dict[str, tuple[str, Any]] = {
 for name, (text, hint) in HINTS.items():
     chapter.case(
         f"hint.{name}", f"`_last_checkpoint` {text}.", "checkpoint.newest-preferred", "last-checkpoint.version",
+        *(["last-checkpoint.newer-found"] if name == "stale" else []),
         bugs=("ckpt-006",),
     )(lambda hint=hint: point(hint))  # fmt: skip
 

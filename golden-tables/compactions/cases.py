@@ -49,7 +49,7 @@ for name, ranges in RANGES.items():
 
     chapter.case(
         f"range.{name}", f"Log compactions of the commits {', '.join(f'{a} to {b}' for a, b in ranges)}.",
-        "compaction.equals-replay", "compaction.replaces-commits", "compaction.any-range",
+        "compaction.equals-replay", "compaction.replaces-commits", "compaction.any-range", "compaction.readers-free",
         bugs=("log-001",) if name == "all" else (),
     )(build_ranges)  # fmt: skip
 

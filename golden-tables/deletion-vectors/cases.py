@@ -20,13 +20,15 @@ SALES = [("id", "long"), ("item", "string")]
     "deletion-vectors.bitmap-format",
     "deletion-vectors.cardinality",
     "deletion-vectors.path",
+    "deletion-vectors.prefix",
+    "deletion-vectors.example-of-a-path",
 )
 def build_inline_and_stored() -> GoldenTable:
     table = GoldenTable(SALES, features=["deletionVectors"])
     with table.commit("append two files"):
         table.append([(number, f"f{number}") for number in range(6)], name="inline.parquet")
         table.append([(number + 10, f"f{number}") for number in range(6)], name="stored.parquet")
-    vectors = VectorOptions("stored", prefix="ab", first=[[0]])
+    vectors = VectorOptions("stored", prefix="ab", first=[[0]], uuid="d2c639aa-8816-431a-aaf6-d3fe2512ff61")
     table.delete(lambda row: row["id"] in (11, 15), by="stored", vectors=vectors)
     table.delete(lambda row: row["id"] in (3, 4), by="inline")
     return table

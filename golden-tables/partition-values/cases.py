@@ -136,7 +136,12 @@ def build_contradiction() -> GoldenTable:
     return table
 
 
-@chapter.case("columns-in-files", "Data files store the partition columns, too.", "materialized-partitions.optional")
+@chapter.case(
+    "columns-in-files",
+    "Data files store the partition columns, too.",
+    "materialized-partitions.optional",
+    "data-files.stored-partition-columns",
+)
 def build_stored_columns() -> GoldenTable:
     table = GoldenTable([("id", "long"), ("part", "string"), ("day", "date")], partition_by=["part", "day"])
     table.append([(1, "a", 20_000), (2, "b", None)], encoding=ParquetEncoding(partition_columns=True))

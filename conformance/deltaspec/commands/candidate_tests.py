@@ -47,6 +47,7 @@ _TIMEOUT_SCALE = click.option(
     metavar="DIR",
     help="Ask the cases of this directory instead: DAT, acceptance workloads, or folders of tables.",
 )
+@click.option("--golden", is_flag=True, help="Ask about the golden tables instead; needs a checkout.")
 @click.option("--select", metavar="TEXT", help="Run only cases whose id contains this text or matches this glob.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Candidates to run at once.")
 @click.option(
@@ -76,6 +77,7 @@ def test(
     tables: int,
     seed: int,
     imported: str | None,
+    golden: bool,
     select: str | None,
     jobs: int,
     known: str | None,
@@ -101,7 +103,11 @@ def test(
     from deltaspec.suites.subjects import Corpus
 
     entries = load_known_failures(Path(known)) if known else []
-    if imported is None:
+    if golden:
+        if imported is not None:
+            raise InvalidUsage("--golden cannot be combined with --import")
+        plan = Plan(Corpus(0, 0, written=False, golden=True), select_suites(suites), _build_filter(select), jobs)
+    elif imported is None:
         plan = build_plan(select_suites(suites), seed, tables, _build_filter(select), jobs)
     else:
         if suites or save is not None:

@@ -17,8 +17,10 @@ from deltaspec.golden.conditions import (
     iter_selected,
     list_conditions,
 )
+from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.schema import column_mapping
 from deltaspec_generators.logs.state import TableState, vector_id
+from deltaspec_generators.table_files import LOG
 from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable
 
 OURS = "x-deltaspec"
@@ -62,7 +64,8 @@ def list_questions(table: ReadableTable, *, conditions: Sequence[Condition] = ()
     found += [_ask_condition(f"where-{number}", each, newest) for number, each in enumerate(asked, 1)]
     found += _iter_changes(table)
     found.append(_ask_state(newest))
-    found.append(_ask_timestamps(table))
+    if all(LOG + commit_name(each.version) in table.files.written_ms for each in table.versions):
+        found.append(_ask_timestamps(table))
     if newest.row_ids is not None:
         rows = newest.rows.append_column(ROW_ID, pa.array(newest.row_ids, pa.int64()))
         rows = rows.append_column(ROW_COMMIT_VERSION, pa.array(newest.row_commit_versions, pa.int64()))

@@ -1,8 +1,9 @@
-"""Tables under test on disk: drawn tables of a corpus, and written ones: sound, or broken with a good twin."""
+"""Tables under test on disk: drawn tables, written ones (sound, or broken with a good twin), golden cases."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from deltaspec.golden.definition import GoldenCase, load_cases
 from deltaspec.suites.broken_tables import BROKEN_TABLES
 from deltaspec.suites.checks import BrokenTable, TableUnderTest
 from deltaspec.suites.imported_subjects import ImportedTables
@@ -13,7 +14,7 @@ from deltaspec_generators.tables.choices import SeededChoices
 from deltaspec_generators.tables.corpus import draw_table
 from deltaspec_generators.tables.readable import ReadableTable
 
-DRAWN, SOUND, BROKEN, HISTORY = "drawn", "sound", "broken", "history"
+DRAWN, SOUND, BROKEN, HISTORY, GOLDEN = "drawn", "sound", "broken", "history", "golden"
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Corpus:
     written: bool = True
     histories: int = 0
     """Number of drawn histories, for the suites that write."""
+    golden: bool = False
+    """Whether to include the golden cases that have a question for a reader; needs a checkout."""
     imported: ImportedTables | None = None
     """Imported cases, which are then the only ones."""
 
@@ -34,6 +37,7 @@ class Corpus:
             return self.imported.list_ids()
         kinds = ((BROKEN, BROKEN_TABLES), (SOUND, SOUND_TABLES))
         written = [f"{kind}.{name}" for kind, tables in kinds for name in tables] if self.written else []
+        written += [f"{GOLDEN}.{case.id}" for case in _list_golden_cases()] if self.golden else []
         drawn = [f"{DRAWN}.{self.seed}.{number}" for number in range(self.tables)]
         return [*written, *drawn, *(f"{HISTORY}.{self.seed}.{number}" for number in range(self.histories))]
 
@@ -46,6 +50,11 @@ class Corpus:
         if self.imported is not None:
             return self.imported.describe(identity)
         return build_subject(identity, directory)
+
+
+def _list_golden_cases() -> list[GoldenCase]:
+    """List the golden cases except tables that a reader may refuse or read."""
+    return [case for case in load_cases().values() if case.defect is None or case.defect.accepted]
 
 
 def is_drawn(identity: str) -> bool:
@@ -67,6 +76,8 @@ def describe_subject(identity: str) -> TableUnderTest:
         return TableUnderTest(identity, nowhere, case.build_twin(), broken)
     if kind == SOUND:
         return TableUnderTest(identity, nowhere, SOUND_TABLES[name]())
+    if kind == GOLDEN:
+        return _describe_golden_case(identity, load_cases()[name])
     seed, _, number = name.partition(".")
     if kind not in (DRAWN, HISTORY) or not (seed.isdecimal() and number.isdecimal()):
         raise KeyError(identity)
@@ -75,6 +86,12 @@ def describe_subject(identity: str) -> TableUnderTest:
     choices = SeededChoices(int(seed), int(number))
     table = draw_table(choices)
     return TableUnderTest(identity, nowhere, replace(table, choices=tuple(choices.sequence)))
+
+
+def _describe_golden_case(identity: str, case: GoldenCase) -> TableUnderTest:
+    defect, nowhere = case.defect, Path()
+    broken = None if defect is None else BrokenTable(case.requires, defect.text, nowhere, defect.accepted)
+    return TableUnderTest(identity, nowhere, case.build(), broken)
 
 
 def build_history_subject(identity: str, history: HistoryUnderTest) -> TableUnderTest:
@@ -97,5 +114,7 @@ def build_subject(identity: str, directory: Path) -> TableUnderTest:
     if described.broken is None:
         return replace(described, location=location)
     broken_location = directory / "broken"
-    write_table(BROKEN_TABLES[identity.partition(".")[2]].build_broken(), broken_location)
+    kind, _, name = identity.partition(".")
+    case = load_cases()[name] if kind == GOLDEN else BROKEN_TABLES[name]
+    write_table(case.build_broken(), broken_location)
     return replace(described, location=location, broken=replace(described.broken, location=broken_location))

@@ -44,6 +44,8 @@ class VectorOptions:
     storage: VectorStorage = "inline"
     prefix: str = ""
     """Directory of the vector file, relative to the table."""
+    uuid: str = ""
+    """UUID in the name of the vector file; numbered if empty."""
     runs: bool = False
     """Whether the bitmap has run containers."""
     first: Sequence[Sequence[int]] = ()

@@ -318,7 +318,7 @@ class TableRows(TableHistory):
                 {"storageType": "i", "pathOrInlineDv": text, **each} for text, each in zip(texts, common, strict=True)
             ]
         data, offsets = deletion_vectors.build_file(bitmaps)
-        uuid = UUID(build_uuid(self.next_number()))
+        uuid = UUID(options.uuid or build_uuid(self.next_number()))
         local = f"{options.prefix}/deletion_vector_{uuid}.bin".removeprefix("/")
         self.files.extra[local] = data
         is_absolute = options.storage == "absolute"

@@ -1,0 +1,99 @@
+"""A share of the golden cases is verified in every run, and verification finds what is wrong."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from deltaspec.golden.case_format import AcceptedError
+from deltaspec.golden.corpus import StoredCase, load_corpus
+from deltaspec.golden.coverage import compute_coverage
+from deltaspec.golden.verification import verify_case
+from deltaspec.suites.subjects import Corpus, build_subject, describe_subject
+
+CORPUS = load_corpus()
+CASES = {case.id: case for case in CORPUS.cases}
+PARTS = 40
+SOURCE = "conformance/deltaspec/golden/verification.py"
+
+
+@pytest.mark.parametrize(
+    "part", [pytest.param(part, marks=pytest.mark.multiplied(PARTS, SOURCE)) for part in range(PARTS)]
+)
+def test_cases_conform_and_the_reference_agrees(part: int) -> None:
+    problems = {case.id: verify_case(case)[1] for case in CORPUS.cases[part::PARTS]}
+    assert {identity: found for identity, found in problems.items() if found} == {}
+
+
+def change_case(identity: str, path: str, change: Callable[[Any], None], folder: Path) -> StoredCase:
+    """Copy a case, and change one of its JSON files; the list of cases has the hash of the changed file."""
+    case = CASES[identity]
+    shutil.copytree(case.folder, folder)
+    document = json.loads((folder / path).read_bytes())
+    change(document)
+    data = json.dumps(document).encode()
+    (folder / path).write_bytes(data)
+    hashes = {**case.listed.sha256, path: hashlib.sha256(data).hexdigest()}
+    return replace(case, folder=folder, listed=replace(case.listed, sha256=hashes))
+
+
+@pytest.mark.parametrize(
+    ("identity", "path", "change", "problem"),
+    [
+        ("log.append-remove", "specs/version-1.json", lambda spec: spec.update(version=3), "missing"),
+        ("log.append-remove", "specs/columns-1.json", lambda spec: spec.update(columns=["item"]), "columns: "),
+        ("log.append-remove", "specs/where-1.json", lambda spec: spec.update(predicate="id IS NULL"), "missing"),
+        ("log.append-remove", "specs/where-1.json", lambda spec: spec["x-deltaspec"].update(filesSkippable=9), "skip"),
+        ("log.append-remove", "specs/snapshot.json", lambda spec: spec["expected"]["protocol"].clear(), "protocol"),
+        ("log.append-remove", "specs-x/state.json", lambda spec: spec["expected"].update(domains={"a": ""}), "domains"),
+        ("log.append-remove", "specs-x/timestamps.json", lambda spec: spec["expected"][0].update(version=2), "got"),
+        ("log.append-remove", "specs/all.json", lambda spec: spec.update(error={}), "the table is read"),
+    ],
+)  # fmt: skip
+def test_wrong_expectations_are_found(
+    identity: str, path: str, change: Callable[[Any], None], problem: str, tmp_path: Path
+) -> None:
+    _, problems = verify_case(change_case(identity, path, change, tmp_path / "case"))
+    assert len(problems) == 1
+    assert problem in problems[0]
+
+
+def test_refusals_for_another_reason_are_found() -> None:
+    case = CASES["refusals.file-missing"]
+    expect = msgspec.structs.replace(
+        case.description.expect, accepted=(AcceptedError(category="io", phase="snapshot"),)
+    )
+    asked, problems = verify_case(replace(case, description=msgspec.structs.replace(case.description, expect=expect)))
+    assert asked == 1
+    assert "refused with corrupt in phase scan" in problems[0]
+
+
+def test_tables_with_violations_are_found(tmp_path: Path) -> None:
+    log = "delta/_delta_log/00000000000000000000.json"
+    data = (CASES["log.append-remove"].folder / log).read_bytes()
+    case = change_case("log.append-remove", "specs/all.json", lambda _: None, tmp_path / "case")
+    (tmp_path / "case" / log).write_bytes(data.replace(b'"minWriterVersion":2', b'"minWriterVersion":2.5'))
+    assert "the validator says" in verify_case(case)[1][0]
+
+
+def test_every_requirement_of_readers_has_a_case_or_a_reason() -> None:
+    found = compute_coverage()
+    assert found.unexplained == []
+    assert found.outdated == []
+
+
+def test_golden_cases_are_subjects(tmp_path: Path) -> None:
+    identities = Corpus(0, 0, written=False, golden=True).list_ids()
+    assert "golden.log.append-remove" in identities
+    assert "golden.reconciliation.added-twice" not in identities  # a reader may read it
+    subject = build_subject("golden.refusals.file-missing", tmp_path)
+    assert subject.broken is not None
+    assert (subject.location / "part-00001.parquet").exists()
+    assert not (subject.broken.location / "part-00001.parquet").exists()
+    assert describe_subject("golden.log.append-remove").newest.rows.to_pylist() == [{"id": 4, "item": "fig"}]

@@ -1,0 +1,93 @@
+"""The same rows in the different encodings that writers use."""
+
+from typing import Any
+
+from deltaspec.golden.builder.columns import array, map_of, required, struct
+from deltaspec.golden.builder.table import GoldenTable
+from deltaspec.golden.definition import Chapter
+from deltaspec_generators.tables.arrow_values import build_decimal
+from deltaspec_generators.tables.parquet_encodings import ParquetEncoding
+
+chapter = Chapter("parquet")
+COLUMNS = [
+    required("id", "long"),
+    ("item", "string"),
+    ("price", "decimal(9,2)"),
+    ("large", "decimal(30,4)"),
+    ("at", "timestamp"),
+    ("day", "date"),
+    ("flag", "boolean"),
+    ("ratio", "double"),
+    ("data", "binary"),
+    ("inside", struct(("a", "integer"), ("b", "string"))),
+    ("items", array("long")),
+    ("pairs", map_of("string", "long")),
+]
+CODECS = ("none", "gzip", "zstd", "brotli", "lz4")
+ENCODINGS: dict[str, tuple[str, dict[str, Any]]] = {
+    **{f"compression-{codec}": (f"compression {codec}", {"compression": codec}) for codec in CODECS},
+    "plain": ("plain values", {"encoding": "plain"}),
+    "delta": ("delta encodings", {"encoding": "delta"}),
+    "lengths": ("DELTA_LENGTH_BYTE_ARRAY", {"encoding": "lengths"}),
+    "byte-stream-split": ("BYTE_STREAM_SPLIT", {"encoding": "split"}),
+    "pages-v2": ("data pages of version 2", {"page_version": "2.0"}),
+    "format-1": ("format version 1.0", {"format_version": "1.0"}),
+    "row-groups": ("a row group for every two rows", {"rows_per_group": 2}),
+    "small-pages": ("a page for each row", {"encoding": "plain", "rows_per_page": 1, "page_index": True}),
+    "int96": ("timestamps as INT96", {"times": "int96"}),
+    "decimals-as-bytes": ("decimals as fixed-length bytes", {"decimals_as_integers": False}),
+    "list-item": ("list elements called item", {"list_element": "item"}),
+    "list-array": ("list elements called array", {"list_element": "array"}),
+    "not-required": ("optional columns although the schema requires values", {"required": False}),
+    "reversed-columns": ("columns in reverse order", {"reversed_columns": True}),
+    "reversed-fields": ("fields of structs in reverse order", {"reversed_fields": True}),
+    "without-statistics": ("no statistics in the footer", {"statistics": False}),
+    "page-index": ("a page index", {"page_index": True}),
+    "page-checksums": ("page checksums", {"checksums": True}),
+    "arrow-schema": ("the Arrow schema in the footer", {"arrow_schema": True}),
+}
+
+
+def build_row(number: int) -> tuple[Any, ...]:
+    inside = {"a": number, "b": f"b{number}"} if number % 2 else None
+    return (
+        number, f"item {number % 3}", build_decimal(25 * number, 2), build_decimal(number * 10**24, 4),
+        1_767_225_600_000_001 + number, 20_000 + number, number % 2 == 0, number / 8, bytes([number]),
+        inside, [number, None], [("k", number)],
+    )  # fmt: skip
+
+
+def build_rows() -> list[tuple[Any, ...]]:
+    """Build five rows, and one with nulls."""
+    return [*(build_row(number) for number in range(5)), (5, *(None,) * 11)]
+
+
+for name, (text, options) in ENCODINGS.items():
+
+    def build(options: dict[str, Any] = options) -> GoldenTable:
+        table = GoldenTable(COLUMNS)
+        table.append(build_rows(), encoding=ParquetEncoding(**options))
+        return table
+
+    chapter.case(
+        name, f"A data file with {text}.", "parquet.column-types", "parquet.listed-encodings",
+        *(["parquet.nested-types"] if name.startswith("list") else []),
+        *(["configuration.codecs-mixed"] if name.startswith("compression") else []),
+        *(["configuration.page-versions-read"] if name.startswith("pages") else []),
+    )(build)  # fmt: skip
+
+
+@chapter.case("extra-column", "A data file has a column that is not in the schema.", "parquet.names")
+def build_extra_column() -> GoldenTable:
+    table = GoldenTable([("id", "long"), ("item", "string")])
+    table.append([(1, "apple")], encoding=ParquetEncoding(extra_column=True))
+    table.append([(2, "pear")])
+    return table
+
+
+@chapter.case("mixed", "Files with different encodings in one table.", "configuration.codecs-mixed")
+def build_mixed() -> GoldenTable:
+    table = GoldenTable([("id", "long"), ("item", "string")])
+    for number, name in enumerate(("none", "gzip", "zstd", "snappy")):
+        table.append([(number, name)], encoding=ParquetEncoding(compression=name, page_version="2.0"))
+    return table

@@ -1,0 +1,128 @@
+"""Statistics in the forms that engines write; each table is read with conditions."""
+
+from typing import Any
+
+from deltaspec.golden.builder.table import GoldenTable
+from deltaspec.golden.definition import Chapter
+from deltaspec_generators.tables.parquet_encodings import ParquetEncoding
+from deltaspec_generators.tables.statistics import StatisticsStyle
+
+chapter = Chapter("statistics")
+MOMENT = 1_767_225_600_000_000
+COLUMNS = [
+    ("id", "long"),
+    ("item", "string"),
+    ("price", "decimal(9,2)"),
+    ("at", "timestamp"),
+    ("ratio", "double"),
+    ("day", "date"),
+]
+STYLES: dict[str, tuple[str, dict[str, Any]]] = {
+    "none": ("no statistics", {"content": "none"}),
+    "only-row-count": ("only the number of rows", {"content": "rows"}),
+    "without-bounds": ("no bounds", {"bounds": False}),
+    "without-null-counts": ("no null counts", {"null_counts": False}),
+    "tight": ("bounds that are called tight", {"tightness": "tight"}),
+    "wide": ("bounds that are called wide", {"tightness": "wide"}),
+    "slack": ("wide bounds that are not exact", {"tightness": "wide", "slack": True}),
+    "first-column": ("statistics of the first column", {"first_columns": 1}),
+    "short-strings": ("bounds of strings cut to five characters", {"string_length": 5}),
+    "long-strings": ("bounds of strings that are not cut", {"string_length": None}),
+    "times-spaced": ("timestamps with a space", {"times": "spaced"}),
+    "times-zoned": ("timestamps with another offset", {"times": "zoned"}),
+    "decimals-java": ("decimals as Java writes them", {"decimals": "java"}),
+    "all-null-as-null": ("null bounds of columns that are only null", {"all_null": "null"}),
+}
+CONDITIONS = (
+    ("id", ">=", 4), ("item", "=", "a long name of an item with forty letters"), ("item", "is null"),
+    ("at", "=", MOMENT + 80_758), ("at", ">", MOMENT + 80_000), ("day", "<", 20_001), ("day", "is not null"),
+)  # fmt: skip
+
+
+def build_rows() -> list[list[tuple[Any, ...]]]:
+    from decimal import Decimal
+
+    price = Decimal("1.50")
+    return [
+        [(1, "apple", price, MOMENT, 0.5, 20_000), (2, None, None, MOMENT + 80_758, None, None)],
+        [(3, "a long name of an item with forty letters", price, None, 1.5, 20_001)],
+        [(4, None, None, None, None, None), (5, None, None, None, None, None)],
+    ]
+
+
+for name, (text, options) in STYLES.items():
+
+    def build(options: dict[str, Any] = options) -> GoldenTable:
+        table = GoldenTable(COLUMNS)
+        with table.commit("append three files"):
+            for rows in build_rows():
+                table.append(rows, style=StatisticsStyle(**options))
+        return table
+
+    chapter.case(
+        name, f"Files with {text}.", "statistics.skipping", "statistics.optional", "statistics.tight-by-default",
+        where=CONDITIONS,
+        bugs=("stat-002",) if name == "tight" else ("stat-018",) if name == "none" else (),
+    )(build)  # fmt: skip
+
+
+@chapter.case(
+    "timestamp-cut",
+    "The largest timestamp has more digits than its bound.",
+    "statistics.timestamp-milliseconds",
+    bugs=("stat-002",),
+    where=CONDITIONS[3:5],
+)
+def build_timestamp_cut() -> GoldenTable:
+    table = GoldenTable(COLUMNS)
+    for rows in build_rows():
+        table.append(rows)
+    table.checkpoint()
+    return table
+
+
+@chapter.case(
+    "extreme-times",
+    "Bounds at the first and the last timestamp, next to ordinary ones.",
+    "statistics.bound-form",
+    bugs=("stat-006",),
+    where=(("at", "=", MOMENT),),
+)
+def build_extreme_times() -> GoldenTable:
+    table = GoldenTable([("id", "long"), ("at", "timestamp")])
+    for number, value in enumerate((-62_135_596_800_000_000, 253_402_300_799_999_999, MOMENT)):
+        table.append([(number, value)])
+    return table
+
+
+@chapter.case(
+    "some-files-without", "Some files have statistics, others none.", "statistics.optional", bugs=("stat-018",)
+)
+def build_some_without() -> GoldenTable:
+    table = GoldenTable([("id", "long"), ("item", "string")])
+    for number, content in enumerate(("all", "none", "rows", "all")):
+        table.append([(number, f"item {number}")], style=StatisticsStyle(content=content))  # type: ignore[arg-type]
+    return table
+
+
+@chapter.case(
+    "footer-without-statistics",
+    "The footer has no null counts, and the condition asks for nulls.",
+    "statistics.skipping",
+    bugs=("stat-024",),
+    where=(("item", "is null"),),
+)
+def build_footer_without() -> GoldenTable:
+    table = GoldenTable([("id", "long"), ("item", "string")])
+    encoding = ParquetEncoding(statistics=False, rows_per_group=2)
+    table.append([(1, "a"), (2, None), (3, "c"), (4, "d")], encoding=encoding, style=StatisticsStyle(content="none"))
+    return table
+
+
+@chapter.case(
+    "case-of-names", "Statistics of columns with upper case letters.", "statistics.mirrors-schema", bugs=("stat-023",)
+)
+def build_case_of_names() -> GoldenTable:
+    table = GoldenTable([("Id", "long"), ("Value", "long")], properties={"delta.dataSkippingStatsColumns": "value"})
+    table.append([(1, 5), (2, None)])
+    return table
