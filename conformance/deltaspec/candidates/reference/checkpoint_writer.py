@@ -13,7 +13,9 @@ import pyarrow.parquet as pq
 from deltaspec.candidates.reference.written_files import get_clock_ms, write_new_file
 from deltaspec.model.actions import WIRE_NAMES, Action, Add, Remove, Sidecar
 from deltaspec.model.features.table_properties import get_file_retention_ms
+from deltaspec.model.json_values import parse_lossless
 from deltaspec.model.log import file_names
+from deltaspec.model.log.canonical_json import compute_checksum
 from deltaspec.model.log.checkpoints import build_checkpoint_actions
 from deltaspec.model.log.last_checkpoint import LastCheckpoint
 from deltaspec.model.log.reconciliation import Snapshot
@@ -118,6 +120,12 @@ def _complete(value: Any, kind: pa.DataType) -> Any:
     return list(value.items()) if pa.types.is_map(kind) and isinstance(value, dict) else value
 
 
+def encode_hint(hint: LastCheckpoint) -> bytes:
+    """Return a hint as JSON, with its checksum."""
+    checksum = compute_checksum(parse_lossless(msgspec.json.encode(hint).decode()).value)
+    return msgspec.json.encode(msgspec.structs.replace(hint, checksum=checksum))
+
+
 class CheckpointWriter:
     """Writes derived files of a table."""
 
@@ -143,9 +151,8 @@ class CheckpointWriter:
         )
         if not (self._log / name).exists():
             write_new_file(self._log / name, encode_rows(actions, v2=v2))
-        hint = LastCheckpoint(version=snapshot.version, size=count)
         temporary = self._log / f".{uuid.uuid4()}.tmp"
-        write_new_file(temporary, msgspec.json.encode(hint))
+        write_new_file(temporary, encode_hint(LastCheckpoint(version=snapshot.version, size=count)))
         temporary.replace(self._log / "_last_checkpoint")
 
     def _move_to_sidecar(self, actions: list[Action]) -> list[Action]:

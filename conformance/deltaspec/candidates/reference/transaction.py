@@ -272,7 +272,13 @@ class Transaction:
         if has_in_commit_timestamps(self.state.protocol, self.state.metadata):
             last = self.log.read_in_commit_timestamp(self.base) if self.log is not None else None
             moment = stamp = max(moment, (last or 0) + 1)
-        return CommitInfo(timestamp=moment, in_commit_timestamp=stamp, operation=self.kind, engine_info="deltaspec")
+        return CommitInfo(
+            timestamp=moment,
+            in_commit_timestamp=stamp,
+            operation=self.kind,
+            engine_info="deltaspec",
+            tags={row_tracking.PRESERVED_TAG: "true"} if self.tracks_rows else None,
+        )
 
     def _write(self, data: bytes) -> None:
         """Create the commit file with its complete content, or fail if another writer was faster."""
