@@ -169,12 +169,12 @@ def draft_entries(results: Iterable[CaseResult]) -> str:
         if outcome.value in _FAILURES:
             groups.setdefault((each.check, outcome.value, build_pattern(each.message)), []).append(each.case)
     parts = []
-    for (_, outcome, pattern), cases in sorted(groups.items()):
+    for (_, name, pattern), cases in sorted(groups.items()):
         globs = ", ".join(f'"{case}"' for case in cases)
         lines = (
             "[[failure]]",
             f"cases = [{globs}]",
-            f'outcome = "{outcome}"',
+            f'outcome = "{name}"',
             f"match = '{pattern}'",
             'reason = ""',
             "",
