@@ -135,6 +135,33 @@ def build_default_column() -> ReadableTable:
     return _finish(files, expected, "1: append", "2: add a column with a default")
 
 
+def build_partition_columns_out_of_order() -> ReadableTable:
+    """Build a table with two partition columns of strings, in another order than that of their names.
+
+    Source: Partition Value Serialization (all revisions).
+    """
+    files, rows = TableFiles(), build_rows(count=2)
+    fields = [*FIELDS, ("region", "string"), ("area", "string")]
+    files.commits[0] = [
+        commit_info_action(0), protocol_action(1, 2), metadata_action(fields, partition_columns=["region", "area"])
+    ]  # fmt: skip
+    texts = {"a.parquet": ("north", "x"), "b.parquet": ("south", "y")}
+    files.commits[1] = [
+        commit_info_action(1),
+        *(
+            add_data_file(files, path, rows, partitionValues={"region": region, "area": area})
+            for path, (region, area) in texts.items()
+        ),
+    ]
+    parts = [
+        rows.append_column("region", pa.array([region] * 2, pa.string())).append_column(
+            "area", pa.array([area] * 2, pa.string())
+        )
+        for region, area in texts.values()
+    ]
+    return _finish(files, pa.concat_tables(parts), "1: append to two partitions")
+
+
 SOUND_TABLES: dict[str, Callable[[], ReadableTable]] = {
     "cut-bounds": build_cut_bounds,
     "latest-actions": build_latest_actions,
@@ -142,5 +169,6 @@ SOUND_TABLES: dict[str, Callable[[], ReadableTable]] = {
     "checkpoint-with-few-columns": build_checkpoint_with_few_columns,
     "json-checkpoint": build_json_checkpoint,
     "default-column": build_default_column,
+    "partition-columns-out-of-order": build_partition_columns_out_of_order,
 }
 """All tables by name."""

@@ -9,7 +9,14 @@ import msgspec
 from deltaspec.candidates.reference.log_reader import CorruptLog, LogReader, TableState
 from deltaspec.model.actions import Action, Add, MetaData, Protocol, Remove
 from deltaspec.model.json_values import parse_lossless
-from deltaspec.model.log.file_names import CompactionName, MultipartCheckpoint, compaction_name, parse_log_file_name
+from deltaspec.model.log.file_names import (
+    ChecksumName,
+    CompactionName,
+    MultipartCheckpoint,
+    checksum_name,
+    compaction_name,
+    parse_log_file_name,
+)
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot, build_checkpoint_snapshot, replay_commit
 from deltaspec.model.log.segment import (
     Checkpoint,
@@ -187,9 +194,10 @@ def checksum_required(original: Method, log: LogReader, snapshot: Snapshot) -> T
 )
 def older_checksum_trusted(original: Method, log: LogReader, snapshot: Snapshot) -> TableState:
     """Takes protocol and metadata from the newest checksum, even if it belongs to an older version."""
-    names = [name for name in log.entries if name.endswith(".crc") and name <= f"{snapshot.version:020}.crc"]
-    if names:
-        stated = read_json(log, max(names))
+    checksums = [each for each in map(parse_log_file_name, log.entries) if isinstance(each, ChecksumName)]
+    versions = [each.version for each in checksums if each.version <= snapshot.version]
+    if versions:
+        stated = read_json(log, checksum_name(max(versions)))
         protocol = msgspec.convert(stated["protocol"], Protocol)
         snapshot = replace(snapshot, protocol=protocol, metadata=msgspec.convert(stated["metadata"], MetaData))
     state: TableState = original(log, snapshot)
