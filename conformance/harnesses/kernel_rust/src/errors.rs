@@ -106,7 +106,7 @@ fn category(error: &KernelError, phase: Phase) -> &'static str {
         | Utf8Error(_) => "corrupt",
         ChangeDataFeedUnsupported(_) | MissingColumn(_) => "invalid-request",
         IOError(_) | ObjectStore(_) => "io",
-        CheckpointWrite(_) => "unsupported",
+        CheckpointWrite(_) | ChecksumWriteUnsupported(_) => "unsupported",
         FileAlreadyExists(_) if phase == Phase::Commit => "conflict",
         Generic(message) | InvalidTransactionState(message) if message.contains("Append-only") => "constraint",
         // Rows with nulls in a column that is not nullable.
