@@ -165,9 +165,9 @@ def draft_entries(results: Iterable[CaseResult]) -> str:
     """Write an entry for each kind of unlisted failure. The reasons are empty: a person must find them."""
     groups: dict[tuple[str, str, str], list[str]] = {}
     for each in results:
-        outcome = each.found or each.outcome
-        if outcome.value in _FAILURES:
-            groups.setdefault((each.check, outcome.value, build_pattern(each.message)), []).append(each.case)
+        found = each.found or each.outcome
+        if found.value in _FAILURES:
+            groups.setdefault((each.check, found.value, build_pattern(each.message)), []).append(each.case)
     parts = []
     for (_, name, pattern), cases in sorted(groups.items()):
         globs = ", ".join(f'"{case}"' for case in cases)
