@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Struct
+from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
 from deltaspec_generators.tables.readable import arrow_image
 
 
@@ -22,6 +22,8 @@ def _build_field(field: Field) -> pa.Field:
 
 def _build_type(kind: DataType) -> pa.DataType:
     match kind:
+        case Primitive("variant"):
+            return pa.struct([pa.field(name, pa.binary(), nullable=False) for name in ("metadata", "value")])
         case Struct(fields):
             return pa.struct([_build_field(each) for each in fields])
         case Array(element):
