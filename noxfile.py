@@ -96,7 +96,7 @@ def golden_archive(session: nox.Session) -> None:
 def golden_distribution(session: nox.Session) -> None:
     """Build the data-only distribution `deltaspec-golden` in `dist`, and use it in an empty environment."""
     _with_project(session)
-    distribution = Path("distributions/deltaspec-golden")
+    distribution = Path("conformance/golden_distribution")
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source"
         shutil.copytree(distribution, source, ignore=shutil.ignore_patterns("__pycache__"))

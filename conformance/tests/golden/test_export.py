@@ -195,7 +195,7 @@ def test_imported_directory_is_listed(tmp_path: Path) -> None:
 def test_cases_of_the_installed_package_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "deltaspec_golden"
     export(write_two_cases(tmp_path / "golden"), package / "cases", "folder")
-    source = GOLDEN.parent / "distributions/deltaspec-golden/src/deltaspec_golden/__init__.py"
+    source = GOLDEN.parent / "conformance/golden_distribution/src/deltaspec_golden/__init__.py"
     (package / "__init__.py").write_bytes(source.read_bytes())
     monkeypatch.setattr(corpus, "_CHECKOUT", tmp_path / "nowhere")
     missing = run("golden", "list")
