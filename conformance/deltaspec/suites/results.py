@@ -10,6 +10,8 @@ from deltaspec.suites.checks import SUITES
 from deltaspec.suites.outcomes import CaseResult, Outcome, count_outcomes
 
 FORMAT_VERSION = 1
+NO_FEATURE = "none"
+"""Stands for the features of a table that needs none of its readers."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +39,8 @@ class SuiteReport(msgspec.Struct, frozen=True, kw_only=True):
     candidate: Capabilities
     outcomes: dict[str, dict[str, int]]
     """Number of cases by suite and outcome."""
+    features: dict[str, dict[str, dict[str, int]]] = {}
+    """The same by reader feature of the table; a table with several counts for each, one without for `none`."""
     counts: dict[str, dict[str, int]]
     """What the checks observed, by suite: rows compared, files skipped and so on."""
     not_asked: dict[str, dict[str, int]]
@@ -78,6 +82,11 @@ def _order(suite: str) -> int:
     return SUITES.index(suite) if suite in SUITES else len(SUITES)
 
 
+def _count_in_order(results: Sequence[CaseResult]) -> dict[str, dict[str, int]]:
+    """Count the outcomes of each suite; suites in the order of `SUITES`."""
+    return dict(sorted(count_outcomes(results).items(), key=lambda item: _order(item[0])))
+
+
 def build_report(
     run: Run, candidate: Capabilities, results: Sequence[CaseResult], unused_known_failures: Sequence[str] = ()
 ) -> SuiteReport:
@@ -88,11 +97,16 @@ def build_report(
         counts.setdefault(each.suite, Counter()).update(each.counts)
         if each.outcome is Outcome.NOT_ASKED:
             not_asked.setdefault(each.check, Counter())[each.message] += 1
+    by_feature: dict[str, list[CaseResult]] = {}
+    for each in results:
+        for feature in each.features or (NO_FEATURE,):
+            by_feature.setdefault(feature, []).append(each)
     shown = [each for each in results if each.outcome not in (Outcome.PASSED, Outcome.NOT_ASKED)]
     return SuiteReport(
         run=run,
         candidate=candidate,
-        outcomes=dict(sorted(count_outcomes(results).items(), key=lambda item: _order(item[0]))),
+        outcomes=_count_in_order(results),
+        features={feature: _count_in_order(found) for feature, found in sorted(by_feature.items())},
         counts={suite: dict(sorted(found.items())) for suite, found in counts.items() if found},
         not_asked={check: dict(found.most_common()) for check, found in sorted(not_asked.items())},
         cases=tuple(sorted(shown, key=lambda each: each.case)),

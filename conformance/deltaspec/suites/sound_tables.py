@@ -90,7 +90,7 @@ def build_vectors_without_property() -> ReadableTable:
 
 
 def build_checkpoint(protocol: Row, **layout: Any) -> ReadableTable:
-    """Build a table with a checkpoint of version 1 and without the commits up to it; version 2 removes a file of it.
+    """Build a table with a checkpoint of version 1 and without the commit before it; version 2 removes a file of it.
 
     Source: Checkpoints (all revisions). `layout` has fields of `CheckpointFiles`.
     """
@@ -103,8 +103,7 @@ def build_checkpoint(protocol: Row, **layout: Any) -> ReadableTable:
     ]
     first = [{"checkpointMetadata": {"version": 1}}] if layout.get("v2") else []
     files.checkpoints = [CheckpointFiles(1, rows=[*first, *table, *adds], **layout)]
-    for version in (0, 1):
-        del files.commits[version]
+    del files.commits[0]
     rows = pa.concat_tables([build_rows(10), build_rows(20)])
     return _finish(files, rows, "1: append, then write a checkpoint and clean up the log", "2: replace a file")
 

@@ -34,7 +34,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
         *("candidates", "deltaspec_generators", "model", "report", "requirements", "sql", "suites", "validation"),
         *("errors", "version"),
     },
-    "deltaspec.selftest": {"candidates", "suites", "model", "wire"},
+    "deltaspec.selftest": {"candidates", "errors", "suites", "model", "wire"},
     "deltaspec_generators": {"model", "wire"},
 }
 """Packages that a package may import besides itself. A package that is not listed may import anything."""

@@ -69,3 +69,25 @@ def test_report_claims_conformance_only_where_all_was_asked() -> None:
     assert render_text(report).endswith(
         "PASSED: 2 cases, 1 failed as listed, 1 not asked. Conformance holds for: read."
     )
+
+
+def test_report_counts_outcomes_by_feature() -> None:
+    results = [
+        CaseResult(
+            case=f"read.x/{number}", suite="read", check="read.x", table="t", outcome=outcome, seconds=0,
+            features=features,
+        )
+        for number, (outcome, features) in enumerate(
+            [
+                (Outcome.PASSED, ("columnMapping", "deletionVectors")),
+                (Outcome.FAILED, ("deletionVectors",)),
+                (Outcome.NOT_ASKED, ()),
+            ]
+        )
+    ]  # fmt: skip
+    run = Run(deltaspec="0", candidate="x", seed=1, tables=1, suites=SUITES, seconds=1, complete=True)
+    assert build_report(run, Capabilities("x", "1"), results).features == {
+        "columnMapping": {"read": {"passed": 1}},
+        "deletionVectors": {"read": {"passed": 1, "failed": 1}},
+        "none": {"read": {"not-asked": 1}},
+    }
