@@ -7,6 +7,13 @@ from deltaspec.candidates.host import Candidate
 from deltaspec.suites.checks import Mismatch, NotAsked, Notes, TableUnderTest, Weak, check
 from deltaspec.suites.write_history import Aspect
 
+_NOTHING_TO_COMPARE: dict[Aspect, str] = {
+    "refusals": "no operation of the history is forbidden",
+    "changes": "no operation of the history is recorded in a change data feed",
+    "row-ids": "the history does not enable row tracking",
+}
+"""Why an aspect does not show in a history."""
+
 
 def _judge(candidate: Candidate, subject: TableUnderTest, notes: Notes, aspect: Aspect) -> None:
     """Perform the history and raise the first problem of an aspect."""
@@ -20,6 +27,10 @@ def _judge(candidate: Candidate, subject: TableUnderTest, notes: Notes, aspect: 
         notes.add(name, number)
     problem = done.problems.get(aspect)
     if problem is None:
+        if not any(done.counts.get(aspect, {}).values()):
+            raise NotAsked(_NOTHING_TO_COMPARE.get(aspect, "the history ended before"))
+        if aspect == "operations" and done.not_supported:
+            raise NotAsked(f"declared, but refused as unsupported: {', '.join(sorted(done.not_supported))}")
         return
     notes.history = tuple(done.titles[: problem.steps])
     if problem.died is not None:

@@ -74,6 +74,8 @@ class Performance:
     """Rules that the table violates."""
     not_asked: str = ""
     """Why the candidate cannot create the table; empty if it can."""
+    not_supported: set[str] = field(default_factory=set)
+    """Kinds of operations that it declares, and refused as unsupported."""
 
     def note(self, aspect: Aspect, problem: Problem) -> None:
         """Record the first problem of an aspect."""
@@ -239,6 +241,7 @@ class _Run:
             return False
         if refusal.category == "unsupported" and before is not None:
             self.done.count("operations", "operations not supported")
+            self.done.not_supported.add(step.operation["kind"])
             self.done.titles[-1] += "  (not supported)"
             return self._proceed(before)
         if refusal.category == "unsupported":
@@ -368,6 +371,7 @@ class _Run:
             return
         if (difference := _compare(wanted, found, optional)) is not None:
             self._note("changes", f"wrong changes: {difference}")
+        self.done.count("changes", "operations with changes compared")
         self.done.count("changes", "changes compared", found.num_rows)
 
     # helpers
