@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,18 +91,23 @@ def verify(patterns: tuple[str, ...], part: str, root: str | None) -> None:
     A broken table must be refused by the reference reader, or violate the named requirement.
     """
     from deltaspec.golden.verification import verify_case
+    from deltaspec.report.text import count
 
-    number, _, count = part.partition("/")
-    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+    first, _, step = part.partition("/")
+    if not (first.isdecimal() and step.isdecimal() and 1 <= int(first) <= int(step)):
         raise InvalidUsage(f"--part is N/M with N from 1 to M, not {part}")
-    cases = _load(root).select(patterns)[int(number) - 1 :: int(count)]
+    cases = _load(root).select(patterns)[int(first) - 1 :: int(step)]
     failed = questions = 0
+    not_asked: Counter[str] = Counter()
     for case in cases:
-        asked, problems = verify_case(case)
-        questions += asked
-        failed += bool(problems)
-        for problem in problems:
+        found = verify_case(case)
+        questions += found.questions
+        failed += bool(found.problems)
+        not_asked.update([found.not_asked] if found.not_asked else [])
+        for problem in found.problems:
             print_text(f"{case.id}: {problem}")
+    for reason, number in not_asked.items():
+        print_text(f"not asked, only validated: {count(number, 'case')}: {reason}")
     print_text(f"{len(cases):,} cases, {questions:,} questions, {failed:,} cases with problems")
     sys.exit(1 if failed else 0)
 

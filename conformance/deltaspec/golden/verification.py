@@ -9,6 +9,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,22 +35,31 @@ from deltaspec_generators.table_uris import TABLE_URI
 _ALL_WANTED: tuple[Wanted, ...] = ("files", "transactions", "domains")
 
 
-def verify_case(case: StoredCase) -> tuple[int, list[str]]:
-    """Return the number of questions asked, and the problems as text.
+@dataclass(frozen=True)
+class Verification:
+    """What was found in a case."""
 
-    The reference reader is not asked about tables with a feature that it does not support.
-    """
+    questions: int
+    """Number of questions that the reference reader was asked."""
+    problems: tuple[str, ...]
+    not_asked: str = ""
+    """Why the reference reader was asked nothing; then only the validator confirms the case."""
+
+
+def verify_case(case: StoredCase) -> Verification:
+    """Validate the table of a case, and ask the reference reader every question about it."""
     with tempfile.TemporaryDirectory(prefix="deltaspec-golden-") as scratch:
         table = Path(scratch) / "table"
         _copy_table(case, table)
         problems = list(_check_verdict(case, table))
-        if not set(case.description.features.reader) <= {*READER_FEATURES} and case.description.expect.kind == "rows":
-            return 0, problems
+        unsupported = sorted({*case.description.features.reader} - {*READER_FEATURES})
+        if unsupported and case.description.expect.kind == "rows":
+            return Verification(0, tuple(problems), f"the reference does not read {', '.join(unsupported)}")
         specs = [path for path in case.listed.sha256 if path.startswith(("specs/", "specs-x/"))]
         for path in sorted(specs):
             found = _ask(case, table, path)
             problems += [f"{path}: {found}"] if found else []
-    return len(specs), problems
+    return Verification(len(specs), tuple(problems))
 
 
 def _copy_table(case: StoredCase, table: Path) -> None:
@@ -121,15 +131,23 @@ def _compare(case: StoredCase, reference: InProcess, table: Path, path: str, doc
         case "state":
             answer = reference.snapshot(Snapshot(location, want=_ALL_WANTED))
             expected = document["expected"]
-            files = sorted(each.path.replace(f"{table.as_uri()}/", TABLE_URI) for each in answer.files or ())
+            uri = f"{table.as_uri()}/"
+            files = {
+                each.path.replace(uri, TABLE_URI): (each.deletion_vector_id or "").replace(uri, TABLE_URI)
+                for each in answer.files or ()
+            }
             actual = {
                 "version": answer.version,
                 "files": files,
                 "transactions": answer.transactions,
                 "domains": answer.domains,
             }
-            wanted = {**expected, "files": sorted(each["path"] for each in expected["files"])}
-            wanted.pop("inCommitTimestamp", None)
+            wanted = {
+                **expected,
+                "files": {each["path"]: each.get("deletionVectorId", "") for each in expected["files"]},
+            }
+            if "inCommitTimestamp" in wanted:
+                actual["inCommitTimestamp"] = answer.in_commit_timestamp
             return "" if actual == wanted else f"expected {wanted}, got {actual}"
         case "timestamps":
             for each in document["expected"]:

@@ -27,7 +27,7 @@ SOURCE = "conformance/deltaspec/golden/verification.py"
     "part", [pytest.param(part, marks=pytest.mark.multiplied(PARTS, SOURCE)) for part in range(PARTS)]
 )
 def test_cases_conform_and_the_reference_agrees(part: int) -> None:
-    problems = {case.id: verify_case(case)[1] for case in CORPUS.cases[part::PARTS]}
+    problems = {case.id: verify_case(case).problems for case in CORPUS.cases[part::PARTS]}
     assert {identity: found for identity, found in problems.items() if found} == {}
 
 
@@ -54,12 +54,16 @@ def change_case(identity: str, path: str, change: Callable[[Any], None], folder:
         ("log.append-remove", "specs-x/state.json", lambda spec: spec["expected"].update(domains={"a": ""}), "domains"),
         ("log.append-remove", "specs-x/timestamps.json", lambda spec: spec["expected"][0].update(version=2), "got"),
         ("log.append-remove", "specs/all.json", lambda spec: spec.update(error={}), "the table is read"),
+        ("in-commit-timestamps.from-the-start", "specs-x/state.json",
+         lambda spec: spec["expected"].update(inCommitTimestamp=1), "inCommitTimestamp"),
+        ("deletion-vectors.inline-and-stored", "specs-x/state.json",
+         lambda spec: spec["expected"]["files"][0].pop("deletionVectorId"), "inline.parquet"),
     ],
 )  # fmt: skip
 def test_wrong_expectations_are_found(
     identity: str, path: str, change: Callable[[Any], None], problem: str, tmp_path: Path
 ) -> None:
-    _, problems = verify_case(change_case(identity, path, change, tmp_path / "case"))
+    problems = verify_case(change_case(identity, path, change, tmp_path / "case")).problems
     assert len(problems) == 1
     assert problem in problems[0]
 
@@ -69,9 +73,15 @@ def test_refusals_for_another_reason_are_found() -> None:
     expect = msgspec.structs.replace(
         case.description.expect, accepted=(AcceptedError(category="io", phase="snapshot"),)
     )
-    asked, problems = verify_case(replace(case, description=msgspec.structs.replace(case.description, expect=expect)))
-    assert asked == 1
-    assert "refused with corrupt in phase scan" in problems[0]
+    found = verify_case(replace(case, description=msgspec.structs.replace(case.description, expect=expect)))
+    assert found.questions == 1
+    assert "refused with corrupt in phase scan" in found.problems[0]
+
+
+def test_case_that_the_reference_cannot_read_is_named() -> None:
+    found = verify_case(CASES["variants.shredded.scalars-as-text"])
+    assert (found.questions, found.problems) == (0, ())
+    assert found.not_asked == "the reference does not read variantShredding"
 
 
 def test_tables_with_violations_are_found(tmp_path: Path) -> None:
@@ -79,7 +89,7 @@ def test_tables_with_violations_are_found(tmp_path: Path) -> None:
     data = (CASES["log.append-remove"].folder / log).read_bytes()
     case = change_case("log.append-remove", "specs/all.json", lambda _: None, tmp_path / "case")
     (tmp_path / "case" / log).write_bytes(data.replace(b'"minWriterVersion":2', b'"minWriterVersion":2.5'))
-    assert "the validator says" in verify_case(case)[1][0]
+    assert "the validator says" in verify_case(case).problems[0]
 
 
 def test_every_requirement_of_readers_has_a_case_or_a_reason() -> None:
