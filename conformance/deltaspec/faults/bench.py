@@ -3,7 +3,7 @@
 import random
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from deltaspec.candidates.host import Candidate, Died, Host, Refused
 from deltaspec.candidates.messages import Apply, ApplyAnswer
 from deltaspec.candidates.write_operations import CommitOptions, parse_operation
-from deltaspec.faults.judging import Unreadable, compute_digests, describe_changed_files, judge_table, read_rows
+from deltaspec.faults.judging import Unreadable, describe_changed_files, judge_table, read_rows
 from deltaspec.faults.trials import Fault
 from deltaspec.faults.workload import (
     FIRST_NEW_ID,
@@ -26,6 +26,7 @@ from deltaspec.faults.workload import (
 from deltaspec.suites.cases import describe_death, describe_refusal
 from deltaspec.suites.checks import NotAsked
 from deltaspec.suites.outcomes import Outcome
+from deltaspec.suites.write_judging import compute_digests
 
 BASE_APPENDS, BASE_ROWS = 3, 60
 LONG_NOTE = "a commit that is larger than its data file " * 300
@@ -62,7 +63,7 @@ class Bench:
     offered: dict[str, list[str]] = field(default_factory=dict)
     """Kinds of operations that work without a fault, by base table."""
     known_violations: set[str] = field(default_factory=set)
-    """Rules that its tables violate without a fault."""
+    """Rules that its tables violate without a fault. The trials without a fault fail for them, the others do not."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Expected duration of an operation of each kind."""
     file_sizes: dict[str, list[int]] = field(default_factory=dict)
@@ -103,6 +104,10 @@ class Trial:
         self.died: Outcome | None = None
         self.counts: Counter[str] = Counter()
         self.orphans: tuple[str, ...] = ()
+        self.accepted: Collection[str] = bench.known_violations
+        """Rules that may be violated."""
+        self.violations: tuple[str, ...] = ()
+        """Rules that the table violated besides them."""
         self.workload = Workload(self.rng, self.offered, self.directory, FIRST_NEW_ID)
 
     @property
@@ -146,7 +151,7 @@ class Trial:
         """
         table = table or self.table
         try:
-            found = judge_table(table, self.bench.known_violations)
+            found = judge_table(table, self.accepted)
             rows = read_rows(table)
         except Unreadable as fault:
             self.faults.append(f"the table cannot be read: {fault}")
@@ -157,6 +162,7 @@ class Trial:
         self.counts["leftovers in the log directory"] += len(found.log_leftovers)
         self.counts["rows compared"] += rows.total()
         self.orphans = (*found.orphans, *(f"_delta_log/{name}" for name in found.log_leftovers))
+        self.violations = found.violations
         if found.violations:
             self.faults.append(f"the table violates {', '.join(found.violations)}\n" + "\n".join(found.details))
         if changed := describe_changed_files(self.digests, table):
@@ -230,7 +236,6 @@ def build_bench(host: Host, directory: Path, seed: int) -> Bench:
             bench.refused_bases[name] = f"base table {name}: {refused}"
             continue
         bench.note = LONG_NOTE if _writes_notes(bench, base) else ""
-        bench.known_violations.update(judge_table(base.location).violations)
         bench.offered[name] = list(bench.kinds)
         bench.bases.append(base)
     return bench

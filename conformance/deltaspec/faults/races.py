@@ -13,8 +13,8 @@ from pathlib import Path
 from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import ApplyAnswer
 from deltaspec.faults.bench import BASE_APPENDS, BASE_ROWS, Trial, request
-from deltaspec.faults.judging import list_versions
 from deltaspec.faults.workload import FIRST_NEW_ID, Rows, Step, Workload
+from deltaspec.suites.write_judging import list_versions
 
 MAX_STEPS = 5
 _KINDS = ("append", "delete", "optimize", "checkpoint")

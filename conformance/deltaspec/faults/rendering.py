@@ -27,7 +27,7 @@ def render_text(report: FaultReport) -> str:
         lines += [*render_trial(each, report, others), ""]
     if report.known_violations:
         codes = ", ".join(report.known_violations)
-        lines += [*_wrap(f"Not counted, because its tables violate these rules without any fault: {codes}"), ""]
+        lines += [*_wrap(f"Violated without any fault, so counted only in those trials: {codes}"), ""]
     if report.not_asked:
         reasons = [f"{reason} ({number:,})" for reason, number in report.not_asked.items()]
         lines += ["Not asked:", *(line for each in reasons for line in _wrap(each, 2)), ""]
@@ -71,6 +71,17 @@ def render_markdown(report: FaultReport) -> str:
     for fault, summary in report.faults.items():
         counts = "; ".join(f"{name} {number:,}" for name, number in summary.counts.items())
         lines.append(f"| {fault} | {_join(summary.outcomes)} | {counts} |")
+    if report.known_violations:
+        lines += [
+            "",
+            f"Violated without any fault, so counted only in those trials: {', '.join(report.known_violations)}.",
+        ]
+    if report.not_asked:
+        lines += [
+            "",
+            "Not asked:",
+            *(f"- {escape_text(reason)} ({number:,})" for reason, number in report.not_asked.items()),
+        ]
     for each, others in _group(report):
         lines += ["", "```", *(line.replace("```", "'''") for line in render_trial(each, report, others)), "```"]
     return "\n".join(lines)

@@ -21,10 +21,10 @@ from deltaspec.candidates.host import Died, Host, Refused
 from deltaspec.candidates.process import Launch
 from deltaspec.candidates.process_groups import list_group
 from deltaspec.faults.bench import Trial, request
-from deltaspec.faults.judging import LOG
 from deltaspec.faults.small_disk import PAGE_BYTES, SmallDisk
 from deltaspec.faults.workload import Step
 from deltaspec.suites.checks import NotAsked
+from deltaspec.suites.write_judging import LOG
 
 _FORBIDDEN = ("the log directory", "the data directories", "every directory")
 _CAPABILITIES = "-dac_override,-dac_read_search,-fowner"

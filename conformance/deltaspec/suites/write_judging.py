@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from deltaspec.candidates.messages import At, Changes, Scan, Snapshot, SnapshotA
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.errors import DeltaspecError
 from deltaspec.model.log.file_names import CommitName, parse_log_file_name
+from deltaspec.report.report_types import Report
 from deltaspec.report.text import escape_text
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.progress import ignore_progress
@@ -67,29 +69,45 @@ def compare_digests(before: dict[str, bytes], after: dict[str, bytes]) -> FileCh
     )
 
 
-def find_newest_version(table: Path) -> int:
-    """Return the newest version in the log; -1 if there is none."""
+def list_versions(table: Path) -> list[int]:
+    """List the versions of the commits in the log directory, in order."""
     log = table / LOG
     names = [parse_log_file_name(each.name) for each in log.iterdir()] if log.is_dir() else []
-    return max((each.version for each in names if isinstance(each, CommitName)), default=-1)
+    return sorted(each.version for each in names if isinstance(each, CommitName))
 
 
-def validate_table(table: Path) -> tuple[dict[str, str], Counter[str]]:
-    """Validate the table with its history at level rows.
+def find_newest_version(table: Path) -> int:
+    """Return the newest version in the log; -1 if there is none."""
+    return max(list_versions(table), default=-1)
 
-    Returns:
-        Message of the first violation of each rule, and the number of other findings by severity.
+
+def validate_history(table: Path, ignored: Collection[str] = ()) -> Report:
+    """Validate a table with its history at level rows, without the rules with these codes.
+
+    Raises:
+        DeltaspecError: there is no table.
     """
-    options = Options.create(level="rows", history="all")
-    try:
-        report = run_embedded(str(table), options, RunSettings(ignore_progress, None, False, None))
-    except DeltaspecError as fault:
-        return {"unreadable": f"the table cannot be validated: {fault}"}, Counter()
+    options = Options.create(level="rows", history="all", ignore=sorted(ignored))
+    return run_embedded(str(table), options, RunSettings(ignore_progress, None, False, None))
+
+
+def describe_violations(report: Report) -> dict[str, str]:
+    """Return the first violation of each rule in one line, by code."""
     violations: dict[str, str] = {}
     for each in report.findings:
         if each.severity == "violation":
             text = f"{each.rule} {each.name} at {each.location}: {escape_text(each.message)}"
             violations.setdefault(each.rule, text)
+    return violations
+
+
+def validate_table(table: Path) -> tuple[dict[str, str], Counter[str]]:
+    """Return the first violation of each rule, and the number of other findings by severity."""
+    try:
+        report = validate_history(table)
+    except DeltaspecError as fault:
+        return {"unreadable": f"the table cannot be validated: {fault}"}, Counter()
+    violations = describe_violations(report)
     counts = Counter({f"{name}s": number for name, number in report.counts.items() if name != "violation" and number})
     return violations, counts
 

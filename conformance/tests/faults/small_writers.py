@@ -183,6 +183,14 @@ class HidesTheCategory(SmallWriter):
             raise RuntimeError("write failed") from error
 
 
+class StatesWrongSizes(SmallWriter):
+    """Violates the protocol without any fault."""
+
+    def write_rows(self, table: Path, rows: pa.Table) -> dict[str, Any]:
+        added = super().write_rows(table, rows)
+        return {"add": {**added["add"], "size": added["add"]["size"] + 1}}
+
+
 class KeepsTornCommits(SmallWriter):
     """Writes the commit in place, so that a full disk leaves a part of it."""
 

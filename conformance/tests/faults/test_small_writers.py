@@ -36,6 +36,14 @@ def test_correct_writer_passes(tmp_path: Path) -> None:
     assert sum(each.counts["rows compared"] for each in results if each.outcome is Outcome.PASSED) > 1_000
 
 
+def test_violations_without_a_fault_fail_the_trials_without_one(tmp_path: Path) -> None:
+    results = list(iter_results(small_writers.StatesWrongSizes, {Fault.KILL: 1}, tmp_path))
+    failed = [each for each in results if each.outcome.is_bad]
+    assert failed
+    assert {each.fault for each in failed} == {Fault.NONE}
+    assert all("violates DAT002" in each.message for each in failed)
+
+
 def list_sources(fault: Fault) -> list[str]:
     modules = (
         "bench",
