@@ -26,12 +26,16 @@ def render_text(report: FaultReport) -> str:
     for each, others in _group(report):
         lines += [*render_trial(each, report, others), ""]
     if report.known_violations:
-        codes = ", ".join(report.known_violations)
-        lines += [*_wrap(f"Violated without any fault, so counted only in those trials: {codes}"), ""]
+        lines += [*_wrap(describe_known_violations(report)), ""]
     if report.not_asked:
         reasons = [f"{reason} ({number:,})" for reason, number in report.not_asked.items()]
         lines += ["Not asked:", *(line for each in reasons for line in _wrap(each, 2)), ""]
     return "\n".join([*lines, describe_verdict(report)])
+
+
+def describe_known_violations(report: FaultReport) -> str:
+    """Return which violations fail only the trials without a fault."""
+    return f"Violated without any fault, so counted only in those trials: {', '.join(report.known_violations)}."
 
 
 def describe_verdict(report: FaultReport) -> str:
@@ -72,10 +76,7 @@ def render_markdown(report: FaultReport) -> str:
         counts = "; ".join(f"{name} {number:,}" for name, number in summary.counts.items())
         lines.append(f"| {fault} | {_join(summary.outcomes)} | {counts} |")
     if report.known_violations:
-        lines += [
-            "",
-            f"Violated without any fault, so counted only in those trials: {', '.join(report.known_violations)}.",
-        ]
+        lines += ["", describe_known_violations(report)]
     if report.not_asked:
         lines += [
             "",

@@ -83,9 +83,12 @@ def summarize(table: KillTable) -> list[str]:
         f"{table.killed_by_written_tables} only by written tables, {len(counts)} by drawn tables of seed {table.seed}"
     ]
     if counts:
-        within = ", ".join(f"{sum(count <= aim for count in counts)} within {aim}" for aim in AIMS)
+        within = ", ".join(
+            f"{sum(count <= aim for count in counts)} within {aim}" for aim in AIMS if aim <= table.tables
+        )
         lines.append(
-            f"drawn tables until a mutant is caught: median {table.median_tables:g}, most {max(counts)}; {within}"
+            f"drawn tables until a mutant is caught: median {table.median_tables:g}, most {max(counts)}"
+            + (f"; {within}" if within else "")
         )
     lines += [f"survived: {row.mutant}: {row.title}" for row in table.rows if not row.killed]
     return lines
