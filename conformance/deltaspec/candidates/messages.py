@@ -127,6 +127,8 @@ class Capabilities(msgspec.Struct, frozen=True):
     max_writer_version: int = 7
     types_not_supported: tuple[str, ...] = ()
     """Names of Delta types; a table with such a column may be refused."""
+    stores: tuple[Literal["s3"], ...] = ()
+    """Object stores to which the engine writes, for URIs such as `s3://bucket/table`; it reads the `AWS_` variables."""
 
 
 class FileEntry(msgspec.Struct, frozen=True, omit_defaults=True):

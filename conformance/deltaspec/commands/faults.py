@@ -29,6 +29,7 @@ _COUNT = click.IntRange(min=0)
 @click.argument("candidate")
 @click.option("--kills", type=_COUNT, default=200, show_default=True, help="Number of killed writers.")
 @click.option("--races", type=_COUNT, default=40, show_default=True, help="Number of races of two or four writers.")
+@click.option("--s3-races", type=_COUNT, default=20, show_default=True, help="Number of races in an object store.")
 @click.option(
     "--storage",
     type=_COUNT,
@@ -62,6 +63,7 @@ def faults(
     candidate: str,
     kills: int,
     races: int,
+    s3_races: int,
     storage: int,
     others: list[str],
     seed: int,
@@ -84,7 +86,7 @@ def faults(
     from deltaspec.faults.trials import Fault
 
     storage_faults = (Fault.FULL_DISK, Fault.FILE_SIZE, Fault.READ_ONLY)
-    numbers = {Fault.KILL: kills, Fault.RACE: races, **dict.fromkeys(storage_faults, storage)}
+    numbers = {Fault.KILL: kills, Fault.RACE: races, Fault.S3_RACE: s3_races, **dict.fromkeys(storage_faults, storage)}
     trials: dict[Fault, Sequence[int]] = {fault: range(number) for fault, number in numbers.items()}
     if only:
         trials = _parse_trials(only, repeat)

@@ -3,7 +3,7 @@
 import random
 import shutil
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -179,7 +179,7 @@ class Trial:
         return None
 
     def check_recovery(
-        self, host: Candidate, rows: Rows, written: Path | None = None, seen: Path | None = None
+        self, host: Candidate, rows: Rows, written: Path | str, fetch: Callable[[], Path | None] = lambda: None
     ) -> None:
         """Append a row and read the table again: a fault must not make later writes fail.
 
@@ -187,24 +187,24 @@ class Trial:
             host: the writer.
             rows: rows of the table now.
             written: the table, as the candidate sees it.
-            seen: the table, as this process sees it.
+            fetch: makes the table visible to this process, and returns where it is unless it is where it was.
         """
         step = Workload(self.rng, ("append",), self.directory, RECOVERY_ID).build_append(1)
         try:
-            answer = request(host, written or self.table, step)
+            answer = request(host, written, step)
         except (Refused, Died) as error:
             self.note(step, error, "afterwards: ")
             self.faults.append(f"the table cannot be written afterwards: {error}")
             return
         self.note(step, answer, "afterwards: ")
         try:
-            if difference := compare_rows(read_rows(seen or self.table), step.change(rows)):
+            if difference := compare_rows(read_rows(fetch() or self.table), step.change(rows)):
                 self.faults.append(f"wrong rows after a later append: {difference}")
         except Unreadable as fault:
             self.faults.append(f"the table cannot be read after a later append: {fault}")
 
 
-def request(candidate: Candidate, table: Path, step: Step, *, note: str = "") -> ApplyAnswer:
+def request(candidate: Candidate, table: Path | str, step: Step, *, note: str = "") -> ApplyAnswer:
     """Ask a candidate for an operation; `note` becomes the user metadata of the commit."""
     return candidate.apply(
         Apply(str(table), parse_operation(step.operation), CommitOptions(user_metadata=note) if note else None)

@@ -74,7 +74,7 @@ def run_kill(trial: Trial, host: Host) -> None:
         trial.counts[f"killed during {kept}"] += 1
     else:
         trial.counts[f"killed {kept}"] += 1
-    trial.check_recovery(host, allowed[found])
+    trial.check_recovery(host, allowed[found], trial.table)
 
 
 def draw_steps(trial: Trial) -> tuple[list[Step], list[Rows]]:

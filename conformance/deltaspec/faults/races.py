@@ -3,17 +3,23 @@
 Every writer appends rows with its own ids and deletes only these and its own part of the table's first rows. So the
 result does not depend on the order of the commits: every acknowledged operation must be visible, exactly once, and a
 refused one must have left no trace. Optimize and the deletes of rows that share files make writers conflict.
+
+In an object store the candidates get the URI of the table, and its objects are copied to the directory of the trial
+before they are judged.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 
 from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import ApplyAnswer
 from deltaspec.faults.bench import BASE_APPENDS, BASE_ROWS, Trial, request
+from deltaspec.faults.judging import Unreadable
+from deltaspec.faults.object_store import ObjectStore
 from deltaspec.faults.workload import FIRST_NEW_ID, Rows, Step, Workload
+from deltaspec.suites.checks import NotAsked
 from deltaspec.suites.write_judging import list_versions
 
 MAX_STEPS = 5
@@ -32,7 +38,7 @@ class Racer:
     steps: list[Step]
     results: list[ApplyAnswer | Refused | Died | Exception] = field(default_factory=list)
 
-    def run(self, table: Path, start: threading.Barrier) -> None:
+    def run(self, table: str, start: threading.Barrier) -> None:
         """Perform the operations, one after the other."""
         try:
             start.wait(_START_SECONDS)
@@ -59,15 +65,33 @@ class Racer:
 
 
 def run_race(trial: Trial, hosts: Sequence[Candidate]) -> None:
-    """Let writers race, and judge the table."""
+    """Let writers race in a directory, and judge the table."""
+    _run_race(trial, hosts, str(trial.table), lambda: None)
+
+
+def run_s3_race(trial: Trial, hosts: Sequence[Candidate], store: ObjectStore) -> None:
+    """Let writers race in an object store, and judge the table."""
+    if any("s3" not in host.capabilities.stores for host in hosts):
+        raise NotAsked("a candidate does not declare the store s3")
+    try:
+        uri = store.upload(trial.table, trial.name)
+        _run_race(trial, hosts, uri, partial(store.download, trial.name, trial.table))
+    except Unreadable as fault:
+        trial.faults.append(f"the table cannot be read: {fault}")
+    finally:
+        store.delete(trial.name)
+
+
+def _run_race(trial: Trial, hosts: Sequence[Candidate], location: str, fetch: Callable[[], None]) -> None:
     racers = [_build_racer(trial, number, hosts) for number in range(len(hosts))]
     first = max(list_versions(trial.table))
     start = threading.Barrier(len(racers))
-    threads = [threading.Thread(target=racer.run, args=(trial.table, start), daemon=True) for racer in racers]
+    threads = [threading.Thread(target=racer.run, args=(location, start), daemon=True) for racer in racers]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    fetch()
     for racer in racers:
         for step, result in zip(racer.steps, racer.results, strict=False):
             if isinstance(result, Exception) and not isinstance(result, Refused | Died):
@@ -80,7 +104,7 @@ def run_race(trial: Trial, hosts: Sequence[Candidate]) -> None:
         allowed = [{**rows, **own} for rows in allowed for own in racer.compute_rows(trial.base.rows)]
     found = trial.judge(allowed)
     if found is not None:
-        trial.check_recovery(hosts[0], allowed[found])
+        trial.check_recovery(hosts[0], allowed[found], location, fetch)
 
 
 def _build_racer(trial: Trial, number: int, hosts: Sequence[Candidate]) -> Racer:

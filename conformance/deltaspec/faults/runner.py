@@ -4,7 +4,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
@@ -18,7 +18,8 @@ from deltaspec.candidates.registry import find_launch
 from deltaspec.faults.bench import Bench, Trial
 from deltaspec.faults.controls import run_control
 from deltaspec.faults.kills import run_kill
-from deltaspec.faults.races import run_race
+from deltaspec.faults.object_store import ObjectStore
+from deltaspec.faults.races import run_race, run_s3_race
 from deltaspec.faults.small_disk import SmallDisk
 from deltaspec.faults.storage_faults import run_file_size, run_full_disk, run_read_only, wrap_launch
 from deltaspec.faults.trials import Fault, TrialResult
@@ -77,10 +78,17 @@ def _prepare(bench: Bench, plan: FaultPlan, fault: Fault, stack: ExitStack) -> R
         return stack.enter_context(Host(launch, timeout_scale=plan.timeout_scale))
 
     launch = find_launch(plan.candidate)
+    launches = islice(cycle([launch, *map(find_launch, plan.others)]), max(RACERS))
     match fault:
         case Fault.RACE:
-            launches = islice(cycle([launch, *map(find_launch, plan.others)]), 1, max(RACERS))
-            return partial(_run_race, [bench.host, *map(start, launches)])
+            return partial(_run_race, [bench.host, *map(start, islice(launches, 1, None))])
+        case Fault.S3_RACE:
+            try:
+                store = stack.enter_context(ObjectStore())
+            except NotAsked as error:
+                return partial(_refuse, str(error))
+            racers = [start(replace(each, environment={**each.environment, **store.environment})) for each in launches]
+            return partial(_run_s3_race, racers, store)
         case Fault.FULL_DISK:
             path = bench.directory / "disk"
             path.mkdir(exist_ok=True)
@@ -97,7 +105,15 @@ def _prepare(bench: Bench, plan: FaultPlan, fault: Fault, stack: ExitStack) -> R
 
 
 def _run_race(hosts: Sequence[Host], trial: Trial) -> None:
-    run_race(trial, hosts[: RACERS[trial.number % len(RACERS)]])
+    run_race(trial, _select_racers(hosts, trial))
+
+
+def _run_s3_race(hosts: Sequence[Host], store: ObjectStore, trial: Trial) -> None:
+    run_s3_race(trial, _select_racers(hosts, trial), store)
+
+
+def _select_racers(hosts: Sequence[Host], trial: Trial) -> Sequence[Host]:
+    return hosts[: RACERS[trial.number % len(RACERS)]]
 
 
 def _refuse(reason: str, _: Trial) -> None:

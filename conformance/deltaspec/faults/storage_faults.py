@@ -112,7 +112,7 @@ def _judge(trial: Trial, host: Host, step: Step, failure: Refused | Died | None,
         if found == 1:
             trial.weak.append(f"{step.title} failed, but the table has the rows after it")
     if found is not None:
-        trial.check_recovery(host, before if failure is not None and found == 0 else after, written, seen)
+        trial.check_recovery(host, before if failure is not None and found == 0 else after, written, lambda: seen)
 
 
 @contextmanager

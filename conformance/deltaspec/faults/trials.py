@@ -21,6 +21,8 @@ class Fault(StrEnum):
     """SIGKILL at a random moment of its operations."""
     RACE = "race"
     """Two or four writers work on the table at once."""
+    S3_RACE = "s3-race"
+    """The same with the table in an object store that has conditional put."""
     FULL_DISK = "full-disk"
     """The disk has room for only a part of what the operation writes."""
     FILE_SIZE = "file-size"

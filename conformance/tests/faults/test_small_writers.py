@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from faults import small_writers
+from faults import s3_writers, small_writers
 
 from deltaspec.candidates.host import Host
 from deltaspec.candidates.registry import find_launch
@@ -15,6 +15,7 @@ from deltaspec.faults.trials import Fault, TrialResult
 from deltaspec.suites.outcomes import Outcome
 
 SOURCE = "conformance/tests/faults/small_writers.py"
+S3_SOURCE = "conformance/tests/faults/s3_writers.py"
 MOST_TRIALS = 20
 """A faulty writer fails in one of so many trials; most fail in the first three."""
 
@@ -36,6 +37,19 @@ def test_correct_writer_passes(tmp_path: Path) -> None:
     assert sum(each.counts["rows compared"] for each in results if each.outcome is Outcome.PASSED) > 1_000
 
 
+@pytest.mark.multiplied(6, SOURCE, S3_SOURCE, "conformance/deltaspec/faults/races.py")
+def test_correct_writer_passes_races_in_an_object_store(tmp_path: Path) -> None:
+    results = list(iter_results(s3_writers.S3Writer, {Fault.S3_RACE: 1}, tmp_path))
+    raced = [each for each in results if each.fault is Fault.S3_RACE]
+    assert [(each.outcome, each.message) for each in raced] == [(Outcome.PASSED, "")]
+
+
+@pytest.mark.multiplied(6, SOURCE, "conformance/deltaspec/faults/races.py")
+def test_writer_without_the_object_store_is_not_asked(tmp_path: Path) -> None:
+    *_, result = iter_results(small_writers.SmallWriter, {Fault.S3_RACE: 1}, tmp_path)
+    assert (result.outcome, result.message) == (Outcome.NOT_ASKED, "a candidate does not declare the store s3")
+
+
 def test_violations_without_a_fault_fail_the_trials_without_one(tmp_path: Path) -> None:
     results = list(iter_results(small_writers.StatesWrongSizes, {Fault.KILL: 1}, tmp_path))
     failed = [each for each in results if each.outcome.is_bad]
@@ -50,7 +64,7 @@ def list_sources(fault: Fault) -> list[str]:
         "judging",
         "runner",
         "workload",
-        {Fault.KILL: "kills", Fault.RACE: "races"}.get(fault, "storage_faults"),
+        {Fault.KILL: "kills", Fault.RACE: "races", Fault.S3_RACE: "races"}.get(fault, "storage_faults"),
     )
     return [f"conformance/deltaspec/faults/{module}.py" for module in modules]
 
@@ -61,6 +75,7 @@ FAULTY_WRITERS = [
     (small_writers.LeavesLocks, Fault.KILL, "cannot be written afterwards"),
     (small_writers.AnswersBeforeCommitting, Fault.KILL, "rows lost"),
     (small_writers.ReplacesCommits, Fault.RACE, "new versions"),
+    (s3_writers.OverwritesObjects, Fault.S3_RACE, "new versions"),
     (small_writers.KeepsTornCommits, Fault.FILE_SIZE, "the table"),
     (small_writers.HidesTheCategory, Fault.READ_ONLY, "expected the category io"),
 ]

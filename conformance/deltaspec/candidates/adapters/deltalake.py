@@ -60,6 +60,7 @@ class Engine:
             "at": ["version", "timestamp_ms"],
             "predicate": "exact",
             "kinds": list(self._writer.kinds),
+            "stores": ["s3"],
             "reader_features": [
                 "columnMapping",
                 "deletionVectors",
