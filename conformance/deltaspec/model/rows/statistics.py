@@ -158,7 +158,7 @@ def is_all_null(statistics: Statistics, path: tuple[str, ...]) -> bool:
     With wide bounds, only this count and zero carry information.
     """
     count = dict(iter_entries(statistics.null_count)).get(path)
-    return count is not None and statistics.num_records is not None and parse_integer(count) == statistics.num_records
+    return statistics.num_records is not None and parse_integer(count) == statistics.num_records
 
 
 @dataclass(frozen=True)

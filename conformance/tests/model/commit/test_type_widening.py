@@ -15,12 +15,13 @@ from deltaspec.model.commit.type_widening import (
     find_field_path_fault,
     find_gap,
     is_supported_by_iceberg,
+    list_recorded_types,
     list_type_locations,
     read_type_change_record,
 )
 from deltaspec.model.commit.validation import collect_refusals
 from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.data_types import Array, Decimal, Field, Map, Primitive, Struct, is_widening
+from deltaspec.model.schema.data_types import Array, Decimal, Field, Map, Primitive, Struct, get_type_name, is_widening
 from deltaspec.model.schema.schema_string import TypeChange, parse_schema
 
 BYTE, SHORT, INTEGER, LONG = (Primitive(name) for name in ("byte", "short", "integer", "long"))
@@ -51,6 +52,24 @@ def test_record_of_nested_types() -> None:
     kind = Array(Map(Primitive("string"), Decimal(10, 4), True), True)
     record = changes(("decimal(6, 2)", "decimal(10, 4)", "element.value"))
     assert recorded(kind, record) == ([TypeChange(Decimal(6, 2), Decimal(10, 4), ("element", "value"))], [])
+
+
+def list_recorded(*fields: dict[str, Any]) -> dict[str, set[str] | None]:
+    found = list_recorded_types(parse_schema(schema(*fields)))
+    return {".".join(path): types and set(map(get_type_name, types)) for path, types in found.items()}
+
+
+def test_recorded_types_are_those_before_each_change() -> None:
+    assert list_recorded(field("a", "long"), widened("double", ("float", "double"))) == {"c": {"float"}}
+
+
+def test_recorded_integers_cover_all_of_their_physical_type() -> None:
+    assert list_recorded(widened("long", ("short", "long"))) == {"c": {"byte", "short", "integer"}}
+
+
+def test_recorded_types_of_a_faulty_record_or_a_gap_are_unknown() -> None:
+    assert list_recorded(field("c", "long", delta__typeChanges=3)) == {"c": None}
+    assert list_recorded(widened("double", ("byte", "short"), ("integer", "double"))) == {"c": None}
 
 
 def test_versions_recorded_by_previews_are_ignored() -> None:

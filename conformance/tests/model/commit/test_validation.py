@@ -1,5 +1,6 @@
 """May this commit follow this snapshot? Source: the requirements for writers, chapter by chapter."""
 
+import dataclasses
 from typing import Any
 
 import msgspec
@@ -16,9 +17,11 @@ from deltaspec.model.actions import (
     RowIdHighWaterMark,
     Txn,
 )
+from deltaspec.model.commit.file_changes import check_required_columns
 from deltaspec.model.commit.table_changes import FAULT_REQUIREMENTS
 from deltaspec.model.commit.validation import check_commit, collect_refusals
 from deltaspec.model.features.protocol import FAULTS, Accepted, Refused
+from deltaspec.model.log.proposed_commit import TableVersion
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot, replay_commit
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows.deletion_vectors import build_inline_descriptor
@@ -356,3 +359,25 @@ def test_catalog_managed_commits_name_their_transaction() -> None:
     before = table(timed, managed, metadata({ENABLED: "true"}))
     assert list_refusals(before, CommitInfo(in_commit_timestamp=2, txn_id="u")) == []
     assert list_refusals(before, info(2)) == ["commit-info.transaction-id"]
+
+
+def list_null_columns(partition_value: str | None, **parts: Any) -> list[str]:
+    """Return the refusals of a file with null in a column that is not nullable."""
+    columns = msgspec.json.encode({"type": "struct", "fields": [
+        {"name": name, "type": "long", "nullable": False, "metadata": {}} for name in ("p", "c")
+    ]}).decode()  # fmt: skip
+    state = {"protocol": protocol(1, 2), "metadata": metadata(schema=columns, partitioned_by=["p"]), **parts}
+    file = add(partition_values={"p": partition_value}, stats='{"numRecords":2,"nullCount":{"c":2}}')
+    snapshot = dataclasses.replace(EMPTY_SNAPSHOT, version=0, **state)
+    return [str(each) for each in check_required_columns(TableVersion(snapshot, Revision.CURRENT), file)]
+
+
+def test_null_in_columns_that_are_not_nullable() -> None:
+    requirement = "data-files.required-columns"
+    assert list_null_columns(None) == [str(Refused(requirement, f"a has null in {name}")) for name in ("p", "c")]
+    assert list_null_columns("7") == [str(Refused(requirement, "a has null in c"))]
+
+
+@pytest.mark.parametrize("part", ["protocol", "metadata"])
+def test_required_columns_of_an_unknown_state_are_not_judged(part: str) -> None:
+    assert list_null_columns(None, **{part: None}) == []

@@ -15,6 +15,7 @@ from deltaspec.model.rows.variant_encoding import (
     VariantError,
     VariantUndecided,
     check_value,
+    find_end,
     read_members,
     read_metadata,
     read_value,
@@ -112,6 +113,10 @@ def test_primitives_of_fixed_width(kind: int, width: int) -> None:
 )
 def test_values(data: bytes) -> None:
     check_value(data, NAMES)
+    assert find_end(NULL + data + TEXT, 1) == 1 + len(data)
+    for length in range(len(data)):
+        with pytest.raises(VariantError):
+            find_end(data[:length], 0)
 
 
 @pytest.mark.parametrize(

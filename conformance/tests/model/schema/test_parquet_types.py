@@ -304,6 +304,37 @@ def test_invalid_variants(node: Node) -> None:
     assert get_stored_type(VARIANT, node).fault is not None
 
 
+@pytest.mark.parametrize(
+    "member",
+    [
+        group(VAL, name="x"),
+        group(VAL, TYPED, name="x"),
+        group(TYPED, name="x"),
+    ],
+)
+def test_shredded_members(member: Node) -> None:
+    assert get_stored_type(VARIANT, group(META, VAL, group(member, name="typed_value"))) == SOUND
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        group(name="x"),
+        group(VAL, VAL, name="x"),
+        group(VAL, TYPED, Node("more", "optional", "INT64"), name="x"),
+        group(VAL, TYPED, name="x", repeated=True),
+        group(VAL, TYPED, name="x", annotation="LIST"),
+        Node("x", "optional", "INT64", children=(VAL,)),
+        Node("x", "optional", "INT64"),
+        group(Node("value", "optional", "BYTE_ARRAY", TEXT), TYPED, name="x"),
+    ],
+)
+def test_invalid_shredded_members(member: Node) -> None:
+    found = get_stored_type(VARIANT, group(META, VAL, group(member, name="typed_value")))
+    assert found.fault is not None
+    assert found.fault.startswith(("x of a shredded value must be a group", "value of x is BYTE_ARRAY STRING"))
+
+
 def test_node_as_text() -> None:
     assert str(leaf(FIXED, decimal(10, 2), 5)) == "FIXED_LEN_BYTE_ARRAY(5) DECIMAL(10, 2)"
     assert str(leaf("INT32", integer(8, signed=False))) == "INT32 INT(8, unsigned)"

@@ -74,6 +74,8 @@ def test_null_and_the_empty_string_are_null(kind: DataType) -> None:
         ("timestamp", "1970-01-01T00:00:00.123456Z", 123456),
         ("timestamp", "1970-01-02T00:00:00+01:00", DAY_US - 3_600_000_000),
         ("timestamp", "1970-01-01T00:00:00-0530", 5 * 3_600_000_000 + 1_800_000_000),
+        ("timestamp", "1970-01-01T18:59:00+18:59", 0),
+        ("timestamp", "1969-12-31T05:01:00-18:59", 0),
         ("timestamp", "1969-12-31 23:59:59.999999", -1),
         ("timestamp", "1970-01-02", DAY_US),
         ("timestamp_ntz", "1970-01-02 00:00:00.000001", DAY_US + 1),
