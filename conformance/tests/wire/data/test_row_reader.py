@@ -22,6 +22,7 @@ from wire.data_row_reading import (
 )
 
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
+from deltaspec.wire.data import row_reader
 from deltaspec.wire.data.leaf_values import LeafValues
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec_generators.bases.single_file import build_string_array
@@ -318,3 +319,21 @@ def test_leaves_equal_the_rows(drawn: tuple[Struct, list[list[Any]], bytes, list
             min(numbers, key=_key, default=None),
             max(numbers, key=_key, default=None),
         )
+
+
+@pytest.mark.parametrize(
+    ("fault", "is_corruption"),
+    [
+        (pa.ArrowInvalid("Unexpected end of stream"), True),
+        (OSError("Corrupt snappy compressed data."), True),
+        (pa.ArrowNotImplementedError("nested reads"), False),
+        (OSError("Support for codec 'lzo' not built"), False),
+        (OSError("Unknown encoding type."), False),
+        (OSError(5, "Input/output error"), False),
+        (MemoryError("malloc of size 1"), False),
+        (KeyError("a defect"), False),
+    ],
+)
+def test_only_errors_of_the_decoder_mean_corruption(fault: Exception, is_corruption: bool) -> None:
+    """Other errors say nothing about the file, so that its column counts as not read."""
+    assert row_reader._is_corruption(fault) is is_corruption
