@@ -270,8 +270,9 @@ def harness_rust(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def harness_java(session: nox.Session) -> None:
-    """Build the candidate `kernel_java` with Maven. Needs Java 17 or newer."""
-    session.run("mvn", "--batch-mode", "--quiet", "--file", str(HARNESSES / "kernel_java/pom.xml"), "package")
+    """Build the candidates `kernel_java` and `delta_standalone` with Maven. Needs Java 17 or newer."""
+    for name in ("kernel_java", "delta_standalone"):
+        session.run("mvn", "--batch-mode", "--quiet", "--file", str(HARNESSES / name / "pom.xml"), "package")
 
 
 @nox.session

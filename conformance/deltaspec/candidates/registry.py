@@ -9,9 +9,9 @@ that name existing files are first made absolute. A class is imported with the `
 
 Environment variables:
 
-    DELTASPEC_HARNESSES     directory with the programs `kernel_rust` and `kernel_java`, each an executable file or a
-                            `.jar`, built by `nox -s harness_rust` and `nox -s harness_java`. Default:
-                            `conformance/harnesses/build` of the checkout.
+    DELTASPEC_HARNESSES     directory with the programs `kernel_rust`, `kernel_java` and `delta_standalone`, each an
+                            executable file or a `.jar`, built by `nox -s harness_rust` and `nox -s harness_java`.
+                            Default: `conformance/harnesses/build` of the checkout.
     DELTASPEC_PYTHON_NAME   Python of another environment, with deltaspec installed, for the adapter NAME, such as
                             DELTASPEC_PYTHON_DAFT.
 """
@@ -59,6 +59,7 @@ ADAPTERS = {
         Adapter("delta_spark", "Delta Spark", "pip install 'deltaspec[spark]'", ("pyspark", "delta"), needs_java=True),
         Adapter("kernel_java", "Kernel Java", "nox -s harness_java", is_program=True, needs_java=True),
         Adapter("kernel_rust", "delta-kernel-rs", "nox -s harness_rust", is_program=True),
+        Adapter("delta_standalone", "Delta Standalone", "nox -s harness_java", is_program=True, needs_java=True),
         Adapter("sail", "Sail", "pip install 'deltaspec[sail]'", ("pysail", "grpc")),
         Adapter("duckdb", "DuckDB", "pip install 'deltaspec[duckdb]'", ("duckdb", "duckdb_extension_delta")),
         Adapter("chdb", "chdb (ClickHouse)", "pip install 'deltaspec[chdb]'", ("chdb",)),

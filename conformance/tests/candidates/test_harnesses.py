@@ -13,8 +13,10 @@ from deltaspec.candidates import messages
 
 HARNESSES = Path(__file__).parents[2] / "harnesses"
 RUST = HARNESSES / "kernel_rust"
-JAVA = HARNESSES / "kernel_java"
-JAVA_SOURCES = JAVA / "src/main/java/deltaspec/harness"
+JAVA_SOURCES = {
+    "kernel_java": HARNESSES / "kernel_java/src/main/java/deltaspec/harness",
+    "delta_standalone": HARNESSES / "delta_standalone/src/main/java/deltaspec/standalone",
+}
 OUTER_OPERATIONS = {"hello", "bye"}
 """Operations of every candidate, which `ops` does not name."""
 POM = {"pom": "http://maven.apache.org/POM/4.0.0"}
@@ -34,7 +36,7 @@ RUST_MESSAGES: dict[str, type[msgspec.Struct]] = {
     ("dispatch", "capabilities"),
     [
         (RUST / "src/main.rs", RUST / "src/capabilities.rs"),
-        (JAVA_SOURCES / "Main.java", JAVA_SOURCES / "Capabilities.java"),
+        *((sources / "Main.java", sources / "Capabilities.java") for sources in JAVA_SOURCES.values()),
     ],
 )
 def test_answered_operations_are_declared_operations(dispatch: Path, capabilities: Path) -> None:
@@ -62,12 +64,15 @@ def test_rust_crates_are_pinned() -> None:
     assert pinned in (RUST / "README.md").read_text()
 
 
-def test_java_artifacts_are_pinned() -> None:
-    pom = ElementTree.parse(JAVA / "pom.xml").getroot()
+@pytest.mark.parametrize(
+    ("name", "version"), [("kernel_java", "delta.version"), ("delta_standalone", "standalone.version")]
+)
+def test_java_artifacts_are_pinned(name: str, version: str) -> None:
+    pom = ElementTree.parse(HARNESSES / name / "pom.xml").getroot()
     properties = {each.tag.rpartition("}")[2]: str(each.text) for each in pom.findall("pom:properties/*", POM)}
     artifacts = [*pom.iterfind(".//pom:dependency", POM), *pom.iterfind(".//pom:plugin", POM)]
     versions = [artifact.findtext("pom:version", "", POM) for artifact in artifacts]
-    resolved = [properties.get(version.strip("${}"), version) for version in versions]
+    resolved = [properties.get(each.strip("${}"), each) for each in versions]
     assert artifacts
-    assert all(re.fullmatch(r"\d+(\.\d+)+", version) for version in resolved)
-    assert properties["delta.version"] in (JAVA / "README.md").read_text()
+    assert all(re.fullmatch(r"\d+(\.\d+)+", each) for each in resolved)
+    assert properties[version] in (HARNESSES / name / "README.md").read_text()

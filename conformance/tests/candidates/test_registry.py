@@ -17,6 +17,7 @@ NAMES = {
     "deltalake",
     "delta_spark",
     "kernel_java",
+    "delta_standalone",
     "kernel_rust",
     "sail",
     "duckdb",
