@@ -56,6 +56,8 @@ class TableDescription(Struct, frozen=True, kw_only=True):
     domains: dict[str, str]
     transactions: dict[str, int]
     log: LogFiles
+    unread_checkpoints: dict[str, str] = field(default_factory=dict)
+    """Checkpoints that cannot be read, newest first, with the reason; the log was replayed without them."""
 
 
 class SizeBin(Struct, frozen=True, kw_only=True):
@@ -135,3 +137,5 @@ class FilesDescription(Struct, frozen=True, kw_only=True):
     files_without_row_count: int
     """Files without numRecords or without statistics."""
     files_without_statistics: int
+    unread_checkpoints: dict[str, str] = field(default_factory=dict)
+    """Checkpoints that cannot be read, newest first, with the reason; the log was replayed without them."""

@@ -38,6 +38,8 @@ def write_files(files: FilesDescription, console: Console) -> None:
 
 def _facts(files: FilesDescription) -> Iterator[tuple[str, str]]:
     """Yield title and text of each line; the title is empty after the first line of a group."""
+    for number, reason in enumerate(files.unread_checkpoints.values()):
+        yield "" if number else "not read", escape_text(reason, 200)
     yield "files", f"{count(files.files, 'file')}, {size(files.bytes)}"
     if not files.files:
         return

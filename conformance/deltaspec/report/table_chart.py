@@ -32,6 +32,7 @@ def write_description(table: TableDescription, console: Console) -> None:
         _fact(console, "readable", f"versions {_describe_ranges(table.readable_versions)}")
     elif table.earliest_version is not None and table.latest_version is not None:
         _fact(console, "readable", f"versions {table.earliest_version} to {table.latest_version}")
+    _entries(console, "not read", [escape_text(each, 200) for each in table.unread_checkpoints.values()])
     if table.min_reader_version is None:
         _fact(console, "protocol", "none")
     else:

@@ -157,6 +157,32 @@ def test_table_without_files(tmp_path: Path) -> None:
     assert found.partitions.count == 0
 
 
+def test_checkpoint_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
+    files = TableFiles()
+    files.commits[0] = [protocol_action(1, 2), metadata_action([("id", "long")])]
+    files.commits |= {version: [add_action(f"file-{version}")] for version in (1, 2, 3)}
+    write_table(files, tmp_path / "table")
+    log = tmp_path / "table/_delta_log"
+    names = [f"{version:020}.checkpoint.parquet" for version in (2, 1)]
+    for name in names:
+        (log / name).write_bytes(b"PAR1")
+    table, of_files = (
+        json.loads(CliRunner().invoke(main, ["show", *more, "--format", "json", str(tmp_path / "table")]).stdout_bytes)
+        for more in ([], ["--files"])
+    )
+    assert (table["files"], of_files["files"]) == (3, 3)
+    assert list(table["unread_checkpoints"]) == list(of_files["unread_checkpoints"]) == names
+    assert table["log"]["checkpoints"] == [[1, "classic"], [2, "classic"]]
+    assert (
+        "not read   00000000000000000002.checkpoint.parquet: "
+        in CliRunner().invoke(main, ["show", str(tmp_path / "table")]).stdout
+    )
+    (log / f"{1:020}.json").unlink()
+    refused = CliRunner().invoke(main, ["show", str(tmp_path / "table")])
+    assert refused.exit_code == 2
+    assert names[0] in refused.stderr
+
+
 def test_log_that_cannot_be_replayed_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TableUnreadable, match="run `deltaspec validate` to see where"):
         describe_table(tmp_path, '{"add":7}')

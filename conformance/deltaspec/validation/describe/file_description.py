@@ -56,7 +56,8 @@ def describe_files(
         InvalidUsage: the table has no such version.
         TableUnreadable: there is no table, or its log cannot be replayed.
     """
-    run, live, _ = replay_table(uri, at, progress, _FileRun)
+    replayed = replay_table(uri, at, progress, _FileRun)
+    run, live = replayed.run, replayed.live
     size = pl.when(pl.col("size") >= 0).then(pl.col("size"))
     files = live.select(
         pl.coalesce("path", "path_key").alias("path"),
@@ -89,6 +90,7 @@ def describe_files(
         rows=_summarize_rows(files["num_records"].drop_nulls()),
         files_without_row_count=files["num_records"].null_count(),
         files_without_statistics=files["stats"].null_count(),
+        unread_checkpoints=replayed.unread_checkpoints,
     )
 
 

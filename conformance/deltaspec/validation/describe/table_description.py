@@ -1,6 +1,7 @@
 """`describe_table`: the state of a table at a version, from the same replay that validation uses."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import msgspec
 import polars as pl
@@ -25,6 +26,8 @@ from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
 
 _HINT_BYTES = 64 << 20
+_MAX_UNREAD = 16
+"""Checkpoints to leave out before giving up."""
 
 
 def describe_table(
@@ -41,14 +44,15 @@ def describe_table(
         InvalidUsage: the table has no such version.
         TableUnreadable: there is no table, or its log cannot be replayed.
     """
-    run, live, intervals = replay_table(uri, at, progress)
+    replayed = replay_table(uri, at, progress)
+    run, live = replayed.run, replayed.live
     store, plan, state = run.store, run.plan, run.state
     rows = live["num_records"]
     deleted = int(live["cardinality"].sum())
     protocol, metadata = state.protocol, state.metadata
     schema = state.schema if isinstance(state.schema, Struct) else None
     active = find_active_features(protocol, metadata, schema) if protocol and metadata and schema else None
-    log = _list_log_files(store, plan)
+    log = _list_log_files(store, replayed.whole_log)
     readable = find_readable_ranges(plan.entries)
     return TableDescription(
         table=store.uri,
@@ -69,11 +73,27 @@ def describe_table(
         records=None if rows.null_count() else int(rows.sum()) - deleted,
         files_with_deletion_vector=len(live) - live["deletion_vector_id"].null_count(),
         deleted_records=deleted,
-        tombstones=len(find_live_files(intervals, plan.version, "remove")),
+        tombstones=len(find_live_files(replayed.intervals, plan.version, "remove")),
         domains={name: each.configuration for name, each in sorted(state.domains.items())},
         transactions={app: each.version for app, each in sorted(state.transactions.items())},
         log=log,
+        unread_checkpoints=replayed.unread_checkpoints,
     )
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A replayed log."""
+
+    run: EmbeddedRun
+    live: pl.DataFrame
+    """Live files, with the columns of replay."""
+    intervals: pl.DataFrame
+    """File actions with the versions in which they are valid."""
+    whole_log: Plan
+    """The plan that does not leave out a checkpoint."""
+    unread_checkpoints: dict[str, str]
+    """Checkpoints that cannot be read, newest first, with the reason; the log was replayed without them."""
 
 
 def replay_table(
@@ -81,27 +101,34 @@ def replay_table(
     at: int | None,
     progress: Callable[[str, int, int | None], None] | None,
     run_type: type[EmbeddedRun] = EmbeddedRun,
-) -> tuple[EmbeddedRun, pl.DataFrame, pl.DataFrame]:
-    """Replay the log without evaluating rules.
-
-    Returns:
-        The run, its live files, and the validity intervals of all file actions.
+) -> Replayed:
+    """Replay the log without evaluating rules, from the newest checkpoint that can be read.
 
     Raises:
         InvalidUsage: the table has no such version.
         TableUnreadable: there is no table, or its log cannot be replayed.
     """
     store = open_store(uri)
-    plan = build_plan(store.uri, load_pinned_listing(store), at=at, history="snapshot")
-    if plan.missing:
-        raise TableUnreadable(
-            f"{store.uri}: commit {plan.missing[0]} is missing; run `deltaspec validate` to see what else is wrong"
-        )
-    run = run_type(store, plan, Options.create(level="log"), Findings([], 0), progress or ignore_progress)
-    intervals = run.replay()
-    if run.facts.replay_blocked_reason:
-        raise TableUnreadable(f"{store.uri}: {run.facts.replay_blocked_reason}; run `deltaspec validate` to see where")
-    return run, find_live_files(intervals, plan.version), intervals
+    listed, unread = load_pinned_listing(store), dict[str, str]()
+    plan = whole_log = build_plan(store.uri, listed, at=at, history="snapshot")
+    while True:
+        if plan.missing:
+            problem = next(iter(unread.values()), f"commit {plan.missing[0]} is missing")
+            raise TableUnreadable(f"{store.uri}: {problem}; run `deltaspec validate` to see what else is wrong")
+        run = run_type(store, plan, Options.create(level="log"), Findings([], 0), progress or ignore_progress)
+        intervals = run.replay()
+        reason = run.facts.replay_blocked_reason
+        if reason is None:
+            return Replayed(run, find_live_files(intervals, plan.version), intervals, whole_log, unread)
+        if plan.base is None or len(unread) == _MAX_UNREAD or _is_commit(run.facts.replay_blocked_file):
+            raise TableUnreadable(f"{store.uri}: {reason}; run `deltaspec validate` to see where")
+        unread[plan.base.files[0]] = reason
+        listed = [entry for entry in listed if entry.name not in plan.base.files]
+        plan = build_plan(store.uri, listed, at=at, history="snapshot")
+
+
+def _is_commit(file: str | None) -> bool:
+    return isinstance(parse_log_file_name((file or "").removeprefix(f"{LOG_DIRECTORY}/")), CommitName)
 
 
 def _describe_feature(name: str, active: set[str] | None) -> FeatureState:

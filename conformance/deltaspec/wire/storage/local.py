@@ -24,6 +24,7 @@ from deltaspec.wire.storage.interface import (
     escape_file_name,
     has_log_file_name,
 )
+from deltaspec.wire.storage.other_formats import explain_missing_path, recognize_format
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 _MAX_SUGGESTION_ENTRIES = 2000
@@ -48,13 +49,15 @@ class LocalStore:
         root = Path(self._path)
         try:
             if not root.exists():
-                raise TableUnreadable(f"{self.uri}: no such file or directory{_suggest_table(root)}")
+                hint = _suggest_table(root) or _format_hint(explain_missing_path(self.uri))
+                raise TableUnreadable(f"{self.uri}: no such file or directory{hint}")
             if not root.is_dir():
                 raise TableUnreadable(f"{self.uri}: is a file; name the directory that holds {LOG_DIRECTORY}")
             if root.name == LOG_DIRECTORY:
                 raise TableUnreadable(f"{self.uri}: is the log itself; name the table, {root.parent}")
             if not (root / LOG_DIRECTORY).is_dir():
-                raise TableUnreadable(f"{self.uri}: has no {LOG_DIRECTORY} directory{_suggest_table(root)}")
+                hint = _suggest_table(root) or _format_hint(recognize_format(_list_names(root)))
+                raise TableUnreadable(f"{self.uri}: has no {LOG_DIRECTORY} directory{hint}")
             found = list(self._entries(root / LOG_DIRECTORY, ""))
         except PermissionError as fault:
             name = escape_file_name(str(fault.filename))
@@ -205,6 +208,25 @@ def _suggest_table(root: Path) -> str:
     except OSError:
         return ""  # a suggestion must not fail
     return ""
+
+
+def _format_hint(text: str | None) -> str:
+    return f"; {text}" if text else ""
+
+
+def _list_names(root: Path) -> Iterator[str]:
+    """Yield names of files of a directory, and of the directories in it."""
+    folders = []
+    with os.scandir(root) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.name)
+            else:
+                yield entry.name
+    for folder in folders:
+        with os.scandir(root / folder) as entries:
+            for entry in entries:
+                yield f"{folder}/{entry.name}"
 
 
 def _list_tables(folder: Path) -> list[str]:

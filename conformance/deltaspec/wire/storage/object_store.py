@@ -34,6 +34,7 @@ from deltaspec.wire.storage.interface import (
     has_log_file_name,
     redact_uri,
 )
+from deltaspec.wire.storage.other_formats import recognize_format
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 _T = TypeVar("_T")
@@ -104,7 +105,9 @@ class ObjectStore:
             elif (folder := _find_log_directory(name)) is not None:
                 folders.setdefault(folder, Entry(folder, 0, entry.modified_ms))
         if not found:
-            raise TableUnreadable(f"{self.uri}: has no {LOG_DIRECTORY} directory; pass the root directory of the table")
+            names = (entry.name for entry in self._list(None) if isinstance(entry, Entry))
+            hint = recognize_format(names) or "pass the root directory of the table"
+            raise TableUnreadable(f"{self.uri}: has no {LOG_DIRECTORY} directory; {hint}")
         self._log_directories = frozenset(f"{LOG_DIRECTORY}/{folder}" for folder in folders.keys() - found.keys())
         return sorted((folders | found).values(), key=lambda entry: entry.name)
 
