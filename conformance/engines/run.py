@@ -2,31 +2,45 @@
 
     python conformance/engines/run.py                                # every adapter that can run
     python conformance/engines/run.py deltalake polars --tables 500  # these
+    python conformance/engines/run.py --golden deltalake             # golden cases instead of drawn tables
 
 Each engine gets `reports/engines/NAME.json`, judged with the known failures in `reports/engines/known/NAME.toml`. The
-table in `reports/engines/README.md` is written from all reports. The exit code is 1 if an engine fails in a way that is
-not listed.
+table in `reports/engines/README.md` is written from all reports. Reports over the golden cases and their page are in
+`reports/engines/golden`; the same known failures judge them. The exit code is 1 if an engine fails in a way that is not
+listed.
 """
 
 import argparse
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import msgspec
 
 from deltaspec.candidates.registry import ADAPTERS, find_missing_requirement
 from deltaspec.suites.checks import SUITES
+from deltaspec.suites.known_failures import load_known_failures
 from deltaspec.suites.outcomes import Outcome
 from deltaspec.suites.results import SuiteReport
 
 REPORTS = Path(__file__).parents[2] / "reports/engines"
+GOLDEN = REPORTS / "golden"
 HEAD = """# Engines
 
 `nox -s engines` writes this page. Each engine answered the same questions about the same tables, drawn with seed
 {seed}. A cell has the number of cases that passed, and after it what else happened. *expected-failure*: listed in
 [known](known), with one entry for each cause. *not-asked*: the engine does not offer it. An engine without a feature
-must refuse tables that need it; those cases are in `refuse`.
+must refuse tables that need it; those cases are in `refuse`. [golden](golden/README.md) has the same for golden cases.
+
+"""
+GOLDEN_HEAD = """# Engines on the golden cases
+
+`nox -s engines -- --golden` writes this page. Each engine answered the questions of `deltaspec test NAME --golden`
+about the [golden tables](../../../golden-tables/README.md) that a reader must read or refuse.
+
+A cell counts questions that passed, and after a slash those that failed for a reason listed below. Questions that an
+engine does not offer are in the last row. An engine without a feature passes a question if it refuses the table.
 
 """
 
@@ -38,9 +52,11 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--golden", action="store_true", help="ask about the golden cases")
     arguments = parser.parse_args()
     failed = [name for name in arguments.engines or list_runnable() if run_engine(name, arguments) not in (0, 2)]
     (REPORTS / "README.md").write_text(render_page(), "utf-8")
+    (GOLDEN / "README.md").write_text(render_golden_page(), "utf-8")
     if failed:
         sys.exit(f"failures that are not listed: {', '.join(failed)}")
 
@@ -61,17 +77,22 @@ def run_engine(name: str, arguments: argparse.Namespace) -> int:
     """Run the suites against an engine in a process of its own and return the exit code."""
     known = REPORTS / "known" / f"{name}.toml"
     command = [sys.executable, "-m", "deltaspec", "test", name, "--format", "json", "--timeout-scale", "2"]
-    command += ["--tables", str(arguments.tables), "--seed", str(arguments.seed)]
+    if arguments.golden:
+        command += ["--golden"]
+    else:
+        command += ["--tables", str(arguments.tables), "--seed", str(arguments.seed)]
     command += ["--jobs", "1" if ADAPTERS[name].needs_java else str(arguments.jobs)]
     command += ["--known", str(known)] if known.exists() else []
-    code = subprocess.run([*command, "--output", str(REPORTS / f"{name}.json")], check=False).returncode
+    output = (GOLDEN if arguments.golden else REPORTS) / f"{name}.json"
+    output.parent.mkdir(exist_ok=True)
+    code = subprocess.run([*command, "--output", str(output)], check=False).returncode
     print(f"{name}: exit code {code}", file=sys.stderr)
     return code
 
 
-def load_reports() -> list[SuiteReport]:
-    """Load all reports, the engine with the most passed cases first."""
-    reports = [msgspec.json.decode(path.read_bytes(), type=SuiteReport) for path in sorted(REPORTS.glob("*.json"))]
+def load_reports(directory: Path = REPORTS) -> list[SuiteReport]:
+    """Load all reports of a directory, the engine with the most passed cases first."""
+    reports = [msgspec.json.decode(path.read_bytes(), type=SuiteReport) for path in sorted(directory.glob("*.json"))]
     return sorted(reports, key=lambda each: -each.total[Outcome.PASSED])
 
 
@@ -85,6 +106,50 @@ def render_page() -> str:
         name = f"[{report.candidate.name}]({report.run.candidate}.json) {report.candidate.version}"
         lines.append(f"| {name} | {report.run.tables} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def render_golden_page() -> str:
+    """Return the page with outcomes by chapter and engine, and the reasons of the failures of each engine."""
+    reports = load_reports(GOLDEN)
+    chapters = sorted({chapter for report in reports for chapter in report.chapters})
+    lines = [GOLDEN_HEAD.rstrip(), ""]
+    names = [f"[{each.candidate.name}]({each.run.candidate}.json) {each.candidate.version}" for each in reports]
+    lines += [f"| chapter | {' | '.join(names)} |", "|-" * (len(reports) + 1) + "|"]
+    for chapter in chapters:
+        cells = [_describe_briefly(_add_up(report.chapters.get(chapter, {}))) for report in reports]
+        lines.append(f"| {chapter} | {' | '.join(cells)} |")
+    lines.append(f"| all | {' | '.join(_describe_briefly(report.total) for report in reports)} |")
+    lines.append(f"| not asked | {' | '.join(f'{report.total[Outcome.NOT_ASKED]:,}' for report in reports)} |")
+    for report in reports:
+        lines += ["", f"## {report.candidate.name} {report.candidate.version}", "", *_list_reasons(report)]
+    return "\n".join(lines) + "\n"
+
+
+def _add_up(outcomes: dict[str, dict[str, int]]) -> Counter[str]:
+    return sum((Counter(counts) for counts in outcomes.values()), Counter())
+
+
+def _describe_briefly(counts: Counter[str]) -> str:
+    failed = sum(number for name, number in counts.items() if name not in (Outcome.PASSED, Outcome.NOT_ASKED))
+    return f"{counts[Outcome.PASSED]:,}" + (f" / {failed:,}" if failed else "")
+
+
+def _list_reasons(report: SuiteReport) -> list[str]:
+    """List the reasons of failures: number of questions, first golden case, reason with its finding or issue."""
+    known = REPORTS / "known" / f"{report.run.candidate}.toml"
+    links = {each.reason: each.link for each in load_known_failures(known)} if known.exists() else {}
+    groups: dict[str, list[str]] = {}
+    for each in report.cases:
+        groups.setdefault(each.known_failure, []).append(each.table.removeprefix("golden."))
+    if not groups:
+        return ["No failure."]
+    lines = ["| questions | cases | reason | first case |", "|-|-|-|-|"]
+    for reason, tables in sorted(groups.items(), key=lambda item: -len(item[1])):
+        link = links.get(reason, "")
+        target = link if link.startswith("https://") else f"../../../{link}"
+        text = f"[{reason}]({target})" if link else reason or "not listed"
+        lines.append(f"| {len(tables):,} | {len({*tables}):,} | {text} | {min(tables)} |")
+    return lines
 
 
 def _describe(counts: dict[str, int]) -> str:

@@ -202,11 +202,12 @@ def _run(
         seed=plan.corpus.seed,
         tables=max(plan.corpus.tables, plan.corpus.histories),
         imported=imported,
+        golden=plan.corpus.golden,
         suites=tuple(plan.suites),
         seconds=round(time.monotonic() - started, 3),
         complete=complete,
     )
-    unused = judge.list_unused(plan.suites) if complete and plan.select is None else []
+    unused = judge.list_unused(plan.suites, golden=plan.corpus.golden) if complete and plan.select is None else []
     return build_report(run, capabilities, results, unused), results
 
 

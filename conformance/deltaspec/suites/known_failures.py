@@ -10,7 +10,8 @@
     until = 2027-01-31                       # optional: the last day on which the entry counts
 
 A listed case that passes, fails in another way, or an entry that matches nothing makes a run fail: a list of known
-failures stays true or is corrected.
+failures stays true or is corrected. One file serves runs over golden cases (`*/golden.…`) and over other tables: a run
+does not ask globs of the other kind to match.
 """
 
 import datetime
@@ -94,11 +95,24 @@ class KnownFailures:
             result, outcome=Outcome.DRIFT, message=message, known_failure=first.reason, found=result.outcome
         )
 
-    def list_unused(self, suites: Iterable[str]) -> list[str]:
-        """Return a line for each glob that names one of the suites of the run, or any, and matched no case."""
+    def list_unused(self, suites: Iterable[str], *, golden: bool = False) -> list[str]:
+        """Return a line for each glob that matched no case but names suites and tables of the run, or any.
+
+        Args:
+            suites: suites of the run.
+            golden: whether the run asked about the golden cases, which then are the only ones.
+        """
         asked = set(suites)
         unmatched = [(glob, each) for each in self._entries for glob in each.cases if glob not in each.matched]
-        return [f"{glob} ({each.reason})" for glob, each in unmatched if _list_suites(glob) <= asked]
+        return [
+            f"{glob} ({each.reason})"
+            for glob, each in unmatched
+            if _list_suites(glob) <= asked and _names_golden_case(glob) == golden
+        ]
+
+
+def _names_golden_case(glob: str) -> bool:
+    return glob.partition("/")[2].startswith("golden.")
 
 
 def _list_suites(glob: str) -> set[str]:

@@ -60,6 +60,12 @@ class CaseResult(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What the case ended in, if the outcome is drift."""
 
     @property
+    def golden_chapter(self) -> str:
+        """Chapter of a golden case, or an empty text."""
+        kind, _, name = self.table.partition(".")
+        return name.partition(".")[0] if kind == "golden" else ""
+
+    @property
     def signature(self) -> str:
         """The kind of failure: the first line of the message without numbers, names and values."""
         return build_signature(self.message)

@@ -42,6 +42,8 @@ def _describe_tables(report: SuiteReport) -> str:
     run = report.run
     if run.imported:
         return f"imported from {escape_text(run.imported, 200)}"
+    if run.golden:
+        return "golden cases"
     return f"{run.tables} drawn with seed {run.seed}"
 
 

@@ -27,6 +27,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     imported: str = ""
     """Directory of the imported cases, which then are the only ones."""
+    golden: bool = False
+    """Whether the golden cases were asked, which then are the only ones."""
     complete: bool
     """Whether every case was run; False if the candidate died too often."""
 
@@ -41,6 +43,8 @@ class SuiteReport(msgspec.Struct, frozen=True, kw_only=True):
     """Number of cases by suite and outcome."""
     features: dict[str, dict[str, dict[str, int]]] = {}
     """The same by reader feature of the table; a table with several counts for each, one without for `none`."""
+    chapters: dict[str, dict[str, dict[str, int]]] = {}
+    """The same by chapter of the golden cases."""
     counts: dict[str, dict[str, int]]
     """What the checks observed, by suite: rows compared, files skipped and so on."""
     not_asked: dict[str, dict[str, int]]
@@ -98,7 +102,10 @@ def build_report(
         if each.outcome is Outcome.NOT_ASKED:
             not_asked.setdefault(each.check, Counter())[each.message] += 1
     by_feature: dict[str, list[CaseResult]] = {}
+    by_chapter: dict[str, list[CaseResult]] = {}
     for each in results:
+        if each.golden_chapter:
+            by_chapter.setdefault(each.golden_chapter, []).append(each)
         for feature in each.features or (NO_FEATURE,):
             by_feature.setdefault(feature, []).append(each)
     shown = [each for each in results if each.outcome not in (Outcome.PASSED, Outcome.NOT_ASKED)]
@@ -107,6 +114,7 @@ def build_report(
         candidate=candidate,
         outcomes=_count_in_order(results),
         features={feature: _count_in_order(found) for feature, found in sorted(by_feature.items())},
+        chapters={chapter: _count_in_order(found) for chapter, found in sorted(by_chapter.items())},
         counts={suite: dict(sorted(found.items())) for suite, found in counts.items() if found},
         not_asked={check: dict(found.most_common()) for check, found in sorted(not_asked.items())},
         cases=tuple(sorted(shown, key=lambda each: each.case)),

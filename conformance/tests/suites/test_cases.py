@@ -10,7 +10,7 @@ from deltaspec.suites.changes import list_change_ranges
 from deltaspec.suites.checks import SUITES
 from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.rendering import render_text
-from deltaspec.suites.results import Run, build_report
+from deltaspec.suites.results import Run, SuiteReport, build_report
 from deltaspec.suites.subjects import Corpus, describe_subject
 
 TABLE = next(
@@ -71,6 +71,26 @@ def test_report_claims_conformance_only_where_all_was_asked() -> None:
     )
 
 
+def build_golden_report(results: list[CaseResult]) -> SuiteReport:
+    run = Run(deltaspec="0", candidate="x", seed=0, tables=0, golden=True, suites=SUITES, seconds=1, complete=True)
+    return build_report(run, Capabilities("x", "1"), results)
+
+
+def test_report_counts_outcomes_by_chapter_of_golden_cases() -> None:
+    results = [
+        CaseResult(case=f"read.x/{table}", suite="read", check="read.x", table=table, outcome=outcome, seconds=0)
+        for table, outcome in (
+            ("golden.paths.absolute.plain", Outcome.PASSED),
+            ("golden.paths.newline", Outcome.FAILED),
+            ("golden.log.empty", Outcome.PASSED),
+            ("drawn.1.7", Outcome.PASSED),
+        )
+    ]
+    report = build_golden_report(results)
+    assert report.chapters == {"log": {"read": {"passed": 1}}, "paths": {"read": {"passed": 1, "failed": 1}}}
+    assert "tables     golden cases" in render_text(report)
+
+
 def test_report_counts_outcomes_by_feature() -> None:
     results = [
         CaseResult(
@@ -85,8 +105,7 @@ def test_report_counts_outcomes_by_feature() -> None:
             ]
         )
     ]  # fmt: skip
-    run = Run(deltaspec="0", candidate="x", seed=1, tables=1, suites=SUITES, seconds=1, complete=True)
-    assert build_report(run, Capabilities("x", "1"), results).features == {
+    assert build_golden_report(results).features == {
         "columnMapping": {"read": {"passed": 1}},
         "deletionVectors": {"read": {"passed": 1, "failed": 1}},
         "none": {"read": {"not-asked": 1}},

@@ -97,6 +97,14 @@ def test_glob_without_a_case_is_unused(tmp_path: Path) -> None:
     assert known.list_unused(SUITES) == []
 
 
+def test_run_over_golden_cases_uses_only_globs_of_golden_cases(tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(ENTRY.replace('drawn.1.3"', 'drawn.1.3", "read.*/golden.paths.*"'))
+    known = KnownFailures(load_known_failures(path), "1", TODAY)
+    assert known.list_unused(SUITES) == ["read.*/drawn.1.3 (vectors are ignored)"]
+    assert known.list_unused(SUITES, golden=True) == ["read.*/golden.paths.* (vectors are ignored)"]
+
+
 @pytest.mark.parametrize(
     ("glob", "is_unused"), [("reed.all-rows/*", True), ("re*/drawn.1.3", False), ("*", False), ("r", False)]
 )

@@ -17,6 +17,7 @@ from deltaspec.candidates.adapters.answers import (
 )
 from deltaspec.candidates.adapters.sql_text import COUNT_COLUMN, Dialect
 from deltaspec.candidates.adapters.sql_text import Path as ColumnPath
+from deltaspec.candidates.serve import EngineError
 
 SQL = Dialect(literals={"timestamp": "CAST({quoted} AS TIMESTAMPTZ)", "binary": "from_hex({quoted})"})
 ERRORS: ErrorTable = (
@@ -27,12 +28,10 @@ ERRORS: ErrorTable = (
 
 
 class Engine:
-    """DuckDB with one in-memory database."""
+    """DuckDB with an in-memory database, which is opened again after an error that makes it unusable."""
 
     def __init__(self) -> None:
-        self._connection = duckdb.connect()
-        self._connection.execute(f"LOAD {SQL.quote_text(str(_find_extension()))}")
-        self._connection.execute("SET TimeZone = 'UTC'")
+        self._connection = _open_database()
 
     def hello(self) -> dict[str, Any]:
         """Return the capabilities. There is no operation `snapshot` because no function shows the version."""
@@ -65,13 +64,25 @@ class Engine:
                 raise refuse_operation("delta_scan does not read timestamps", "snapshot")
             arguments.append(f"version => {at['version']}")
         query = SQL.render_scan(f"delta_scan({', '.join(arguments)})", columns, predicate, predicate_tree)
-        with translate_errors(ERRORS, "snapshot"):
-            relation = self._connection.sql(query)
-        with translate_errors(ERRORS, "scan"):
-            rows = relation.to_arrow_table()
+        try:
+            with translate_errors(ERRORS, "snapshot"):
+                relation = self._connection.sql(query)
+            with translate_errors(ERRORS, "scan"):
+                rows = relation.to_arrow_table()
+        except EngineError as error:
+            if isinstance(error.__cause__, duckdb.InternalException | duckdb.FatalException):
+                self._connection = _open_database()
+            raise
         if columns is not None and not columns:
             return {"num_rows": rows[COUNT_COLUMN][0].as_py()}
         return rows
+
+
+def _open_database() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    connection.execute(f"LOAD {SQL.quote_text(str(_find_extension()))}")
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection
 
 
 def _find_extension() -> Path:
