@@ -83,7 +83,13 @@ class KnownFailures:
             each.matched.update(globs)
         for each, _ in named:
             if result.outcome is each.outcome and each.match.search(result.message):
-                return msgspec.structs.replace(result, outcome=Outcome.EXPECTED_FAILURE, known_failure=each.reason)
+                return msgspec.structs.replace(
+                    result,
+                    outcome=Outcome.EXPECTED_FAILURE,
+                    known_failure=each.reason,
+                    known_link=each.link,
+                    found=result.outcome,
+                )
         if not named:
             return result
         first, _ = named[0]
@@ -92,7 +98,12 @@ class KnownFailures:
             return msgspec.structs.replace(result, outcome=Outcome.UNEXPECTED_PASS, message=message)
         message = f"{result.message}\nlisted differently: {first.outcome}, {first.match.pattern!r}"
         return msgspec.structs.replace(
-            result, outcome=Outcome.DRIFT, message=message, known_failure=first.reason, found=result.outcome
+            result,
+            outcome=Outcome.DRIFT,
+            message=message,
+            known_failure=first.reason,
+            known_link=first.link,
+            found=result.outcome,
         )
 
     def list_unused(self, suites: Iterable[str], *, golden: bool = False) -> list[str]:

@@ -56,8 +56,10 @@ class CaseResult(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     counts: dict[str, int] = {}
     known_failure: str = ""
     """The entry of the known failures that matches."""
+    known_link: str = ""
+    """Where that entry is described: a URL, or a path in the repository."""
     found: Outcome | None = None
-    """What the case ended in, if the outcome is drift."""
+    """What the case ended in, if the outcome is drift or an expected failure."""
 
     @property
     def golden_chapter(self) -> str:

@@ -10,6 +10,8 @@ from deltaspec.suites.checks import SUITES
 from deltaspec.suites.outcomes import CaseResult, Outcome, count_outcomes
 
 FORMAT_VERSION = 1
+UNDECLARED_FEATURES = "refuse.undeclared-features"
+"""Name of the check that a candidate refuses tables with features that it does not declare."""
 NO_FEATURE = "none"
 """Stands for the features of a table that needs none of its readers."""
 
@@ -33,6 +35,16 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """Whether every case was run; False if the candidate died too often."""
 
 
+class DeclaredRefusals(msgspec.Struct, frozen=True, kw_only=True):
+    """Tables that were refused because the candidate does not declare one of their features; they count as passed."""
+
+    total: int
+    features: dict[str, int]
+    """Number by reader feature of the table; a table with several counts for each."""
+    chapters: dict[str, int] = {}
+    """Number by chapter of the golden cases."""
+
+
 class SuiteReport(msgspec.Struct, frozen=True, kw_only=True):
     """Results of a candidate. Cases that passed are only counted."""
 
@@ -45,6 +57,8 @@ class SuiteReport(msgspec.Struct, frozen=True, kw_only=True):
     """The same by reader feature of the table; a table with several counts for each, one without for `none`."""
     chapters: dict[str, dict[str, dict[str, int]]] = {}
     """The same by chapter of the golden cases."""
+    declared_refusals: DeclaredRefusals | None = None
+    """Passed cases that are such refusals; None in reports of earlier releases."""
     counts: dict[str, dict[str, int]]
     """What the checks observed, by suite: rows compared, files skipped and so on."""
     not_asked: dict[str, dict[str, int]]
@@ -108,6 +122,7 @@ def build_report(
             by_chapter.setdefault(each.golden_chapter, []).append(each)
         for feature in each.features or (NO_FEATURE,):
             by_feature.setdefault(feature, []).append(each)
+    refused = [each for each in results if each.check == UNDECLARED_FEATURES and each.outcome is Outcome.PASSED]
     shown = [each for each in results if each.outcome not in (Outcome.PASSED, Outcome.NOT_ASKED)]
     return SuiteReport(
         run=run,
@@ -115,6 +130,11 @@ def build_report(
         outcomes=_count_in_order(results),
         features={feature: _count_in_order(found) for feature, found in sorted(by_feature.items())},
         chapters={chapter: _count_in_order(found) for chapter, found in sorted(by_chapter.items())},
+        declared_refusals=DeclaredRefusals(
+            total=len(refused),
+            features=dict(sorted(Counter(feature for each in refused for feature in each.features).items())),
+            chapters=dict(sorted(Counter(filter(None, (each.golden_chapter for each in refused))).items())),
+        ),
         counts={suite: dict(sorted(found.items())) for suite, found in counts.items() if found},
         not_asked={check: dict(found.most_common()) for check, found in sorted(not_asked.items())},
         cases=tuple(sorted(shown, key=lambda each: each.case)),

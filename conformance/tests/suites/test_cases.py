@@ -10,7 +10,7 @@ from deltaspec.suites.changes import list_change_ranges
 from deltaspec.suites.checks import SUITES
 from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.rendering import render_text
-from deltaspec.suites.results import Run, SuiteReport, build_report
+from deltaspec.suites.results import UNDECLARED_FEATURES, DeclaredRefusals, Run, SuiteReport, build_report
 from deltaspec.suites.subjects import Corpus, describe_subject
 
 TABLE = next(
@@ -36,7 +36,7 @@ def test_declared_table_is_read() -> None:
     "declared", [{"reader_features": FEATURES[1:]}, {"reader_features": FEATURES, "max_reader_version": 2}]
 )
 def test_table_that_needs_more_than_declared_must_be_refused(declared: dict[str, object]) -> None:
-    assert list_names(**declared) == {"refuse.undeclared-features"}
+    assert list_names(**declared) == {UNDECLARED_FEATURES}
 
 
 def test_changes_with_an_older_schema_are_left_out() -> None:
@@ -110,3 +110,23 @@ def test_report_counts_outcomes_by_feature() -> None:
         "deletionVectors": {"read": {"passed": 1, "failed": 1}},
         "none": {"read": {"not-asked": 1}},
     }
+
+
+def test_report_counts_declared_refusals_apart() -> None:
+    results = [
+        CaseResult(
+            case=f"{check}/{number}", suite="refuse", check=check, table="t", outcome=outcome, seconds=0,
+            features=("columnMapping",) * (number != 3),
+        )
+        for number, (check, outcome) in enumerate(
+            [
+                (UNDECLARED_FEATURES, Outcome.PASSED),
+                (UNDECLARED_FEATURES, Outcome.FAILED),
+                ("refuse.broken-table", Outcome.PASSED),
+                (UNDECLARED_FEATURES, Outcome.PASSED),
+            ]
+        )
+    ]  # fmt: skip
+    run = Run(deltaspec="0", candidate="x", seed=1, tables=1, suites=SUITES, seconds=1, complete=True)
+    found = build_report(run, Capabilities("x", "1"), results).declared_refusals
+    assert found == DeclaredRefusals(total=2, features={"columnMapping": 1})

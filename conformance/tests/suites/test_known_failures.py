@@ -42,6 +42,12 @@ def test_listed_failure_is_expected(tmp_path: Path) -> None:
     assert (result.outcome, result.known_failure) == (Outcome.EXPECTED_FAILURE, "vectors are ignored")
 
 
+def test_expected_failure_keeps_what_happened_and_where_it_is_described(tmp_path: Path) -> None:
+    entry = ENTRY.replace('"failed"', '"crashed"') + 'link = "https://example.org/issues/1"\n'
+    result = judge(tmp_path, build_result(Outcome.CRASHED, "crash: wrong rows"), entry)
+    assert (result.found, result.known_link) == (Outcome.CRASHED, "https://example.org/issues/1")
+
+
 @pytest.mark.parametrize(
     ("outcome", "message"), [(Outcome.FAILED, "wrong columns"), (Outcome.CRASHED, "wrong rows"), (Outcome.WEAK, "")]
 )
