@@ -10,6 +10,7 @@ from deltaspec.commands.candidate_tests import known, replay, test
 from deltaspec.commands.doctor import doctor
 from deltaspec.commands.faults import faults
 from deltaspec.commands.golden import golden
+from deltaspec.commands.matrix import matrix
 from deltaspec.commands.options import COLOR, REVISIONS, parse_codes, parse_names
 from deltaspec.commands.printing import (
     build_console,
@@ -146,3 +147,4 @@ main.add_command(replay)
 main.add_command(faults)
 main.add_command(known)
 main.add_command(golden)
+main.add_command(matrix)

@@ -1,8 +1,9 @@
 """Write the results of trials for people: the terminal, and Markdown. Text of engines is escaped."""
 
 from collections import defaultdict
+from shlex import quote
 
-from deltaspec.faults.trials import FaultReport, TrialResult, get_signature
+from deltaspec.faults.trials import FaultReport, FaultRun, TrialResult, get_signature
 from deltaspec.report.text import count, escape_text, wrap_text
 from deltaspec.suites.outcomes import Outcome
 
@@ -63,9 +64,14 @@ def render_trial(result: TrialResult, report: FaultReport, others: int = 0) -> l
     if result.orphans:
         shown = [*result.orphans[:_ORPHANS], *(["…"] if len(result.orphans) > _ORPHANS else [])]
         lines += ["  files that the log does not name:", *(line for each in shown for line in _wrap(each, 4))]
-    others_text = "".join(f" --with {each}" for each in report.run.candidates[1:])
-    command = f"deltaspec faults {report.run.candidates[0]}{others_text} --seed {report.run.seed} --only {result.trial}"
-    return [*lines, *_wrap(f"again: {command} --repeat 10 (times vary, so one run may pass)", 2)]
+    return [*lines, *_wrap(f"again: {build_repeat_command(result, report.run)} (times vary, so one run may pass)", 2)]
+
+
+def build_repeat_command(result: TrialResult, run: FaultRun) -> str:
+    """Return the command that repeats a trial."""
+    others = "".join(f" --with {quote(each)}" for each in run.candidates[1:])
+    start = f"deltaspec faults {quote(run.candidates[0])}{others} --seed {run.seed}"
+    return f"{start} --only {quote(result.trial)} --repeat 10"
 
 
 def render_markdown(report: FaultReport) -> str:

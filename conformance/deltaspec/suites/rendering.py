@@ -91,10 +91,14 @@ def render_failure(result: CaseResult, candidate: str, others: int = 0, imported
         lines += ["  history:", *(line for each in result.history for line in _wrap(each, 4))]
     if result.requirements:
         lines += _wrap(f"requires: {', '.join(result.requirements)}", 2)
-    words = [f"replay {quote(result.case)}", f"--candidate {candidate}"]
-    words += [f"--import {quote(imported)}"] if imported else []
-    lines.append(f"  again: deltaspec {escape_text(' '.join(words), _MESSAGE_CHARACTERS)}")
-    return lines
+    command = build_replay_command(result, candidate, imported)
+    return [*lines, f"  again: {escape_text(command, _MESSAGE_CHARACTERS)}"]
+
+
+def build_replay_command(result: CaseResult, candidate: str, imported: str = "") -> str:
+    """Return the command that runs a case again."""
+    words = ["deltaspec replay", quote(result.case), "--candidate", quote(candidate)]
+    return " ".join([*words, *(["--import", quote(imported)] if imported else [])])
 
 
 def _wrap(text: str, indent: int) -> list[str]:

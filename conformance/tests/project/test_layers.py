@@ -34,6 +34,11 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
         *("candidates", "deltaspec_generators", "model", "report", "requirements", "sql", "suites", "validation"),
         *("errors", "version"),
     },
+    "deltaspec.pages": {"report", "errors"},
+    "deltaspec.matrix": {
+        *("candidates", "faults", "pages", "report", "requirements", "suites"),
+        *("errors", "version"),
+    },
     "deltaspec.selftest": {"candidates", "errors", "suites", "model", "wire"},
     "deltaspec_generators": {"model", "wire"},
 }
@@ -46,6 +51,8 @@ ALLOWED_LIBRARIES: dict[str, set[str]] = {
     "deltaspec.model": {"msgspec"},
     "deltaspec.rules": {"polars"},
     "deltaspec.report": {"msgspec", "rich"},
+    "deltaspec.pages": {"jinja2", "markupsafe"},
+    "deltaspec.matrix": {"msgspec"},
 }
 """Libraries that a package may import besides the standard library. One that is not listed may import anything."""
 

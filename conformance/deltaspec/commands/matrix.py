@@ -1,0 +1,71 @@
+"""`deltaspec matrix`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from deltaspec.commands.printing import encode_json, print_bytes
+from deltaspec.exit_handling import translate_write_errors
+
+if TYPE_CHECKING:
+    from deltaspec.matrix.model import Matrix
+
+NAMES = {"json": "matrix.json", "markdown": "matrix.md", "html": "matrix.html"}
+
+
+@click.command("matrix")
+@click.argument("reports", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Write matrix.json, matrix.md and matrix.html here.",
+)
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(list(NAMES)),
+    help="Print this format, or write only this one. [default: markdown; with --output all]",
+)
+@click.option(
+    "--compare", "earlier", type=click.Path(exists=True, dir_okay=False), metavar="FILE", help="An earlier matrix.json."
+)
+def matrix(reports: tuple[str, ...], output: str | None, output_format: str | None, earlier: str | None) -> None:
+    """Show REPORTS as a matrix: features × engines × suites.
+
+    REPORTS are JSON reports of `deltaspec test` and `deltaspec faults`. Each failure has its cause, requirements,
+    history, expected and actual rows, and the command that repeats it. The HTML page is one file that loads nothing.
+
+    --compare marks what changed since an earlier matrix: failures that are new, gone, or were not run again.
+    """
+    from deltaspec.matrix.builder import build_matrix
+    from deltaspec.matrix.comparison import compare_matrices, read_matrix
+
+    before = read_matrix(Path(earlier)) if earlier else None
+    found = build_matrix([Path(each) for each in reports])
+    if before is not None and earlier is not None:
+        found = compare_matrices(found, before, Path(earlier).name)
+    if output is None:
+        print_bytes(_render(found, output_format or "markdown"))
+        return
+    rendered = {NAMES[each]: _render(found, each) for each in ([output_format] if output_format else NAMES)}
+    with translate_write_errors(output):
+        Path(output).mkdir(parents=True, exist_ok=True)
+        for name, data in rendered.items():
+            (Path(output) / name).write_bytes(data)
+
+
+def _render(found: Matrix, output_format: str) -> bytes:
+    match output_format:
+        case "json":
+            return encode_json(found)
+        case "html":
+            from deltaspec.matrix.page import render_html
+
+            return render_html(found).encode()
+    from deltaspec.matrix.markdown import render_markdown
+
+    return render_markdown(found).encode()

@@ -1,0 +1,48 @@
+"""Group failures by what they have in common, because one defect fails many cases."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deltaspec.matrix.model import Failure, Matrix
+from deltaspec.suites.outcomes import build_signature
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Failures of an engine with the same listed reason, or with the same kind of message."""
+
+    engine: str
+    title: str
+    """Reason of the list of known failures, otherwise the first line of the first message."""
+    link: str
+    is_listed: bool
+    failures: tuple[int, ...]
+    """Indexes in `Matrix.failures`, the shortest history first."""
+
+
+def group_failures(matrix: Matrix) -> list[Cause]:
+    """Return the causes, by engine in the order of the matrix, the most frequent first."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for index, each in enumerate(matrix.failures):
+        groups.setdefault(_get_key(each), []).append(index)
+    causes = [_describe(matrix.failures, indexes) for indexes in groups.values()]
+    order = {engine.id: index for index, engine in enumerate(matrix.engines)}
+    return sorted(causes, key=lambda each: (order[each.engine], -len(each.failures), each.title))
+
+
+def _get_key(failure: Failure) -> tuple[str, ...]:
+    if failure.known_failure:
+        return failure.engine, failure.known_failure
+    return failure.engine, failure.check, failure.outcome, build_signature(failure.message)
+
+
+def _describe(failures: Sequence[Failure], indexes: list[int]) -> Cause:
+    indexes.sort(key=lambda index: (len(failures[index].history), failures[index].case))
+    first = failures[indexes[0]]
+    return Cause(
+        first.engine,
+        first.known_failure or first.message.partition("\n")[0] or "no message",
+        first.known_link,
+        bool(first.known_failure),
+        tuple(indexes),
+    )

@@ -1,0 +1,1 @@
+"""Self-contained HTML pages: the shell, styles and scripts that the matrix and the validation report share."""

@@ -1,0 +1,27 @@
+"""Build `reports/matrix` from the reports of engines and writers.
+
+    python conformance/engines/publish_matrix.py                        # as `nox -s matrix`
+    python conformance/engines/publish_matrix.py --compare OLD.json     # and mark what changed since an earlier matrix
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+REPORTS = Path(__file__).parents[2] / "reports"
+MATRIX = REPORTS / "matrix"
+
+
+def list_reports() -> list[Path]:
+    """Return the reports that the matrix shows."""
+    return [*sorted((REPORTS / "engines").glob("*.json")), *sorted((REPORTS / "writers").glob("*.json"))]
+
+
+def publish(*options: str) -> int:
+    """Write the matrix and return the exit code of the command."""
+    command = [sys.executable, "-m", "deltaspec", "matrix", *map(str, list_reports()), "--output", str(MATRIX)]
+    return subprocess.run([*command, *options], check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(publish(*sys.argv[1:]))
