@@ -293,6 +293,13 @@ def faults(session: nox.Session) -> None:
 
 
 @nox.session
+def matrix(session: nox.Session) -> None:
+    """Build `reports/matrix` from all reports of engines; `nox -s matrix -- --compare OLD.json` marks what changed."""
+    _with_project(session)
+    session.run("python", "conformance/engines/publish_matrix.py", *session.posargs)
+
+
+@nox.session
 def selftest(session: nox.Session) -> None:
     """Show that the suites catch faulty engines; write `reports/selftest.md` and `.json`."""
     _with_project(session)

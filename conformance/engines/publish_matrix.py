@@ -1,7 +1,7 @@
 """Build `reports/matrix` from the reports of engines and writers.
 
-    python conformance/engines/publish_matrix.py                        # as `nox -s matrix`
-    python conformance/engines/publish_matrix.py --compare OLD.json     # and mark what changed since an earlier matrix
+python conformance/engines/publish_matrix.py                        # as `nox -s matrix`
+python conformance/engines/publish_matrix.py --compare OLD.json     # and mark what changed since an earlier matrix
 """
 
 import subprocess
@@ -14,7 +14,8 @@ MATRIX = REPORTS / "matrix"
 
 def list_reports() -> list[Path]:
     """Return the reports that the matrix shows."""
-    return [*sorted((REPORTS / "engines").glob("*.json")), *sorted((REPORTS / "writers").glob("*.json"))]
+    folders = (REPORTS / "engines", REPORTS / "engines/golden", REPORTS / "writers")
+    return [path for folder in folders for path in sorted(folder.glob("*.json"))]
 
 
 def publish(*options: str) -> int:

@@ -6,8 +6,8 @@
 
 Each engine gets `reports/engines/NAME.json`, judged with the known failures in `reports/engines/known/NAME.toml`. The
 table in `reports/engines/README.md` is written from all reports. Reports over the golden cases and their page are in
-`reports/engines/golden`; the same known failures judge them. The exit code is 1 if an engine fails in a way that is not
-listed.
+`reports/engines/golden`; the same known failures judge them. `reports/matrix` is built again. The exit code is 1 if an
+engine fails in a way that is not listed.
 """
 
 import argparse
@@ -57,6 +57,7 @@ def main() -> None:
     failed = [name for name in arguments.engines or list_runnable() if run_engine(name, arguments) not in (0, 2)]
     (REPORTS / "README.md").write_text(render_page(), "utf-8")
     (GOLDEN / "README.md").write_text(render_golden_page(), "utf-8")
+    subprocess.run([sys.executable, str(Path(__file__).with_name("publish_matrix.py"))], check=True)
     if failed:
         sys.exit(f"failures that are not listed: {', '.join(failed)}")
 

@@ -41,6 +41,7 @@ def main() -> None:
     arguments, options = parser.parse_known_args()
     failed = [name for name in arguments.engines or list_runnable() if run_engine(name, options) not in (0, 2)]
     (REPORTS / "README.md").write_text(render_page(), "utf-8")
+    subprocess.run([sys.executable, str(Path(__file__).with_name("publish_matrix.py"))], check=True)
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
 

@@ -86,7 +86,12 @@ def _count_right_reads(counts: RowCounts) -> int:
 def _require_other_questions(run: EngineRun, others: Sequence[EngineRun], path: Path) -> None:
     """Raise `InvalidUsage` if two reports would count the same cases twice."""
     for other in others:
-        same = (run.seed, run.tables, run.imported) == (other.seed, other.tables, other.imported)
+        same = (run.seed, run.tables, run.imported, run.golden) == (
+            other.seed,
+            other.tables,
+            other.imported,
+            other.golden,
+        )
         if same and set(run.suites) & set(other.suites):
             raise InvalidUsage(f"{path}: {other.report} already answers the same questions")
 
@@ -110,7 +115,7 @@ def _add(total: RowCounts, found: RowCounts) -> None:
 
 
 def _build_rows(engines: Sequence[str], counts: dict[str, RowCounts]) -> tuple[Row, ...]:
-    """Return the rows: all, the features by the number of their cases, tables without one, the faults."""
+    """Return the rows: all, the features by the number of their cases, tables without one, chapters, faults."""
     sizes: Counter[str] = Counter()
     for of_engine in counts.values():
         for row, by_suite in of_engine.items():
@@ -125,8 +130,10 @@ def _build_rows(engines: Sequence[str], counts: dict[str, RowCounts]) -> tuple[R
 
 def _get_row_order(row: str, sizes: Counter[str]) -> tuple[int, int, str]:
     kind, _, name = row.partition(":")
+    if kind == "chapter":
+        return 3, 0, name
     if kind == "fault":
-        return 3, _FAULTS.index(name) if name in _FAULTS else len(_FAULTS), name
+        return 4, _FAULTS.index(name) if name in _FAULTS else len(_FAULTS), name
     if row == ALL_TABLES:
         return 0, 0, name
     return (2, 0, name) if name == NO_FEATURE else (1, -sizes[row], name)

@@ -126,7 +126,7 @@ def _has_case(failure: Failure, own: EngineRun, run: EngineRun) -> bool:
         number = failure.case.partition(".")[2]
         return run.seed == own.seed and number.isdecimal() and int(number) < run.trials.get(failure.check, 0)
     kind, _, name = failure.case.partition("/")[2].partition(".")
-    if kind in (DRAWN, HISTORY) and not run.imported:
+    if kind in (DRAWN, HISTORY) and not (run.imported or run.golden):
         seed, _, number = name.partition(".")
         return seed == str(run.seed) and number.isdecimal() and int(number) < run.tables
-    return run.imported == own.imported and bool(run.tables) == bool(own.tables)
+    return (run.imported, run.golden) == (own.imported, own.golden)

@@ -18,13 +18,16 @@ LEGEND = (
 
 def render_markdown(matrix: Matrix) -> str:
     """Return the document: engines, features and suites by engine, faults, causes of failures, what is missing."""
-    read = [row for row in matrix.rows if row.kind != "fault"]
+    read = [row for row in matrix.rows if row.kind in ("all", "feature")]
+    chapters = [row for row in matrix.rows if row.kind == "chapter"]
     faults = [row for row in matrix.rows if row.kind == "fault"]
     lines = ["# Conformance matrix", "", LEGEND, "", *_engines(matrix)]
     if matrix.comparison:
         lines += ["", "## Changes", "", *_comparison(matrix.comparison)]
     lines += ["", "## Features", "", *_rows(matrix.engines, read)]
     lines += ["", "## Suites", "", *_suites(matrix)]
+    if chapters:
+        lines += ["", "## Golden cases by chapter", "", *_rows(matrix.engines, chapters)]
     if faults:
         writers = [each for each in matrix.engines if any(each.id in row.cells for row in faults)]
         lines += ["", "## Writers under faults", "", *_rows(writers, faults)]

@@ -12,7 +12,7 @@ FORMAT_VERSION = 1
 ALL_TABLES = "all"
 """Id of the row that counts every case once, except trials with faults."""
 
-RowKind = Literal["all", "feature", "fault"]
+RowKind = Literal["all", "feature", "chapter", "fault"]
 FailedOutcome = Literal["failed", "crashed"]
 
 
@@ -72,6 +72,8 @@ class EngineRun(Struct, frozen=True, kw_only=True):
     """Number of trials by fault; empty in a report of suites."""
     imported: str
     """Directory of imported cases, which then are the only ones."""
+    golden: bool
+    """Whether the golden cases were asked, which then are the only ones."""
     seconds: float
     complete: bool
     """Whether every case was run."""
@@ -90,7 +92,7 @@ class Engine(Struct, frozen=True, kw_only=True):
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """A row of the matrix: all tables, the tables with a reader feature, or the trials with a fault."""
+    """A row: all tables, tables with a reader feature, golden cases of a chapter, or trials with a fault."""
 
     id: str
     """`all`, or kind and name: `feature:deletionVectors`, `fault:kill`."""

@@ -24,6 +24,12 @@ MOST_DETAIL_BYTES = 1_200_000
 _DESCRIBED_CASES = (1000, 100, 30, 10, 3, 1)
 """Cases of each cause that are described: the first number whose details are not too large."""
 
+READING_NOTE = (
+    "Right answers of the cases that were asked. A table counts for each of its features, so the rows do not add up. "
+    "Choose a cell to see its failures; the arrow keys move between cells."
+)
+GOLDEN_NOTE = "Tables written by hand for one requirement each; they are part of the rows above, too."
+FAULTS_NOTE = "Trials after which the table was right. A writer that is killed or has no space may lose nothing."
 OUTCOMES = {
     "passed": "right answer",
     "refused": "refused as declared: the engine does not declare a feature of the table",
@@ -40,9 +46,9 @@ def render_html(matrix: Matrix) -> str:
         (most for most in _DESCRIBED_CASES if len(_encode(matrix, causes, most)) <= MOST_DETAIL_BYTES),
         _DESCRIBED_CASES[-1],
     )
-    features = [row for row in matrix.rows if row.kind != "fault"]
-    faults = [row for row in matrix.rows if row.kind == "fault"]
-    writers = [engine for engine in matrix.engines if any(engine.id in row.cells for row in faults)]
+    features, chapters, faults = (
+        [row for row in matrix.rows if row.kind in kinds] for kinds in (("all", "feature"), ("chapter",), ("fault",))
+    )
     named = sorted({requirement for each in matrix.failures for requirement in each.requirements})
     return render_page(
         "matrix",
@@ -51,8 +57,9 @@ def render_html(matrix: Matrix) -> str:
         outcomes=OUTCOMES,
         total=sum((matrix.get_total(engine.id) for engine in matrix.engines), Counts()),
         tables=[
-            _build_table("Reading and writing", "Tables", features, matrix.engines, matrix.suites),
-            _build_table("Writers under faults", "Trials", faults, writers, ()),
+            _build_table(matrix, "Reading and writing", "Tables", READING_NOTE, features, matrix.suites),
+            _build_table(matrix, "Golden cases by chapter", "Chapter", GOLDEN_NOTE, chapters, matrix.suites),
+            _build_table(matrix, "Writers under faults", "Trials", FAULTS_NOTE, faults, ()),
         ],
         not_asked=_group_not_asked(matrix),
         causes=causes,
@@ -99,6 +106,7 @@ class Table:
 
     title: str
     corner: str
+    note: str
     engines: Sequence[Engine]
     groups: list[Group]
 
@@ -108,8 +116,9 @@ class Table:
         return list(dict.fromkeys(line.suite for group in self.groups for line in group.lines if line.suite))
 
 
-def _build_table(title: str, corner: str, rows: list[Row], engines: Sequence[Engine], suites: Sequence[str]) -> Table:
-    """Return a table of the matrix: each row in total, and by suite."""
+def _build_table(matrix: Matrix, title: str, corner: str, note: str, rows: list[Row], suites: Sequence[str]) -> Table:
+    """Return a table of the matrix with the engines that it concerns: each row in total, and by suite."""
+    engines = [engine for engine in matrix.engines if any(engine.id in row.cells for row in rows)]
     groups = []
     for row in rows:
         asked = [suite for suite in suites if any(suite in found for found in row.cells.values())]
@@ -117,7 +126,7 @@ def _build_table(title: str, corner: str, rows: list[Row], engines: Sequence[Eng
         lines = [Line("", get_row_title(row), [sum_counts(each) for each in cells])]
         lines += [Line(suite, suite, [each.get(suite, Counts()) for each in cells]) for suite in asked]
         groups.append(Group(row.id, get_row_title(row), row.id == ALL_TABLES, lines))
-    return Table(title, corner, engines, groups)
+    return Table(title, corner, note, engines, groups)
 
 
 def _group_not_asked(matrix: Matrix) -> list[tuple[str, str, list[tuple[str, int]]]]:

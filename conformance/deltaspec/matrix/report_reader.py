@@ -64,10 +64,10 @@ def describe_run(report: AnyReport, name: str) -> EngineRun:
     suites: tuple[str, ...]
     if isinstance(report, FaultReport):
         candidate, suites, faults = " ".join(report.run.candidates), (FAULTS,), report.run.trials
-        tables, imported = 0, ""
+        tables, imported, golden = 0, "", False
     else:
         candidate, suites, faults = report.run.candidate, report.run.suites, {}
-        tables, imported = report.run.tables, report.run.imported
+        tables, imported, golden = report.run.tables, report.run.imported, report.run.golden
     return EngineRun(
         report=name,
         deltaspec=run.deltaspec,
@@ -77,6 +77,7 @@ def describe_run(report: AnyReport, name: str) -> EngineRun:
         tables=tables,
         trials=faults,
         imported=imported,
+        golden=golden,
         seconds=run.seconds,
         complete=run.complete,
     )
@@ -134,10 +135,11 @@ def list_failures(report: AnyReport, engine: str, name: str) -> list[Failure]:
 
 
 def _list_rows(result: CaseResult) -> tuple[str, ...]:
-    """Return the rows of the features of the table. A report does not hold those of the tables that a history makes."""
+    """Return the rows of the table's features and chapter. A report does not hold those of a table that was written."""
     if result.suite in WRITE_SUITES:
         return ()
-    return tuple(f"feature:{feature}" for feature in result.features or (NO_FEATURE,))
+    rows = [f"feature:{feature}" for feature in result.features or (NO_FEATURE,)]
+    return (*rows, *([f"chapter:{result.golden_chapter}"] if result.golden_chapter else []))
 
 
 def _get_outcome(result: CaseResult) -> FailedOutcome:
@@ -182,6 +184,7 @@ def count_cases(report: AnyReport, failures: Iterable[Failure]) -> RowCounts:
     rows = {ALL_TABLES: report.outcomes}
     for feature, outcomes in report.features.items():
         rows[f"feature:{feature}"] = {suite: each for suite, each in outcomes.items() if suite not in WRITE_SUITES}
+    rows |= {f"chapter:{chapter}": outcomes for chapter, outcomes in report.chapters.items()}
     return {
         row: {
             suite: _count(each, crashes[row, suite], _count_refusals(report, row) if suite == "refuse" else 0)
@@ -209,12 +212,13 @@ def _count(outcomes: Mapping[str, int], crashed: int, refused: int = 0) -> Count
 
 def _count_refusals(report: SuiteReport, row: str) -> int:
     """Return how many tables of a row were refused because the engine does not declare one of their features."""
-    refusals, feature = report.declared_refusals, row.partition(":")[2]
+    refusals, (kind, _, name) = report.declared_refusals, row.partition(":")
     if refusals is not None:
-        return refusals.total if row == ALL_TABLES else refusals.features.get(feature, 0)
-    if row == ALL_TABLES or feature in (*report.candidate.reader_features, NO_FEATURE):
+        by_name = {"feature": refusals.features, "chapter": refusals.chapters}
+        return refusals.total if kind == ALL_TABLES else by_name[kind].get(name, 0)
+    if kind != "feature" or name in (*report.candidate.reader_features, NO_FEATURE):
         return 0  # an earlier release did not count them apart
-    return report.features[feature].get("refuse", {}).get(Outcome.PASSED, 0)  # all its tables must be refused
+    return report.features[name].get("refuse", {}).get(Outcome.PASSED, 0)  # all its tables must be refused
 
 
 def find_gaps(report: AnyReport, failures: Iterable[Failure]) -> list[str]:

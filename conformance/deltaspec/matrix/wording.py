@@ -35,11 +35,10 @@ def describe_run(run: EngineRun) -> str:
         what = f"{count(sum(run.trials.values()), 'trial')} with faults, seed {run.seed}"
     elif run.imported:
         what = f"cases imported from {run.imported}"
-    elif run.tables:
-        kind = "drawn history" if run.suites == ("write",) else "drawn table"
-        plural = kind.replace("history", "histories") if run.tables != 1 and "history" in kind else ""
-        what = f"{run.tables:,} {plural}" if plural else count(run.tables, kind)
-        what += f", seed {run.seed}"
+    elif run.golden:
+        what = "golden cases"
     else:
-        what = "golden tables"
+        histories = "drawn history" if run.tables == 1 else "drawn histories"
+        what = f"{run.tables:,} {histories}" if run.suites == ("write",) else count(run.tables, "drawn table")
+        what += f", seed {run.seed}"
     return what if run.complete else f"{what} (incomplete)"

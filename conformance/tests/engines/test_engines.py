@@ -8,6 +8,9 @@ import msgspec
 import pytest
 
 from deltaspec.candidates.registry import ADAPTERS, find_missing_requirement, open_candidate
+from deltaspec.matrix.builder import build_matrix
+from deltaspec.matrix.comparison import read_matrix
+from deltaspec.matrix.page import compute_digest
 from deltaspec.suites.known_failures import KnownFailures, load_known_failures
 from deltaspec.suites.outcomes import Outcome
 from deltaspec.suites.results import SuiteReport
@@ -36,6 +39,16 @@ def test_engine_has_only_known_failures(engine: str) -> None:
 def test_page_shows_the_reports() -> None:
     render_page = runpy.run_path(str(ROOT / "conformance/engines/run.py"))["render_page"]
     assert (ROOT / "reports/engines/README.md").read_text("utf-8") == render_page()
+
+
+def test_matrix_shows_the_reports() -> None:
+    """`nox -s matrix` builds it."""
+    list_reports = runpy.run_path(str(ROOT / "conformance/engines/publish_matrix.py"))["list_reports"]
+    matrix = build_matrix(list_reports())
+    published = read_matrix(ROOT / "reports/matrix/matrix.json")
+    assert msgspec.structs.replace(published, comparison=None) == matrix
+    assert compute_digest(published) in (ROOT / "reports/matrix/matrix.html").read_text("utf-8")
+    assert (ROOT / "reports/matrix/matrix.html").stat().st_size < 2_000_000
 
 
 @pytest.mark.parametrize("path", sorted(KNOWN.glob("*.toml")), ids=lambda each: each.stem)

@@ -70,10 +70,12 @@ def test_refusal_of_an_undeclared_feature_is_counted_apart(tmp_path: Path) -> No
     results = [
         build_result(f"{UNDECLARED_FEATURES}/drawn.1.0", features=(VECTORS, MAPPING)),
         build_result("refuse.broken-table/broken.x", features=(VECTORS,)),
+        build_result(f"{UNDECLARED_FEATURES}/golden.log.x", features=(MAPPING,)),
     ]
     matrix = build(tmp_path, build_suite_report(results, declared=(VECTORS,)))
-    assert matrix.get_total("mill 1.0") == Counts(passed=1, refused=1)
+    assert matrix.get_total("mill 1.0") == Counts(passed=1, refused=2)
     assert matrix.get_row(f"feature:{VECTORS}").cells["mill 1.0"]["refuse"] == Counts(passed=1, refused=1)
+    assert matrix.get_row("chapter:log").cells["mill 1.0"]["refuse"] == Counts(refused=1)
 
 
 def test_report_of_an_earlier_release_counts_refusals_only_where_they_are_certain(tmp_path: Path) -> None:
@@ -108,7 +110,7 @@ def test_reports_of_one_engine_share_a_column(tmp_path: Path) -> None:
     matrix = build(
         tmp_path,
         build_suite_report([build_result("read.all-rows/drawn.1.0")]),
-        build_suite_report([build_result("read.all-rows/golden.x", Outcome.FAILED)], seed=0, tables=0),
+        build_suite_report([build_result("read.all-rows/golden.log.x", Outcome.FAILED)], tables=0, golden=True),
         build_suite_report([build_result("write.rows/history.1.0", Outcome.FAILED)]),
         build_trials_report([TrialResult(trial="kill.3", outcome=Outcome.FAILED, seconds=0, message="rows lost")]),
     )
@@ -118,9 +120,10 @@ def test_reports_of_one_engine_share_a_column(tmp_path: Path) -> None:
         "write": Counts(failed=1),
     }
     assert matrix.get_row("fault:kill").cells["mill 1.0"] == {"faults": Counts(failed=1)}
+    assert matrix.get_row("chapter:log").cells["mill 1.0"] == {"read": Counts(failed=1)}
     replays = {each.case: each.replay for each in matrix.failures}
     assert replays["kill.3"] == "deltaspec faults mill --seed 1 --only kill.3 --repeat 10"
-    assert replays["read.all-rows/golden.x"] == "deltaspec replay read.all-rows/golden.x --candidate mill"
+    assert replays["read.all-rows/golden.log.x"] == "deltaspec replay read.all-rows/golden.log.x --candidate mill"
 
 
 def test_same_questions_twice_are_refused(tmp_path: Path) -> None:

@@ -46,7 +46,8 @@ def test_same_failure_with_other_numbers_is_no_change(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "run", [{"seed": 2}, {"tables": 0}, {"suites": ("snapshot",)}, {"complete": False}, {"imported": "dat"}]
+    "run",
+    [{"seed": 2}, {"tables": 0}, {"suites": ("snapshot",)}, {"complete": False}, {"imported": "dat"}, {"golden": True}],
 )
 def test_case_that_only_one_run_had_is_neither_new_nor_gone(tmp_path: Path, run: dict[str, Any]) -> None:
     whole, part = build_report({OLD: "wrong"}), build_report({}, **run)
