@@ -15,8 +15,20 @@ from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
 
 @click.command("selftest")
 @click.option("--mutants", "pattern", default="*", metavar="GLOB", help="Run only mutants whose id matches this glob.")
-@click.option("--tables", type=click.IntRange(min=0), default=300, show_default=True, help="Number of drawn tables.")
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of the drawn tables.")
+@click.option(
+    "--tables",
+    type=click.IntRange(min=0),
+    default=300,
+    show_default=True,
+    help="Number of drawn tables, histories and races.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of all that is drawn.")
+@click.option(
+    "--golden/--no-golden",
+    default=True,
+    show_default=True,
+    help="Whether mutants that survive meet the golden cases of a checkout.",
+)
 @click.option("--jobs", type=click.IntRange(min=1), default=2, show_default=True, help="Number of processes.")
 @click.option(
     "--format",
@@ -41,6 +53,7 @@ def selftest(
     pattern: str,
     tables: int,
     seed: int,
+    golden: bool,
     jobs: int,
     output_format: str,
     output: str | None,
@@ -49,8 +62,9 @@ def selftest(
 ) -> None:
     """Run the suites against engines with one fault each; each must be caught.
 
-    The engines are copies of the reference reader. The report is the kill table: the fault, the requirement that it
-    breaks, the suites that caught it, and the number of drawn tables until then. The exit code is 1 if one survives.
+    The engines are copies of the reference reader and writer. The report is the kill table: the fault, the requirement
+    that it breaks, the suites that caught it, and the number of drawn tables, histories or races until then. The exit
+    code is 1 if one survives.
     """
     from fnmatch import fnmatchcase
 
@@ -63,6 +77,7 @@ def selftest(
     names = [name for name in MUTANTS if fnmatchcase(name, pattern)]
     if not names:
         raise InvalidUsage(f"no mutant matches {pattern!r}")
+    ids = list_tables(Corpus(seed, tables, histories=tables, golden=golden), races=tables)
     done = 0
     with ExitStack() as stack:
         stack.enter_context(translate_write_errors(events or "stdout"))
@@ -77,7 +92,7 @@ def selftest(
             if advance is not None:
                 advance("mutants", done, len(names))
 
-        results = run_in_processes(names, list_tables(Corpus(seed, tables)), min(jobs, len(names)), report)
+        results = run_in_processes(names, ids, min(jobs, len(names)), report)
     table = build_kill_table(results, seed, tables)
     forms = {
         "text": render_text(table).encode(),

@@ -3,12 +3,12 @@
 import random
 import shutil
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from deltaspec.candidates.host import Candidate, Died, Host, Refused
+from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import Apply, ApplyAnswer
 from deltaspec.candidates.write_operations import CommitOptions, parse_operation
 from deltaspec.faults.judging import Unreadable, describe_changed_files, judge_table, read_rows
@@ -31,13 +31,14 @@ from deltaspec.suites.write_judging import compute_digests
 BASE_APPENDS, BASE_ROWS = 3, 60
 LONG_NOTE = "a commit that is larger than its data file " * 300
 """User metadata where storage fails. Otherwise the data file, which is larger and written first, would always fail."""
-_LAYOUTS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
+Layouts: TypeAlias = Mapping[str, tuple[tuple[str, ...], dict[str, str]]]
+"""Partition columns and properties of base tables, by name."""
+LAYOUTS: Layouts = {
     "plain": ((), {}),
     "partitioned": (("part",), {}),
     "checkpoints": ((), {"delta.checkpointInterval": "2"}),
     "vectors": ((), {"delta.enableDeletionVectors": "true"}),
 }
-"""Partition columns and properties of the base tables."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Base:
 class Bench:
     """A candidate, its base tables, and what was measured on them without a fault."""
 
-    host: Host
+    host: Candidate
     directory: Path
     seed: int
     kinds: tuple[str, ...]
@@ -217,7 +218,7 @@ def describe_answer(answer: ApplyAnswer) -> str:
     return f"acknowledged{version}" if answer.committed else "acknowledged, nothing to do"
 
 
-def build_bench(host: Host, directory: Path, seed: int) -> Bench:
+def build_bench(host: Candidate, directory: Path, seed: int, layouts: Layouts = LAYOUTS) -> Bench:
     """Create the base tables with the candidate.
 
     Raises:
@@ -227,7 +228,7 @@ def build_bench(host: Host, directory: Path, seed: int) -> Bench:
     if "apply" not in host.capabilities.ops or not {"create", "append"} <= set(declared):
         raise NotAsked("the candidate does not declare the kinds create and append of the operation apply")
     bench = Bench(host, directory, seed, tuple(kind for kind in KINDS if kind in declared))
-    for name, (partition_by, properties) in _LAYOUTS.items():
+    for name, (partition_by, properties) in layouts.items():
         if name == "vectors" and "deletionVectors" not in host.capabilities.writer_features:
             continue
         try:

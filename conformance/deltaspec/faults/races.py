@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TypeAlias
 
 from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import ApplyAnswer
@@ -38,10 +39,10 @@ class Racer:
     steps: list[Step]
     results: list[ApplyAnswer | Refused | Died | Exception] = field(default_factory=list)
 
-    def run(self, table: str, start: threading.Barrier) -> None:
-        """Perform the operations, one after the other."""
+    def run(self, table: str, start: Callable[[], object]) -> None:
+        """Perform the operations, one after the other; `start` waits for the other writers."""
         try:
-            start.wait(_START_SECONDS)
+            start()
             for step in self.steps:
                 try:
                     self.results.append(request(self.host, table, step))
@@ -64,9 +65,28 @@ class Racer:
         return states
 
 
-def run_race(trial: Trial, hosts: Sequence[Candidate]) -> None:
+RunRacers: TypeAlias = Callable[[Sequence[Racer], str], None]
+"""Lets all racers perform their operations on a table with this location."""
+
+
+def run_at_once(racers: Sequence[Racer], location: str) -> None:
+    """Let writers work in any order."""
+    barrier = threading.Barrier(len(racers))
+    run_threads([partial(racer.run, location, partial(barrier.wait, _START_SECONDS)) for racer in racers])
+
+
+def run_threads(targets: Sequence[Callable[[], None]]) -> None:
+    """Run functions in threads, and wait for all."""
+    threads = [threading.Thread(target=each, daemon=True) for each in targets]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def run_race(trial: Trial, hosts: Sequence[Candidate], run: RunRacers = run_at_once) -> None:
     """Let writers race in a directory, and judge the table."""
-    _run_race(trial, hosts, str(trial.table), lambda: None)
+    _run_race(trial, hosts, str(trial.table), run, lambda: None)
 
 
 def run_s3_race(trial: Trial, hosts: Sequence[Candidate], store: ObjectStore) -> None:
@@ -75,22 +95,19 @@ def run_s3_race(trial: Trial, hosts: Sequence[Candidate], store: ObjectStore) ->
         raise NotAsked("a candidate does not declare the store s3")
     try:
         uri = store.upload(trial.table, trial.name)
-        _run_race(trial, hosts, uri, partial(store.download, trial.name, trial.table))
+        _run_race(trial, hosts, uri, run_at_once, partial(store.download, trial.name, trial.table))
     except Unreadable as fault:
         trial.faults.append(f"the table cannot be read: {fault}")
     finally:
         store.delete(trial.name)
 
 
-def _run_race(trial: Trial, hosts: Sequence[Candidate], location: str, fetch: Callable[[], None]) -> None:
+def _run_race(
+    trial: Trial, hosts: Sequence[Candidate], location: str, run: RunRacers, fetch: Callable[[], None]
+) -> None:
     racers = [_build_racer(trial, number, hosts) for number in range(len(hosts))]
     first = max(list_versions(trial.table))
-    start = threading.Barrier(len(racers))
-    threads = [threading.Thread(target=racer.run, args=(location, start), daemon=True) for racer in racers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run(racers, location)
     fetch()
     for racer in racers:
         for step, result in zip(racer.steps, racer.results, strict=False):

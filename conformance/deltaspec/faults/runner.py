@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from deltaspec.candidates.host import Host
+from deltaspec.candidates.host import Candidate, Host
 from deltaspec.candidates.process import Launch
 from deltaspec.candidates.registry import find_launch
 from deltaspec.faults.bench import Bench, Trial
@@ -101,18 +101,19 @@ def _prepare(bench: Bench, plan: FaultPlan, fault: Fault, stack: ExitStack) -> R
             return partial(run_file_size, host=start(wrap_launch(launch)))
         case Fault.READ_ONLY:
             return partial(run_read_only, host=start(wrap_launch(launch)))
+    assert isinstance(bench.host, Host), "only a process can be killed"
     return partial(run_kill, host=bench.host)
 
 
-def _run_race(hosts: Sequence[Host], trial: Trial) -> None:
+def _run_race(hosts: Sequence[Candidate], trial: Trial) -> None:
     run_race(trial, _select_racers(hosts, trial))
 
 
-def _run_s3_race(hosts: Sequence[Host], store: ObjectStore, trial: Trial) -> None:
+def _run_s3_race(hosts: Sequence[Candidate], store: ObjectStore, trial: Trial) -> None:
     run_s3_race(trial, _select_racers(hosts, trial), store)
 
 
-def _select_racers(hosts: Sequence[Host], trial: Trial) -> Sequence[Host]:
+def _select_racers(hosts: Sequence[Candidate], trial: Trial) -> Sequence[Candidate]:
     return hosts[: RACERS[trial.number % len(RACERS)]]
 
 

@@ -17,6 +17,7 @@ from deltaspec.selftest.readers import (
     type_widening,
     values,
 )
+from deltaspec.selftest.writers import commits
 
 READER_MODULES = (
     log_listing,
@@ -34,6 +35,7 @@ READER_MODULES = (
     row_ids,
     refusals,
 )
+WRITER_MODULES = (commits,)
 """Their import registers the mutants."""
 
-__all__ = ["MUTANTS", "READER_MODULES"]
+__all__ = ["MUTANTS", "READER_MODULES", "WRITER_MODULES"]

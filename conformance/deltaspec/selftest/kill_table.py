@@ -10,7 +10,8 @@ from deltaspec.selftest.mutants import MUTANTS
 from deltaspec.selftest.runner import MutantResult
 
 AIMS = (100, 300)
-"""95 % of the mutants are to be caught within the first number of drawn tables, all within the second."""
+"""95 % of the mutants are to be caught within the first number of drawn tables, histories or races, all within the
+second."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +26,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     check: str | None = None
     table: str | None = None
     tables: int | None = None
-    """Drawn tables until it was caught; null if only a written table caught it."""
+    """Drawn tables, histories or races until it was caught; null if only a written or golden one caught it."""
     message: str | None = None
 
 
@@ -34,7 +35,7 @@ class KillTable(msgspec.Struct, frozen=True, kw_only=True):
 
     seed: int
     tables: int
-    """Number of drawn tables."""
+    """Number of drawn tables, histories and races."""
     mutants: int
     killed: int
     killed_by_written_tables: int
@@ -79,19 +80,23 @@ def _build_row(result: MutantResult) -> Row:
 def summarize(table: KillTable) -> list[str]:
     """Return sentences about the time to detection and the survivors."""
     counts = [row.tables for row in table.rows if row.tables is not None]
-    lines = [
-        f"{table.killed_by_written_tables} only by written tables, {len(counts)} by drawn tables of seed {table.seed}"
-    ]
+    written = f"{table.killed_by_written_tables} only by written or golden ones"
+    lines = [f"{len(counts)} by tables, histories and races drawn from seed {table.seed}, {written}"]
     if counts:
         within = ", ".join(
             f"{sum(count <= aim for count in counts)} within {aim}" for aim in AIMS if aim <= table.tables
         )
         lines.append(
-            f"drawn tables until a mutant is caught: median {table.median_tables:g}, most {max(counts)}"
-            + (f"; {within}" if within else "")
+            f"until a mutant is caught: median {table.median_tables:g}, 95 % within {compute_percentile(counts, 95)}, "
+            f"most {max(counts)}" + (f"; {within}" if within else "")
         )
     lines += [f"survived: {row.mutant}: {row.title}" for row in table.rows if not row.killed]
     return lines
+
+
+def compute_percentile(counts: Sequence[int], percent: int) -> int:
+    """Return the smallest number that so many percent of the counts do not exceed."""
+    return sorted(counts)[-(-len(counts) * percent // 100) - 1]
 
 
 def render_text(table: KillTable) -> str:
@@ -110,8 +115,9 @@ def render_markdown(table: KillTable) -> str:
         "# Self-test: faulty engines must be caught",
         "",
         f"`deltaspec selftest --tables {table.tables} --seed {table.seed} --format markdown` writes this page.",
-        "Each mutant is the reference with one fault.",
-        "*Tables* is the number of drawn tables until a suite caught it, or the written table that did.",
+        "Each mutant is the reference reader or writer with one fault.",
+        "*Tables* is the number of drawn tables until a suite caught it, of histories for writers, and of races for",
+        "faults of concurrent writers; or the written or golden table that did.",
         "",
         *(f"- {line}" for line in summarize(table)),
         "",

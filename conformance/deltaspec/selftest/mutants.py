@@ -12,19 +12,28 @@ Its id is the name of its module and its own. Each fault is one that authors of 
 reference on some table that the protocol permits, or on a table that must be refused.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import wraps
+from typing import Any, Literal, TypeAlias
 
+from deltaspec.candidates.reference.checkpoint_writer import CheckpointWriter
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.reference.log_reader import LogReader
 from deltaspec.candidates.reference.row_reader import RowReader
+from deltaspec.candidates.reference.transaction import Transaction
+from deltaspec.candidates.reference.writer import Writer
+from deltaspec.candidates.reference.written_files import FileWriter
+from deltaspec.model.actions import Action
 from deltaspec.suites.checks import SuiteName
 
 Method: TypeAlias = Callable[..., Any]
 """A method of the reference as a function: its first argument is the object."""
 
-_OWNERS: dict[str, type[Any]] = {each.__name__: each for each in (Engine, LogReader, RowReader)}
+MutantSuite: TypeAlias = SuiteName | Literal["races"]
+"""A suite of `deltaspec test`, or the races of `deltaspec faults`."""
+
+_OWNERS: tuple[type[Any], ...] = (Engine, LogReader, RowReader, Writer, Transaction, FileWriter, CheckpointWriter)
 
 
 @dataclass(frozen=True)
@@ -37,10 +46,12 @@ class Mutant:
     """What the engine does wrong."""
     requires: tuple[str, ...]
     """Requirements that it breaks."""
-    suites: tuple[SuiteName, ...]
+    suites: tuple[MutantSuite, ...]
     """Suites that must catch it, the cheapest first."""
     origin: str | None
     """Id of a bug of a released engine that it imitates."""
+    module: str
+    """Module that defines it."""
     build: Callable[[], Engine]
 
 
@@ -51,13 +62,13 @@ MUTANTS: dict[str, Mutant] = {}
 def mutant(
     methods: Method | tuple[Method, ...],
     *requires: str,
-    suites: tuple[SuiteName, ...],
+    suites: tuple[MutantSuite, ...],
     origin: str | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function that replaces methods of the reference.
 
     Args:
-        methods: methods of `Engine`, `LogReader` or `RowReader`; the function replaces each of them.
+        methods: methods of classes of the reference; the function replaces each of them.
         requires: requirements that the mutant breaks.
         suites: suites that must catch it, the cheapest first.
         origin: id of a bug of a released engine.
@@ -68,23 +79,47 @@ def mutant(
         assert name not in MUTANTS, name
         title = (fault.__doc__ or "").partition("\n")[0]
         replaced = methods if isinstance(methods, tuple) else (methods,)
-        MUTANTS[name] = Mutant(name, title, requires, suites, origin, lambda: build_engine(fault, *replaced))
+        MUTANTS[name] = Mutant(name, title, requires, suites, origin, fault.__module__,
+                               lambda: build_engine(fault, *replaced))  # fmt: skip
         return fault
+
+    return register
+
+
+def faulty_commit(
+    *requires: str, suites: tuple[MutantSuite, ...] = ("write",), origin: str | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a function that changes the actions of a commit after the checks of the reference writer.
+
+    Its arguments are the transaction and the actions; it returns the actions to write.
+    """
+
+    def register(fault: Callable[[Transaction, list[Action]], Sequence[Action]]) -> Callable[..., Any]:
+        @wraps(fault)
+        def write(original: Method, transaction: Transaction, actions: Sequence[Action]) -> None:
+            original(transaction, list(fault(transaction, list(actions))))
+
+        return mutant(Transaction.write, *requires, suites=suites, origin=origin)(write)
 
     return register
 
 
 def build_engine(fault: Callable[..., Any], *methods: Method) -> Engine:
     """Return a reference engine with some methods replaced."""
-    replaced: dict[str, dict[str, Any]] = {name: {} for name in _OWNERS}
+    replaced: dict[str, dict[str, Any]] = {each.__name__: {} for each in _OWNERS}
     for method in methods:
         owner, _, name = method.__qualname__.partition(".")
         replaced[owner][name] = _wrap(fault, method)
-    readers = {
-        "log_reader": type("LogReader", (LogReader,), replaced["LogReader"]),
-        "row_reader": type("RowReader", (RowReader,), replaced["RowReader"]),
-    }
-    engine: Engine = type("Engine", (Engine,), readers | replaced["Engine"])()
+
+    def derive(base: type[Any], **parts: type[Any]) -> type[Any]:
+        return type(base.__name__, (base,), parts | replaced[base.__name__])
+
+    writer = derive(
+        Writer,
+        transaction=derive(Transaction, file_writer=derive(FileWriter)),
+        derived_files=derive(CheckpointWriter),
+    )
+    engine: Engine = derive(Engine, log_reader=derive(LogReader), row_reader=derive(RowReader), writer=writer)()
     return engine
 
 

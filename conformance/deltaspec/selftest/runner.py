@@ -1,47 +1,38 @@
 """Run the suites against mutants until each is killed.
 
-Every table is built once for all mutants that are still alive. A mutant is killed by the first case that it fails and
-that the reference passes. Drawn tables come first, so that the number of tables says how soon a suite notices; mutants
-that survive them meet the written tables.
+Every table is built once for all readers that are still alive; every writer performs its own histories and races. A
+mutant is killed by the first case that it fails and that the reference passes. Drawn tables, histories and races come
+first, so that their number says how soon a suite notices; mutants that survive them meet the written tables and
+histories, then the golden cases.
 """
 
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import redirect_stderr
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from multiprocessing import get_context
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
+from typing import Any
 
 from deltaspec.candidates.host import Candidate
 from deltaspec.candidates.in_process import InProcess
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.selftest.all_mutants import MUTANTS
+from deltaspec.selftest.kills import Kill
 from deltaspec.selftest.mutants import Mutant
+from deltaspec.selftest.races import RACE, RaceTrack
 from deltaspec.suites.cases import Case, list_cases, run_case
-from deltaspec.suites.checks import SUITES, SuiteName, TableUnderTest
+from deltaspec.suites.checks import SUITES, WRITE_SUITES, TableUnderTest
 from deltaspec.suites.outcomes import CaseResult
-from deltaspec.suites.subjects import Corpus, build_subject, is_drawn
+from deltaspec.suites.subjects import DRAWN, HISTORY, Corpus, build_subject
 
+TABLE = "table"
 _SECONDS_BETWEEN_REPORTS = 0.2
-
-
-@dataclass(frozen=True)
-class Kill:
-    """How a mutant was caught."""
-
-    table: str
-    """Id of the table."""
-    tables: int | None
-    """Number of drawn tables until then; None if only a written table caught it."""
-    check: str
-    suites: tuple[SuiteName, ...]
-    """Suites that catch it on this table."""
-    message: str
-    """First line of the failure."""
 
 
 @dataclass(frozen=True)
@@ -67,15 +58,36 @@ class Referee:
         """Raise `ReferenceFails` if the reference fails the case."""
         if case.id in self._passed:
             return
-        result = run_case(self._reference, case)
+        with tempfile.TemporaryDirectory(prefix="deltaspec-") as directory:
+            if case.subject.history is not None:  # it can be performed only once
+                case = Case(case.check, build_subject(case.subject.id, Path(directory) / "history"))
+            result = run_case(self._reference, case)
         if result.outcome.is_bad:
             raise ReferenceFails(f"{case.id}: {result.message}")
         self._passed.add(case.id)
 
 
-def list_tables(corpus: Corpus) -> list[str]:
-    """List the ids of the tables of a corpus, the drawn ones first."""
-    return sorted(corpus.list_ids(), key=lambda each: not is_drawn(each))
+def list_tables(corpus: Corpus, races: int = 0) -> list[str]:
+    """List the ids of the tables and histories of a corpus and of races, the drawn ones first."""
+    ids = [*corpus.list_ids(), *(f"{RACE}.{corpus.seed}.{number}" for number in range(races))]
+    return sorted(ids, key=lambda each: (not is_drawn(each), get_kind(each)))
+
+
+def is_drawn(identity: str) -> bool:
+    """Return whether an id is that of a drawn table, history or race: it has a seed and a number."""
+    kind, _, name = identity.partition(".")
+    return kind in (DRAWN, HISTORY, RACE) and all(part.isdecimal() for part in name.split("."))
+
+
+def get_kind(identity: str) -> str:
+    """Return what an id names: `history`, `race`, or `table` for something to read."""
+    kind = identity.partition(".")[0]
+    return kind if kind in (HISTORY, RACE) else TABLE
+
+
+def get_kind_of_mutant(mutant: Mutant) -> str:
+    """Return what shows the fault of a mutant."""
+    return RACE if "races" in mutant.suites else HISTORY if set(mutant.suites) & set(WRITE_SUITES) else TABLE
 
 
 def run_mutants(mutants: Sequence[Mutant], tables: Sequence[str]) -> Iterator[MutantResult]:
@@ -86,24 +98,36 @@ def run_mutants(mutants: Sequence[Mutant], tables: Sequence[str]) -> Iterator[Mu
     """
     alive = {each.id: (each, InProcess(each.build())) for each in mutants}
     referee = Referee()
-    drawn = 0
-    for table in tables:
-        if not alive:
-            return
-        drawn += is_drawn(table)
-        with tempfile.TemporaryDirectory(prefix="deltaspec-") as directory:
-            subject = build_subject(table, Path(directory))
-            for each, candidate in list(alive.values()):
-                found = catch(each, candidate, subject, referee.confirm)
-                if found:
-                    del alive[each.id]
-                    suites = tuple(dict.fromkeys(result.suite for result in found))
-                    first = found[0]
-                    count = drawn if is_drawn(table) else None
-                    message = first.message.partition("\n")[0].replace(directory, "…")
-                    kill = Kill(table, count, first.check, suites, message)  # type: ignore[arg-type]
-                    yield MutantResult(each.id, kill)
+    drawn: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory(prefix="deltaspec-") as shared:
+        track = RaceTrack(Path(shared))
+        for table in tables:
+            kind = get_kind(table)
+            drawn[kind] += is_drawn(table)
+            racing = [each for each in alive.values() if get_kind_of_mutant(each[0]) == kind]
+            if not racing:
+                continue
+            with tempfile.TemporaryDirectory(prefix="deltaspec-") as directory:
+                subject = build_subject(table, Path(directory)) if kind == TABLE else None
+                for each, candidate in racing:
+                    if kind == RACE:
+                        kill = track.catch(each, table, Path(directory) / each.id)
+                    else:
+                        met = subject or build_subject(table, Path(directory) / each.id)
+                        kill = _build_kill(table, catch(each, candidate, met, referee.confirm))
+                    if kill is not None:
+                        del alive[each.id]
+                        count = drawn[kind] if is_drawn(table) else None
+                        message = kill.message.replace(directory, "…")
+                        yield MutantResult(each.id, replace(kill, tables=count, message=message))
     yield from (MutantResult(name, None) for name in alive)
+
+
+def _build_kill(table: str, found: Sequence[CaseResult]) -> Kill | None:
+    if not found:
+        return None
+    suites: tuple[Any, ...] = tuple(dict.fromkeys(each.suite for each in found))
+    return Kill(table, None, found[0].check, suites, found[0].message.partition("\n")[0])
 
 
 def catch(
@@ -119,8 +143,8 @@ def catch(
     Only the suites of the mutant can kill it. Unless `only_its_suites` is set, the others run on the table of its
     death, to record what they notice.
     """
-    others = () if only_its_suites else tuple(each for each in SUITES if each not in mutant.suites)
-    order = [*mutant.suites, *others]
+    others = () if only_its_suites or subject.history else tuple(each for each in SUITES if each not in mutant.suites)
+    order: list[Any] = [*mutant.suites, *others]
     found: list[CaseResult] = []
     for suite in order:
         if suite not in mutant.suites and not found:

@@ -6,6 +6,7 @@ from deltaspec.candidates.host import Candidate
 from deltaspec.candidates.messages import At, Scan, Snapshot
 from deltaspec.suites.checks import Mismatch, NotAsked, Notes, TableUnderTest, check
 from deltaspec.suites.read import compare_rows
+from deltaspec_generators.tables.readable import ReadableTable
 
 
 def _require(candidate: Candidate, form: str) -> None:
@@ -30,7 +31,11 @@ def check_every_version(candidate: Candidate, subject: TableUnderTest, notes: No
         notes.add("versions", 1)
 
 
-@check("time-travel", operation="snapshot")
+def _has_commit_times(table: ReadableTable) -> bool:
+    return bool(table.files.written_ms)
+
+
+@check("time-travel", needs=_has_commit_times, operation="snapshot")
 def check_timestamps(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """The version at the timestamp of every commit, and between two commits."""
     _require(candidate, "timestamp_ms")

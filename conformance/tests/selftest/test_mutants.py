@@ -9,9 +9,10 @@ from helpers.selection import is_selected
 
 from deltaspec.candidates.in_process import InProcess
 from deltaspec.requirements import load_requirements
-from deltaspec.selftest.all_mutants import MUTANTS, READER_MODULES
+from deltaspec.selftest.all_mutants import MUTANTS, READER_MODULES, WRITER_MODULES
 from deltaspec.selftest.kill_table import KillTable
-from deltaspec.selftest.runner import Referee, catch
+from deltaspec.selftest.races import RACE, RaceTrack
+from deltaspec.selftest.runner import Referee, catch, get_kind
 from deltaspec.suites.coverage import list_tested_requirements
 from deltaspec.suites.subjects import build_subject
 
@@ -52,7 +53,8 @@ def test_every_tested_requirement_of_readers_has_a_mutant() -> None:
 
 
 def test_modules_are_listed_once() -> None:
-    assert len(set(READER_MODULES)) == len(READER_MODULES)
+    modules = (*READER_MODULES, *WRITER_MODULES)
+    assert len(set(modules)) == len(modules)
 
 
 def test_report_names_no_other_mutants() -> None:
@@ -62,14 +64,19 @@ def test_report_names_no_other_mutants() -> None:
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutant_is_killed(name: str) -> None:
     mutant = MUTANTS[name]
-    module = f"conformance/deltaspec/selftest/readers/{name.partition('.')[0].replace('-', '_')}.py"
+    module = f"conformance/{mutant.module.replace('.', '/')}.py"
     if not is_selected(name, PARTS, (*SOURCES, module)):
         pytest.skip("not in the share of this commit")
     row = next((each for each in load_report().rows if each.mutant == name), None)
     if row is None or row.table is None:
         pytest.skip("the report has no table that kills it; run `nox -s selftest`")
     with tempfile.TemporaryDirectory() as directory:
-        subject = build_subject(row.table, Path(directory))
-        found = catch(mutant, InProcess(mutant.build()), subject, Referee().confirm, only_its_suites=True)
-    assert found, f"{name} survives {row.table}"
-    assert not found[0].message.startswith("refused: internal"), "the mutant crashes instead of answering wrongly"
+        if get_kind(row.table) == RACE:
+            kill = RaceTrack(Path(directory) / "bases").catch(mutant, row.table, Path(directory) / "race")
+            messages = [] if kill is None else [kill.message]
+        else:
+            subject = build_subject(row.table, Path(directory) / "subject")
+            found = catch(mutant, InProcess(mutant.build()), subject, Referee().confirm, only_its_suites=True)
+            messages = [each.message.partition("\n")[0] for each in found]
+    assert messages, f"{name} survives {row.table}"
+    assert "internal" not in messages[0], "the mutant crashes instead of answering wrongly"

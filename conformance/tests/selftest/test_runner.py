@@ -11,10 +11,10 @@ from deltaspec.selftest import runner
 from deltaspec.selftest.all_mutants import MUTANTS
 from deltaspec.selftest.kill_table import build_kill_table, render_markdown, render_text
 from deltaspec.selftest.mutants import Mutant
-from deltaspec.selftest.runner import MutantResult, ReferenceFails, list_tables, run_mutants
-from deltaspec.suites.subjects import Corpus, is_drawn
+from deltaspec.selftest.runner import MutantResult, ReferenceFails, is_drawn, list_tables, run_mutants
+from deltaspec.suites.subjects import Corpus
 
-WITHOUT_FAULT = Mutant("none.no-fault", "Does everything right.", (), ("refuse", "read"), None, Engine)
+WITHOUT_FAULT = Mutant("none.no-fault", "Does everything right.", (), ("refuse", "read"), None, __name__, Engine)
 CHECKS_NO_VERSION = "refusals.reader-version-not-checked"
 
 
@@ -53,7 +53,8 @@ def test_report_names_survivors() -> None:
 
 def test_command_prints_the_kill_table() -> None:
     done = CliRunner().invoke(
-        main, ["selftest", "--mutants", CHECKS_NO_VERSION, "--tables", "0", "--jobs", "1", "--format", "json"]
+        main,
+        ["selftest", "--mutants", CHECKS_NO_VERSION, "--tables", "0", "--no-golden", "--jobs", "1", "--format", "json"],
     )
     assert done.exit_code == 0, done.output
     (row,) = json.loads(done.stdout)["rows"]

@@ -127,7 +127,7 @@ def encode_hint(hint: LastCheckpoint) -> bytes:
 
 
 class CheckpointWriter:
-    """Writes derived files of a table."""
+    """Writes checkpoints of a table. The public methods can be replaced, to build faulty writers."""
 
     def __init__(self, table: str) -> None:
         self._log = Path(table) / LOG_DIRECTORY
@@ -137,10 +137,8 @@ class CheckpointWriter:
 
         Does nothing if the version has a classic checkpoint already.
         """
-        assert snapshot.metadata is not None
         v2 = form != "v1"
-        retention = get_file_retention_ms(snapshot.metadata.configuration)
-        actions = build_checkpoint_actions(snapshot, v2=v2, clock_ms=get_clock_ms(), retention_ms=retention)
+        actions = self.list_actions(snapshot, v2=v2)
         count = len(actions)
         if form == "v2-sidecars":
             actions = self._move_to_sidecar(actions)
@@ -150,9 +148,23 @@ class CheckpointWriter:
             else file_names.classic_checkpoint_name(snapshot.version)
         )
         if not (self._log / name).exists():
-            write_new_file(self._log / name, encode_rows(actions, v2=v2))
+            write_new_file(self._log / name, self.encode(actions, v2=v2))
+        self.write_hint(LastCheckpoint(version=snapshot.version, size=count))
+
+    def list_actions(self, snapshot: Snapshot, *, v2: bool) -> list[Action]:
+        """Return the actions of a checkpoint."""
+        assert snapshot.metadata is not None
+        retention = get_file_retention_ms(snapshot.metadata.configuration)
+        return build_checkpoint_actions(snapshot, v2=v2, clock_ms=get_clock_ms(), retention_ms=retention)
+
+    def encode(self, actions: Sequence[Action], *, v2: bool) -> bytes:
+        """Return the bytes of a checkpoint."""
+        return encode_rows(actions, v2=v2)
+
+    def write_hint(self, hint: LastCheckpoint) -> None:
+        """Replace the file that points to the newest checkpoint."""
         temporary = self._log / f".{uuid.uuid4()}.tmp"
-        write_new_file(temporary, encode_hint(LastCheckpoint(version=snapshot.version, size=count)))
+        write_new_file(temporary, encode_hint(hint))
         temporary.replace(self._log / "_last_checkpoint")
 
     def _move_to_sidecar(self, actions: list[Action]) -> list[Action]:
@@ -160,6 +172,6 @@ class CheckpointWriter:
         if not files:
             return actions
         name = f"{uuid.uuid4()}.parquet"
-        size = write_new_file(self._log / "_sidecars" / name, encode_rows(files, v2=False))
+        size = write_new_file(self._log / "_sidecars" / name, self.encode(files, v2=False))
         others = [each for each in actions if not isinstance(each, Add | Remove)]
         return [*others, Sidecar(path=name, size_in_bytes=size, modification_time=get_clock_ms())]

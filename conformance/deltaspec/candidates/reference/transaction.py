@@ -40,12 +40,16 @@ _VECTORS, _CHANGES = "delta.enableDeletionVectors", "delta.enableChangeDataFeed"
 class Transaction:
     """Builds the next commit of a table.
 
+    The file writer and the public methods can be replaced, to build faulty writers.
+
     Args:
         table: directory of the table.
         log: its log; None for a new table.
         before: state of the newest version; None for a new table.
         kind: kind of the operation.
     """
+
+    file_writer = FileWriter
 
     def __init__(self, table: str, log: LogReader | None, before: TableState | None, kind: str) -> None:
         self.root, self.log, self.before, self.kind = Path(table), log, before, kind
@@ -72,7 +76,7 @@ class Transaction:
         if self.before is None or metadata != self.before.metadata:
             self.actions.append(metadata)
         self.state = build_state(replace(self.base, protocol=protocol, metadata=metadata))
-        self.files = FileWriter(str(self.root), self.state)
+        self.files = self.file_writer(str(self.root), self.state)
         if self.log is not None:
             self.reader = RowReader(self.log.access, self.state)
 
@@ -222,14 +226,14 @@ class Transaction:
 
     def commit(self, options: Mapping[str, Any]) -> int:
         """Write the commit and return its version. Raises `EngineError`; then the log is unchanged."""
-        self._add_options(options)
+        self.add_options(options)
         if self.is_enabled(_CHANGES) and any(isinstance(each, Add | Remove) for each in self.actions):
             for kind, rows in self.changes:
                 self.actions += self.files.add_changes(rows, [kind] * rows.num_rows)
-        self._assign_row_ids()
+        self.assign_row_ids()
         actions = [self._build_commit_info(), *self.actions]
         self.check_actions(actions)
-        self._write(encode_lines(actions))
+        self.write(actions)
         return self.version
 
     def check_actions(self, actions: Sequence[Action]) -> None:
@@ -238,7 +242,8 @@ class Transaction:
         if isinstance(decision, Refused):
             raise EngineError("constraint", f"{decision.requirement}: {decision.reason}", phase="commit")
 
-    def _add_options(self, options: Mapping[str, Any]) -> None:
+    def add_options(self, options: Mapping[str, Any]) -> None:
+        """Add the transaction and the domains of a commit."""
         if txn := options.get("txn"):
             self.actions.append(Txn(app_id=txn["app_id"], version=txn["version"], last_updated=get_clock_ms()))
         domains: Mapping[str, str | None] = options.get("domains") or {}
@@ -249,7 +254,7 @@ class Transaction:
             configuration = (old.configuration if old else "") if text is None else text
             self.actions.append(DomainMetadata(domain=name, configuration=configuration, removed=text is None))
 
-    def _assign_row_ids(self) -> None:
+    def assign_row_ids(self) -> None:
         """Give new files row ids after the high-water mark, which is stored in a domain."""
         if not supports(self.state.protocol, row_tracking.FEATURE):
             return
@@ -280,7 +285,11 @@ class Transaction:
             tags={row_tracking.PRESERVED_TAG: "true"} if self.tracks_rows else None,
         )
 
-    def _write(self, data: bytes) -> None:
+    def write(self, actions: Sequence[Action]) -> None:
+        """Write actions as the next commit. Raises `EngineError` if another writer was faster."""
+        self.create_commit(encode_lines(actions))
+
+    def create_commit(self, data: bytes) -> None:
         """Create the commit file with its complete content, or fail if another writer was faster."""
         log = self.root / LOG_DIRECTORY
         log.mkdir(parents=True, exist_ok=True)

@@ -26,12 +26,13 @@ from deltaspec.candidates.reference.table_changes import (
 from deltaspec.candidates.reference.transaction import Transaction, check_protocol
 from deltaspec.candidates.reference.written_files import get_clock_ms, write_new_file
 from deltaspec.candidates.serve import EngineError
-from deltaspec.model.actions import CommitInfo
+from deltaspec.model.actions import Action, CommitInfo
 from deltaspec.model.features.table_properties import CONSTRAINT_PREFIX
 from deltaspec.model.log import file_names
 from deltaspec.model.log.compaction import build_compaction
 from deltaspec.model.log.paths import path_key
-from deltaspec.model.log.version_checksum import build_checksum
+from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.model.log.version_checksum import VersionChecksum, build_checksum
 from deltaspec.model.rows.deletion_vectors import build_relative_path
 from deltaspec.model.schema.data_types import Field, Struct
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
@@ -303,7 +304,11 @@ class Writer:
         path = Path(table) / _LOG / file_names.checksum_name(snapshot.version)
         if not path.exists():
             (info,) = [each for each in log.read_commit(snapshot.version) if isinstance(each, CommitInfo)]
-            write_new_file(path, msgspec.json.encode(build_checksum(replace(snapshot, commit_info=info))))
+            write_new_file(path, msgspec.json.encode(self.compute_checksum(replace(snapshot, commit_info=info))))
+
+    def compute_checksum(self, snapshot: Snapshot) -> VersionChecksum:
+        """Return the content of a version checksum."""
+        return build_checksum(snapshot)
 
     def compact_log(self, table: str, log: LogReader, operation: Operation) -> None:
         """Write a log compaction."""
@@ -313,19 +318,24 @@ class Writer:
         commits = {version: log.read_commit(version) for version in range(start, end + 1)}
         path = Path(table) / _LOG / file_names.compaction_name(start, end)
         if not path.exists():
-            write_new_file(path, encode_lines(build_compaction(commits, start, end)))
+            write_new_file(path, encode_lines(self.list_compacted(commits, start, end)))
+
+    def list_compacted(self, commits: Mapping[int, Iterable[Action]], start: int, end: int) -> list[Action]:
+        """Return the actions of a log compaction."""
+        return build_compaction(commits, start, end)
 
     def vacuum(self, table: str, log: LogReader, operation: Operation) -> None:
         """Delete old files that neither the newest version nor a younger tombstone names."""
         snapshot = log.read_state().snapshot
         cutoff = get_clock_ms() - operation["retention_hours"] * _HOUR_MS
         young = [each for each in snapshot.tombstones.values() if (each.deletion_timestamp or 0) >= cutoff]
-        needed = {path for each in (*snapshot.files.values(), *young) for path in self._list_paths(each)}
+        needed = {path for each in (*snapshot.files.values(), *young) for path in self.list_paths(each)}
         for path in _iter_data_files(Path(table)):
             if str(path.relative_to(table)) not in needed and path.stat().st_mtime * 1000 < cutoff:
                 path.unlink()
 
-    def _list_paths(self, action: Any) -> list[str]:
+    def list_paths(self, action: Any) -> list[str]:
+        """Return the relative paths of the files that an action names."""
         vector = action.deletion_vector
         stored = [build_relative_path(vector)] if vector is not None and vector.storage_type == "u" else []
         return [path_key(action.path, ""), *stored]

@@ -32,7 +32,10 @@ _JSON = msgspec.json.Encoder(decimal_format="number")
 
 
 class FileWriter:
-    """Writes files below a table's directory, with the schema and partition columns of a state."""
+    """Writes files below a table's directory, with the schema and partition columns of a state.
+
+    The public methods can be replaced, to build faulty writers.
+    """
 
     def __init__(self, table: str, state: TableState) -> None:
         self.root, self.state = Path(table), state
@@ -49,7 +52,7 @@ class FileWriter:
             Actions without row tracking fields, in the order in which the rows of a partition occur first.
         """
         found = []
-        for values, part in self._split(self._append(rows, hidden)):
+        for values, part in self.split(self._append(rows, hidden)):
             name = f"{uuid.uuid4()}.parquet"
             size = self._write(name, part, hidden)
             found.append(
@@ -68,7 +71,7 @@ class FileWriter:
         """Write changed rows with their change types into change data files."""
         table = rows.append_column(CHANGE_TYPE, pa.array(kinds, pa.string()))
         found = []
-        for values, part in self._split(table):
+        for values, part in self.split(table):
             name = f"{CHANGE_DATA}/{uuid.uuid4()}.parquet"
             size = self._write(name, part, (CHANGE_TYPE,))
             found.append(Cdc(path=name, partition_values=values, size=size, data_change=False))
@@ -107,15 +110,19 @@ class FileWriter:
             rows = rows.append_column(name, pa.array(values, pa.int64()))
         return rows
 
-    def _split(self, rows: pa.Table) -> list[tuple[dict[str, str | None], pa.Table]]:
+    def split(self, rows: pa.Table) -> list[tuple[dict[str, str | None], pa.Table]]:
         """Split rows by partition; return the serialized partition values and the rows of each."""
         fields = [each for each in self.state.schema.fields if each.name in self.state.partition_columns]
         parts: dict[tuple[str | None, ...], list[int]] = {}
         for index, row in enumerate(list_model_rows(rows.select([each.name for each in fields]))):
-            key = tuple(serialize_partition_value(row[each.name], each.type) for each in fields)
+            key = tuple(self.serialize(row[each.name], each) for each in fields)
             parts.setdefault(key, []).append(index)
         names = [physical_name(each, self.state.mapping) for each in fields]
         return [(dict(zip(names, key, strict=True)), rows.take(indexes)) for key, indexes in parts.items()]
+
+    def serialize(self, value: Any, field: Field) -> str | None:
+        """Return the text of a partition value."""
+        return serialize_partition_value(value, field.type)
 
     def _write(self, name: str, rows: pa.Table, hidden: Iterable[str]) -> int:
         """Write a Parquet file with physical names and field ids, and return its size."""
@@ -124,7 +131,7 @@ class FileWriter:
             if field.name not in self.state.partition_columns:
                 column = rows.column(field.name)
                 arrays.append(column)
-                fields.append(self._build_field(field, column.type))
+                fields.append(self.build_field(field, column.type))
         for each in hidden:
             arrays.append(rows.column(each))
             fields.append(pa.field(each, rows.column(each).type))
@@ -132,7 +139,8 @@ class FileWriter:
         pq.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), sink)
         return write_new_file(self.root / name, sink.getvalue())
 
-    def _build_field(self, field: Field, kind: pa.DataType) -> pa.Field:
+    def build_field(self, field: Field, kind: pa.DataType) -> pa.Field:
+        """Return the Arrow field of a column, with its physical name and field id."""
         number = column_id(field) if self.state.mapping else None
         metadata = None if number is None else {"PARQUET:field_id": str(number)}
         return pa.field(physical_name(field, self.state.mapping), kind, True, metadata)

@@ -1,0 +1,20 @@
+"""How a mutant was caught."""
+
+from dataclasses import dataclass
+
+from deltaspec.selftest.mutants import MutantSuite
+
+
+@dataclass(frozen=True)
+class Kill:
+    """How a mutant was caught."""
+
+    table: str
+    """Id of the table, history or race."""
+    tables: int | None
+    """Number of drawn ones until then; None if only a written one caught it."""
+    check: str
+    suites: tuple[MutantSuite, ...]
+    """Suites that catch it on this table."""
+    message: str
+    """First line of the failure."""

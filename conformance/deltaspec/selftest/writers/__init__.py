@@ -1,0 +1,1 @@
+"""Faults of writers, by idea."""
