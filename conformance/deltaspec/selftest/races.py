@@ -80,14 +80,14 @@ def run_in_turns(rng: random.Random, racers: Sequence[Racer], table: str) -> Non
 
 def interrupt_before_commits(engine: Engine) -> Engine:
     """Let the writer of an engine wait for its turn before each commit."""
-    writer: Any = engine.writer
+    original = engine.writer.transaction.commit
 
-    def commit(transaction: Any, options: Any) -> Any:
+    def commit(transaction: Any, options: Any) -> int:
         wait_turn()
-        return super(waiting, transaction).commit(options)
+        return original(transaction, options)
 
-    waiting = type("Transaction", (writer.transaction,), {"commit": commit})
-    engine.writer = type("Writer", (writer,), {"transaction": waiting})  # type: ignore[misc]
+    waiting = type("Transaction", (engine.writer.transaction,), {"commit": commit})
+    engine.writer = type("Writer", (engine.writer,), {"transaction": waiting})  # type: ignore[assignment]
     return engine
 
 
