@@ -9,17 +9,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import msgspec
 import pyarrow as pa
 
 from deltaspec.candidates.host import Candidate, Died, Refused
-from deltaspec.candidates.messages import Apply, ApplyAnswer, Capabilities, SnapshotAnswer
-from deltaspec.candidates.write_operations import CommitOptions, parse_operation
-from deltaspec.model.log.file_names import commit_name
+from deltaspec.candidates.messages import ApplyAnswer, Capabilities, SnapshotAnswer
+from deltaspec.suites.history_requests import STEP_ARGUMENTS, add_unknown_feature, build_request, find_reason_to_skip
 from deltaspec.suites.row_comparison import WrongType, find_row_difference
 from deltaspec.suites.write_judging import (
     CHANGE_TYPE,
-    LOG,
     TableReader,
     compare_digests,
     compute_digests,
@@ -41,12 +38,8 @@ from deltaspec_generators.histories.plain_table import (
 from deltaspec_generators.tables.choices import SeededChoices
 
 Aspect: TypeAlias = Literal["operations", "refusals", "files", "valid", "rows", "state", "changes", "row-ids"]
-_STEPS = {"step": "version", "start_step": "start", "end_step": "end"}
-"""Arguments that are numbers of steps, and the arguments with versions that replace them."""
 _REMOVES_FILES = ("vacuum", "cleanup-log")
-_UNKNOWN_FEATURE_NAME = "deltaspecUnknownFeature"
 _CONSTRAINT = "delta.constraints."
-_LEGACY_FEATURES = ("appendOnly", "invariants", "checkConstraints", "changeDataFeed", "generatedColumns")
 
 
 @dataclass(frozen=True)
@@ -149,18 +142,20 @@ class _Run:
             expected = perform(before, step.operation, step.commit, self.past)
         except NotApplicable as error:
             return self._skip(step, before, f"left out: {error}")
-        if reason := self._find_reason_to_skip(step):
+        if reason := find_reason_to_skip(step, self.versions, find_newest_version(self.table)):
             return self._skip(step, before, reason)
         self.step, self.number, self.old = step, number, before
         self.done.titles.append(f"{number}: {step.title}")
         if step.operation["kind"] == UNKNOWN_FEATURE:
             assert isinstance(expected, Effect)
-            self._add_unknown_feature()
+            add_unknown_feature(self.table, self.reader.read_state())
             self.digests = self._read_digests()
             return self._proceed(expected.table)
         newest = find_newest_version(self.table)
         try:
-            answer: ApplyAnswer | Refused = self.candidate.apply(self._build_request(step, before))
+            rows = self.directory / "rows" / f"{number}.arrow"
+            request = build_request(self.table, step, before, self.versions, rows)
+            answer: ApplyAnswer | Refused = self.candidate.apply(request)
         except Refused as refused:
             answer = refused
         except Died as death:
@@ -181,31 +176,6 @@ class _Run:
         assert isinstance(expected, Effect)
         assert isinstance(answer, ApplyAnswer)
         return self._judge_effect(expected, answer, newest)
-
-    def _find_reason_to_skip(self, step: Step) -> str | None:
-        """Return why an operation makes no sense for the versions that the writer made."""
-        versions = {name: self.versions[step.operation[name]] for name in _STEPS if name in step.operation}
-        if versions.get("step") == find_newest_version(self.table):
-            return "left out: the version to restore is the newest"
-        if "start_step" in versions and versions["start_step"] >= versions["end_step"]:
-            return "left out: the versions to compact are the same"
-        return None
-
-    def _build_request(self, step: Step, before: PlainTable | None) -> Apply:
-        fields = {name: value for name, value in step.operation.items() if name != "tree"}
-        if fields.get("rows") is not None:
-            table = before or PlainTable()
-            path = self.directory / "rows" / f"{self.number}.arrow"
-            names = [each.name for each in table.columns if any(each.name in row for row in fields["rows"])]
-            rows = table.build_arrow(fields["rows"], names)
-            with pa.ipc.new_file(str(path), rows.schema) as writer:
-                writer.write_table(rows)
-            fields["rows"] = str(path)
-        for name, argument in _STEPS.items():
-            if name in fields:
-                fields[argument] = self.versions[fields.pop(name)]
-        commit = msgspec.convert(step.commit, CommitOptions) if step.commit else None
-        return Apply(str(self.table), parse_operation(fields), commit)
 
     # judging
 
@@ -399,22 +369,6 @@ class _Run:
         found = compute_digests(self.directory)
         return {path: digest for path, digest in found.items() if not path.startswith("rows/")}
 
-    def _add_unknown_feature(self) -> None:
-        """Commit a protocol with a writer feature that nobody knows."""
-        state = self.reader.read_state()
-        protocol = dict(state.protocol or {})
-        listed = protocol.get("writerFeatures") or _LEGACY_FEATURES
-        features = [*listed, _UNKNOWN_FEATURE_NAME]
-        protocol |= {"minWriterVersion": 7, "writerFeatures": features}
-        if protocol.get("minReaderVersion") == 2:
-            protocol |= {"minReaderVersion": 3, "readerFeatures": ["columnMapping"]}
-            features.append("columnMapping")
-        timestamp = (state.in_commit_timestamp or 0) + 1
-        lines = [{"commitInfo": {"timestamp": timestamp, "inCommitTimestamp": timestamp, "operation": "UPGRADE"}},
-                 {"protocol": protocol}]  # fmt: skip
-        path = self.table / LOG / commit_name(state.version + 1)
-        path.write_text("".join(json.dumps(each) + "\n" for each in lines))
-
 
 def _build_changes(table: PlainTable, deleted: Sequence[Row], inserted: Sequence[Row]) -> pa.Table:
     names = [each.name for each in table.columns]
@@ -460,7 +414,7 @@ def shrink_steps(
 def _renumber(step: Step, dropped: int) -> Step | None:
     """Return a step with the numbers of steps after a dropped one; None if it refers to that step."""
     operation = dict(step.operation)
-    for name in _STEPS:
+    for name in STEP_ARGUMENTS:
         if name in operation:
             if operation[name] == dropped:
                 return None
