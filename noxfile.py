@@ -300,6 +300,16 @@ def matrix(session: nox.Session) -> None:
 
 
 @nox.session
+def differential(session: nox.Session) -> None:
+    """Let Delta Spark and the reference writer perform the same histories; `nox -s differential -- --hours 2`.
+
+    `-- --histories 100 --seed 7` chooses histories, `--resume` continues. The report goes to `reports/differential.md`.
+    """
+    _with_project(session)
+    session.run("python", "conformance/engines/run_differential.py", *session.posargs)
+
+
+@nox.session
 def selftest(session: nox.Session) -> None:
     """Show that the suites catch faulty engines; write `reports/selftest.md` and `.json`."""
     _with_project(session)

@@ -54,14 +54,14 @@ SETTINGS = {
 
 
 class Engine:
-    """Delta Spark."""
+    """Delta Spark.
 
-    def __init__(self) -> None:
-        builder = SparkSession.builder.master("local[2]").appName("deltaspec candidate")
-        for name, value in SETTINGS.items():
-            builder = builder.config(name, value)
-        self._session = delta.configure_spark_with_delta_pip(builder).getOrCreate()
-        self._session.sparkContext.setLogLevel("ERROR")
+    Args:
+        session: a session with the settings of Delta Spark and the time zone UTC; None starts one.
+    """
+
+    def __init__(self, session: SparkSession | None = None) -> None:
+        self._session = _start_session() if session is None else session
         jvm: Any = self._session.sparkContext._jvm
         self._jvm, self._log = jvm, jvm.org.apache.spark.sql.delta.DeltaLog
         self._writer = DeltaSparkWriter(self._session, jvm)
@@ -196,6 +196,15 @@ class Engine:
             version = log.history().getActiveCommitAtTime(time, nothing, False, True, False).version()
         defaults = (getattr(log, f"getSnapshotAt$default${number}")() for number in (2, 3, 4))
         return log.getSnapshotAt(version, *defaults)
+
+
+def _start_session() -> SparkSession:
+    builder = SparkSession.builder.master("local[2]").appName("deltaspec candidate")
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    session = delta.configure_spark_with_delta_pip(builder).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
 
 
 def _iterate(sequence: Any) -> Iterator[Any]:

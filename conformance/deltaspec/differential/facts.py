@@ -1,0 +1,198 @@
+"""What a table means after an operation, without what the protocol leaves to the writer.
+
+| left to the writer | instead |
+|-|-|
+| names, number and order of files; order of rows | rows as a bag |
+| numbers of versions: an operation may take several commits, and none if it has no effect | number of the operation |
+| values of row ids | the operation after which the id appeared first, and the row that had it |
+| row commit versions | the operation that made the version |
+| physical names of columns, names of materialized columns, id of the table | that they exist |
+| supported features that nothing uses | features that metadata needs |
+| which statistics exist | bounds and null counts of all files, if both writers have them for all files |
+| a row that an operation writes again with the same values: whether it is a change | changes without it |
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+import msgspec
+import pyarrow as pa
+
+from deltaspec.candidates.reference.log_reader import LogReader, TableState
+from deltaspec.candidates.reference.table_changes import find_needed_features
+from deltaspec.model.actions import Add
+from deltaspec.model.features.protocol import get_reader_features, get_supported_features
+from deltaspec.model.schema.column_mapping import PHYSICAL_NAME, physical_name
+from deltaspec.model.schema.data_types import Struct
+from deltaspec.suites.row_comparison import list_rows
+from deltaspec.suites.write_judging import CHANGE_TYPE, TableReader
+
+Rows: TypeAlias = Counter[tuple[Any, ...]]
+KEY = "id"
+"""Column that identifies a row in drawn histories."""
+_ANY = "any text"
+_decode = msgspec.json.Decoder(float_hook=Decimal).decode
+_FREE_PROPERTIES = (
+    "delta.rowTracking.materializedRowIdColumnName",
+    "delta.rowTracking.materializedRowCommitVersionColumnName",
+)
+_ROW_IDS = ["__row_id", "__row_commit_version"]
+
+
+@dataclass
+class Labels:
+    """Names for the versions and row ids of a table that do not depend on the writer."""
+
+    versions: list[int] = field(default_factory=list)
+    """Newest version after each operation."""
+    rows: dict[int, tuple[int, Any]] = field(default_factory=dict)
+    """Operation after which a row id appeared first, and key of its row."""
+
+    def name_version(self, version: int) -> int:
+        """Return the number of the operation that made a version."""
+        return next(number for number, last in enumerate(self.versions) if last >= version)
+
+    def name_rows(self, keys: Sequence[Any], ids: pa.Table) -> dict[Any, tuple[Any, Any]]:
+        """Return names for the row id and row commit version of each row by its key."""
+        found = {}
+        pairs = zip(*(ids.column(name).to_pylist() for name in _ROW_IDS), strict=True)
+        for key, (row_id, version) in zip(keys, pairs, strict=True):
+            name = None if row_id is None else self.rows.setdefault(row_id, (len(self.versions) - 1, key))
+            found[key] = (name, None if version is None else self.name_version(version))
+        return found
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Statistics of all live files together."""
+
+    bounds: Mapping[str, tuple[Any, Any, int | None]]
+    """Least value, greatest value and number of nulls of each column that has them in every file."""
+    is_exact: bool
+    """Whether no file has a deletion vector or wide bounds; otherwise there are no bounds to compare."""
+    live_rows: int | None
+    """Rows of the files without those that vectors delete; None if a file has no number of rows."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a table means after an operation."""
+
+    values: Mapping[str, Any]
+    """Facts that must be equal, by name."""
+    rows: Rows
+    row_ids: Mapping[Any, tuple[Any, Any]] | None
+    """Names of row id and row commit version by the key of the row; None without row tracking."""
+    changes: Mapping[str, Rows] | None
+    """Changes of the operation, without rows that were deleted and inserted again; None if nothing records them."""
+    statistics: Statistics
+    free: Mapping[str, Any]
+    """What the protocol leaves to the writer, to be counted where it differs."""
+
+
+def read_facts(table: str, reader: TableReader, labels: Labels, first: int, *, had_changes: bool) -> Facts:
+    """Read what a table means at its newest version.
+
+    Args:
+        table: directory of the table.
+        reader: reads the table.
+        labels: with the newest version.
+        first: first version of the operation.
+        had_changes: whether the change data feed was enabled before.
+
+    Raises:
+        Refused: the table cannot be read.
+    """
+    answer = reader.read_state()
+    version = labels.versions[-1]
+    log = LogReader(table)
+    state = log.read_state()
+    configuration = state.metadata.configuration
+    tracks = configuration.get("delta.enableRowTracking") == "true"
+    rows = reader.read_rows(version, row_ids=tracks)
+    ids = rows.select(_ROW_IDS) if tracks else None
+    rows = rows.drop_columns(_ROW_IDS) if tracks else rows
+    domains = answer.domains or {}
+    records = configuration.get("delta.enableChangeDataFeed") == "true"
+    return Facts(
+        {
+            "schema": _describe_schema(json.loads(state.metadata.schema_string)),
+            "partition columns": list(state.metadata.partition_columns),
+            "properties": {
+                name: _ANY if name in _FREE_PROPERTIES else text for name, text in sorted(configuration.items())
+            },
+            "missing features": sorted(find_needed_features(state.schema, configuration) - _list_features(state)),
+            "transactions": answer.transactions,
+            "domains": {name: _ANY if name.startswith("delta.") else text for name, text in sorted(domains.items())},
+            "name and description": (state.metadata.name, state.metadata.description),
+            "format": (state.metadata.format.provider, dict(state.metadata.format.options)),
+        },
+        Counter(list_rows(rows)),
+        None if ids is None else labels.name_rows(rows.column(KEY).to_pylist(), ids),
+        _read_changes(reader, first, version) if records and had_changes else None,
+        summarize_statistics(state),
+        {"supported features": sorted(_list_features(state)), "files": len(state.snapshot.files)},
+    )
+
+
+def _list_features(state: TableState) -> set[str]:
+    return set(get_supported_features(state.protocol)) | set(get_reader_features(state.protocol))
+
+
+def _describe_schema(value: Any) -> Any:
+    """Return a schema without the physical names of its columns."""
+    if isinstance(value, dict):
+        return {name: _ANY if name == PHYSICAL_NAME else _describe_schema(each) for name, each in value.items()}
+    return [_describe_schema(each) for each in value] if isinstance(value, list) else value
+
+
+def _read_changes(reader: TableReader, first: int, version: int) -> dict[str, Rows]:
+    if version < first:
+        return {"delete": Counter(), "insert": Counter()}
+    found = reader.read_changes(first, version)
+    kinds = found.column(CHANGE_TYPE).to_pylist()
+    by_kind: dict[str, Rows] = {"delete": Counter(), "insert": Counter()}
+    for kind, row in zip(kinds, list_rows(found.drop_columns([CHANGE_TYPE])), strict=True):
+        by_kind[kind][row] += 1
+    again = by_kind["delete"] & by_kind["insert"]
+    return {kind: rows - again for kind, rows in by_kind.items()}
+
+
+def summarize_statistics(state: TableState) -> Statistics:
+    """Return the statistics of all live files together; bounds only if they are tight."""
+    adds = list(state.snapshot.files.values())
+    parsed = [_decode(add.stats or "{}") for add in adds]
+    counts = [None if (number := stats.get("numRecords")) is None else number - _count_deleted(add)
+              for add, stats in zip(adds, parsed, strict=True)]  # fmt: skip
+    live = None if None in counts else sum(each for each in counts if each is not None)
+    exact = all(
+        add.deletion_vector is None and stats.get("tightBounds", True) for add, stats in zip(adds, parsed, strict=True)
+    )
+    return Statistics(_merge_bounds(state.schema, state, parsed) if exact else {}, exact, live)
+
+
+def _count_deleted(add: Add) -> int:
+    return 0 if add.deletion_vector is None else add.deletion_vector.cardinality
+
+
+def _merge_bounds(
+    schema: Struct, state: TableState, parsed: Sequence[Mapping[str, Any]]
+) -> dict[str, tuple[Any, Any, int | None]]:
+    """Return bounds and null counts of columns that every file has, or of which it has nulls only."""
+    found = {}
+    for field_ in schema.fields:
+        name = physical_name(field_, state.mapping)
+        nulls = [stats.get("nullCount", {}).get(name) for stats in parsed]
+        filled = [
+            stats for stats, count in zip(parsed, nulls, strict=True) if count is None or count != stats["numRecords"]
+        ]
+        lows = [stats.get("minValues", {}).get(name) for stats in filled]
+        highs = [stats.get("maxValues", {}).get(name) for stats in filled]
+        if not parsed or None in nulls or None in lows or None in highs:
+            continue
+        found[field_.name] = (min(lows, default=None), max(highs, default=None), sum(nulls))
+    return found

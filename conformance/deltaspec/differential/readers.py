@@ -1,0 +1,107 @@
+"""Compare how a candidate and the reference reader read the same table: here nothing is left to the engine."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from deltaspec.candidates.host import Candidate, Refused
+from deltaspec.candidates.in_process import InProcess
+from deltaspec.candidates.messages import At, Changes, Scan, Snapshot
+from deltaspec.candidates.reference.engine import Engine
+from deltaspec.suites.checks import Mismatch
+from deltaspec.suites.row_comparison import WrongType, find_row_difference
+from deltaspec.suites.snapshot import METADATA_FIELDS, compare_metadata, compare_protocol, compare_value
+from deltaspec.suites.write_judging import list_versions
+
+_ENABLED = "delta.enableChangeDataFeed"
+
+
+def compare_newest(candidate: Candidate, table: Path, counts: Counter[str]) -> Iterator[str]:
+    """Yield what differs in the rows, row ids and row commit versions of the newest version."""
+    reference = InProcess(Engine())
+    state = reference.snapshot(Snapshot(str(table)))
+    yield from _compare_rows(candidate, reference, table, state, None, counts)
+
+
+def compare_past(candidate: Candidate, table: Path, counts: Counter[str]) -> Iterator[str]:
+    """Yield what differs in the newest snapshot, the rows of a version in the middle and all changes."""
+    reference = InProcess(Engine())
+    versions = list_versions(table)
+    yield from _compare_snapshots(candidate, reference, table, counts)
+    middle = versions[len(versions) // 2]
+    state = reference.snapshot(Snapshot(str(table), At(middle)))
+    yield from _compare_rows(candidate, reference, table, state, At(middle), counts)
+    for start, end in _list_recorded(reference, table, versions):
+        request = Changes(str(table), "", start, end)
+        yield from _compare_answers(f"changes of versions {start} to {end}",
+                                    lambda engine, request=request: engine.changes(request).table,
+                                    candidate, reference, counts, "changes read by both readers")  # fmt: skip
+
+
+def _compare_snapshots(candidate: Candidate, reference: InProcess, table: Path, counts: Counter[str]) -> Iterator[str]:
+    request = Snapshot(str(table), want=("transactions", "domains"))
+    wanted = reference.snapshot(request)
+    try:
+        found = candidate.snapshot(request)
+    except Refused as refused:
+        yield f"snapshot: refused by {candidate.capabilities.name}: {refused}"
+        return
+    counts["snapshots read by both readers"] += 1
+    try:
+        compare_value("version", wanted.version, found.version)
+        compare_protocol(wanted.protocol or {}, found.protocol or {})
+        # a snapshot of Kernel or Spark has the metadata of the log, with `None` left out
+        compare_metadata(_drop_nulls(wanted.metadata), _drop_nulls(found.metadata), METADATA_FIELDS)
+        compare_value("transactions", wanted.transactions, found.transactions)
+        compare_value("domains", wanted.domains, found.domains)
+    except Mismatch as mismatch:
+        yield f"snapshot: {mismatch}"
+
+
+def _drop_nulls(metadata: dict[str, Any] | None) -> dict[str, Any]:
+    return {name: value for name, value in (metadata or {}).items() if value is not None}
+
+
+def _compare_rows(
+    candidate: Candidate, reference: InProcess, table: Path, state: Any, at: At | None, counts: Counter[str]
+) -> Iterator[str]:
+    configuration = (state.metadata or {}).get("configuration", {})
+    has_ids = candidate.capabilities.row_ids and configuration.get("delta.enableRowTracking") == "true"
+    request = Scan(str(table), "", at, row_ids=has_ids)
+    yield from _compare_answers(f"rows of version {state.version}", lambda engine: engine.scan(request).table,
+                                candidate, reference, counts, "rows read by both readers")  # fmt: skip
+
+
+def _compare_answers(
+    what: str, ask: Any, candidate: Candidate, reference: InProcess, counts: Counter[str], counted: str
+) -> Iterator[str]:
+    wanted: pa.Table = ask(reference)
+    try:
+        difference = find_row_difference(wanted, ask(candidate))
+    except WrongType as error:
+        yield f"{what}: wrong columns or types: {error}"
+        return
+    except Refused as refused:
+        yield f"{what}: refused by {candidate.capabilities.name}: {refused}"
+        return
+    counts[counted] += wanted.num_rows
+    if difference is not None:
+        yield f"{what}: {difference}"
+
+
+def _list_recorded(reference: InProcess, table: Path, versions: list[int]) -> list[tuple[int, int]]:
+    """List the longest ranges of versions with the change data feed and one schema."""
+    found: list[tuple[int, int]] = []
+    last = None
+    for version in versions:
+        metadata = reference.snapshot(Snapshot(str(table), At(version))).metadata or {}
+        schema = metadata["schemaString"] if metadata.get("configuration", {}).get(_ENABLED) == "true" else None
+        if schema is not None and schema == last and found:
+            found[-1] = (found[-1][0], version)
+        elif schema is not None:
+            found.append((version, version))
+        last = schema
+    return found

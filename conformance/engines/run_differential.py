@@ -1,0 +1,141 @@
+"""Compare Delta Spark with the reference writer on random histories, and write `reports/differential`.
+
+    python conformance/engines/run_differential.py --histories 1000 --seed 1
+    python conformance/engines/run_differential.py --hours 2 --resume
+
+Every history becomes a line of `reports/differential.jsonl`; `--resume` leaves out the histories that are there. The
+exit code is 1 if a difference is not listed in `conformance/engines/known_differences.toml`.
+"""
+
+import argparse
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import delta
+import msgspec
+from pyspark.sql import SparkSession
+
+from deltaspec.candidates.adapters import delta_spark
+from deltaspec.candidates.in_process import InProcess
+from deltaspec.candidates.reference.engine import Engine
+from deltaspec.differential.performing import compare_history
+from deltaspec.differential.report import HistoryResult, describe_result
+from deltaspec_generators.histories.drawing import Offer, draw_history
+from deltaspec_generators.tables.choices import SeededChoices
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = {
+    **delta_spark.SETTINGS,
+    "spark.sql.shuffle.partitions": "1",
+    "spark.default.parallelism": "1",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # for a few rows, code generation costs more than it saves
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.cleaner.referenceTracking": "false",
+    "spark.sql.ui.retainedExecutions": "1",
+    "spark.driver.memory": "3g",
+}
+
+
+class CachingEngine(delta_spark.Engine):
+    """Delta Spark that keeps the snapshots of tables, as in production: no table changes behind its back here."""
+
+    def __init__(self, session: SparkSession) -> None:
+        super().__init__(session)
+        self._log = _KeepCache(self._log)
+        self._writer._log = self._log
+
+
+class _KeepCache:
+    """The object `DeltaLog` of the JVM without `clearCache`."""
+
+    def __init__(self, log: Any) -> None:
+        self._log = log
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
+
+    def clearCache(self) -> None:  # noqa: N802
+        """Keep the cache."""
+
+
+def main() -> None:
+    """Parse the command line, perform histories and write the report."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--histories", type=int, default=1_000)
+    parser.add_argument("--hours", type=float, default=2.0, help="stop to begin histories after this time")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--resume", action="store_true", help="continue the last run with the same seed")
+    parser.add_argument("--jobs", type=int, default=2, help="sessions of Spark in one JVM")
+    parser.add_argument("--events", type=Path, default=ROOT / "reports/differential.jsonl")
+    arguments = parser.parse_args()
+    if not arguments.resume:
+        arguments.events.unlink(missing_ok=True)
+    done = {(each.seed, each.number) for each in read_events(arguments.events)}
+    left = iter([number for number in range(arguments.histories) if (arguments.seed, number) not in done])
+    session = start_session(arguments.jobs)
+    lock, end = threading.Lock(), time.monotonic() + arguments.hours * 3_600
+    print(f"{len(done)} histories done before", file=sys.stderr)
+
+    def work() -> None:
+        spark = InProcess(CachingEngine(session.newSession()))
+        while time.monotonic() < end:
+            with lock:
+                number = next(left, None)
+            if number is None:
+                return
+            result = perform(spark, arguments.seed, number)
+            with lock, arguments.events.open("ab") as sink:
+                sink.write(msgspec.json.encode(result) + b"\n")
+                print(describe_result(result), file=sys.stderr, flush=True)
+
+    workers = [threading.Thread(target=work) for _ in range(arguments.jobs)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    session.stop()
+
+
+def start_session(jobs: int) -> SparkSession:
+    """Start Spark with settings for tiny tables."""
+    builder = SparkSession.builder.master(f"local[{jobs}]").appName("deltaspec differential")
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    session = delta.configure_spark_with_delta_pip(builder).getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def read_events(path: Path) -> Iterator[HistoryResult]:
+    """Yield the results of a run; a last line that is not complete is left out."""
+    for line in path.read_bytes().splitlines() if path.exists() else ():
+        try:
+            yield msgspec.json.decode(line, type=HistoryResult)
+        except msgspec.DecodeError:
+            continue
+
+
+def perform(spark: InProcess, seed: int, number: int) -> HistoryResult:
+    """Perform one history with Spark and the reference writer."""
+    reference = InProcess(Engine())
+    offers = [each.capabilities for each in (spark, reference)]
+    offer = Offer.of(
+        set(offers[0].kinds) & set(offers[1].kinds), set(offers[0].writer_features) & set(offers[1].writer_features)
+    )
+    steps = draw_history(SeededChoices(seed, number), offer)
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="deltaspec-") as directory:
+        done = compare_history(spark, reference, steps, Path(directory), validates=number % 10 == 0)
+    return HistoryResult.of(seed, number, done, round(time.monotonic() - started, 3))
+
+
+if __name__ == "__main__":
+    main()
