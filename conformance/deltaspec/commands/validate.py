@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deltaspec.commands.options import COLOR, REVISIONS, parse_clock, parse_codes, parse_names
-from deltaspec.commands.printing import build_console, choose_allocator, encode_json, print_bytes, progress_bar
+from deltaspec.commands.printing import (
+    build_console,
+    choose_allocator,
+    encode_json,
+    leave_out_pandas,
+    print_bytes,
+    progress_bar,
+)
 from deltaspec.errors import InvalidUsage
 from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
 
@@ -177,6 +184,7 @@ def _run_engine(table: str, engine: str, options: Options, settings: RunSettings
     if name == "embedded":
         from deltaspec.validation import run
 
+        leave_out_pandas()
         return run.run_embedded(table, options, settings)
     _check_local_table(table, master)
     from deltaspec.validation.spark.session import open_session
