@@ -111,13 +111,19 @@ class SqlWriter:
         self.run(f"UPDATE {name_table(table)} SET {values}{_render_clause(operation)}")
 
     def merge(self, table: str, operation: Operation) -> None:
-        """Merge rows."""
-        self.load_table_rows(table, operation).createOrReplaceTempView(_ROWS_VIEW)
+        """Merge rows; columns that they do not have, such as generated ones, are not named."""
+        rows = self.load_table_rows(table, operation)
+        rows.createOrReplaceTempView(_ROWS_VIEW)
+        names = [quote(name) for name in rows.columns]
+        clauses = {"update": f"UPDATE SET {', '.join(f't.{name} = s.{name}' for name in names)}", "delete": "DELETE"}
         condition = " AND ".join(f"t.{quote(name)} = s.{quote(name)}" for name in operation["on"])
-        clauses = {"update": "UPDATE SET *", "delete": "DELETE"}
-        matched = f" WHEN MATCHED THEN {clauses[operation['matched']]}" if operation.get("matched") else ""
-        inserted = " WHEN NOT MATCHED THEN INSERT *" if operation.get("not_matched") else ""
-        self.run(f"MERGE INTO {name_table(table)} AS t USING {_ROWS_VIEW} AS s ON {condition}{matched}{inserted}")
+        statement = f"MERGE INTO {name_table(table)} AS t USING {_ROWS_VIEW} AS s ON {condition}"
+        if operation.get("matched"):
+            statement += f" WHEN MATCHED THEN {clauses[operation['matched']]}"
+        if operation.get("not_matched"):
+            values = ", ".join(f"s.{name}" for name in names)
+            statement += f" WHEN NOT MATCHED THEN INSERT ({', '.join(names)}) VALUES ({values})"
+        self.run(statement)
 
     def optimize(self, table: str, _: Operation) -> None:
         """Compact small files."""
