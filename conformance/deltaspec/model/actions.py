@@ -29,7 +29,7 @@ class Format(WireStruct, frozen=True):
     """Encoding of a table's data files. Source: Change Metadata, Format Specification."""
 
     provider: str
-    options: dict[str, str] = {}
+    options: dict[str, str]
 
 
 class MetaData(WireStruct, frozen=True):

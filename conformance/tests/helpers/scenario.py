@@ -86,7 +86,7 @@ def metadata(
 ) -> MetaData:
     return MetaData(
         id="11111111-2222-4333-8444-555555555555",
-        format=Format(provider="parquet"),
+        format=Format(provider="parquet", options={}),
         schema_string=schema,
         partition_columns=list(partitioned_by),
         configuration=dict(configuration or {}),

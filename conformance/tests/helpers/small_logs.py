@@ -41,7 +41,7 @@ def metadata(
 ) -> MetaData:
     return MetaData(
         id="t",
-        format=Format(provider="parquet"),
+        format=Format(provider="parquet", options={}),
         schema_string=schema,
         partition_columns=list(partitioned_by),
         configuration={name.replace("__", "."): value for name, value in configuration.items()},

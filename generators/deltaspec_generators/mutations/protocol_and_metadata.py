@@ -413,7 +413,12 @@ def malformed_metadata(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table()
     body = dict(get_action(files, 0, "metaData"))
     changes = draw_one(
-        draw, {"schemaString": None}, {"partitionColumns": "id"}, {"configuration": {"a": True}}, {"id": None}
+        draw,
+        {"schemaString": None},
+        {"partitionColumns": "id"},
+        {"configuration": {"a": True}},
+        {"id": None},
+        {"format": {"provider": "parquet"}},  # Delta Spark fails with a NullPointerException
     )
     files.commits[2].append({"metaData": {**body, **changes}})
     return files

@@ -112,11 +112,9 @@ def encode_rows(actions: Sequence[Action], *, v2: bool) -> bytes:
 
 
 def _complete(value: Any, kind: pa.DataType) -> Any:
-    """Return a JSON value as a value of an Arrow type; required collections may be left out of JSON if empty."""
+    """Return a JSON value as a value of an Arrow type."""
     if pa.types.is_struct(kind) and isinstance(value, dict):
-        return {each.name: _complete(value[each.name], each.type) for each in kind if each.name in value} | (
-            {"options": []} if "provider" in value and "options" not in value else {}
-        )
+        return {each.name: _complete(value[each.name], each.type) for each in kind if each.name in value}
     return list(value.items()) if pa.types.is_map(kind) and isinstance(value, dict) else value
 
 

@@ -56,7 +56,7 @@ def build_table(operation: Mapping[str, object]) -> tuple[Protocol, MetaData]:
         configuration |= {name: f"_row-tracking-{uuid.uuid4()}" for name in COLUMN_PROPERTIES}
     metadata = MetaData(
         id=str(uuid.uuid4()),
-        format=Format(provider="parquet"),
+        format=Format(provider="parquet", options={}),
         schema_string=serialize_schema(schema),
         partition_columns=list(operation.get("partition_by") or ()),  # type: ignore[call-overload]
         configuration=configuration,

@@ -34,7 +34,7 @@ LONG = Primitive("long")
 def metadata(configuration: dict[str, str]) -> MetaData:
     return MetaData(
         id="00000000-0000-0000-0000-000000000000",
-        format=Format(provider="parquet"),
+        format=Format(provider="parquet", options={}),
         schema_string='{"type":"struct","fields":[]}',
         partition_columns=[],
         configuration=configuration,

@@ -22,7 +22,11 @@ from deltaspec.model.rows.change_data import (
 def _metadata(**configuration: str) -> MetaData:
     settings = {name.replace("__", "."): value for name, value in configuration.items()}
     return MetaData(
-        id="1", format=Format(provider="parquet"), schema_string="", partition_columns=[], configuration=settings
+        id="1",
+        format=Format(provider="parquet", options={}),
+        schema_string="",
+        partition_columns=[],
+        configuration=settings,
     )
 
 

@@ -105,7 +105,11 @@ def test_row_tracking_is_supported_enabled_or_suspended(
 ) -> None:
     protocol = Protocol(min_reader_version=1, min_writer_version=7, writer_features=features)
     metadata = MetaData(
-        id="1", format=Format(provider="parquet"), schema_string="", partition_columns=[], configuration=configuration
+        id="1",
+        format=Format(provider="parquet", options={}),
+        schema_string="",
+        partition_columns=[],
+        configuration=configuration,
     )
     assert is_enabled(protocol, metadata) is enabled
     assert assigns_row_ids(protocol, metadata) is assigned

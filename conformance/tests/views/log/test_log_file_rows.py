@@ -163,7 +163,7 @@ PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["in
 
 def metadata(configuration: dict[str, str]) -> dict[str, Any]:
     schema = '{"type":"struct","fields":[]}'
-    body = {"id": "i", "format": {"provider": "parquet"}, "schemaString": schema, "partitionColumns": []}
+    body = {"id": "i", "format": {"provider": "parquet", "options": {}}, "schemaString": schema, "partitionColumns": []}
     return {"metaData": {**body, "configuration": configuration}}
 
 

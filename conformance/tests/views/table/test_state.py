@@ -13,7 +13,7 @@ PROTOCOL = Protocol(3, 7, ["deletionVectors"], ["deletionVectors", "domainMetada
 
 
 def metadata(**configuration: str) -> MetaData:
-    return MetaData("id", Format("parquet"), SCHEMA, [], configuration)
+    return MetaData("id", Format("parquet", {}), SCHEMA, [], configuration)
 
 
 def domain(name: str, *, removed: bool = False, configuration: str = "{}") -> DomainMetadata:
