@@ -12,23 +12,35 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version as get_version
 from pathlib import Path
 from typing import Any
 
 import delta
 import msgspec
+import pyspark
 from pyspark.sql import SparkSession
 
+import deltaspec
 from deltaspec.candidates.adapters import delta_spark
 from deltaspec.candidates.in_process import InProcess
 from deltaspec.candidates.reference.engine import Engine
-from deltaspec.differential.performing import compare_history
-from deltaspec.differential.report import HistoryResult, describe_result
-from deltaspec_generators.histories.drawing import Offer, draw_history
+from deltaspec.differential.performing import Comparison, compare_history
+from deltaspec.differential.report import (
+    HistoryResult,
+    build_report,
+    describe_result,
+    load_known_differences,
+    render_page,
+)
+from deltaspec.suites.outcomes import build_signature
+from deltaspec.suites.write_history import shrink_steps
+from deltaspec_generators.histories.drawing import Offer, Step, draw_history
 from deltaspec_generators.tables.choices import SeededChoices
 
 ROOT = Path(__file__).parents[2]
+KNOWN = Path(__file__).with_name("known_differences.toml")
 SETTINGS = {
     **delta_spark.SETTINGS,
     "spark.sql.shuffle.partitions": "1",
@@ -74,8 +86,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--resume", action="store_true", help="continue the last run with the same seed")
     parser.add_argument("--jobs", type=int, default=2, help="sessions of Spark in one JVM")
+    parser.add_argument("--report", action="store_true", help="only write the report again")
+    parser.add_argument(
+        "--shrink", type=int, metavar="NUMBER", help="show the shortest history for its first difference"
+    )
     parser.add_argument("--events", type=Path, default=ROOT / "reports/differential.jsonl")
     arguments = parser.parse_args()
+    if arguments.shrink is not None:
+        return shrink(arguments.seed, arguments.shrink)
+    if arguments.report:
+        return sys.exit(write_report(arguments.events))
     if not arguments.resume:
         arguments.events.unlink(missing_ok=True)
     done = {(each.seed, each.number) for each in read_events(arguments.events)}
@@ -102,6 +122,45 @@ def main() -> None:
     for worker in workers:
         worker.join()
     session.stop()
+    sys.exit(write_report(arguments.events))
+
+
+def write_report(events: Path) -> int:
+    """Write the report and return 1 if nobody has decided a difference."""
+    names = (
+        f"Delta Spark {get_version('delta-spark')} on Spark {pyspark.__version__}",
+        f"deltaspec {deltaspec.__version__}",
+    )
+    report = build_report(names, list(read_events(events)), load_known_differences(KNOWN))
+    events.with_suffix(".json").write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
+    events.with_suffix(".md").write_text(render_page(report), "utf-8")
+    for each in report.undecided:
+        print(f"not decided: {each.aspect} in {each.histories} histories: {each.signature}", file=sys.stderr)
+    return 1 if report.undecided else 0
+
+
+def shrink(seed: int, number: int) -> None:
+    """Print the shortest history with the first difference of a history."""
+    session = start_session(1)
+    spark, reference = InProcess(CachingEngine(session)), InProcess(Engine())
+
+    def run(steps: Sequence[Step]) -> Comparison:
+        with tempfile.TemporaryDirectory(prefix="deltaspec-") as directory:
+            return compare_history(spark, reference, steps, Path(directory))
+
+    def list_aspects(steps: Sequence[Step]) -> dict[str, str]:
+        return {each.aspect: build_signature(each.message) for each in run(steps).differences}
+
+    steps = draw_steps(spark, seed, number)
+    wanted = list(list_aspects(steps).items())[:1]
+    if wanted:
+        steps = shrink_steps(steps, lambda shorter: wanted[0] in list_aspects(shorter).items())
+    for step in steps:
+        print(step.title)
+    print(msgspec.json.encode(steps).decode())
+    for each in run(steps).differences:
+        print(f"{each.aspect}: {each.message}")
+    session.stop()
 
 
 def start_session(jobs: int) -> SparkSession:
@@ -123,17 +182,19 @@ def read_events(path: Path) -> Iterator[HistoryResult]:
             continue
 
 
+def draw_steps(spark: InProcess, seed: int, number: int) -> tuple[Step, ...]:
+    """Draw a history of what both writers offer."""
+    offers = [each.capabilities for each in (spark, InProcess(Engine()))]
+    kinds = set.intersection(*(set(each.kinds) for each in offers))
+    features = set.intersection(*(set(each.writer_features) for each in offers))
+    return draw_history(SeededChoices(seed, number), Offer.of(kinds, features))
+
+
 def perform(spark: InProcess, seed: int, number: int) -> HistoryResult:
     """Perform one history with Spark and the reference writer."""
-    reference = InProcess(Engine())
-    offers = [each.capabilities for each in (spark, reference)]
-    offer = Offer.of(
-        set(offers[0].kinds) & set(offers[1].kinds), set(offers[0].writer_features) & set(offers[1].writer_features)
-    )
-    steps = draw_history(SeededChoices(seed, number), offer)
-    started = time.monotonic()
+    steps, started = draw_steps(spark, seed, number), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="deltaspec-") as directory:
-        done = compare_history(spark, reference, steps, Path(directory), validates=number % 10 == 0)
+        done = compare_history(spark, InProcess(Engine()), steps, Path(directory), validates=number % 10 == 0)
     return HistoryResult.of(seed, number, done, round(time.monotonic() - started, 3))
 
 
