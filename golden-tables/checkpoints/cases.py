@@ -5,7 +5,7 @@ from typing import Any
 from deltaspec.golden.builder.layout import FORMS, V2_FORMS, CheckpointForm
 from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
-from deltaspec_generators.table_files import CheckpointFiles
+from deltaspec_generators.table_files import CheckpointFiles, TableFiles
 
 chapter = Chapter("checkpoints")
 SALES = [("id", "long"), ("item", "string")]
@@ -142,6 +142,18 @@ for name, (text, hint) in HINTS.items():
         *(["last-checkpoint.newer-found"] if name == "stale" else []),
         bugs=("ckpt-006",),
     )(lambda hint=hint: point(hint))  # fmt: skip
+
+
+@chapter.broken(
+    "hint.cut-off",
+    "`_last_checkpoint` is cut off.",
+    "last-checkpoint.form",
+    twin="checkpoints.hint.current",
+    defect="`_last_checkpoint` is cut off in the middle",
+    bugs=("ckpt-008",),
+)
+def cut_hint(files: TableFiles) -> None:
+    files.last_checkpoint = '{"version":3,"si'
 
 
 @chapter.case(

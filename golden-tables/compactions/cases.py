@@ -1,7 +1,10 @@
 """Log compactions and version checksums."""
 
+import json
+
 from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
+from deltaspec_generators.table_files import TableFiles
 
 chapter = Chapter("compactions")
 SALES = [("id", "long"), ("item", "string")]
@@ -116,6 +119,23 @@ for name, (text, versions, optional) in CHECKSUMS.items():
         f"checksum.{name}", f"A version checksum of {text}.", "checksum.table-size", "checksum.absence-tolerated",
         bugs=("crc-003", "dm-001") if name == "older" else (),
     )(build_checksums)  # fmt: skip
+
+
+@chapter.broken(
+    "checksum.other-schema",
+    "The metadata of a version checksum has another schema than the log.",
+    "checksum.protocol-and-metadata",
+    twin="compactions.checksum.newest",
+    defect="the schema in the checksum has one more column",
+    bugs=("crc-001",),
+)
+def change_checksum(files: TableFiles) -> None:
+    checksum = files.checksums[3]
+    assert isinstance(checksum, dict)
+    metadata = checksum["metadata"]
+    schema = json.loads(metadata["schemaString"])
+    schema["fields"].append({"name": "other", "type": "long", "nullable": True, "metadata": {}})
+    checksum["metadata"] = {**metadata, "schemaString": json.dumps(schema)}
 
 
 @chapter.case(

@@ -24,6 +24,7 @@ for broken in BROKEN_TABLES.values():
         GoldenCase(
             f"{chapter.name}.{broken.name}", f"A reader must refuse the table: {broken.defect}.", broken.requires, None,
             defect=Defect(TWINS[builders], broken.defect, broken.damage, broken.accepted),
+            bugs=("ckpt-011",) if broken.name == "checkpoint-damaged" else (),
         )
     )  # fmt: skip
 

@@ -1,9 +1,11 @@
 """Statistics in the forms that engines write; each table is read with conditions."""
 
+import json
 from typing import Any
 
 from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
+from deltaspec_generators.table_files import TableFiles
 from deltaspec_generators.tables.parquet_encodings import ParquetEncoding
 from deltaspec_generators.tables.statistics import StatisticsStyle
 
@@ -64,6 +66,21 @@ for name, (text, options) in STYLES.items():
         where=CONDITIONS,
         bugs=("stat-002",) if name == "tight" else ("stat-018",) if name == "none" else (),
     )(build)  # fmt: skip
+
+
+@chapter.broken(
+    "count-is-text",
+    "The number of rows in the statistics is a text.",
+    "statistics.form",
+    twin="tight",
+    defect="`numRecords` of a file is a text",
+    bugs=("stat-007",),
+)
+def write_count_as_text(files: TableFiles) -> None:
+    position = next(number for number, line in enumerate(files.commits[1]) if "add" in line)
+    add = json.loads(json.dumps(files.commits[1][position]))
+    add["add"]["stats"] = json.dumps({**json.loads(add["add"]["stats"]), "numRecords": "two"})
+    files.commits[1][position] = add
 
 
 @chapter.case(

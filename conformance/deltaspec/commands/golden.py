@@ -51,8 +51,9 @@ _DEFINITIONS = click.option(
 @golden.command()
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file would change.")
 @click.option("--rewrite", is_flag=True, help="Write all Parquet files with the installed release of pyarrow.")
+@click.option("--release", metavar="VERSION", help="Also record the cases as those of this release, in released.json.")
 @_DEFINITIONS
-def build(check: bool, rewrite: bool, root: str | None) -> None:
+def build(check: bool, rewrite: bool, release: str | None, root: str | None) -> None:
     """Build the golden tables of a checkout from their definitions."""
     from deltaspec.golden import build as builder
     from deltaspec.golden.definition import ROOT
@@ -78,6 +79,8 @@ def build(check: bool, rewrite: bool, root: str | None) -> None:
         builder.require_release(directory)
     with translate_write_errors(str(directory)):
         builder.write_files(directory, built, existing)
+        if release is not None:
+            (directory / builder.RELEASED).write_bytes(builder.encode_released(release, manifest))
     print_text(f"{summary}, {len(builder.find_differences(built, existing)):,} written or deleted")
 
 

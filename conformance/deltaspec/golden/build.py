@@ -27,6 +27,8 @@ from deltaspec.golden.case_format import (
     ListedCase,
     Manifest,
     Origin,
+    Released,
+    ReleasedCase,
     Spec,
     Twin,
     build_json_schema,
@@ -43,7 +45,7 @@ from deltaspec_generators.table_files import encode_table
 from deltaspec_generators.tables.arrow_values import to_plain_values
 from deltaspec_generators.tables.readable import ReadableTable
 
-MANIFEST, SCHEMA = "manifest.json", "case.schema.json"
+MANIFEST, SCHEMA, RELEASED = "manifest.json", "case.schema.json", "released.json"
 COMMAND = "deltaspec golden build"
 _LATEST = "expected/latest/"
 _CODE_OF_CHAPTER: dict[str, Code] = {
@@ -225,7 +227,19 @@ def load_manifest(root: Path) -> Manifest | None:
         return None
 
 
-def check_permanence(old: Manifest, new: Manifest) -> list[str]:
+def load_released(root: Path) -> Released:
+    """Read the cases of the last release."""
+    return msgspec.json.decode((root / RELEASED).read_bytes(), type=Released)
+
+
+def encode_released(release: str, manifest: Manifest) -> bytes:
+    """Encode the cases of a release, one to a line."""
+    cases = [ReleasedCase(each.id, each.meaning, each.expectation) for each in manifest.cases]
+    lines = ",\n".join(msgspec.json.encode(each).decode() for each in cases)
+    return f'{{"release": {msgspec.json.encode(release).decode()}, "cases": [\n{lines}\n]}}\n'.encode()
+
+
+def check_permanence(old: Manifest | Released, new: Manifest) -> list[str]:
     """Return what breaks the promises about ids: one that is gone, or an expectation that changed silently."""
     found = []
     now: Mapping[str, ListedCase] = {each.id: each for each in new.cases}

@@ -118,6 +118,21 @@ class Manifest(msgspec.Struct, frozen=True):
     cases: tuple[ListedCase, ...]
 
 
+class ReleasedCase(msgspec.Struct, frozen=True, array_like=True):
+    """A case in `released.json`."""
+
+    id: str
+    meaning: int
+    expectation: str
+
+
+class Released(msgspec.Struct, frozen=True):
+    """Content of `released.json`: the cases of the last release, whose ids and expectations are permanent."""
+
+    release: str
+    cases: tuple[ReleasedCase, ...]
+
+
 def build_json_schema() -> dict[str, Any]:
     """Build the JSON Schema of `case.json`."""
     schema = msgspec.json.schema(CaseDocument)

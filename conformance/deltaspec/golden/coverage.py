@@ -1,7 +1,7 @@
 """Which requirements the golden cases cover, and why the others are not covered.
 
 A requirement needs a case if a reader can get it wrong: its actor is the reader, or a table that violates it must be
-refused. `golden-tables/gaps.toml` has the reasons for those without a case.
+refused. `golden-tables/gaps.toml` has the reasons for those without a case, and for known bugs of readers without one.
 """
 
 import tomllib
@@ -23,6 +23,8 @@ class GoldenCoverage:
     """Cases of each covered requirement."""
     gaps: Mapping[str, str]
     """Reasons for requirements of readers without a case."""
+    bugs: Mapping[str, str]
+    """Reasons for known bugs of readers without a case."""
 
     @property
     def needed(self) -> list[Requirement]:
@@ -36,9 +38,10 @@ class GoldenCoverage:
 
     @property
     def outdated(self) -> list[str]:
-        """Reasons for requirements that have a case, or that do not need one."""
+        """Reasons for requirements and bugs that have a case, or for requirements that do not need one."""
         needed = {each.id for each in self.needed}
-        return [each for each in self.gaps if each in self.cases or each not in needed]
+        found = {bug for cases in self.cases.values() for case in cases for bug in case.bugs}
+        return [each for each in self.gaps if each in self.cases or each not in needed] + sorted(found & {*self.bugs})
 
 
 def compute_coverage(root: Path = ROOT) -> GoldenCoverage:
@@ -48,8 +51,9 @@ def compute_coverage(root: Path = ROOT) -> GoldenCoverage:
         for each in case.requires:
             found.setdefault(each, []).append(case)
     gaps = tomllib.loads((root / GAPS).read_text("utf-8"))
+    bugs = gaps.pop("known-bugs", {})
     reasons = {f"{chapter}.{name}": reason for chapter, entries in gaps.items() for name, reason in entries.items()}
-    return GoldenCoverage({each: tuple(cases) for each, cases in found.items()}, reasons)
+    return GoldenCoverage({each: tuple(cases) for each, cases in found.items()}, reasons, bugs)
 
 
 def render_coverage(found: GoldenCoverage, *, show_all: bool) -> str:
@@ -72,6 +76,8 @@ def render_coverage(found: GoldenCoverage, *, show_all: bool) -> str:
         lines += [f"  {each}  {_list_ids(found.cases[each])}" for each in others]
     lines += ["", f"{len(found.gaps)} have none for a reason:"]
     lines += [f"  {identity}  {reason}" for identity, reason in found.gaps.items()]
+    lines += ["", f"{len(found.bugs)} known bugs of readers have no case for a reason:"]
+    lines += [f"  {identity}  {reason}" for identity, reason in found.bugs.items()]
     if found.unexplained:
         lines += ["", f"{len(found.unexplained)} have none without a reason:"]
         lines += [f"  {each}" for each in found.unexplained]

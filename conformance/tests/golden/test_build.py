@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from deltaspec.cli import main
-from deltaspec.golden.build import build_case, check_permanence, load_manifest
+from deltaspec.golden.build import build_case, check_permanence, load_manifest, load_released
 from deltaspec.golden.case_format import CaseDocument, Manifest, build_json_schema, encode_document
 from deltaspec.golden.definition import ROOT, load_cases
 from deltaspec.golden.expected_rows import mark_required
@@ -81,6 +81,24 @@ def test_expectations_change_only_with_their_meaning(changes: dict[str, Any], ex
     found = check_permanence(MANIFEST, changed)
     assert len(found) == (expected is not None)
     assert expected is None or expected in found[0]
+
+
+def test_cases_of_the_last_release_keep_their_ids_and_expectations() -> None:
+    released = load_released(ROOT)
+    assert released.cases
+    assert check_permanence(released, MANIFEST) == []
+
+
+def test_release_is_recorded(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log/cases.py").write_text((ROOT / "log/cases.py").read_text())
+    arguments = ["golden", "build", "--release", "7.0", "--cases", str(tmp_path)]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    released = load_released(tmp_path)
+    manifest = load_manifest(tmp_path)
+    assert manifest is not None
+    assert released.release == "7.0"
+    assert [each.expectation for each in released.cases] == [each.expectation for each in manifest.cases]
 
 
 def test_check_reports_what_a_build_would_change(tmp_path: Path) -> None:
