@@ -293,6 +293,13 @@ def faults(session: nox.Session) -> None:
 
 
 @nox.session
+def browser(session: nox.Session) -> None:
+    """Test the HTML pages in Chromium, which must be installed (on Debian: `apt-get install chromium`)."""
+    _with_project(session)
+    session.run("python", "-m", "pytest", "conformance/tests/browser", *session.posargs, env={"CI": "true"})
+
+
+@nox.session
 def matrix(session: nox.Session) -> None:
     """Build `reports/matrix` from all reports of engines; `nox -s matrix -- --compare OLD.json` marks what changed."""
     _with_project(session)

@@ -23,6 +23,7 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
 
 if TYPE_CHECKING:
+    from deltaspec.pages.validation import Charts
     from deltaspec.report.report_types import Report
     from deltaspec.validation.options import Options, RunSettings
 
@@ -53,14 +54,14 @@ _MACHINE_SAMPLES = 1000
 @click.option("--select", multiple=True, callback=parse_codes, metavar="CODES", help="Run only these rules.")
 @click.option("--ignore", multiple=True, callback=parse_codes, metavar="CODES", help="Do not run these rules.")
 @click.option(
-    "--format", "output_format", type=click.Choice(["text", "json", "junit"]), default="text", show_default=True
+    "--format", "output_format", type=click.Choice(["text", "json", "junit", "html"]), default="text", show_default=True
 )
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report to this file.")
 @click.option(
     "--samples",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Findings to report of each rule. [default: 5 for text, 1000 for json and junit]",
+    help="Findings to report of each rule. [default: 5 for text, 1000 for other formats]",
 )
 @click.option(
     "--accept-unchecked",
@@ -133,6 +134,10 @@ def validate(
     """
     if output is not None:
         _check_output(output)
+    if output_format == "html":
+        from deltaspec.pages.renderer import require_jinja
+
+        require_jinja()
     choose_allocator()
     if estimates:
         _print_estimate(table, at, history, revision, output_format, output, color)
@@ -207,7 +212,7 @@ def _check_local_table(table: str, master: str | None) -> None:
 def _print_estimate(
     table: str, at: int | None, history: str, revision: str, output_format: str, output: str | None, color: str
 ) -> None:
-    if output_format == "junit":
+    if output_format not in ("text", "json"):
         raise InvalidUsage("--estimate supports only: text, json")
     from deltaspec.report.estimate import write_estimate
     from deltaspec.validation.describe.read_estimate import estimate_table
@@ -271,9 +276,35 @@ def _write_text(report: Report, samples: int, console: Any) -> None:
 
 
 def _encode_report(report: Report, output_format: str) -> bytes:
-    """Encode a report as JSON or JUnit, always in UTF-8."""
+    """Encode a report as JSON, HTML or JUnit, always in UTF-8."""
     if output_format == "json":
         return encode_json(report)
+    if output_format == "html":
+        return _render_html(report)
     from deltaspec.report import junit
 
     return junit.render_junit(report).encode()
+
+
+def _render_html(report: Report) -> bytes:
+    from deltaspec.pages.validation import render_validation
+    from deltaspec.rule_pages import build_rule_doc
+
+    docs = {finding.rule: build_rule_doc(finding.rule) for finding in report.findings}
+    return render_validation(report, docs, _describe_files(report)).encode()
+
+
+def _describe_files(report: Report) -> Charts:
+    """Describe the data files of the validated version, from the log; return the reason if that is not possible."""
+    from deltaspec.errors import DeltaspecError
+    from deltaspec.pages.validation import Charts
+    from deltaspec.validation.describe.file_description import describe_files
+
+    if report.version is None:
+        return Charts(None, "the table has no version that can be read")
+    if report.engine != "embedded":
+        return Charts(None, "the run was on Spark; `deltaspec show TABLE --files` reads the log in one process")
+    try:
+        return Charts(describe_files(report.table, at=report.version))
+    except DeltaspecError as error:
+        return Charts(None, str(error))

@@ -7,12 +7,17 @@ bidirectional characters visible. The content security policy names the hash of 
 import base64
 import hashlib
 from importlib.resources import files
+from importlib.util import find_spec
 from typing import Any
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.report.text import count, escape_text, size
 
-INSTALL = "HTML needs Jinja: pip install 'deltaspec[html]'"
+
+def require_jinja() -> None:
+    """Raise `InvalidUsage` if Jinja is not installed."""
+    if find_spec("jinja2") is None:
+        raise InvalidUsage("HTML needs Jinja: pip install 'deltaspec[html]'")
 
 
 def render_page(name: str, **values: Any) -> str:
@@ -25,11 +30,9 @@ def render_page(name: str, **values: Any) -> str:
     Raises:
         InvalidUsage: Jinja is not installed.
     """
-    try:
-        import jinja2
-        from markupsafe import Markup
-    except ImportError:
-        raise InvalidUsage(INSTALL) from None
+    require_jinja()
+    import jinja2
+    from markupsafe import Markup
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("deltaspec.pages"),
@@ -38,7 +41,7 @@ def render_page(name: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(plain=escape_text, count=count, size=size)
+    environment.filters.update(plain=escape_text, codes=_mark_codes, count=count, size=size)
     style, script = _read("page.css"), _read("page.js") + _read(f"{name}.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
@@ -46,6 +49,16 @@ def render_page(name: str, **values: Any) -> str:
     )
     template = environment.get_template(f"{name}.html.jinja")
     return template.render(policy=policy, style=Markup(style), script=Markup(script), **values)
+
+
+def _mark_codes(text: str) -> Any:
+    """Escape a text and put what stands between backticks into `<code>`."""
+    from markupsafe import Markup, escape
+
+    parts = [escape(part) for part in escape_text(text).split("`")]
+    if len(parts) % 2 == 0:
+        return escape(escape_text(text))
+    return Markup("").join(Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts))
 
 
 def _read(name: str) -> str:

@@ -19,7 +19,7 @@ def write_files(files: FilesDescription, console: Console) -> None:
     title = f" · version {files.version} · data files"
     console.print(Text.assemble((escape_text(files.table, width - len(title)), "bold"), title))
     console.print()
-    for title, text in _facts(files):
+    for title, text in list_facts(files):
         for number, line in enumerate(wrap_text(text, width - _LABEL)):
             console.print(Text.assemble((f"{title if number == 0 else '':<{_LABEL}}", "dim"), line))
     if files.sizes:
@@ -36,7 +36,7 @@ def write_files(files: FilesDescription, console: Console) -> None:
                 console.print(_file(title if number == 0 else "", each, width))
 
 
-def _facts(files: FilesDescription) -> Iterator[tuple[str, str]]:
+def list_facts(files: FilesDescription) -> Iterator[tuple[str, str]]:
     """Yield title and text of each line; the title is empty after the first line of a group."""
     for number, reason in enumerate(files.unread_checkpoints.values()):
         yield "" if number else "not read", escape_text(reason, 200)
@@ -98,19 +98,19 @@ def histogram(files: FilesDescription, width: int, *, blocks: bool = True) -> li
     marks = _MARKS["blocks" if blocks else "ascii"]
     numbers = [(f"{each.files:,}", size(each.bytes)) for each in files.sizes]
     widths = [max(len(title), *(len(row[at]) for row in numbers)) for at, title in enumerate(("files", "bytes"))]
-    bound = max(_BOUND, *(len(_bound(each.below)) for each in files.sizes))
+    bound = max(_BOUND, *(len(format_bound(each.below)) for each in files.sizes))
     bar = max(width - 2 * bound - sum(widths) - 8, 8)
     most = max(each.files for each in files.sizes)
     lines = [f"{'from':>{bound}}  {'below':>{bound}}  {'files':>{widths[0]}}  {'bytes':>{widths[1]}}"]
     for each, (number, total) in zip(files.sizes, numbers, strict=True):
         halves = -(-2 * bar * each.files // most) if each.files else 0
         drawn = marks[0] * (halves // 2) + marks[1] * (halves % 2)
-        bounds = f"{_bound(each.at_least):>{bound}}  {_bound(each.below):>{bound}}"
+        bounds = f"{format_bound(each.at_least):>{bound}}  {format_bound(each.below):>{bound}}"
         lines.append(f"{bounds}  {number:>{widths[0]}}  {total:>{widths[1]}}  {drawn}".rstrip())
     return lines
 
 
-def _bound(number: int) -> str:
+def format_bound(number: int) -> str:
     """Format the bound of a range, a power of two, without decimals."""
     return size(number).replace(".0 ", " ")
 
@@ -130,7 +130,7 @@ def _partitions(partitions: Partitions, width: int) -> Iterator[str]:
             )
             ratio = f"{amount / median:,.1f}" if median > 0 else "-"
             head = f"{'':<{_LABEL}}{size(each.bytes):>{_SIZE}} {each.files:>{_COUNT},} {ratio:>{_RATIO}}  "
-            yield head + _cut(_values(each, width), max(width - len(head), 8))
+            yield head + _cut(describe_partition(each, width), max(width - len(head), 8))
 
 
 def _files(number: float) -> str:
@@ -138,7 +138,7 @@ def _files(number: float) -> str:
     return count(int(number), "file") if number == int(number) else f"{number:,.1f} files"
 
 
-def _values(partition: PartitionFacts, width: int) -> str:
+def describe_partition(partition: PartitionFacts, width: int) -> str:
     """Return `a=1, b=null`. Values that look like null, have outer white space or contain a comma are quoted."""
     shown = []
     for name, value in partition.values.items():

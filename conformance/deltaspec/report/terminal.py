@@ -167,33 +167,54 @@ def _printable(text: str) -> str:
     return escape_text(bound_text(text))
 
 
-def _ledger(report: Report, console: Console) -> None:
+@dataclass(frozen=True)
+class LedgerPart:
+    """What a run did not check, of one kind."""
+
+    kind: str
+    entries: list[str]
+    is_undecided: bool
+    """Whether the verdict depends on it."""
+
+
+def describe_rules_run(report: Report) -> str:
+    """Return how many rules ran and how many did not, in one line."""
     checked = report.checked
     undecided = len(checked.undecided_rules)
     without_clock = [code for code in checked.not_applicable if checked.reasons.get(code) == "needs --clock"]
-    ledger = (
+    return (
         f"{count(len(checked.run), 'rule')} run, {len(checked.not_applicable) - len(without_clock)} not applicable"
         + _describe_skipped(report, [*checked.skipped, *without_clock])
         + (f", {undecided} not completely checked" if undecided else "")
     )
-    for line in wrap_text(ledger, console.width):
-        console.print(Text(line, style="dim"))
-    _entries(_unchecked(checked.not_checked), "not checked", "yellow", console)
+
+
+def list_ledger(report: Report) -> list[LedgerPart]:
+    """Return what the run did not check, compare, read or find; printable."""
+    checked = report.checked
     files_by_reason: dict[str, list[str]] = defaultdict(list)
     for each in checked.derived_files_not_compared:
         files_by_reason[each.reason].append(each.file)
-    not_compared = [
-        f"not compared: {_describe_files(files, len(files), why)}" for why, files in files_by_reason.items()
-    ]
-    _entries(not_compared, "not compared", "dim", console)
-    not_read = [f"not read: {_describe_files(each.files, each.count, each.reason)}" for each in checked.files_not_read]
-    _entries(not_read, "not read", "dim", console)
+    not_compared = [_describe_files(files, len(files), why) for why, files in files_by_reason.items()]
+    not_read = [_describe_files(each.files, each.count, each.reason) for each in checked.files_not_read]
     missing = [
-        f"not listed: {each.description.rpartition(' ')[0]}"
+        each.description.rpartition(" ")[0]
         + ("; log cleanup may have deleted them" if each.explained else " between other commits")
         for each in checked.missing_commits
     ]
-    _entries(missing, "not listed", "dim", console)
+    return [
+        LedgerPart("not checked", _unchecked(checked.not_checked), True),
+        LedgerPart("not compared", [f"not compared: {each}" for each in not_compared], False),
+        LedgerPart("not read", [f"not read: {each}" for each in not_read], False),
+        LedgerPart("not listed", [f"not listed: {each}" for each in missing], False),
+    ]
+
+
+def _ledger(report: Report, console: Console) -> None:
+    for line in wrap_text(describe_rules_run(report), console.width):
+        console.print(Text(line, style="dim"))
+    for part in list_ledger(report):
+        _entries(part.entries, part.kind, "yellow" if part.is_undecided else "dim", console)
 
 
 def _describe_skipped(report: Report, codes: Sequence[str]) -> str:

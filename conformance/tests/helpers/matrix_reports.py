@@ -13,6 +13,7 @@ from deltaspec.matrix.model import Matrix
 from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.results import Run, SuiteReport, build_report
 
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)> `|[a](javascript:alert(1)) \u202e\x1b[31m"
 WRONG_ROWS = "\n".join(
     [
         "wrong rows: expected 2, got 2: 1 missing, 1 not expected",
@@ -57,3 +58,13 @@ def write_reports(directory: Path, reports: Sequence[SuiteReport | FaultReport])
 def build(directory: Path, *reports: SuiteReport | FaultReport) -> Matrix:
     """Build the matrix of reports."""
     return build_matrix(write_reports(directory, reports))
+
+
+def build_hostile_matrix(directory: Path) -> Matrix:
+    """Return a matrix in which every text of engine and table tries to become markup."""
+    result = build_result(
+        f"read.all-rows/{HOSTILE}", Outcome.FAILED, message=f"{HOSTILE}\n  - ({HOSTILE})", known_failure=HOSTILE,
+        features=(HOSTILE,), history=(HOSTILE,), requirements=(HOSTILE,), known_link=f"javascript:{HOSTILE}",
+    )  # fmt: skip
+    missing = build_result("read.row-count/drawn.1.0", Outcome.NOT_ASKED, message=HOSTILE)
+    return build(directory, build_suite_report([result, missing], name=HOSTILE, version=HOSTILE, declared=[HOSTILE]))

@@ -2,70 +2,29 @@
 
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from helpers.cli import run, single_error_line
-from helpers.matrix_reports import WRONG_ROWS, build, build_result, build_suite_report, write_reports
+from helpers.matrix_reports import (
+    WRONG_ROWS,
+    build,
+    build_hostile_matrix,
+    build_result,
+    build_suite_report,
+    write_reports,
+)
+from helpers.pages import assert_markup_is_ours, parse_page
 
 from deltaspec.matrix import page
 from deltaspec.matrix.explanation import explain_message
 from deltaspec.matrix.markdown import render_markdown
-from deltaspec.matrix.model import Matrix
 from deltaspec.matrix.page import compute_digest, render_html
 from deltaspec.suites.outcomes import CaseResult, Outcome
 
-HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)> `|[a](javascript:alert(1)) \u202e\x1b[31m"
-
-
-def build_hostile_matrix(directory: Path) -> Matrix:
-    result = build_result(
-        f"read.all-rows/{HOSTILE}", Outcome.FAILED, message=f"{HOSTILE}\n  - ({HOSTILE})", known_failure=HOSTILE,
-        features=(HOSTILE,), history=(HOSTILE,), requirements=(HOSTILE,), known_link=f"javascript:{HOSTILE}",
-    )  # fmt: skip
-    missing = build_result("read.row-count/drawn.1.0", Outcome.NOT_ASKED, message=HOSTILE)
-    return build(directory, build_suite_report([result, missing], name=HOSTILE, version=HOSTILE, declared=[HOSTILE]))
-
-
-class Tags(HTMLParser):
-    """Collects the tags of a document, the attributes and the contents of its scripts."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.scripts: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag == "script":
-            self.scripts.append("")
-
-    def handle_data(self, data: str) -> None:
-        if self.cdata_elem == "script":
-            self.scripts[-1] += data
-
-
-def parse(html: str) -> Tags:
-    tags = Tags()
-    tags.feed(html)
-    return tags
-
 
 def test_no_text_of_an_engine_becomes_markup(tmp_path: Path) -> None:
-    html = render_html(build_hostile_matrix(tmp_path))
-    found = parse(html)
-    assert [attributes.get("type") for tag, attributes in found.tags if tag == "script"] == [
-        "application/json",
-        "application/json",
-        None,
-    ]
-    assert not {"img", "iframe", "object", "base"} & {tag for tag, _ in found.tags}
-    links = [attributes.get("href") or "" for tag, attributes in found.tags if tag in ("a", "link")]
-    assert all(link.startswith(("#", "data:,")) for link in links)
-    assert not [name for _, attributes in found.tags for name in attributes if name.startswith("on") or name == "style"]
-    assert "\u202e" not in html
-    assert "\x1b" not in html
+    assert_markup_is_ours(render_html(build_hostile_matrix(tmp_path)), data_scripts=2)
 
 
 def test_policy_lets_only_the_page_itself_run(tmp_path: Path) -> None:
@@ -92,7 +51,7 @@ def test_page_has_the_details_of_a_failure(tmp_path: Path) -> None:
         "read.all-rows/drawn.1.0", Outcome.FAILED, message=WRONG_ROWS, history=("0: create",),
         requirements=("log.replay-in-order", "no.such"),
     )  # fmt: skip
-    found = parse(render_html(build(tmp_path, build_suite_report([result]))))
+    found = parse_page(render_html(build(tmp_path, build_suite_report([result]))))
     details, statements = (json.loads(script) for script in found.scripts[:2])
     (case,) = details["cases"]
     assert (
@@ -118,7 +77,7 @@ def test_large_page_describes_some_cases_of_each_cause_and_says_so(
     monkeypatch.setattr(page, "MOST_DETAIL_BYTES", 10_000)
     html = render_html(matrix)
     assert "The page describes at most 10 cases of each cause" in html
-    details = json.loads(parse(html).scripts[0])
+    details = json.loads(parse_page(html).scripts[0])
     assert ["text" in case for case in details["cases"]] == [True] * 10 + [False] * 10
 
 

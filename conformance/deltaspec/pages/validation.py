@@ -1,0 +1,106 @@
+"""Render a validation report as a self-contained HTML page."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+
+from deltaspec.pages.renderer import render_page
+from deltaspec.report.description import FilesDescription
+from deltaspec.report.files_chart import describe_partition, format_bound, list_facts
+from deltaspec.report.report_types import SEVERITIES, Finding, Inventory, Report
+from deltaspec.report.terminal import RuleDoc, describe_rules_run, list_ledger
+from deltaspec.report.text import bound_text, escape_text
+
+MOST_FINDINGS = 50
+"""Findings of each rule that the page shows."""
+_PARTITION_CHARACTERS = 80
+
+_MEANINGS = {
+    "conforms": "No violation was found, and every selected rule was decided.",
+    "violations": "The table violates the protocol.",
+    "incomplete": "No violation was found, but some selected rules could not be decided.",
+    "refused": "Clients of this revision must refuse the table.",
+}
+
+
+@dataclass(frozen=True)
+class Charts:
+    """The data files of the table, or the reason why the page does not show them."""
+
+    files: FilesDescription | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class RuleFindings:
+    """Findings of a rule."""
+
+    first: Finding
+    doc: RuleDoc
+    total: int
+    shown: list[Finding]
+
+
+def render_validation(report: Report, docs: Mapping[str, RuleDoc], charts: Charts) -> str:
+    """Return the page: verdict, what was not checked, findings by rule, data files.
+
+    Args:
+        report: the report.
+        docs: documentation of every rule with findings, by code.
+        charts: the data files.
+    """
+    rules = []
+    for code, group in groupby(report.findings, key=lambda finding: finding.rule):
+        findings = list(group)
+        rules.append(RuleFindings(findings[0], docs[code], report.totals[code], findings[:MOST_FINDINGS]))
+    clock = (
+        None if report.clock is None else f"{datetime.fromtimestamp(report.clock / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    )
+    return render_page(
+        "validation",
+        report=report,
+        meaning=_MEANINGS[report.verdict],
+        clock=clock,
+        severities=[(name, report.counts.get(name, 0)) for name in SEVERITIES],
+        rules=rules,
+        rules_run=describe_rules_run(report),
+        ledger=[part for part in list_ledger(report) if part.entries],
+        reasons=_group_reasons(report),
+        evidence=list_evidence,
+        charts=charts,
+        facts=list(list_facts(charts.files)) if charts.files else [],
+        inventory=_list_inventory(report.inventory) if report.inventory else [],
+        bound=format_bound,
+        partition=lambda each: describe_partition(each, _PARTITION_CHARACTERS),
+    )
+
+
+def list_evidence(finding: Finding) -> list[tuple[str, str]]:
+    """Return the values that a rule found, by name; values that are null or empty lists are left out."""
+    return [
+        (name, bound_text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)))
+        for name, value in finding.evidence.items()
+        if value is not None and value != []
+    ]
+
+
+def _group_reasons(report: Report) -> list[tuple[str, list[str]]]:
+    """Return the rules that did not run, by reason."""
+    found: dict[str, list[str]] = {}
+    for code in (*report.checked.not_applicable, *report.checked.skipped):
+        found.setdefault(escape_text(report.checked.reasons.get(code, "the table has nothing to check")), []).append(
+            code
+        )
+    return sorted(found.items(), key=lambda item: -len(item[1]))
+
+
+def _list_inventory(found: Inventory) -> list[tuple[str, int, int]]:
+    """Return kind, number and bytes of the files in the table's directories."""
+    return [
+        ("live", found.live_files, found.live_bytes),
+        ("of other versions or change data", found.referenced_files, found.referenced_bytes),
+        ("not referenced by the validated history", found.unreferenced_files, found.unreferenced_bytes),
+        ("hidden", found.hidden_files, found.hidden_bytes),
+    ]
