@@ -214,7 +214,7 @@ class TestInvalidUsage:
         assert result.exit_code == 2
         assert "Invalid value for '--clock'" in result.stderr
 
-    @pytest.mark.parametrize("options", [["--at", "-1"], ["--at", "x"], ["--samples", "0"], ["--format", "html"], []])
+    @pytest.mark.parametrize("options", [["--at", "-1"], ["--at", "x"], ["--samples", "0"], ["--format", "pdf"], []])
     def test_unparsable_command(self, options: list[str]) -> None:
         result = run("validate", *(["t", *options] if options else []))
         assert result.exit_code == 2
