@@ -307,6 +307,13 @@ def matrix(session: nox.Session) -> None:
 
 
 @nox.session
+def mixed(session: nox.Session) -> None:
+    """Let several engines write to the same tables in turn; `nox -s mixed -- reference deltalake --tables 50`."""
+    _with_project(session, "dev,engines")
+    session.run("python", "conformance/engines/run_mixed.py", *session.posargs)
+
+
+@nox.session
 def differential(session: nox.Session) -> None:
     """Let Delta Spark and the reference writer perform the same histories; `nox -s differential -- --hours 2`.
 

@@ -48,6 +48,14 @@ _TIMEOUT_SCALE = click.option(
     help="Ask the cases of this directory instead: DAT, acceptance workloads, or folders of tables.",
 )
 @click.option("--golden", is_flag=True, help="Ask about the golden tables instead; needs a checkout.")
+@click.option(
+    "--with",
+    "others",
+    multiple=True,
+    callback=parse_names,
+    metavar="CANDIDATES",
+    help="In suite write, these write to the same tables in turn, and all read them.",
+)
 @click.option("--select", metavar="TEXT", help="Run only cases whose id contains this text or matches this glob.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Candidates to run at once.")
 @click.option(
@@ -78,6 +86,7 @@ def test(
     seed: int,
     imported: str | None,
     golden: bool,
+    others: list[str],
     select: str | None,
     jobs: int,
     known: str | None,
@@ -99,9 +108,10 @@ def test(
     from deltaspec.suites.checks import IMPORTED_SUITES
     from deltaspec.suites.known_failures import load_known_failures
     from deltaspec.suites.runner import Plan, build_plan, select_suites
-    from deltaspec.suites.startup import start_candidate
     from deltaspec.suites.subjects import Corpus
 
+    if others and list(suites) != ["write"]:
+        raise InvalidUsage("--with needs --suite write")
     entries = load_known_failures(Path(known)) if known else []
     if golden:
         if imported is not None:
@@ -114,8 +124,10 @@ def test(
             raise InvalidUsage("--import cannot be combined with --suite or --save")
         corpus = Corpus(seed=0, tables=0, imported=_load_imported_tables(imported))
         plan = Plan(corpus, IMPORTED_SUITES, _build_filter(select), jobs)
-    start = partial(start_candidate, candidate, timeout_scale=timeout_scale)
-    report, results = _run(start, candidate, plan, entries, events, imported or "")
+    start = partial(_start, (candidate, *others), timeout_scale)
+    report, results = _run(
+        start, " with ".join([candidate, *filter(None, [", ".join(others)])]), plan, entries, events, imported or ""
+    )
     data = _render(report, results, output_format)
     if output is None:
         print_bytes(data)
@@ -126,6 +138,19 @@ def test(
         _save_failures(start, report.cases, save)
     context.meta[EXIT_CODE_KEY] = report.exit_code
     sys.exit(report.exit_code)
+
+
+def _start(names: Sequence[str], timeout_scale: float) -> Candidate:
+    """Start a candidate, or several that write to the same tables."""
+    from deltaspec.suites.mixed_engines import MixedEngines
+    from deltaspec.suites.startup import start_candidate
+
+    if len(names) == 1:
+        return start_candidate(names[0], timeout_scale=timeout_scale)
+    with ExitStack() as stack:
+        engines = [stack.enter_context(start_candidate(each, timeout_scale=timeout_scale)) for each in names]
+        stack.pop_all()
+    return MixedEngines(engines)
 
 
 def _load_imported_tables(directory: str) -> ImportedTables:

@@ -11,6 +11,7 @@ _NOTHING_TO_COMPARE: dict[Aspect, str] = {
     "refusals": "no operation of the history is forbidden",
     "changes": "no operation of the history is recorded in a change data feed",
     "row-ids": "the history does not enable row tracking",
+    "readers": "only one engine writes (--with names others)",
 }
 """Why an aspect does not show in a history."""
 
@@ -85,3 +86,9 @@ def check_changes(candidate: Candidate, subject: TableUnderTest, notes: Notes) -
 def check_row_ids(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """Where row tracking is enabled, rows keep their ids, and changed rows get the version of the operation."""
     _judge(candidate, subject, notes, "row-ids")
+
+
+@check("write", "log.versions-atomic", operation="apply")
+def check_readers(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """With several engines that write in turn, each of them reads the rows after every operation."""
+    _judge(candidate, subject, notes, "readers")

@@ -12,8 +12,9 @@ from typing import Any, Literal, TypeAlias
 import pyarrow as pa
 
 from deltaspec.candidates.host import Candidate, Died, Refused
-from deltaspec.candidates.messages import ApplyAnswer, Capabilities, SnapshotAnswer
+from deltaspec.candidates.messages import ApplyAnswer, Capabilities, Scan, SnapshotAnswer
 from deltaspec.suites.history_requests import STEP_ARGUMENTS, add_unknown_feature, build_request, find_reason_to_skip
+from deltaspec.suites.mixed_engines import get_writer, list_readers
 from deltaspec.suites.row_comparison import WrongType, find_row_difference
 from deltaspec.suites.write_judging import (
     CHANGE_TYPE,
@@ -24,7 +25,7 @@ from deltaspec.suites.write_judging import (
     find_newest_version,
     validate_table,
 )
-from deltaspec_generators.histories.drawing import Offer, Step, draw_history
+from deltaspec_generators.histories.drawing import FEATURE_PROPERTIES, Offer, Step, draw_history
 from deltaspec_generators.histories.plain_table import (
     ID,
     UNKNOWN_FEATURE,
@@ -37,7 +38,9 @@ from deltaspec_generators.histories.plain_table import (
 )
 from deltaspec_generators.tables.choices import SeededChoices
 
-Aspect: TypeAlias = Literal["operations", "refusals", "files", "valid", "rows", "state", "changes", "row-ids"]
+Aspect: TypeAlias = Literal[
+    "operations", "refusals", "files", "valid", "rows", "state", "changes", "row-ids", "readers"
+]
 _REMOVES_FILES = ("vacuum", "cleanup-log")
 _CONSTRAINT = "delta.constraints."
 
@@ -162,6 +165,8 @@ class _Run:
             self._note("operations", str(death), died=death)
             return False
         self.done.count("operations", "operations")
+        if list_readers(self.candidate):
+            self.done.titles[-1] += f"  [{get_writer(self.candidate)}]"
         self._judge_files(step)
         match expected, answer:
             case Forbidden(), Refused():
@@ -253,6 +258,7 @@ class _Run:
         if ids is not None:
             self._judge_row_ids(expected, rows, ids, first, version)
         self._judge_changes(expected, first, version)
+        self._judge_readers(expected.table)
         return self._proceed(expected.table)
 
     def _judge_validity(self) -> None:
@@ -344,6 +350,23 @@ class _Run:
         self.done.count("changes", "operations with changes compared")
         self.done.count("changes", "changes compared", found.num_rows)
 
+    def _judge_readers(self, table: PlainTable) -> None:
+        """Let every engine read what one of them wrote."""
+        wanted = table.build_arrow(table.rows)
+        for reader in list_readers(self.candidate):
+            outcome, text = "equal", None
+            try:
+                text = _compare(wanted, reader.scan(Scan(str(self.table), "")).table)
+                outcome = "equal" if text is None else "wrong rows"
+            except (Refused, Died) as error:
+                is_supported = not isinstance(error, Refused) or error.refusal.category != "unsupported"
+                outcome, text = "failed" if is_supported else "not supported", _shorten(str(error))
+            name, writer = reader.capabilities.name, get_writer(self.candidate)
+            for feature in list_features(table):
+                self.done.count("readers", f"{writer} > {name}: {feature}: {outcome}")
+            if outcome in ("wrong rows", "failed"):
+                self._note("readers", f"{name} cannot read what {writer} wrote: {outcome}\n{text}")
+
     # helpers
 
     def _note(self, aspect: Aspect, text: str, *, is_weak: bool = False, died: Died | None = None) -> None:
@@ -375,6 +398,15 @@ def _build_changes(table: PlainTable, deleted: Sequence[Row], inserted: Sequence
     rows = [{name: row.get(name) for name in names} for row in (*deleted, *inserted)]
     kinds = ["delete"] * len(deleted) + ["insert"] * len(inserted)
     return table.build_arrow(rows).append_column(CHANGE_TYPE, pa.array(kinds, pa.string()))
+
+
+def list_features(table: PlainTable) -> list[str]:
+    """List the features that a table uses; `none` if it uses none."""
+    found = [name for name, enabling in FEATURE_PROPERTIES.items() if enabling.items() <= table.properties.items()]
+    found += ["checkConstraints"] * bool(table.constraints)
+    found += ["generatedColumns"] * any(each.generated for each in table.columns)
+    found += ["invariants"] * any(not each.nullable for each in table.columns)
+    return found or ["none"]
 
 
 def _compare(expected: pa.Table, found: pa.Table, optional: pa.Table | None = None) -> str | None:

@@ -1,6 +1,7 @@
 """Suite write: the reference writer passes, every faulty writer is caught, and failures can be replayed."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from suites.faulty_writers import FAULTY_WRITERS, build_engine
@@ -12,6 +13,7 @@ from deltaspec.candidates.serve import EngineError
 from deltaspec.requirements import load_requirements
 from deltaspec.suites.cases import list_cases, run_case
 from deltaspec.suites.checks import WRITE_SUITES
+from deltaspec.suites.mixed_engines import MixedEngines
 from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.runner import build_plan, run_table
 from deltaspec.suites.saved_histories import load_history, save_history
@@ -63,8 +65,39 @@ def test_sound_writer_passes_the_history_of_the_faulty_ones(tmp_path: Path) -> N
     assert {name: each.message for name, each in results.items() if each.outcome is not Outcome.PASSED} == {
         "write.changes": "no operation of the history is recorded in a change data feed",
         "write.row-ids": "the history does not enable row tracking",
+        "write.readers": "only one engine writes (--with names others)",
     }
     assert {each.outcome for each in results.values()} == {Outcome.PASSED, Outcome.NOT_ASKED}
+
+
+class _SecondEngine(Engine):
+    """Loses a row of tables with deleted rows when it reads them."""
+
+    def hello(self) -> dict[str, Any]:
+        return {**super().hello(), "name": "second"}
+
+    def scan(self, table: str, **request: Any) -> dict[str, Any]:
+        found = super().scan(table, **request)
+        is_short = found["rows"].num_rows == 3
+        return {**found, "rows": found["rows"].slice(1), "num_rows": 2} if is_short else found
+
+
+def test_engines_write_in_turn_and_read_each_other(tmp_path: Path) -> None:
+    mixed = MixedEngines([InProcess(Engine()), InProcess(_SecondEngine())])
+    subject = build_history_subject("history.0.0", HistoryUnderTest(0, 0, tmp_path, build_faulted_history()))
+    (case,) = [each for each in list_cases(CAPABILITIES, [subject], WRITE_SUITES) if each.check.name == "write.readers"]
+    result = run_case(mixed, case)
+    first, used = "deltaspec reference", "deletionVectors"
+    assert {name: count for name, count in result.counts.items() if used in name} == {
+        f"{first} > {first}: {used}: equal": 2,
+        f"{first} > second: {used}: equal": 1,
+        f"{first} > second: {used}: wrong rows": 1,
+        f"second > {first}: {used}: equal": 1,
+        f"second > second: {used}: equal": 1,
+    }
+    assert result.outcome is Outcome.FAILED
+    assert "second cannot read what deltaspec reference wrote: wrong rows" in result.message
+    assert result.message.splitlines()[1] == "operation 2: delete where `id` = 1"
 
 
 def test_declared_operation_that_is_refused_as_unsupported_is_no_pass(tmp_path: Path) -> None:
