@@ -1,6 +1,7 @@
 """Delta Spark in one local session that serves all requests."""
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version as get_version
 from typing import Any
@@ -43,13 +44,17 @@ SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.databricks.delta.snapshotPartitions": "2",
     # Drawn tables have commits of 2023, older than `delta.deletedFileRetentionDuration`.
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
+    # Tables are small and each has another schema: interpreting is several times as fast as compiling code.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.databricks.delta.snapshotPartitions": "1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -Duser.timezone=UTC",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Duser.timezone=UTC",
 }
 
 
@@ -65,6 +70,7 @@ class Engine:
         jvm: Any = self._session.sparkContext._jvm
         self._jvm, self._log = jvm, jvm.org.apache.spark.sql.delta.DeltaLog
         self._writer = DeltaSparkWriter(self._session, jvm)
+        self._seen: object = None
 
     def hello(self) -> dict[str, Any]:
         """Return the capabilities."""
@@ -116,7 +122,6 @@ class Engine:
                 "variantType",
                 "variantType-preview",
             ],
-            "types_not_supported": ["variant"],  # toArrow of pyspark fails on null variants
         }
 
     def snapshot(
@@ -152,10 +157,12 @@ class Engine:
     ) -> pa.Table | dict[str, Any]:
         """Return the rows of a data frame."""
         with translate_errors(ERRORS, "snapshot"):
-            self._log.clearCache()
+            self._forget_other_tables(table)
             frame = load_table(self._session, table, at)
         with translate_errors(ERRORS, "scan"):
-            return read_frame(frame, columns, predicate, predicate_tree, ROW_IDS if row_ids else ())
+            return read_frame(
+                frame, columns, predicate, predicate_tree, ROW_IDS if row_ids else (), collect=_collect_rows
+            )
 
     def changes(
         self,
@@ -172,18 +179,25 @@ class Engine:
         if end is not None:
             options["endingVersion"] = str(end)
         with translate_errors(ERRORS, "changes"):
-            self._log.clearCache()
+            self._forget_other_tables(table)
             frame = load_table(self._session, table, None, **options)
             names = ("_change_type", "_commit_version", "_commit_timestamp") if columns is not None else ()
-            return read_frame(frame, columns, predicate, predicate_tree, names)
+            return read_frame(frame, columns, predicate, predicate_tree, names, collect=_collect_rows)
 
     def apply(self, table: str, *, operation: dict[str, Any], commit: dict[str, Any] | None) -> dict[str, Any]:
         """Perform an operation."""
         with translate_errors(WRITE_ERRORS, "commit"):
             return self._writer.apply(table, operation, commit or {})
 
+    def _forget_other_tables(self, table: str) -> None:
+        """Clear the cache of Delta Spark unless the last request was about the same files of the same log."""
+        seen = (table, _list_log(table))
+        if seen != self._seen:
+            self._log.clearCache()
+            self._seen = seen
+
     def _open_snapshot(self, table: str, at: dict[str, int] | None) -> Any:
-        self._log.clearCache()
+        self._forget_other_tables(table)
         opened = self._log.forTableWithSnapshot(self._session._jsparkSession, table)
         log, newest = opened._1(), opened._2()
         if newest.version() < 0:
@@ -199,12 +213,30 @@ class Engine:
 
 
 def _start_session() -> SparkSession:
-    builder = SparkSession.builder.master("local[2]").appName("deltaspec candidate")
+    builder = SparkSession.builder.master("local[1]").appName("deltaspec candidate")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     session = delta.configure_spark_with_delta_pip(builder).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def _list_log(table: str) -> list[tuple[str, int, int]]:
+    """Return name, size and modification time of the files of a log."""
+    found = []
+    for folder, _, names in os.walk(os.path.join(table, "_delta_log")):
+        status = [(path, os.stat(path)) for path in (os.path.join(folder, name) for name in sorted(names))]
+        found += [(path, each.st_size, each.st_mtime_ns) for path, each in status]
+    return found
+
+
+def _collect_rows(frame: Any) -> pa.Table:
+    """Return all rows.
+
+    `toArrow` does the same and then casts to a schema in which fields of null structs and parts of null variants are
+    not nullable, which pyarrow refuses.
+    """
+    return pa.Table.from_batches(frame._collect_as_arrow(empty_list_if_zero_records=False))
 
 
 def _iterate(sequence: Any) -> Iterator[Any]:

@@ -1,6 +1,6 @@
 """Scans through the DataFrame API of Spark, classic or Connect."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -40,6 +40,8 @@ def read_frame(
     predicate: str | None,
     predicate_tree: Sequence[Any] | None,
     extra: Sequence[str] = (),
+    *,
+    collect: Callable[[DataFrame], pa.Table] = DataFrame.toArrow,
 ) -> pa.Table | dict[str, Any]:
     """Return filtered rows and columns of a frame.
 
@@ -49,6 +51,7 @@ def read_frame(
         predicate: Condition, used if there is no tree.
         predicate_tree: The same condition as a tree.
         extra: Expressions of further columns.
+        collect: Returns all rows of a frame.
     """
     condition = predicate if predicate_tree is None else SPARK_SQL.render_predicate(predicate_tree)
     if condition is not None:
@@ -61,4 +64,4 @@ def read_frame(
         selected = [f"{SPARK_SQL.render_column(path)} AS {quote('.'.join(path))}" for path in columns]
     if columns is not None or extra:
         frame = frame.selectExpr(*selected, *extra)
-    return frame.toArrow()
+    return collect(frame)
