@@ -109,7 +109,11 @@ def test_command_compares_with_an_earlier_matrix(tmp_path: Path) -> None:
     path = write_report(tmp_path, build_result("read.all-rows/drawn.1.0", Outcome.FAILED, message="wrong"))
     run("matrix", path, "--output", tmp_path / "out")
     path.write_bytes(write_report(tmp_path, build_result("read.all-rows/drawn.1.0")).read_bytes())
-    for form, expected in (("markdown", "fails no longer: mill"), ("html", "Fails no longer: <b>1 case<"), ("json", '"gone"')):
+    for form, expected in (
+        ("markdown", "fails no longer: mill"),
+        ("html", "Fails no longer: <b>1 case<"),
+        ("json", '"gone"'),
+    ):
         result = run("matrix", path, "--compare", tmp_path / "out/matrix.json", "--format", form)
         assert result.exit_code == 0
         assert expected in result.stdout
