@@ -22,6 +22,7 @@ from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.file_action_checks import check_checkpoint_lines, check_file_actions, check_lines
 from deltaspec.validation.log.log_run import LogRun, ReadLog, commit_file
 from deltaspec.validation.log.replay_stage import REPLAY_ROWS
+from deltaspec.validation.one_ahead import read_one_ahead
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan
 from deltaspec.validation.progress import Progress, ignore_progress
@@ -178,7 +179,7 @@ class EmbeddedRun(LogRun):
         done = 0
         files = tuple(f"{LOG_DIRECTORY}/{name}" for name in read.checkpoint.files)
         parts = PartAssignmentCheck(files, vectors_supported=context.deletion_vectors_supported)
-        for batch in iter_file_action_batches(self.store, read, compared=self.context.compares_files):
+        for batch in read_one_ahead(iter_file_action_batches(self.store, read, compared=self.context.compares_files)):
             parts.check_batch(batch.file, batch.table)
             provenance = Provenance(batch.source, batch.file, read.checkpoint.version)
             self._put_file_actions(batch.table, provenance, context, tag, batch.typed)
