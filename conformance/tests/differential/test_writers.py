@@ -3,37 +3,21 @@
 from pathlib import Path
 
 import pytest
+from differential.histories import build_history
 from suites.faulty_writers import FAULTY_WRITERS, build_engine
 
 from deltaspec.candidates.in_process import InProcess
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.reference.writer import Writer
 from deltaspec.differential.performing import Comparison, compare_history
-from deltaspec_generators.histories import conditions
-from deltaspec_generators.histories.drawing import Offer, Step, draw_history
-from deltaspec_generators.histories.plain_table import Column, PlainTable
+from deltaspec_generators.histories.drawing import Offer, draw_history
 from deltaspec_generators.tables.choices import SeededChoices
 
 
-def build_history() -> tuple[Step, ...]:
-    """Return a history with changes, row ids, refusals and statistics."""
-    names = ("delta.enableRowTracking", "delta.enableChangeDataFeed", "delta.enableDeletionVectors")
-    properties = {"delta.feature.domainMetadata": "supported", **dict.fromkeys(names, "true")}
-    table = PlainTable((Column("id", "long"), Column("must", "long", nullable=False)))
-    tree = conditions.compare("id", "=", "long", 1)
-    where = {"sql": conditions.render_sql(tree), "tree": tree}
-    rows = [{"id": each, "must": each} for each in range(4)]
-    return (
-        Step({"kind": "create", "schema": table.render_schema(), "properties": properties}),
-        Step({"kind": "append", "rows": rows}, {"domains": {"kit.a": "1"}}),
-        Step({"kind": "update", "set": {"must": ["lit", "long", "7"]}, "where": where}),
-        Step({"kind": "append", "rows": [{"id": 9, "must": None}]}),
-        Step({"kind": "delete", "where": where}),
-    )
-
-
 def compare(second: Engine, directory: Path) -> Comparison:
-    return compare_history(InProcess(Engine()), InProcess(second), build_history(), directory, validates=False)
+    return compare_history(
+        InProcess(Engine()), InProcess(second), build_history({"domains": {"kit.a": "1"}}), directory, validates=False
+    )
 
 
 def test_equal_writers_agree(tmp_path: Path) -> None:
