@@ -4,6 +4,7 @@ python conformance/engines/publish_matrix.py                        # as `nox -s
 python conformance/engines/publish_matrix.py --compare OLD.json     # and mark what changed since an earlier matrix
 """
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +14,10 @@ MATRIX = REPORTS / "matrix"
 
 
 def list_reports() -> list[Path]:
-    """Return the reports that the matrix shows."""
+    """Return the reports that the matrix shows: those of one engine each."""
     folders = (REPORTS / "engines", REPORTS / "engines/golden", REPORTS / "writers")
-    return [path for folder in folders for path in sorted(folder.glob("*.json"))]
+    paths = [path for folder in folders for path in sorted(folder.glob("*.json"))]
+    return [path for path in paths if {"run", "candidate"} <= set(json.loads(path.read_bytes()))]
 
 
 def publish(*options: str) -> int:
