@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deltaspec.commands.printing import encode_json, print_bytes
+from deltaspec.commands.printing import print_bytes
 from deltaspec.exit_handling import translate_write_errors
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def matrix(reports: tuple[str, ...], output: str | None, output_format: str | No
     --compare marks what changed since an earlier matrix: failures that are new, gone, or were not run again.
     """
     from deltaspec.matrix.builder import build_matrix
-    from deltaspec.matrix.comparison import compare_matrices, read_matrix
+    from deltaspec.matrix.comparison import compare_matrices
+    from deltaspec.matrix.matrix_file import read_matrix
 
     before = read_matrix(Path(earlier)) if earlier else None
     found = build_matrix([Path(each) for each in reports])
@@ -61,7 +62,9 @@ def matrix(reports: tuple[str, ...], output: str | None, output_format: str | No
 def _render(found: Matrix, output_format: str) -> bytes:
     match output_format:
         case "json":
-            return encode_json(found)
+            from deltaspec.matrix.matrix_file import encode_matrix
+
+            return encode_matrix(found)
         case "html":
             from deltaspec.matrix.page import render_html
 

@@ -5,14 +5,10 @@ again, and `not-run` otherwise; the same in the other direction tells `new` from
 """
 
 from collections.abc import Iterable
-from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
-from deltaspec.errors import InvalidUsage
 from deltaspec.matrix.model import (
-    FORMAT_VERSION,
     Change,
     ChangeKind,
     Comparison,
@@ -26,23 +22,6 @@ from deltaspec.suites.outcomes import build_signature
 from deltaspec.suites.subjects import DRAWN, HISTORY
 
 _ORDER: tuple[ChangeKind, ...] = ("new", "other-failure", "first-asked", "gone", "not-run")
-
-
-def read_matrix(path: Path) -> Matrix:
-    """Read a `matrix.json`.
-
-    Raises:
-        InvalidUsage: The file is not a matrix, or one of a later release.
-    """
-    try:
-        matrix = msgspec.json.decode(path.read_bytes(), type=Matrix)
-    except OSError as error:
-        raise InvalidUsage(f"{path}: cannot be read: {error.strerror}") from None
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise InvalidUsage(f"{path}: not a matrix.json of `deltaspec matrix`: {error}") from None
-    if matrix.format_version > FORMAT_VERSION:
-        raise InvalidUsage(f"{path}: format version {matrix.format_version}; this release reads up to {FORMAT_VERSION}")
-    return matrix
 
 
 def compare_matrices(matrix: Matrix, earlier: Matrix, name: str) -> Matrix:

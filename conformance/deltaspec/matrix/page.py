@@ -4,7 +4,6 @@ The template shows matrix, causes and requirements. The details of the cases are
 builds a case when it is opened. If they are too large, the page describes only some cases of each cause.
 """
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ import msgspec
 
 from deltaspec.matrix.causes import Cause, group_failures
 from deltaspec.matrix.explanation import explain_message
+from deltaspec.matrix.matrix_file import compute_digest
 from deltaspec.matrix.model import ALL_TABLES, Counts, Engine, Failure, Matrix, Row, sum_counts
 from deltaspec.matrix.wording import CHANGES, describe_run, get_row_title
 from deltaspec.pages.renderer import render_page
@@ -72,11 +72,6 @@ def render_html(matrix: Matrix) -> str:
         changes=CHANGES,
         details=msgspec.json.decode(_encode(matrix, causes, described)),
     )  # fmt: skip
-
-
-def compute_digest(matrix: Matrix) -> str:
-    """Return the SHA-256 of the matrix; the page holds it, so that a page from an older matrix shows."""
-    return hashlib.sha256(msgspec.json.encode(matrix)).hexdigest()
 
 
 @dataclass(frozen=True)

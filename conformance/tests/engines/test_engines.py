@@ -9,8 +9,7 @@ import pytest
 
 from deltaspec.candidates.registry import ADAPTERS, find_missing_requirement, open_candidate
 from deltaspec.matrix.builder import build_matrix
-from deltaspec.matrix.comparison import read_matrix
-from deltaspec.matrix.page import compute_digest
+from deltaspec.matrix.matrix_file import compute_digest, read_matrix
 from deltaspec.suites.known_failures import KnownFailures, load_known_failures
 from deltaspec.suites.outcomes import Outcome
 from deltaspec.suites.results import SuiteReport

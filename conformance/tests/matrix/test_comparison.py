@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from helpers.matrix_reports import build, build_result, build_suite_report
 
 from deltaspec.errors import InvalidUsage
-from deltaspec.matrix.comparison import compare_matrices, read_matrix
+from deltaspec.matrix.comparison import compare_matrices
+from deltaspec.matrix.matrix_file import encode_matrix, read_matrix
 from deltaspec.matrix.model import Comparison, Counts
 from deltaspec.suites.outcomes import Outcome
 
@@ -72,7 +72,7 @@ def test_engine_of_one_matrix_has_no_changes(tmp_path: Path) -> None:
 def test_matrix_survives_its_file(tmp_path: Path) -> None:
     matrix = build(tmp_path, build_report({OLD: "wrong"}))
     path = tmp_path / "matrix.json"
-    path.write_bytes(msgspec.json.encode(matrix))
+    path.write_bytes(encode_matrix(matrix))
     assert read_matrix(path) == matrix
 
 

@@ -19,7 +19,8 @@ from helpers.pages import assert_markup_is_ours, parse_page
 from deltaspec.matrix import page
 from deltaspec.matrix.explanation import explain_message
 from deltaspec.matrix.markdown import render_markdown
-from deltaspec.matrix.page import compute_digest, render_html
+from deltaspec.matrix.matrix_file import compute_digest
+from deltaspec.matrix.page import render_html
 from deltaspec.suites.outcomes import CaseResult, Outcome
 
 
