@@ -15,9 +15,11 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
+from deltaspec.differential.report import FoundDifference, KnownDifference, load_known_differences
 from deltaspec.suites.results import SuiteReport
 
 REPORTS = Path(__file__).parents[2] / "reports/writers"
+KNOWN = Path(__file__).with_name("known_mixed.toml")
 HEAD = """# Engines that write to the same tables in turn
 
 `nox -s mixed` writes this page. In each run one engine creates the tables, with the features that it offers. All
@@ -28,83 +30,95 @@ rows. *not supported*: the reader refuses the table, as it must without a featur
 """
 
 
-class Mixed(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of all runs."""
+class MixedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """Result of the histories whose tables one engine creates."""
 
+    engines: str
+    """The first one creates the tables."""
     seed: int
     histories: int
-    """Histories of each run."""
-    runs: dict[str, dict[str, int]]
-    """Outcomes of the cases of suite write by run."""
+    outcomes: dict[str, int]
+    """Cases of suite write by outcome."""
     cells: dict[str, int]
     """`writer > reader: feature: outcome` and how often."""
     counts: dict[str, int]
     """What else was compared."""
-    failures: list[tuple[str, str, str]]
-    """Run, case and message."""
+    failures: list[tuple[str, str]]
+    """Case and message."""
 
 
 def main() -> None:
     """Parse the command line, run each engine as the first one and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("engines", nargs="+", metavar="NAME")
+    parser.add_argument("--first", action="append", metavar="NAME", help="engine that creates tables; default: each")
     parser.add_argument("--tables", type=int, default=50, help="histories of each run")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--timeout-scale", type=float, default=1.0)
+    parser.add_argument("--add", action="store_true", help="keep the other runs of the last page")
     arguments = parser.parse_args()
-    reports = [
-        run([name, *(each for each in arguments.engines if each != name)], arguments.tables, arguments.seed)
-        for name in arguments.engines
-    ]
-    result = merge([each for each in reports if each is not None], arguments.tables, arguments.seed)
-    (REPORTS / "mixed.json").write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
-    (REPORTS / "mixed.md").write_text(render_page(result), "utf-8")
-    sys.exit(1 if result.failures or len(reports) != len(result.runs) else 0)
+    path = REPORTS / "mixed.json"
+    runs = msgspec.json.decode(path.read_bytes(), type=list[MixedRun]) if arguments.add and path.exists() else []
+    for name in arguments.first or arguments.engines:
+        names = [name, *(each for each in arguments.engines if each != name)]
+        found = run(names, arguments.tables, arguments.seed, arguments.timeout_scale)
+        runs = [*(each for each in runs if found is None or each.engines != found.engines), *([found] if found else [])]
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(runs), indent=2) + b"\n")
+        path.with_suffix(".md").write_text(render_page(runs, load_known_differences(KNOWN)), "utf-8")
+    sys.exit(1 if any(each.failures for each in runs) else 0)
 
 
-def run(names: list[str], tables: int, seed: int) -> SuiteReport | None:
+def run(names: list[str], tables: int, seed: int, timeout_scale: float) -> MixedRun | None:
     """Run the suite write with several engines; None if it does not start."""
     with TemporaryDirectory() as directory:
-        report = Path(directory) / "report.json"
+        path = Path(directory) / "report.json"
         command = [sys.executable, "-m", "deltaspec", "test", names[0], "--with", ",".join(names[1:])]
         command += ["--suite", "write", "--tables", str(tables), "--seed", str(seed)]
-        code = subprocess.run([*command, "--format", "json", "--output", str(report)], check=False).returncode
+        command += ["--timeout-scale", str(timeout_scale), "--format", "json", "--output", str(path)]
+        code = subprocess.run(command, check=False).returncode
         print(f"{names[0]}: exit code {code}", file=sys.stderr)
-        return msgspec.json.decode(report.read_bytes(), type=SuiteReport) if report.exists() else None
-
-
-def merge(reports: list[SuiteReport], histories: int, seed: int) -> Mixed:
-    """Add the counts of all runs."""
-    total: Counter[str] = Counter()
-    for each in reports:
-        total.update(each.counts.get("write", {}))
-    return Mixed(
+        if not path.exists():
+            return None
+        report = msgspec.json.decode(path.read_bytes(), type=SuiteReport)
+    counts = report.counts.get("write", {})
+    return MixedRun(
+        engines=report.run.candidate,
         seed=seed,
-        histories=histories,
-        runs={each.run.candidate: each.outcomes.get("write", {}) for each in reports},
-        cells={name: number for name, number in sorted(total.items()) if " > " in name},
-        counts={name: number for name, number in sorted(total.items()) if " > " not in name},
-        failures=[(each.run.candidate, case.case, case.message) for each in reports for case in each.cases],
+        histories=tables,
+        outcomes=report.outcomes.get("write", {}),
+        cells={name: number for name, number in sorted(counts.items()) if " > " in name},
+        counts={name: number for name, number in sorted(counts.items()) if " > " not in name},
+        failures=[(case.case, case.message) for case in report.cases],
     )
 
 
-def render_page(result: Mixed) -> str:
+def render_page(runs: list[MixedRun], known: list[KnownDifference]) -> str:
     """Return the page with one row for each writer and reader."""
     cells: dict[tuple[str, str], dict[str, Counter[str]]] = {}
-    for name, number in result.cells.items():
-        writer, _, rest = name.partition(" > ")
-        reader, feature, outcome = rest.split(": ")
-        cells.setdefault((writer, reader), {}).setdefault(feature, Counter())[outcome] += number
+    for each in runs:
+        for name, number in each.cells.items():
+            writer, _, rest = name.partition(" > ")
+            reader, feature, outcome = rest.split(": ")
+            cells.setdefault((writer, reader), {}).setdefault(feature, Counter())[outcome] += number
     features = sorted({feature for each in cells.values() for feature in each})
-    lines = [f"{HEAD}Seed {result.seed}, {result.histories:,} histories in each run.", ""]
-    lines += [f"- {name}: {', '.join(f'{number:,} cases {key}' for key, number in each.items())}"
-              for name, each in result.runs.items()]  # fmt: skip
+    lines = [HEAD]
+    for each in runs:
+        outcomes = ", ".join(f"{number:,} cases {name}" for name, number in each.outcomes.items())
+        lines.append(f"- {each.engines}: seed {each.seed}, {each.histories:,} histories, {outcomes}")
     lines += ["", "| writer | reader | " + " | ".join(features) + " |", "|-|-|" + "-|" * len(features)]
-    for (writer, reader), each in sorted(cells.items()):
-        texts = [_describe_cell(each.get(feature, Counter())) for feature in features]
+    for (writer, reader), row in sorted(cells.items()):
+        texts = [_describe_cell(row.get(feature, Counter())) for feature in features]
         lines.append(f"| {writer} | {reader} | {' | '.join(texts)} |")
     lines += ["", "## Failures", ""]
-    grouped = Counter((case.partition("/")[0], message.partition("\n")[0]) for _, case, message in result.failures)
-    lines += [f"- {number} x `{check}`: {message}" for (check, message), number in grouped.most_common()] or ["None."]
+    grouped: Counter[tuple[str, str, str]] = Counter()
+    for each in runs:
+        for case, message in each.failures:
+            check = case.partition("/")[0]
+            failure = FoundDifference(check, message, 0)
+            entry = next((one for one in known if one.applies(failure)), None)
+            reason = "not decided" if entry is None else f"{entry.verdict}, {entry.reason} {entry.link}".strip()
+            grouped[check, message.partition("\n")[0][:160] if entry is None else entry.match, reason] += 1
+    lines += [f"- {n} x `{check}`: {text}: {reason}" for (check, text, reason), n in grouped.most_common()] or ["None."]
     return "\n".join(lines) + "\n"
 
 

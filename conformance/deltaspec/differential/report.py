@@ -100,11 +100,13 @@ class DifferentialReport(msgspec.Struct, frozen=True, kw_only=True):
     """Time of all histories, one after the other."""
     counts: dict[str, int]
     differences: tuple[DifferenceGroup, ...]
+    not_found_again: tuple[KnownDifference, ...]
+    """Decided differences of earlier runs."""
 
     @property
     def undecided(self) -> list[DifferenceGroup]:
-        """Differences that nobody has decided."""
-        return [each for each in self.differences if each.verdict == "unknown"]
+        """Differences that nobody has decided, or that were corrected before."""
+        return [each for each in self.differences if each.verdict in ("unknown", "corrected")]
 
 
 def describe_result(result: HistoryResult) -> str:
@@ -142,6 +144,7 @@ def build_report(
         seconds=round(sum(each.seconds for each in results), 1),
         counts=dict(sorted(counts.items())),
         differences=tuple(_build_group(each) for each in sorted(groups.values(), key=len, reverse=True)),
+        not_found_again=tuple(each for each in known if (each.aspect, each.match) not in groups),
     )
 
 
@@ -198,7 +201,7 @@ def render_page(report: DifferentialReport) -> str:
         lines += [
             f"### {each.aspect}: {each.histories:,} histories, {each.verdict}{link}",
             "",
-            *([each.reason, ""] if each.reason else []),
+            *([each.reason.strip(), ""] if each.reason else []),
             f"Example: history {each.example}",
             "",
             "```text",
@@ -207,6 +210,11 @@ def render_page(report: DifferentialReport) -> str:
             *each.message.splitlines()[:8],
             "```",
             "",
+        ]
+    if report.not_found_again:
+        lines += ["## Differences of earlier runs", ""]
+        lines += [
+            f"- {each.aspect}, {each.verdict}: {' '.join(each.reason.split())}" for each in report.not_found_again
         ]
     return "\n".join(lines).rstrip() + "\n"
 

@@ -58,12 +58,11 @@ def find_reason_to_skip(step: Step, versions: Sequence[int], newest: int) -> str
 def add_unknown_feature(table: Path, state: SnapshotAnswer) -> None:
     """Commit a protocol with a writer feature that nobody knows; `state` is the newest one."""
     protocol = dict(state.protocol or {})
-    listed = protocol.get("writerFeatures") or _LEGACY_FEATURES
-    features = [*listed, _UNKNOWN_FEATURE_NAME]
-    protocol |= {"minWriterVersion": 7, "writerFeatures": features}
+    features = [*(protocol.get("writerFeatures") or _LEGACY_FEATURES), _UNKNOWN_FEATURE_NAME]
     if protocol.get("minReaderVersion") == 2:
         protocol |= {"minReaderVersion": 3, "readerFeatures": ["columnMapping"]}
         features.append("columnMapping")
+    protocol |= {"minWriterVersion": 7, "writerFeatures": list(dict.fromkeys(features))}
     timestamp = (state.in_commit_timestamp or 0) + 1
     lines = [{"commitInfo": {"timestamp": timestamp, "inCommitTimestamp": timestamp, "operation": "UPGRADE"}},
              {"protocol": protocol}]  # fmt: skip
