@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+MOST_MILLISECONDS = 20_000
+expect.set_options(timeout=MOST_MILLISECONDS)
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -21,7 +23,8 @@ def browser() -> Iterator[Browser]:
             pytest.fail(reason)
         pytest.skip(reason)
     with sync_playwright() as playwright:
-        options = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        options = ["--disable-dev-shm-usage"]  # containers have little of it
+        options += ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
         opened = playwright.chromium.launch(executable_path=program, args=options)
         yield opened
         opened.close()
@@ -40,7 +43,7 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[OpenPage]:
         path.write_text(html, "utf-8")
         context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=colors)  # type: ignore[arg-type]
         page = context.new_page()
-        page.set_default_timeout(5_000)
+        page.set_default_timeout(MOST_MILLISECONDS)
         page.on("request", lambda request: request.url.split("#")[0] == path.as_uri() or wrong.append(request.url))
         page.on("console", lambda message: wrong.append(message.text))
         page.on("pageerror", lambda error: wrong.append(str(error)))
