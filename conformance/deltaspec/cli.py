@@ -14,7 +14,6 @@ from deltaspec.commands.matrix import matrix
 from deltaspec.commands.options import COLOR, REVISIONS, parse_codes, parse_names
 from deltaspec.commands.printing import (
     build_console,
-    choose_allocator,
     encode_json,
     print_bytes,
     print_text,
@@ -22,6 +21,7 @@ from deltaspec.commands.printing import (
 )
 from deltaspec.commands.selftest import selftest
 from deltaspec.commands.smoke import smoke
+from deltaspec.commands.startup import choose_allocator, faster_imports, leave_out_pandas
 from deltaspec.commands.validate import validate
 from deltaspec.exit_handling import CommandGroup, translate_write_errors
 
@@ -122,8 +122,10 @@ def show(table: str, files: bool, at: int | None, output_format: str, color: str
     the log is read.
     """
     choose_allocator()
-    from deltaspec.validation.describe.file_description import describe_files
-    from deltaspec.validation.describe.table_description import describe_table
+    with faster_imports():
+        from deltaspec.validation.describe.file_description import describe_files
+        from deltaspec.validation.describe.table_description import describe_table
+    leave_out_pandas()
 
     with progress_bar() as progress:
         description: Any = (describe_files if files else describe_table)(table, at=at, progress=progress)

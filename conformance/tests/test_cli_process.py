@@ -166,6 +166,18 @@ def read_terminal(master: int) -> bytes:
         return b""
 
 
+def test_json_report_needs_neither_rich_nor_json_schemas(table: Path) -> None:
+    """Importing them would take longer than the validation."""
+    program = (
+        "import sys; from deltaspec.cli import main\n"
+        f"try: main(['validate', {str(table)!r}, '--level', 'log', '--format', 'json', '--output', {os.devnull!r}])\n"
+        "except SystemExit: pass\n"
+        "print([each for each in ('rich', 'jsonschema') if each in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=True)
+    assert done.stdout == b"[]\n"
+
+
 def test_parsing_a_clock_does_not_load_arrow() -> None:
     """Arrow chooses its allocator when it is loaded, after the command line has set it."""
     script = (

@@ -1,6 +1,5 @@
 """Output of all commands: plain text, bytes for machines, and a progress bar on stderr."""
 
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -90,33 +89,3 @@ def progress_bar() -> Iterator[Any]:
         yield report
     finally:
         bars.stop()
-
-
-def choose_allocator() -> None:
-    """Prefer jemalloc for Arrow on Linux: checkpoint batches are freed with fewer page faults."""
-    if sys.platform == "linux" and "pyarrow" not in sys.modules:
-        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
-
-
-def leave_out_pandas() -> None:
-    """Let Arrow do without pandas in this process.
-
-    Where pandas is installed, Arrow imports it with the first Python value that it converts, to recognize its types.
-    That takes as long as the validation of a small table, and nothing here has such values.
-    """
-    if "pandas" in sys.modules:
-        return
-
-    class NoPandas:
-        @staticmethod
-        def find_spec(name: str, *_: object) -> None:
-            if name == "pandas":
-                raise ImportError(name)
-
-    import pyarrow as pa
-
-    sys.meta_path.insert(0, NoPandas)
-    try:
-        pa.array([])
-    finally:
-        sys.meta_path.remove(NoPandas)

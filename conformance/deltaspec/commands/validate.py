@@ -11,14 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deltaspec.commands.options import COLOR, REVISIONS, parse_clock, parse_codes, parse_names
-from deltaspec.commands.printing import (
-    build_console,
-    choose_allocator,
-    encode_json,
-    leave_out_pandas,
-    print_bytes,
-    progress_bar,
-)
+from deltaspec.commands.printing import build_console, encode_json, print_bytes, progress_bar
+from deltaspec.commands.startup import choose_allocator, faster_imports, leave_out_pandas
 from deltaspec.errors import InvalidUsage
 from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
 
@@ -142,8 +136,9 @@ def validate(
     if estimates:
         _print_estimate(table, at, history, revision, output_format, output, color)
         return
-    from deltaspec.validation.options import Options, RunSettings
-    from deltaspec.validation.progress import ignore_progress
+    with faster_imports():
+        from deltaspec.validation.options import Options, RunSettings
+        from deltaspec.validation.progress import ignore_progress
 
     # with a state, the format does not change the samples: another format may be asked for when the run resumes
     default_samples = _TEXT_SAMPLES if output_format == "text" and state is None else _MACHINE_SAMPLES
@@ -187,8 +182,8 @@ def _run_engine(table: str, engine: str, options: Options, settings: RunSettings
         click.echo(f"engine {choice.engine}: {choice.reason}", err=True)
         name = choice.engine
     if name == "embedded":
-        from deltaspec.validation import run
-
+        with faster_imports():
+            from deltaspec.validation import run
         leave_out_pandas()
         return run.run_embedded(table, options, settings)
     _check_local_table(table, master)

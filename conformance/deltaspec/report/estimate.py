@@ -1,12 +1,16 @@
 """Cost estimates as values and as text: files, requests and bytes that each level would read."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from rich.console import Console
-from rich.text import Text
 
 from deltaspec.report.text import escape_text, size, wrap_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 ESTIMATE_VERSION = 1
 _COLUMNS = (20, 14, 15, 15)
@@ -26,7 +30,7 @@ class Amount(Struct, frozen=True):
     def is_exact(self) -> bool:
         return self.at_least == self.at_most
 
-    def __add__(self, other: "Amount") -> "Amount":
+    def __add__(self, other: Amount) -> Amount:
         return Amount(_sum(self.about, other.about), self.at_least + other.at_least, _sum(self.at_most, other.at_most))
 
 
@@ -96,6 +100,8 @@ class Estimate(Struct, frozen=True, kw_only=True):
 
 def write_estimate(estimate: Estimate, console: Console) -> None:
     """Print what each level reads, the totals, and what is unknown."""
+    from rich.text import Text
+
     head = f" · version {estimate.version} · history {estimate.history}"
     console.print(Text.assemble((escape_text(estimate.table), "bold"), head))
     console.print(
@@ -115,6 +121,8 @@ def write_estimate(estimate: Estimate, console: Console) -> None:
 
 
 def _write_reads(reads: Reads, console: Console) -> None:
+    from rich.text import Text
+
     row = _row(f"  {escape_text(reads.what, 40)}", _number(reads.files), _number(reads.requests), _bytes(reads.bytes))
     room = max(console.width - len(row) - 2, 20)
     for at, line in enumerate(wrap_text(reads.source, room) or [""]):

@@ -6,6 +6,7 @@ distinguish `1.0`, `1e3` and 2^63 from 64-bit integers.
 
 import inspect
 import json
+import math
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cache
@@ -204,11 +205,15 @@ _UNKNOWN = _Defect((), "", None)
 _DEFECT_BY_SHAPE: dict[tuple[str, tuple[Any, ...] | None], _Defect | None] = {}
 """(Schema, shape) -> defect, or None if it is valid."""
 _SHAPE_LENGTH = 1000
+_INTEGER_LENGTH = 20
+"""Length of the longest 64-bit integer, with sign."""
 INTEGER_BOUNDS = (-(2**63), -(2**31), 2**31, 2**63)
 """Integers between two of these satisfy the same bounds of the schemas."""
 
 
 def _validate(schema: str, value: Any) -> _Defect | None:
+    if _converts(schema, value):
+        return None
     from jsonschema.exceptions import best_match
 
     faults = sorted(_validator(schema).iter_errors(value), key=lambda fault: [str(part) for part in fault.path])
@@ -216,6 +221,27 @@ def _validate(schema: str, value: Any) -> _Defect | None:
         return None
     fault = best_match(faults)
     return _Defect(tuple(fault.absolute_path), fault.validator, fault.validator_value)
+
+
+def _converts(schema: str, value: Any) -> bool:
+    """Return whether a value is valid, as its class decides; this needs no JSON Schema, which is slow to import."""
+    try:
+        msgspec.convert(_without_fractions(value), SCHEMA_TYPES[schema])
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _without_fractions(value: Any) -> Any:
+    """Replace numbers by Python numbers, and those that are not integers of 64 bits by one that no field accepts."""
+    match value:
+        case Number():
+            return int(value) if value.is_integer and len(value) <= _INTEGER_LENGTH else math.nan
+        case dict():
+            return {key: _without_fractions(member) for key, member in value.items()}
+        case list():
+            return [_without_fractions(member) for member in value]
+    return value
 
 
 def _shape(value: Any) -> tuple[Any, ...] | None:

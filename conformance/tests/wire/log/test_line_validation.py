@@ -1,5 +1,7 @@
 """Defects of JSON have a message and a pointer."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -227,6 +229,56 @@ def test_shape_distinguishes_types_and_members(one: Any, other: Any) -> None:
         assert line_validation._shape(line_validation._to_lossless(one)) != line_validation._shape(
             line_validation._to_lossless(other)
         )
+
+
+@st.composite
+def _nearly_valid(draw: st.DrawFn, schema: dict[str, Any], definitions: dict[str, Any]) -> Any:
+    """Draw a value of a JSON schema, or sometimes any other."""
+    if not draw(st.integers(0, 20)):
+        return draw(_VALUES)
+    if "$ref" in schema:
+        schema = definitions[schema["$ref"].rpartition("/")[2]]
+    if "anyOf" in schema:
+        return draw(_nearly_valid(draw(st.sampled_from(schema["anyOf"])), definitions))
+    match schema.get("type"):
+        case "object" if "properties" in schema:
+            names = [name for name in schema["properties"] if name in schema["required"] or draw(st.booleans())]
+            return {name: draw(_nearly_valid(schema["properties"][name], definitions)) for name in names}
+        case "object":
+            return {"p": draw(_nearly_valid(schema["additionalProperties"], definitions))}
+        case "array":
+            return [draw(_nearly_valid(schema["items"], definitions))]
+        case "integer":
+            return draw(_NUMBERS if draw(st.booleans()) else st.integers(0, 9))
+        case "string":
+            return draw(_TEXTS)
+        case "boolean":
+            return draw(st.booleans())
+    return None
+
+
+@example_settings(300)
+@given(data=st.data(), name=st.sampled_from(sorted(line_validation.SCHEMA_TYPES)))
+def test_classes_accept_what_their_schemas_accept(data: st.DataObject, name: str) -> None:
+    schema = line_validation.build_json_schema(name)
+    value = line_validation._to_lossless(data.draw(_nearly_valid(schema, schema["$defs"])))
+    assert line_validation._converts(name, value) == line_validation._validator(name).is_valid(value)
+
+
+@pytest.mark.parametrize("number", ["1.0", "1e0", "1" * 5000, "9223372036854775808"])
+def test_classes_do_not_accept_numbers_that_only_look_like_integers(number: str) -> None:
+    fault, pointer, _ = explain_object("lastCheckpoint", b'{"version":%s,"size":1}' % number.encode())
+    assert (fault is not None, pointer) == (True, "/version")
+
+
+def test_sound_object_does_not_load_json_schemas() -> None:
+    program = (
+        "import sys; from deltaspec.wire.log.line_validation import explain_object\n"
+        "assert explain_object('lastCheckpoint', b'{\"version\":1,\"size\":2}') == (None, None, None)\n"
+        "print('jsonschema' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60, check=True)
+    assert done.stdout == b"False\n"
 
 
 def test_schemas_depend_only_on_the_shape() -> None:
