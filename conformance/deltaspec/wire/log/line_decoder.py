@@ -1,13 +1,16 @@
 """Decode JSON lines of the log (commits, compactions, JSON checkpoints) to actions, and detect every malformed line.
 
-Typed decoding alone accepts duplicate keys, several actions in a line and `{"add": null}`. So each line is decoded
-untyped, its keys are counted in the bytes and in the result, and only then it is converted. Any line that fails takes
-the slow path of `line_validation`, which reports what is wrong and where.
+Typed decoding alone accepts duplicate and unknown keys and white space. Three paths exclude defects, the fastest first:
+
+1. A canonical line is decoded as its action. It is as long as what `msgspec` encodes, so it contains nothing else.
+2. Any other line is decoded untyped, its keys are counted in the bytes and in the result, and then it is converted.
+3. A line that fails takes the slow path of `line_validation`, which reports what is wrong and where.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -116,7 +119,7 @@ def _split_lines(data: bytes) -> Iterator[bytes]:
 
 def decode_line_stream(lines: Iterator[bytes | None], revision: Revision = Revision.CURRENT) -> LogFile:
     """Decode the lines of a JSON log file, given without line feeds; None stands for a line that is too long."""
-    log, types = LogFile(), get_action_types(revision)
+    log, types, decoders = LogFile(), get_action_types(revision), _get_decoders(revision)
     outcomes, codes = log.lines, log.lines.codes
     known: dict[bytes, int] = {}
     collect: dict[type[WireStruct], Callable[[int, Any], None]] = {
@@ -135,7 +138,9 @@ def decode_line_stream(lines: Iterator[bytes | None], revision: Revision = Revis
             codes.append(code)
             continue
         fault = None
-        kind, action = _decode_valid_line(line, types)
+        kind, action = _decode_canonical_line(line, decoders)
+        if kind is None:
+            kind, action = _decode_valid_line(line, types)
         if kind is None:
             code = known.get(line)
             if code is not None:
@@ -170,6 +175,42 @@ def _cache_outcome(known: dict[bytes, int], line: bytes, code: int) -> None:
         known[line] = code
 
 
+_Decoders = dict[bytes, tuple[str, int, Callable[[bytes], WireStruct]]]
+"""First bytes of a line, up to the colon -> kind of the action, where its body starts, decoder of the body."""
+
+
+@cache
+def _get_decoders(revision: Revision) -> _Decoders:
+    """Return the decoders of the actions that have no free-form fields."""
+    return {
+        b'{"%s":' % name.encode(): (name, len(name) + 4, msgspec.json.Decoder(kind).decode)
+        for name, kind in get_action_types(revision).items()
+        if name != FREE_FORM
+    }
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def _decode_canonical_line(line: bytes, decoders: _Decoders) -> tuple[str | None, WireStruct | None]:
+    """Return the action of a line without a byte more than necessary, else (None, None).
+
+    `msgspec` encodes an action in the fewest bytes that decode to it: each known key once, no nulls or white space, the
+    shortest escapes and numbers. So a line of that length has no repeated or unknown key and no second action, in
+    whatever order its keys are.
+    """
+    decoder = decoders.get(line[: line.find(b":") + 1])
+    if decoder is None or line[-1:] != b"}":
+        return None, None
+    kind, start, decode = decoder
+    body = line[start:-1]
+    try:
+        action = decode(body)
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        return None, None
+    return (kind, action) if len(_encode(action)) == len(body) else (None, None)
+
+
 _decode = msgspec.json.Decoder().decode
 
 
@@ -181,7 +222,7 @@ def _decode_valid_line(line: bytes, types: dict[str, type[WireStruct]]) -> tuple
         action: WireStruct = msgspec.convert(body, types[kind])
     except (msgspec.DecodeError, RecursionError, AttributeError, ValueError, KeyError):
         return None, None
-    if b'\\\\"' in line or b'" ' in line or b'"\t' in line or line[-1:] == b"\r":
+    if b'\\\\"' in line or b'" ' in line or b'"\t' in line or b'"\r' in line or line[-1:] == b"\r":
         return None, None
     key_count = line.count(b'":') - line.count(b'\\":')
     try:

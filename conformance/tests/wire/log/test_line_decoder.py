@@ -244,10 +244,125 @@ def test_fast_path_accepts_only_lines_without_defects(line: bytes, revision: Rev
     assert line_decoder._explain_and_decode(line, revision) == (kind, action, None)
 
 
-def test_fast_path_accepts_an_ordinary_line() -> None:
-    line = b'{"add":{"path":"a","partitionValues":{"p":null},"size":1,"modificationTime":2,"dataChange":true,'
-    line += rb'"stats":"{\"numRecords\":3,\"minValues\":{\"x\":\"a\"}}","tags":{"k":"v"}}}'
-    assert line_decoder._decode_valid_line(line, ACTION_TYPES)[0] == "add"
+CANONICAL = [
+    (
+        b'{"add":{"path":"a","partitionValues":{"p":null},"size":1,"modificationTime":2,"dataChange":true,'
+        rb'"stats":"{\"numRecords\":3,\"minValues\":{\"x\":\"a \\\\\" :\"}}","tags":{"k":"v"},'
+        b'"deletionVector":{"storageType":"u","pathOrInlineDv":"ab","offset":1,"sizeInBytes":2,"cardinality":3}}}'
+    ),
+    b'{"remove":{"path":"\xc3\xa9","deletionTimestamp":-1,"dataChange":false,"partitionValues":{},"size":0}}',
+    b'{"cdc":{"path":"c","partitionValues":{"p":"1","q":"2"},"size":9223372036854775807,"dataChange":false}}',
+    (
+        b'{"metaData":{"id":"m","format":{"provider":"parquet","options":{"o":"1"}},"schemaString":"{}",'
+        b'"partitionColumns":["p"],"configuration":{"a.b":"c"}}}'
+    ),
+    b'{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":["a"],"writerFeatures":["a"]}}',
+    b'{"txn":{"appId":"a","version":1,"lastUpdated":2}}',
+    rb'{"domainMetadata":{"domain":"d","configuration":"{\"a\":1}","removed":false}}',
+    b'{"sidecar":{"path":"s","sizeInBytes":1,"modificationTime":2}}',
+    b'{"checkpointMetadata":{"version":1,"tags":{"k":null}}}',
+]
+
+
+@pytest.mark.parametrize("line", CANONICAL)
+def test_canonical_lines_take_the_fastest_path(line: bytes) -> None:
+    found = line_decoder._decode_canonical_line(line, line_decoder._get_decoders(Revision.CURRENT))
+    assert found[1] is not None
+    assert line_decoder._decode_valid_line(line, ACTION_TYPES) in (found, (None, None))
+    assert line_decoder._explain_and_decode(line, Revision.CURRENT) == (*found, None)
+
+
+def test_keys_of_a_canonical_line_may_have_any_order() -> None:
+    line = b'{"txn":{"lastUpdated":2,"version":1,"appId":"a"}}'
+    assert line_decoder._decode_canonical_line(line, line_decoder._get_decoders(Revision.CURRENT))[0] == "txn"
+
+
+_DAMAGE = (
+    *(
+        b" ",
+        b"\t",
+        b"\r",
+        b"\x00",
+        b"\xef\xbb\xbf",
+        b"\xed\xa0\x80",
+        b"\xff",
+        b"\\ud800",
+        b"\\u0061",
+        b"\\/",
+        b"\\",
+        b'"',
+    ),
+    *(
+        b"null",
+        b"1",
+        b".0",
+        b"e3",
+        b"9" * 20,
+        b"-",
+        b"0",
+        b"{}",
+        b"}",
+        b"{",
+        b",",
+        b'"a":1,',
+        b',"a":null',
+        b'"path":"b",',
+    ),
+    *(b'"size"\r:1,', b',"size"\r:1', b'"size" :1,', b',"s\\u0069ze":1', b'"tags":null,', b'"x":{"a":1,"a":2},'),
+    *(b',"txn":{"appId":"a","version":1}', b',"remove":null', b',"future":{}', b',"commitInfo":{}'),
+)
+
+
+@st.composite
+def damaged_lines(draw: st.DrawFn) -> bytes:
+    """Draw a canonical line in which a few bytes are inserted, replaced or removed, mostly next to punctuation."""
+    line = draw(st.sampled_from(CANONICAL))
+    for _ in range(draw(st.integers(1, 2))):
+        marks = [at for at, byte in enumerate(line) if byte in b'{}:,"'] or [0]
+        begin = draw(st.sampled_from(marks) | st.integers(0, len(line))) + draw(st.integers(0, 1))
+        end = begin + draw(st.sampled_from((0, 0, 0, 1, 2)))
+        line = line[:begin] + draw(st.sampled_from((*_DAMAGE, b""))) + line[end:]
+    return line
+
+
+@example_settings(300)
+@given(line=damaged_lines(), revision=st.sampled_from(Revision))
+def test_faster_paths_accept_only_what_the_slow_path_accepts(line: bytes, revision: Revision) -> None:
+    for found in (
+        line_decoder._decode_canonical_line(line, line_decoder._get_decoders(revision)),
+        line_decoder._decode_valid_line(line, get_action_types(revision)),
+    ):
+        assert found[0] is None or line_decoder._explain_and_decode(line, revision) == (*found, None)
+
+
+@example_settings(100)
+@given(
+    every=st.lists(st.sampled_from(CANONICAL) | damaged_lines(), max_size=6),
+    ending=st.sampled_from((b"", b"\n", b"\r\n", b"\n\n")),
+)
+def test_files_decode_as_on_the_slow_path(every: list[bytes], ending: bytes) -> None:
+    data = b"\n".join(every) + ending
+    with (
+        patch.object(line_decoder, "_decode_canonical_line", lambda *_: (None, None)),
+        patch.object(line_decoder, "_decode_valid_line", lambda *_: (None, None)),
+    ):
+        expected = decode_lines(data)
+    found = decode_lines(data)
+    assert list(found.lines) == list(expected.lines)
+    assert (found.actions, found.files.rows, found.unread) == (expected.actions, expected.files.rows, expected.unread)
+
+
+@pytest.mark.parametrize("space", ["", "\r", " ", "\t", " \r\t"])
+def test_repeated_key_is_found_in_every_position(space: str) -> None:
+    """Every key is repeated before every other, and last; the copy or the original has space before its colon."""
+    values = {"path": '"a"', "partitionValues": "{}", "size": "1", "modificationTime": "2", "dataChange": "true"}
+    for key, value in values.items():
+        for place in range(len(values) + 1):
+            for first, second in (("", space), (space, "")):
+                written = [f'"{name}"{first if name == key else ""}:{each}' for name, each in values.items()]
+                written.insert(place, f'"{key}"{second}:{value}')
+                log = decode_lines(f'{{"add":{{{",".join(written)}}}}}\n'.encode())
+                assert log.faults[1].repeated_key == f"/add/{key}"
 
 
 @pytest.mark.parametrize(
