@@ -17,7 +17,18 @@ from deltaspec.selftest.readers import (
     type_widening,
     values,
 )
-from deltaspec.selftest.writers import commits
+from deltaspec.selftest.writers import (
+    change_files,
+    commits,
+    concurrency,
+    constraints,
+    derived_files,
+    file_statistics,
+    maintenance,
+    partitioning,
+    row_tracking,
+    schema_changes,
+)
 
 READER_MODULES = (
     log_listing,
@@ -35,7 +46,18 @@ READER_MODULES = (
     row_ids,
     refusals,
 )
-WRITER_MODULES = (commits,)
+WRITER_MODULES = (
+    commits,
+    file_statistics,
+    partitioning,
+    constraints,
+    schema_changes,
+    row_tracking,
+    change_files,
+    maintenance,
+    derived_files,
+    concurrency,
+)
 """Their import registers the mutants."""
 
 __all__ = ["MUTANTS", "READER_MODULES", "WRITER_MODULES"]

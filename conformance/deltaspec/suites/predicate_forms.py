@@ -93,6 +93,28 @@ def iter_bound_predicates(columns: Sequence[Column], rows: Sequence[Mapping[str,
             yield Compare(column.path, Operator.AT_MOST, min(values))
 
 
+def iter_null_predicates(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> Iterator[Predicate]:
+    """Yield predicates that rows with null match, for columns that have nulls and other values."""
+    for column in columns:
+        nulls = [get_value(row, column.path) is None for row in rows]
+        if any(nulls) and not all(nulls):
+            yield IsNull(column.path)
+            yield NullSafeEqual(column.path, None)
+
+
+def iter_case_predicates(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> Iterator[Predicate]:
+    """Yield predicates that would match a row if strings were compared without case."""
+    for column in columns:
+        if get_type_name(column.type) == "string":
+            values = [value for row in rows if (value := get_value(row, column.path)) is not None]
+            other = sorted(value.swapcase() for value in values if value.swapcase().casefold() == value.casefold())
+            yield from (
+                Compare(column.path, Operator.EQUAL, value)
+                for value in other
+                if value not in values and is_spellable(value, column.type)
+            )
+
+
 def _draw_comparison(choices: Choices, columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> Predicate:
     column = choices.pick(columns)
     kind = choices.integer(0, 9)

@@ -21,12 +21,21 @@ from deltaspec.model.rows.predicates import NanOrder, Predicate, evaluate
 from deltaspec.model.rows.skipping import PredicateError, can_skip
 from deltaspec.model.schema import column_mapping
 from deltaspec.suites.checks import Mismatch, NotAsked, Notes, TableUnderTest, check
-from deltaspec.suites.predicate_forms import build_sql, build_tree, draw_predicate, iter_bound_predicates, list_columns
+from deltaspec.suites.predicate_forms import (
+    build_sql,
+    build_tree,
+    draw_predicate,
+    iter_bound_predicates,
+    iter_case_predicates,
+    iter_null_predicates,
+    list_columns,
+)
 from deltaspec.suites.read import compare_rows
 from deltaspec_generators.tables.choices import SeededChoices
 
 PREDICATES_PER_TABLE = 4
 BOUND_PREDICATES_PER_TABLE = 4
+NULL_PREDICATES_PER_TABLE = 2
 _SMALLEST_BELOW_ZERO = -math.ulp(0.0)
 
 
@@ -37,6 +46,8 @@ def iter_predicates(subject: TableUnderTest, rows: Sequence[Mapping[str, Any]]) 
     for _ in range(PREDICATES_PER_TABLE):
         yield draw_predicate(choices, columns, rows)
     yield from islice(iter_bound_predicates(columns, rows), BOUND_PREDICATES_PER_TABLE)
+    yield from islice(iter_null_predicates(columns, rows), NULL_PREDICATES_PER_TABLE)
+    yield from islice(iter_case_predicates(columns, rows), 1)
 
 
 def list_readings(predicate: Predicate, row: Mapping[str, Any]) -> list[bool]:

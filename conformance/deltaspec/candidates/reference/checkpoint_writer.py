@@ -128,7 +128,7 @@ class CheckpointWriter:
     """Writes checkpoints of a table. The public methods can be replaced, to build faulty writers."""
 
     def __init__(self, table: str) -> None:
-        self._log = Path(table) / LOG_DIRECTORY
+        self.log = Path(table) / LOG_DIRECTORY
 
     def write_checkpoint(self, snapshot: Snapshot, form: str) -> None:
         """Write a checkpoint of the form `v1`, `v2` or `v2-sidecars`, and the file that points to it.
@@ -145,8 +145,8 @@ class CheckpointWriter:
             if v2
             else file_names.classic_checkpoint_name(snapshot.version)
         )
-        if not (self._log / name).exists():
-            write_new_file(self._log / name, self.encode(actions, v2=v2))
+        if not (self.log / name).exists():
+            write_new_file(self.log / name, self.encode(actions, v2=v2))
         self.write_hint(LastCheckpoint(version=snapshot.version, size=count))
 
     def list_actions(self, snapshot: Snapshot, *, v2: bool) -> list[Action]:
@@ -161,15 +161,15 @@ class CheckpointWriter:
 
     def write_hint(self, hint: LastCheckpoint) -> None:
         """Replace the file that points to the newest checkpoint."""
-        temporary = self._log / f".{uuid.uuid4()}.tmp"
+        temporary = self.log / f".{uuid.uuid4()}.tmp"
         write_new_file(temporary, encode_hint(hint))
-        temporary.replace(self._log / "_last_checkpoint")
+        temporary.replace(self.log / "_last_checkpoint")
 
     def _move_to_sidecar(self, actions: list[Action]) -> list[Action]:
         files = [each for each in actions if isinstance(each, Add | Remove)]
         if not files:
             return actions
         name = f"{uuid.uuid4()}.parquet"
-        size = write_new_file(self._log / "_sidecars" / name, self.encode(files, v2=False))
+        size = write_new_file(self.log / "_sidecars" / name, self.encode(files, v2=False))
         others = [each for each in actions if not isinstance(each, Add | Remove)]
         return [*others, Sidecar(path=name, size_in_bytes=size, modification_time=get_clock_ms())]

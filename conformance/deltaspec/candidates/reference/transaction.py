@@ -231,7 +231,7 @@ class Transaction:
             for kind, rows in self.changes:
                 self.actions += self.files.add_changes(rows, [kind] * rows.num_rows)
         self.assign_row_ids()
-        actions = [self._build_commit_info(), *self.actions]
+        actions = [self.build_commit_info(), *self.actions]
         self.check_actions(actions)
         self.write(actions)
         return self.version
@@ -271,7 +271,8 @@ class Transaction:
             text = msgspec.json.encode({"rowIdHighWaterMark": assigned}).decode()
             self.actions.append(DomainMetadata(domain=row_tracking.DOMAIN, configuration=text, removed=False))
 
-    def _build_commit_info(self) -> CommitInfo:
+    def build_commit_info(self) -> CommitInfo:
+        """Return the first action of the commit."""
         moment = get_clock_ms()
         stamp = None
         if has_in_commit_timestamps(self.state.protocol, self.state.metadata):

@@ -148,12 +148,6 @@ def all_rows_of_removed_files_reported(
     return _change_actions(original, engine, reader, before, state, actions)
 
 
-@mutant(RowReader.with_partitions_of, ALONE, suites=("changes",), origin="part-014")
-def removed_files_read_with_new_partitions(original: Method, reader: RowReader, other: TableState) -> RowReader:
-    """Reads removed files with the partition columns of the version that removed them."""
-    return reader
-
-
 @mutant(RowReader.read, "column-mapping.read-by-physical-name", suites=("changes",), origin="cdf-007")
 def change_files_read_by_display_name(original: Method, reader: RowReader, action: Any, **options: Any) -> FileRows:
     """Looks for the display names of columns in change data files."""

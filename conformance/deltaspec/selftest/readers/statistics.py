@@ -1,7 +1,9 @@
 """Faults in skipping files by statistics and partition values."""
 
 import json
+import re
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -70,12 +72,19 @@ def cut_timestamps_taken_for_largest(
     original: Method, engine: Engine, condition: Any, add: Add, state: TableState
 ) -> bool:
     """Compares with a maximum in milliseconds although the values have microseconds."""
+    if not (isinstance(condition, Compare) and isinstance(condition.literal, int) and condition.literal % 1000):
+        return bool(original(engine, condition, add, state))
+    # the reference adds 999 microseconds to the maximum; with a literal between milliseconds, one less undoes this
+    return skip_with(
+        original, engine, condition, add, state, lambda stats: _change_side(stats, "maxValues", _subtract_millisecond)
+    )
 
-    def extend(value: Any) -> Any:
-        is_time = isinstance(value, str) and len(value) > 22 and value[10:11] == "T" and value[-1] == "Z"
-        return f"{value[:-1]}000Z" if is_time and value[-5:-4] == "." else value
 
-    return skip_with(original, engine, condition, add, state, lambda stats: _change_side(stats, "maxValues", extend))
+def _subtract_millisecond(value: Any) -> Any:
+    if not (isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z?", value)):
+        return value
+    moment = datetime.fromisoformat(value.removesuffix("Z")) - timedelta(milliseconds=1)
+    return moment.isoformat(timespec="milliseconds") + "Z" * value.endswith("Z")
 
 
 @mutant(Engine.skips, SKIPPING, suites=("predicates",))
@@ -221,14 +230,15 @@ def numbers_rounded_to_double(original: Method, engine: Engine, condition: Any, 
 
 
 @mutant(Engine.skips, SKIPPING, suites=("predicates",))
-def bounds_of_floats_cover_nan(original: Method, engine: Engine, condition: Any, add: Add, state: TableState) -> bool:
-    """Skips a file because of its largest number, although it may also have NaN."""
+def floats_without_bounds_taken_for_nan(
+    original: Method, engine: Engine, condition: Any, add: Add, state: TableState
+) -> bool:
+    """Skips files with a floating-point column without bounds, as if it had only NaN."""
     if isinstance(condition, Compare) and isinstance(condition.literal, float) and add.stats is not None:
         names = {each.name: physical_name(each, state.mapping) for each in state.schema.fields}
-        if len(condition.column) == 1 and condition.operator in (Operator.GREATER, Operator.EQUAL):
-            highest = json.loads(add.stats).get("maxValues", {}).get(names[condition.column[0]])
-            if isinstance(highest, int | float) and not condition.literal <= highest:
-                return True
+        bounds = json.loads(add.stats).get("maxValues")
+        if len(condition.column) == 1 and bounds and names[condition.column[0]] not in bounds:
+            return bool(condition.literal == condition.literal)
     return bool(original(engine, condition, add, state))
 
 

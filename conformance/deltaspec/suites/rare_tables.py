@@ -1,0 +1,187 @@
+"""Sound tables for faults of readers that neither drawn tables nor golden cases show."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from deltaspec.model.log.file_names import commit_name
+from deltaspec.suites.written_tables import describe_table
+from deltaspec_generators.bases.data_files import FIELDS, add_data_file, build_rows, build_table_with_stored_vectors
+from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.bases.variant_encoder import build_variant_column
+from deltaspec_generators.table_files import LOG, TableFiles, domain_action, metadata_action, protocol_action
+from deltaspec_generators.tables.readable import ReadableTable
+
+START_MS = 1_700_000_000_000
+
+
+def _build_table(
+    fields: list[Any], table: pa.Table, *, features: tuple[list[str] | None, list[str]] | None = None, **add: Any
+) -> TableFiles:
+    """Build a table with one file; `features` are those of readers and writers, `add` sets fields of the add."""
+    readers, writers = features or (None, None)
+    protocol = protocol_action(3 if readers else 1, 7 if writers else 2, readers, writers)
+    files = TableFiles()
+    files.commits[0] = [commit_info_action(0), protocol, metadata_action(fields)]
+    files.commits[1] = [commit_info_action(1), add_data_file(files, "a.parquet", table, **add)]
+    return files
+
+
+def _describe(files: TableFiles, rows: pa.Table, *history: str, step_ms: int = 60_000) -> ReadableTable:
+    files.written_ms = {LOG + commit_name(version): START_MS + version * step_ms for version in files.commits}
+    return describe_table(files, rows, history)
+
+
+def build_same_names_at_two_depths() -> ReadableTable:
+    """Build a table with a column and a field of a struct that have the same name and different values.
+
+    Source: Per-file Statistics (all revisions).
+    """
+    small, large = pa.array([1, 2, 3], pa.int64()), pa.array([100, 200, 300], pa.int64())
+    rows = pa.table({"size": small, "box": pa.StructArray.from_arrays([large], ["size"])})
+    box = {"type": "struct", "fields": [{"name": "size", "type": "long", "nullable": True, "metadata": {}}]}
+    stats = {
+        "numRecords": 3,
+        "minValues": {"size": 1, "box": {"size": 100}},
+        "maxValues": {"size": 3, "box": {"size": 300}},
+        "nullCount": {"size": 0, "box": {"size": 0}},
+    }
+    files = _build_table([("size", "long"), ("box", box)], rows, stats=json.dumps(stats))
+    return _describe(files, rows, "1: append")
+
+
+def build_strings_with_nul() -> ReadableTable:
+    """Build a table with strings that contain the character U+0000.
+
+    Source: Schema Serialization Format, Primitive Types (all revisions).
+    """
+    rows = pa.table({"name": pa.array(["a\0b", "\0", "a"], pa.string())})
+    files = _build_table([("name", "string")], rows, stats=json.dumps({"numRecords": 3}))
+    return _describe(files, rows, "1: append")
+
+
+def build_variant_with_metadata_first() -> ReadableTable:
+    """Build a table with a variant whose group has the member `metadata` before `value`.
+
+    Source: Variant Data in Parquet (r3, current).
+    """
+    rows = pa.table({"id": pa.array([1, 2], pa.int64()), "data": build_variant_column([1, "text"])})
+    assert [each.name for each in rows.schema.field("data").type] == ["metadata", "value"]
+    features = (["variantType"], ["appendOnly", "invariants", "variantType"])
+    fields = [("id", "long"), ("data", "variant")]
+    files = _build_table(fields, rows, features=features, stats=json.dumps({"numRecords": 2}))
+    return _describe(files, rows, "1: append variants")
+
+
+def build_nulls_next_to_deleted_rows() -> ReadableTable:
+    """Build a table whose vectors delete as many rows as a column has nulls, none of which is deleted.
+
+    Source: Per-file Statistics (all revisions); Deletion Vectors (r2, r3, current).
+    """
+    files = build_table_with_stored_vectors(((1, 3), (2, 3)))
+    b, c = build_rows(10), build_rows(20)
+    rows = pa.concat_tables([b.take([0, 2, *range(4, 10)]), c.take([0, 1, *range(4, 10)])])
+    return _describe(files, rows, "3: delete two rows of each file by vectors; two other rows have nulls")
+
+
+def build_partition_date_widened() -> ReadableTable:
+    """Build a table whose partition column was a date when the file was written, and is a timestamp now.
+
+    Source: Type Widening (r3, current).
+    """
+    rows = build_rows(count=2)
+    names = ["appendOnly", "invariants", "timestampNtz", "typeWidening"]
+    protocol = protocol_action(3, 7, ["timestampNtz", "typeWidening"], names)
+    change = {"fromType": "date", "toType": "timestamp_ntz"}
+    configuration = {"delta.enableTypeWidening": "true"}
+    day = {"name": "day", "type": "date", "nullable": True, "metadata": {}}
+    moment = {**day, "type": "timestamp_ntz", "metadata": {"delta.typeChanges": [change]}}
+    files = TableFiles()
+    files.commits[0] = [
+        commit_info_action(0), protocol, metadata_action([*FIELDS, day], ["day"], configuration)
+    ]  # fmt: skip
+    add = add_data_file(files, "a.parquet", rows, partitionValues={"day": "2024-02-29"})
+    files.commits[1] = [commit_info_action(1), add]
+    files.commits[2] = [commit_info_action(2), metadata_action([*FIELDS, moment], ["day"], configuration)]
+    moments = pa.array([1_709_164_800_000_000] * 2, pa.timestamp("us"))
+    return _describe(files, rows.append_column("day", moments), "1: append", "2: widen the partition column")
+
+
+def build_stated_timestamp_not_enabled() -> ReadableTable:
+    """Build a table whose commits have in-commit timestamps of other years, although the property is not set.
+
+    Source: In-Commit Timestamps, Recommendations for Readers of Tables with In-Commit Timestamps (r3, current).
+    """
+    rows = build_rows(count=2)
+    writers = ["appendOnly", "inCommitTimestamp", "invariants"]
+    files = _build_table(list(FIELDS), rows, features=(None, writers))
+    for version, lines in files.commits.items():
+        (info,) = [line["commitInfo"] for line in lines if isinstance(line, dict) and "commitInfo" in line]
+        info["inCommitTimestamp"] = START_MS * 2 + version
+    return _describe(files, rows, "1: append")
+
+
+def build_commits_within_a_second() -> ReadableTable:
+    """Build a table with two commits in the same second.
+
+    Source: Action Reconciliation; Change Data Files (all revisions).
+    """
+    rows = build_rows(count=2)
+    files = _build_table(list(FIELDS), rows)
+    newest = _describe(files, rows, "1: append, 100 ms later", step_ms=100)
+    first = TableFiles(commits={0: files.commits[0]}, written_ms=files.written_ms)
+    created = describe_table(first, rows.slice(0, 0))
+    return replace(newest, versions=(*created.versions, *newest.versions))
+
+
+def build_row_ids_assigned_later() -> ReadableTable:
+    """Build a table whose live file is added again with row ids when row tracking is enabled.
+
+    Source: Row Tracking, Writer Requirements for Row Tracking (current).
+    """
+    rows = build_rows(count=3)
+    files = _build_table(list(FIELDS), rows)
+    (added,) = [line["add"] for line in files.commits[1] if isinstance(line, dict) and "add" in line]
+    columns = {
+        f"delta.rowTracking.materializedRow{name}ColumnName": f"_{name}" for name in ("Id", "CommitVersion")
+    }  # fmt: skip
+    files.commits[2] = [
+        commit_info_action(2),
+        protocol_action(1, 7, None, ["appendOnly", "domainMetadata", "invariants", "rowTracking"]),
+        metadata_action(FIELDS, configuration={"delta.enableRowTracking": "true", **columns}),
+        domain_action("delta.rowTracking", '{"rowIdHighWaterMark":2}'),
+        {"add": {**added, "dataChange": False, "baseRowId": 0, "defaultRowCommitVersion": 2}},
+    ]
+    table = _describe(files, rows, "1: append", "2: enable row tracking and add the file again with row ids")
+    (newest,) = table.versions
+    return replace(table, versions=(replace(newest, row_ids=[0, 1, 2], row_commit_versions=[2, 2, 2]),))
+
+
+def build_cut_timestamps() -> ReadableTable:
+    """Build a table whose bounds of timestamps have milliseconds although the values have microseconds.
+
+    Source: Per-file Statistics (all revisions).
+    """
+    moments = pa.array([(START_MS - 1000) * 1000 + 1, START_MS * 1000 + 999], pa.timestamp("us", "UTC"))
+    rows = pa.table({"moment": moments})
+    low, high = {"moment": "2023-11-14T22:13:19.000Z"}, {"moment": "2023-11-14T22:13:20.000Z"}
+    stats = {"numRecords": 2, "minValues": low, "maxValues": high, "nullCount": {"moment": 0}}
+    files = _build_table([("moment", "timestamp")], rows, stats=json.dumps(stats))
+    return _describe(files, rows, "1: append timestamps, with cut bounds")
+
+
+RARE_TABLES: dict[str, Callable[[], ReadableTable]] = {
+    "same-names-at-two-depths": build_same_names_at_two_depths,
+    "strings-with-nul": build_strings_with_nul,
+    "variant-with-metadata-first": build_variant_with_metadata_first,
+    "nulls-next-to-deleted-rows": build_nulls_next_to_deleted_rows,
+    "partition-date-widened": build_partition_date_widened,
+    "stated-timestamp-not-enabled": build_stated_timestamp_not_enabled,
+    "commits-within-a-second": build_commits_within_a_second,
+    "row-ids-assigned-later": build_row_ids_assigned_later,
+    "cut-timestamps": build_cut_timestamps,
+}
+"""All tables by name."""
