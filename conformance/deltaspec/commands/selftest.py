@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,9 +13,19 @@ from deltaspec.commands.printing import encode_json, print_bytes, progress_bar
 from deltaspec.errors import InvalidUsage
 from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
 
+if TYPE_CHECKING:
+    from deltaspec.selftest.kill_table import KillTable
+
 
 @click.command("selftest")
-@click.option("--mutants", "pattern", default="*", metavar="GLOB", help="Run only mutants whose id matches this glob.")
+@click.option(
+    "--mutants",
+    "patterns",
+    multiple=True,
+    default=("*",),
+    metavar="GLOB",
+    help="Run only mutants whose id matches a glob; with --reports, the report keeps its rows of the others.",
+)
 @click.option(
     "--tables",
     type=click.IntRange(min=0),
@@ -50,7 +61,7 @@ from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
 @click.pass_context
 def selftest(
     context: click.Context,
-    pattern: str,
+    patterns: tuple[str, ...],
     tables: int,
     seed: int,
     golden: bool,
@@ -74,9 +85,10 @@ def selftest(
     from deltaspec.suites.outcomes import to_json
     from deltaspec.suites.subjects import Corpus
 
-    names = [name for name in MUTANTS if fnmatchcase(name, pattern)]
+    names = [name for name in MUTANTS if any(fnmatchcase(name, pattern) for pattern in patterns)]
     if not names:
-        raise InvalidUsage(f"no mutant matches {pattern!r}")
+        raise InvalidUsage(f"no mutant matches {', '.join(patterns)}")
+    earlier = None if reports is None or len(names) == len(MUTANTS) else _read_report(Path(reports), seed, tables)
     ids = list_tables(Corpus(seed, tables, histories=tables, golden=golden), races=tables)
     done = 0
     with ExitStack() as stack:
@@ -93,7 +105,7 @@ def selftest(
                 advance("mutants", done, len(names))
 
         results = run_in_processes(names, ids, min(jobs, len(names)), report)
-    table = build_kill_table(results, seed, tables)
+    table = build_kill_table(results, seed, tables, earlier)
     forms = {
         "text": render_text(table).encode(),
         "markdown": render_markdown(table).encode(),
@@ -109,3 +121,21 @@ def selftest(
         print_bytes(forms[output_format])
     context.meta[EXIT_CODE_KEY] = int(table.killed < table.mutants)
     sys.exit(context.meta[EXIT_CODE_KEY])
+
+
+def _read_report(directory: Path, seed: int, tables: int) -> KillTable | None:
+    """Read the report of an earlier run, which must have drawn the same. None if there is none."""
+    import msgspec
+
+    from deltaspec.selftest.kill_table import KillTable
+
+    path = directory / "selftest.json"
+    if not path.exists():
+        return None
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=KillTable)
+    except msgspec.DecodeError as error:
+        raise InvalidUsage(f"{path} is not a report of the self-test: {error}") from None
+    if (found.seed, found.tables) != (seed, tables):
+        raise InvalidUsage(f"{path} has {found.tables} tables of seed {found.seed}; use them or run all mutants")
+    return found

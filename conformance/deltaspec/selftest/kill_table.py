@@ -49,9 +49,20 @@ class KillTable(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.killed} of {self.mutants} killed"
 
 
-def build_kill_table(results: Sequence[MutantResult], seed: int, tables: int) -> KillTable:
-    """Build the kill table of results."""
-    rows = tuple(_build_row(each) for each in results)
+def build_kill_table(
+    results: Sequence[MutantResult], seed: int, tables: int, earlier: KillTable | None = None
+) -> KillTable:
+    """Build the kill table of results.
+
+    Args:
+        results: results of some or all mutants.
+        seed: seed of the run.
+        tables: number of drawn tables, histories and races.
+        earlier: report whose rows are kept for the mutants without a result.
+    """
+    found = {each.mutant: _build_row(each) for each in results}
+    kept = {} if earlier is None else {each.mutant: each for each in earlier.rows}
+    rows = tuple((kept | found)[name] for name in MUTANTS if name in found or name in kept)
     counts = [row.tables for row in rows if row.tables is not None]
     return KillTable(
         seed=seed,

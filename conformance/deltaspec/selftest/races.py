@@ -22,7 +22,11 @@ from deltaspec.selftest.kills import Kill
 from deltaspec.selftest.mutants import Mutant
 
 RACE = "race"
-_LAYOUTS = {**LAYOUTS, "row ids": ((), {"delta.enableRowTracking": "true"})}
+_LAYOUTS = {
+    "plain": LAYOUTS["plain"],
+    "vectors": LAYOUTS["vectors"],
+    "row ids": ((), {"delta.enableRowTracking": "true"}),
+}
 _thread = threading.local()
 
 

@@ -29,7 +29,8 @@ from deltaspec.selftest.races import RACE, RaceTrack
 from deltaspec.suites.cases import Case, list_cases, run_case
 from deltaspec.suites.checks import SUITES, WRITE_SUITES, TableUnderTest
 from deltaspec.suites.outcomes import CaseResult
-from deltaspec.suites.subjects import DRAWN, HISTORY, Corpus, build_subject
+from deltaspec.suites.subjects import DRAWN, GOLDEN, HISTORY, Corpus, build_subject
+from deltaspec_generators.histories.written import WRITTEN_HISTORIES
 
 TABLE = "table"
 _SECONDS_BETWEEN_REPORTS = 0.2
@@ -68,9 +69,10 @@ class Referee:
 
 
 def list_tables(corpus: Corpus, races: int = 0) -> list[str]:
-    """List the ids of the tables and histories of a corpus and of races, the drawn ones first."""
-    ids = [*corpus.list_ids(), *(f"{RACE}.{corpus.seed}.{number}" for number in range(races))]
-    return sorted(ids, key=lambda each: (not is_drawn(each), get_kind(each)))
+    """List the ids of the tables and histories of a corpus and of races: drawn, then written, then golden ones."""
+    written = [f"{HISTORY}.{name}" for name in WRITTEN_HISTORIES]
+    ids = [*corpus.list_ids(), *written, *(f"{RACE}.{corpus.seed}.{number}" for number in range(races))]
+    return sorted(ids, key=lambda each: (not is_drawn(each), each.startswith(f"{GOLDEN}.")))
 
 
 def is_drawn(identity: str) -> bool:

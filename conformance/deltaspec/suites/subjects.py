@@ -9,6 +9,7 @@ from deltaspec.suites.checks import BrokenTable, TableUnderTest
 from deltaspec.suites.imported_subjects import ImportedTables
 from deltaspec.suites.sound_tables import SOUND_TABLES
 from deltaspec.suites.write_history import HistoryUnderTest
+from deltaspec_generators.histories.written import WRITTEN_HISTORIES
 from deltaspec_generators.table_files import TableFiles, write_table
 from deltaspec_generators.tables.choices import SeededChoices
 from deltaspec_generators.tables.corpus import draw_table
@@ -78,6 +79,8 @@ def describe_subject(identity: str) -> TableUnderTest:
         return TableUnderTest(identity, nowhere, SOUND_TABLES[name]())
     if kind == GOLDEN:
         return _describe_golden_case(identity, load_cases()[name])
+    if kind == HISTORY and name in WRITTEN_HISTORIES:
+        return build_history_subject(identity, HistoryUnderTest(0, 0, nowhere, WRITTEN_HISTORIES[name]()))
     seed, _, number = name.partition(".")
     if kind not in (DRAWN, HISTORY) or not (seed.isdecimal() and number.isdecimal()):
         raise KeyError(identity)

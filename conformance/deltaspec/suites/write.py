@@ -66,7 +66,7 @@ def check_valid(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> 
 
 @check("write", "log.versions-atomic", "transaction.atomic", operation="apply")
 def check_rows(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
-    """The reference reader returns the rows that every operation defines."""
+    """The reference reader returns the rows that every operation defines, in the same version as its txn."""
     _judge(candidate, subject, notes, "rows")
 
 

@@ -136,6 +136,7 @@ class _Run:
         self.row_ids: dict[int, tuple[int, int]] = {}
         """Row id and row commit version of each row by its value of `id`."""
         self.used_row_ids: set[int] = set()
+        self.table_id: str | None = None
         self.digests = self._read_digests()
 
     def perform_step(self, number: int, step: Step) -> bool:
@@ -255,6 +256,7 @@ class _Run:
             self._note("rows", f"wrong rows: {difference}")
             return False
         self.done.count("rows", "rows compared", rows.num_rows)
+        self._judge_transaction(rows, first, version)
         if ids is not None:
             self._judge_row_ids(expected, rows, ids, first, version)
         self._judge_changes(expected, first, version)
@@ -277,7 +279,9 @@ class _Run:
         configuration = metadata.get("configuration", {})
         domains = state.domains or {}
         wanted = {key: text for key, text in table.properties.items() if not key.startswith("delta.feature.")}
+        self.table_id = self.table_id or metadata.get("id")
         facts: dict[str, tuple[Any, Any]] = {
+            "table id": (self.table_id, metadata.get("id")),
             "columns": ([(each.name, each.type) for each in table.columns],
                         [(each["name"], each["type"]) for each in fields]),
             "partition columns": (list(table.partition_by), list(metadata.get("partitionColumns", []))),
@@ -291,6 +295,17 @@ class _Run:
             self.done.count("state", "facts compared")
             if expected != found:
                 self._note("state", f"wrong {name}: expected {expected}, found {found}")
+
+    def _judge_transaction(self, rows: pa.Table, first: int, version: int) -> None:
+        """Compare the version with the txn of an operation with that of its rows, if it made several."""
+        if (txn := self.step.commit.get("txn")) is None:
+            return
+        for each in range(first, version):
+            has_txn = (self.reader.read_state(each).transactions or {}).get(txn["app_id"]) == txn["version"]
+            has_rows = _compare(rows, self.reader.read_rows(each, row_ids=False)) is None
+            if has_txn != has_rows:
+                what = "txn, but not the rows" if has_txn else "rows, but not the txn"
+                self._note("rows", f"version {each} has the {what} of the operation")
 
     def _judge_row_ids(self, expected: Effect, rows: pa.Table, ids: pa.Table, first: int, version: int) -> None:
         pairs = zip(*(ids.column(name).to_pylist() for name in ids.column_names), strict=True)

@@ -84,10 +84,12 @@ def find_newest_version(table: Path) -> int:
 def validate_history(table: Path, ignored: Collection[str] = ()) -> Report:
     """Validate a table with its history at level rows, without the rules with these codes.
 
+    The clock is that of this machine, which also wrote the table: without one, no tombstone is known to be unexpired.
+
     Raises:
         DeltaspecError: there is no table.
     """
-    options = Options.create(level="rows", history="all", ignore=sorted(ignored))
+    options = Options.create(level="rows", history="all", ignore=sorted(ignored), clock="now")
     return run_embedded(str(table), options, RunSettings(ignore_progress, None, False, None))
 
 
@@ -119,9 +121,10 @@ class TableReader:
         self._table = str(table)
         self._reader = InProcess(Engine())
 
-    def read_state(self) -> SnapshotAnswer:
-        """Read the newest state with transactions and domains."""
-        return self._reader.snapshot(Snapshot(self._table, want=("transactions", "domains", "files")))
+    def read_state(self, version: int | None = None) -> SnapshotAnswer:
+        """Read the state of a version, the newest if it is None, with transactions and domains."""
+        at = None if version is None else At(version)
+        return self._reader.snapshot(Snapshot(self._table, at=at, want=("transactions", "domains", "files")))
 
     def read_rows(self, version: int, *, row_ids: bool) -> pa.Table:
         """Read the rows of a version."""

@@ -1,6 +1,8 @@
 """Every mutant is described, covers its requirements, and is killed by the table that the report names."""
 
 import tempfile
+import tomllib
+from importlib.resources import files
 from pathlib import Path
 
 import msgspec
@@ -15,9 +17,11 @@ from deltaspec.selftest.races import RACE, RaceTrack
 from deltaspec.selftest.runner import Referee, catch, get_kind
 from deltaspec.suites.coverage import list_tested_requirements
 from deltaspec.suites.subjects import build_subject
+from deltaspec_generators.histories.plain_table import Forbidden, PlainTable, perform
+from deltaspec_generators.histories.written import WRITTEN_HISTORIES
 
 REPORT = Path(__file__).parents[3] / "reports" / "selftest.json"
-PARTS = 8
+PARTS = 16
 """Number of shares of the mutants, of which a run kills one."""
 SOURCES = ("conformance/deltaspec/selftest/runner.py", "conformance/deltaspec/selftest/mutants.py")
 WITHOUT_MUTANT = {
@@ -25,6 +29,7 @@ WITHOUT_MUTANT = {
     "deletion-vectors.offset-absent": "the reading is that no vector is found, so a reader can only refuse",
 }
 """Requirements of readers that the suites test and no mutant breaks, with the reason."""
+BUGS_WITHOUT_MUTANT = files("deltaspec.selftest") / "bugs_without_mutant.toml"
 
 
 def load_report() -> KillTable:
@@ -50,6 +55,27 @@ def test_every_tested_requirement_of_readers_has_a_mutant() -> None:
     }
     broken = {requirement for mutant in MUTANTS.values() for requirement in mutant.requires}
     assert sorted(of_readers - broken) == sorted(WITHOUT_MUTANT)
+
+
+def test_every_requirement_of_writers_that_a_history_forbids_has_a_mutant() -> None:
+    forbidden = set()
+    for build in WRITTEN_HISTORIES.values():
+        past: list[PlainTable | None] = []
+        for step in build():
+            found = perform(past[-1] if past else None, step.operation, step.commit, past)
+            if isinstance(found, Forbidden):
+                forbidden.add(found.requirement)
+            past.append(past[-1] if isinstance(found, Forbidden) else found.table)
+    broken = {requirement for mutant in MUTANTS.values() for requirement in mutant.requires}
+    assert {"append-only.no-removal", "check-constraints.rows-checked"} <= forbidden
+    assert forbidden - broken == {"check-constraints.rows"}, "a table with such rows breaks it, not a writer"
+
+
+def test_bugs_have_either_a_mutant_or_a_reason() -> None:
+    reasons = tomllib.loads(BUGS_WITHOUT_MUTANT.read_text())
+    assert all(reason.endswith(".") for reason in reasons.values())
+    assert not set(reasons) & {mutant.origin for mutant in MUTANTS.values()}
+    assert list(reasons) == sorted(reasons)
 
 
 def test_modules_are_listed_once() -> None:
@@ -79,4 +105,5 @@ def test_mutant_is_killed(name: str) -> None:
             found = catch(mutant, InProcess(mutant.build()), subject, Referee().confirm, only_its_suites=True)
             messages = [each.message.partition("\n")[0] for each in found]
     assert messages, f"{name} survives {row.table}"
-    assert "internal" not in messages[0], "the mutant crashes instead of answering wrongly"
+    crashed = messages[0].startswith("refused: internal") or "the table allows: internal" in messages[0]
+    assert not crashed, "the mutant crashes instead of answering wrongly"

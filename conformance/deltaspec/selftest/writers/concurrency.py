@@ -113,7 +113,7 @@ def mark_not_raised_again(original: Method, transaction: Transaction, options: M
         mark = [each for each in again.actions if isinstance(each, DomainMetadata) and each.domain == DOMAIN]
         again.actions = [_without_row_id(each) for each in again.actions if each not in mark]
         again.assign_row_ids()
-        again.actions = [each for each in again.actions if getattr(each, "domain", "") != DOMAIN] + mark
+        again.actions = [*(each for each in again.actions if getattr(each, "domain", "") != DOMAIN), *mark]
 
     return _rebase(original, transaction, options, reassign)
 

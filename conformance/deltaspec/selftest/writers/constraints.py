@@ -45,16 +45,11 @@ def unknown_constraints_satisfied(original: Method, transaction: Transaction, ro
 def _check_without_constraints(original: Method, transaction: Transaction, rows: pa.Table) -> None:
     state, metadata = transaction.state, transaction.state.metadata
     kept = {key: text for key, text in metadata.configuration.items() if not key.startswith(CONSTRAINT_PREFIX)}
-    transaction.state = replace_metadata(state, msgspec.structs.replace(metadata, configuration=kept))
+    transaction.state = replace(state, metadata=msgspec.structs.replace(metadata, configuration=kept))
     try:
         original(transaction, rows)
     finally:
         transaction.state = state
-
-
-def replace_metadata(state: TableState, metadata: Any) -> TableState:
-    """Return a state with other metadata."""
-    return replace(state, snapshot=replace(state.snapshot, metadata=metadata))
 
 
 @mutant(Transaction.check_rows, NOT_NULL, suites=("write",), origin="wr-002")
@@ -72,7 +67,7 @@ def nulls_accepted(original: Method, transaction: Transaction, rows: pa.Table) -
 @mutant(Writer.add_constraint, CHECKED, suites=("write",))
 def existing_rows_not_checked(original: Method, writer: Writer, transaction: Transaction, operation: Operation) -> None:
     """Adds a constraint without checking the rows of the table."""
-    transaction.read_files = list  # type: ignore[method-assign, assignment]
+    transaction.read_files = list  # type: ignore[method-assign]
     original(writer, transaction, operation)
 
 
@@ -89,6 +84,22 @@ def append_only_prevents_compaction(
     if transaction.is_enabled("delta.appendOnly"):
         raise EngineError("constraint", "the table accepts only appends", phase="commit")
     original(writer, transaction, operation)
+
+
+@mutant(Writer.delete, "append-only.lifted", suites=("write",))
+def append_only_never_lifted(original: Method, writer: Writer, transaction: Transaction, operation: Operation) -> None:
+    """Refuses deletes if the table has the property, even if it is false."""
+    if "delta.appendOnly" in transaction.state.metadata.configuration:
+        raise EngineError("constraint", "the table accepts only appends", phase="commit")
+    original(writer, transaction, operation)
+
+
+@mutant(Transaction.is_enabled, "deletion-vectors.made-while-enabled", "table-features.used-ones-respected",
+        suites=("write",))  # fmt: skip
+def vectors_written_while_disabled(original: Method, transaction: Transaction, name: str) -> bool:
+    """Writes deletion vectors whenever the table supports them, even if the property is false."""
+    features = transaction.state.protocol.writer_features or ()
+    return bool(original(transaction, name)) or ("DeletionVectors" in name and "deletionVectors" in features)
 
 
 @mutant(Transaction.generate_columns, "generated-columns.values", suites=("write",), origin="wr-004")

@@ -1,12 +1,14 @@
 """Faults in checkpoints, log compactions and version checksums."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import msgspec
 
 from deltaspec.candidates.reference.checkpoint_writer import CheckpointWriter
 from deltaspec.candidates.reference.log_reader import LogReader
 from deltaspec.candidates.reference.writer import Writer
+from deltaspec.candidates.serve import EngineError
 from deltaspec.model.actions import (
     Action,
     Add,
@@ -22,6 +24,7 @@ from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.log.version_checksum import VersionChecksum
 from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.selftest.writers.commits import change, drop
+from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
 LISTED = CheckpointWriter.list_actions
 
@@ -56,9 +59,13 @@ def last_file_left_out(original: Method, writer: CheckpointWriter, snapshot: Sna
 
 
 @mutant(LISTED, "checkpoint-contents.has-removes", suites=("write",))
-def tombstones_left_out(original: Method, writer: CheckpointWriter, snapshot: Snapshot, *, v2: bool) -> list[Action]:
-    """Writes checkpoints without tombstones."""
-    return drop(original(writer, snapshot, v2=v2), Remove)
+def newest_tombstone_left_out(
+    original: Method, writer: CheckpointWriter, snapshot: Snapshot, *, v2: bool
+) -> list[Action]:
+    """Writes checkpoints without the newest tombstone."""
+    actions: list[Action] = original(writer, snapshot, v2=v2)
+    newest = [each for each in actions if isinstance(each, Remove)][-1:]
+    return [each for each in actions if each not in newest]
 
 
 @mutant(LISTED, "checkpoint-contents.remove-fields", suites=("write",))
@@ -138,16 +145,29 @@ def vectors_left_out(original: Method, writer: CheckpointWriter, snapshot: Snaps
         each, deletion_vector=None))  # fmt: skip
 
 
+@mutant(CheckpointWriter.write_checkpoint, "checkpoint.v2-needs-feature", suites=("write",))
+def v2_written_without_feature(original: Method, writer: CheckpointWriter, snapshot: Snapshot, form: str) -> None:
+    """Writes checkpoints of version 2 into tables that do not support them."""
+    original(writer, snapshot, "v2")
+
+
+@mutant(Writer.write_checkpoint, "checkpoint-contents.has-metadata", suites=("write",), origin="ckpt-012")
+def second_checkpoint_refused(
+    original: Method, writer: Writer, table: str, log: LogReader, operation: Mapping[str, object]
+) -> None:
+    """Fails to write a checkpoint if the schema has changed since the previous one."""
+    hint = Path(table) / LOG_DIRECTORY / "_last_checkpoint"
+    if hint.exists():
+        before = log.read_state(msgspec.json.decode(hint.read_bytes())["version"])
+        if before.schema != log.read_state().schema:
+            raise EngineError("corrupt", "the checkpoints have different schemas", phase="commit")
+    original(writer, table, log, operation)
+
+
 @mutant(CheckpointWriter.write_hint, "last-checkpoint.version", suites=("write",))
 def next_version_in_hint(original: Method, writer: CheckpointWriter, hint: LastCheckpoint) -> None:
     """Writes the version after that of the checkpoint into `_last_checkpoint`."""
     original(writer, msgspec.structs.replace(hint, version=hint.version + 1))
-
-
-@mutant(CheckpointWriter.write_hint, "last-checkpoint.size", suites=("write",))
-def other_size_in_hint(original: Method, writer: CheckpointWriter, hint: LastCheckpoint) -> None:
-    """Writes the number of files instead of actions into `_last_checkpoint`."""
-    original(writer, msgspec.structs.replace(hint, size=hint.size - 2))
 
 
 @mutant(CheckpointWriter.write_hint, "last-checkpoint.parts", suites=("write",))

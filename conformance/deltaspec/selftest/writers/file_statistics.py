@@ -38,18 +38,6 @@ def minima_too_high(original: Method, files: FileWriter, rows: pa.Table) -> str:
     return _edit(original, files, rows, edit)
 
 
-@mutant(FileWriter.compute_statistics, "statistics.maximum-bounds-data", suites=("write",), origin="stat-001")
-def long_strings_cut(original: Method, files: FileWriter, rows: pa.Table) -> str:
-    """Cuts the last character of the maximum of strings, without making the rest larger."""
-
-    def edit(found: Statistics) -> None:
-        found["maxValues"] |= {
-            key: value[:-1] for key, value in found["maxValues"].items() if isinstance(value, str) and len(value) > 1
-        }
-
-    return _edit(original, files, rows, edit)
-
-
 @mutant(FileWriter.compute_statistics, "statistics.minimum-bounds-data", "statistics.maximum-bounds-data",
         suites=("write",), origin="stat-011")  # fmt: skip
 def dates_counted_from_year_one(original: Method, files: FileWriter, rows: pa.Table) -> str:

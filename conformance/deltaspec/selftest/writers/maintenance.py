@@ -10,6 +10,7 @@ import pyarrow as pa
 from deltaspec.candidates.reference.log_reader import LogReader
 from deltaspec.candidates.reference.transaction import Transaction
 from deltaspec.candidates.reference.writer import Operation, Writer
+from deltaspec.candidates.serve import EngineError
 from deltaspec.model.actions import Add
 from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
@@ -68,7 +69,9 @@ def last_row_lost_when_compacted(
     add_rows = transaction.add_rows
 
     def add_fewer(rows: pa.Table, **options: Any) -> None:
-        fewer = {key: value[:-1] if isinstance(value, Sequence) else value for key, value in options.items()}
+        fewer: dict[str, Any] = {
+            key: value[:-1] if isinstance(value, Sequence) else value for key, value in options.items()
+        }
         add_rows(rows.slice(0, rows.num_rows - 1), **fewer)
 
     transaction.add_rows = add_fewer  # type: ignore[method-assign]
@@ -96,7 +99,7 @@ def newer_files_kept(original: Method, writer: Writer, transaction: Transaction,
 
 @mutant(Writer.overwrite, "cdc.whole-changes", suites=("write",))
 def replaced_rows_kept(original: Method, writer: Writer, transaction: Transaction, operation: Operation) -> None:
-    """Overwrites without a condition only if it has one."""
+    """Keeps the rows that an overwrite with a condition replaces."""
     if operation.get("where") is not None:
         writer.append(transaction, operation)
     else:
@@ -117,8 +120,16 @@ def unknown_matches(original: Method, transaction: Transaction, rows: pa.Table, 
 @mutant(Transaction.remove_rows, "deletion-vectors.rows-exist", suites=("write",), origin="dv-004")
 def earlier_deletions_forgotten(original: Method, transaction: Transaction, add: Any, rows: Any, gone: Any) -> None:
     """Writes only the newly deleted rows into the next deletion vector of a file."""
-    transaction.reader.read_deleted_rows = lambda _: set()  # type: ignore[method-assign]
+    transaction.reader.read_deleted_rows = lambda action: set()  # type: ignore[method-assign]
     try:
         original(transaction, add, rows, gone)
     finally:
         del transaction.reader.read_deleted_rows
+
+
+@mutant(Transaction.remove_rows, "column-mapping.read-by-physical-name", suites=("write",), origin="dv-016")
+def vectors_refused_with_mapping(original: Method, transaction: Transaction, add: Any, rows: Any, gone: Any) -> None:
+    """Fails to delete rows by a vector if columns are mapped."""
+    if transaction.state.mapping and transaction.is_enabled("delta.enableDeletionVectors") and any(gone):
+        raise EngineError("corrupt", "no column with the index of the row", phase="commit")
+    original(transaction, add, rows, gone)

@@ -37,7 +37,7 @@ def booleans_written_as_digits(original: Method, files: FileWriter, value: Any, 
 @mutant(FileWriter.serialize, SERIALIZED, suites=("write",), origin="path-003")
 def values_percent_encoded(original: Method, files: FileWriter, value: Any, field: Field) -> str | None:
     """Encodes blanks and percent signs of values as in paths."""
-    text = original(files, value, field)
+    text: str | None = original(files, value, field)
     return text and text.replace("%", "%25").replace(" ", "%20").replace("'", "%27")
 
 

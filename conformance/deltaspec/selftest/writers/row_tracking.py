@@ -88,6 +88,14 @@ def row_ids_exchanged(original: Method, transaction: Transaction, rows: pa.Table
     original(transaction, rows, **{**options, "ids": None if ids is None else list(ids)[::-1]})
 
 
+@mutant(Transaction.add_rows, "row-tracking.inserted-ids", suites=("write",))
+def ids_of_inserted_rows_stored(original: Method, transaction: Transaction, rows: pa.Table, **options: Any) -> None:
+    """Stores ids of inserted rows that are not the fresh ones."""
+    if options.get("ids") is None:
+        options = {**options, "ids": range(1000, 1000 + rows.num_rows)}
+    original(transaction, rows, **options)
+
+
 @mutant(Transaction.remove_rows, "row-tracking.base-row-id-kept", suites=("write",))
 def row_ids_fresh_with_vector(original: Method, transaction: Transaction, add: Any, rows: Any, gone: Any) -> None:
     """Assigns fresh row ids to a file that only gets a deletion vector."""

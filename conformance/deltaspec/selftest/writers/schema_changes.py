@@ -154,22 +154,10 @@ def reader_features_missing(transaction: Transaction, actions: list[Action]) -> 
         each, min_reader_version=1, reader_features=None))  # fmt: skip
 
 
-@faulty_commit("protocol.feature-lists", origin="proto-001")
-def invariants_not_listed(transaction: Transaction, actions: list[Action]) -> list[Action]:
-    """Does not list the feature that columns that are not nullable need."""
-    return _drop_feature(actions, "invariants")
-
-
 @faulty_commit("row-tracking.enabled-with-feature")
 def row_tracking_not_listed(transaction: Transaction, actions: list[Action]) -> list[Action]:
     """Enables row tracking without listing the feature."""
     return _drop_feature(actions, "rowTracking")
-
-
-@faulty_commit("cdc.enabled-with-feature")
-def change_data_feed_not_listed(transaction: Transaction, actions: list[Action]) -> list[Action]:
-    """Enables the change data feed without listing the feature."""
-    return _drop_feature(actions, "changeDataFeed")
 
 
 @faulty_commit("check-constraints.needs-support", "configuration.properties-need-features")

@@ -1,0 +1,232 @@
+"""Histories for faults of writers that drawn ones rarely show."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from deltaspec_generators.histories import conditions
+from deltaspec_generators.histories.drawing import Step
+from deltaspec_generators.histories.plain_table import ID, Column, PlainTable, Row
+
+_VECTORS = {"delta.enableDeletionVectors": "true"}
+_CHANGES = {"delta.enableChangeDataFeed": "true"}
+
+
+def _create(*columns: Column, partition_by: tuple[str, ...] = (), properties: Mapping[str, str] | None = None) -> Step:
+    table = PlainTable((Column(ID, "long"), *columns))
+    return Step({"kind": "create", "schema": table.render_schema(), "partition_by": list(partition_by),
+                 "properties": dict(properties or {})})  # fmt: skip
+
+
+def _append(*rows: Row, **commit: Any) -> Step:
+    return Step({"kind": "append", "rows": list(rows)}, commit)
+
+
+def _delete(number: int) -> Step:
+    return Step({"kind": "delete", "where": _where(number)})
+
+
+def _where(number: int) -> dict[str, Any]:
+    return _compare(ID, "=", number)
+
+
+def _compare(name: str, sign: str, number: int) -> dict[str, Any]:
+    """Return the condition that a column compares to a number, in both forms."""
+    tree = conditions.compare(name, sign, "long", number)
+    return {"sql": conditions.render_sql(tree), "tree": tree}
+
+
+def build_null_in_constraint() -> tuple[Step, ...]:
+    """Append a null that a CHECK constraint compares (SQL accepts it), and add a constraint that a row violates."""
+    return (
+        _create(Column("size", "long")),
+        Step({"kind": "add-constraint", "name": "positive", **_compare("size", ">=", 0)}),
+        _append({ID: 0, "size": 1}),
+        _append({ID: 1, "size": None}),
+        Step({"kind": "add-constraint", "name": "small", **_compare("size", "<", 1)}),
+    )
+
+
+def build_null_in_required_partition() -> tuple[Step, ...]:
+    """Append a null into a partition column that is not nullable."""
+    return (
+        _create(
+            Column("part", "string", nullable=False),
+            Column("size", "long"),
+            Column("flag", "boolean"),
+            partition_by=("part", "flag"),
+            properties=_VECTORS,
+        ),
+        _append({ID: 0, "part": "a", "size": 1, "flag": True}),
+        _append({ID: 1, "part": None, "size": 2, "flag": False}),
+    )
+
+
+def build_vacuum_of_everything_old() -> tuple[Step, ...]:
+    """Vacuum without retention: live files and their deletion vectors stay."""
+    return (
+        _create(Column("size", "long"), properties=_VECTORS),
+        _append(*({ID: number, "size": number} for number in range(4))),
+        _delete(1),
+        _append({ID: 4, "size": 4}),
+        Step({"kind": "vacuum", "retention_hours": 0}),
+        _delete(2),
+        Step({"kind": "checkpoint", "form": None}),
+    )
+
+
+def build_restore_of_deleted_rows() -> tuple[Step, ...]:
+    """Restore a version whose file had no deletion vector, then one whose file had another."""
+    return (
+        _create(Column("size", "long"), properties=_VECTORS),
+        _append(*({ID: number, "size": number} for number in range(6))),
+        _delete(1),
+        _delete(2),
+        Step({"kind": "restore", "step": 1}),
+        _delete(3),
+        Step({"kind": "restore", "step": 2}),
+    )
+
+
+def build_restore_after_vacuum() -> tuple[Step, ...]:
+    """Restore a version after a vacuum that must keep the files of young tombstones."""
+    return (
+        _create(Column("size", "long")),
+        _append({ID: 0, "size": 0}, {ID: 1, "size": 1}),
+        _delete(1),
+        Step({"kind": "vacuum", "retention_hours": 200}),
+        Step({"kind": "restore", "step": 1}),
+    )
+
+
+def build_changes_of_null_partition() -> tuple[Step, ...]:
+    """Delete, merge, and move rows into the partition of null while changes are recorded; other rows stay."""
+    source = [{ID: 2, "part": "a", "size": 9}, {ID: 7, "part": None, "size": 7}]
+    return (
+        _create(Column("part", "string"), Column("size", "long"), partition_by=("part",), properties=_CHANGES),
+        _append(*({ID: number, "part": "a", "size": number} for number in range(4)),
+                {ID: 4, "part": "a b%", "size": None}),
+        Step({"kind": "update", "set": {"part": ["lit", "string", None]}, "where": _where(0)}),
+        Step({"kind": "merge", "rows": source, "on": [ID], "matched": "update", "not_matched": "insert"}),
+        _delete(1),
+    )  # fmt: skip
+
+
+def build_conditions() -> tuple[Step, ...]:
+    """Overwrite, delete and update rows by conditions on a column with nulls; try to change columns without mapping."""
+    return (
+        _create(Column("size", "long")),
+        _append(*({ID: number, "size": number or None} for number in range(6))),
+        Step({"kind": "overwrite", "rows": [{ID: 5, "size": 50}], "where": _compare(ID, ">=", 5)}),
+        Step({"kind": "delete", "where": _compare("size", "<", 2)}),
+        Step({"kind": "update", "set": {"size": ["lit", "long", "0"]}, "where": _compare("size", ">=", 4)}),
+        Step({"kind": "overwrite", "rows": [{ID: 6, "size": 6}]}),
+        Step({"kind": "drop-column", "name": ["size"]}),
+        Step({"kind": "rename-column", "from": ["size"], "to": ["length"]}),
+    )
+
+
+def build_append_only() -> tuple[Step, ...]:
+    """Compact a table that accepts only appends, then try to delete and to update."""
+    return (
+        _create(Column("size", "long"), properties={"delta.appendOnly": "true"}),
+        _append({ID: 0, "size": 0}),
+        _append({ID: 1, "size": 1}),
+        Step({"kind": "optimize"}),
+        Step({"kind": "update", "set": {"size": ["lit", "long", "7"]}, "where": _where(0)}),
+        _delete(1),
+    )
+
+
+def build_checkpoints_of_domains_and_transactions() -> tuple[Step, ...]:
+    """Write checkpoints and a compaction of transactions, of domains, and of one that was removed."""
+    properties = {"delta.feature.domainMetadata": "supported", **_VECTORS}
+    return (
+        _create(Column("size", "long"), Column("day", "date"), properties=properties),
+        _append({ID: 0, "size": 0, "day": 18_000}, {ID: 1, "size": 1, "day": None}, txn={"app_id": "app", "version": 1},
+                domains={"kit.a": "1", "kit.b": "2"}),
+        Step({"kind": "checkpoint", "form": None}),
+        _append({ID: 2, "size": 2, "day": None}, txn={"app_id": "app", "version": 2}, domains={"kit.a": None}),
+        _delete(1),
+        Step({"kind": "optimize"}),
+        Step({"kind": "checkpoint", "form": None}),
+        Step({"kind": "compact-log", "start_step": 1, "end_step": 5}),
+        Step({"kind": "checksum"}),
+    )  # fmt: skip
+
+
+def build_mapped_columns() -> tuple[Step, ...]:
+    """Rename, drop and add columns of a partitioned table, compact it, and write a checkpoint between."""
+    return (
+        _create(Column("part", "date"), Column("size", "long"), Column("name", "string"),
+                Column("flag", "boolean"), partition_by=("part",), properties={"delta.columnMapping.mode": "name"}),
+        _append({ID: 0, "part": 18_000, "size": 1, "name": "ab", "flag": True}),
+        _append({ID: 1, "part": 18_000, "size": 2, "name": "ac", "flag": None}),
+        Step({"kind": "rename-column", "from": ["name"], "to": ["title"]}),
+        Step({"kind": "checkpoint", "form": None}),
+        Step({"kind": "drop-column", "name": ["flag"]}),
+        Step({"kind": "add-column", "name": ["flag"], "type": "long"}),
+        _append({ID: 2, "part": None, "size": 3, "title": "ad", "flag": 7}),
+        Step({"kind": "optimize"}),
+        Step({"kind": "checkpoint", "form": None}),
+        Step({"kind": "set-properties", "properties": _VECTORS}),
+        _delete(0),
+    )  # fmt: skip
+
+
+def build_columns_mapped_by_id() -> tuple[Step, ...]:
+    """Rename a column of a table that maps columns by id, and append."""
+    return (
+        _create(Column("size", "long"), Column("name", "string"), properties={"delta.columnMapping.mode": "id"}),
+        _append({ID: 0, "size": 1, "name": "a"}),
+        Step({"kind": "rename-column", "from": ["name"], "to": ["title"]}),
+        _append({ID: 1, "size": 2, "title": "b"}),
+    )
+
+
+def build_properties() -> tuple[Step, ...]:
+    """Enable and disable deletion vectors and the property that forbids deletes."""
+    append_only = "delta.appendOnly"
+    return (
+        _create(Column("size", "long"), properties=_VECTORS),
+        _append(*({ID: number, "size": number} for number in range(5))),
+        Step({"kind": "set-properties", "properties": {"delta.enableDeletionVectors": "false"}}),
+        _delete(1),
+        Step({"kind": "set-properties", "properties": {append_only: "true"}}),
+        _delete(2),
+        Step({"kind": "set-properties", "properties": {append_only: "false"}}),
+        _delete(3),
+    )
+
+
+def build_row_ids() -> tuple[Step, ...]:
+    """Delete, update, compact and append with row tracking, with and without deletion vectors."""
+    return (
+        _create(Column("size", "long"), properties={"delta.enableRowTracking": "true"}),
+        _append(*({ID: number, "size": number} for number in range(4))),
+        _delete(1),
+        Step({"kind": "update", "set": {"size": ["lit", "long", "9"]}, "where": _where(3)}),
+        _append({ID: 4, "size": 4}),
+        Step({"kind": "optimize"}),
+        Step({"kind": "checkpoint", "form": None}),
+        Step({"kind": "set-properties", "properties": _VECTORS}),
+        _delete(2),
+        _append({ID: 5, "size": 5}),
+    )
+
+
+WRITTEN_HISTORIES: dict[str, Callable[[], tuple[Step, ...]]] = {
+    "null-in-constraint": build_null_in_constraint,
+    "null-in-required-partition": build_null_in_required_partition,
+    "vacuum-of-everything-old": build_vacuum_of_everything_old,
+    "restore-of-deleted-rows": build_restore_of_deleted_rows,
+    "restore-after-vacuum": build_restore_after_vacuum,
+    "changes-of-null-partition": build_changes_of_null_partition,
+    "conditions": build_conditions,
+    "append-only": build_append_only,
+    "checkpoints-of-domains-and-transactions": build_checkpoints_of_domains_and_transactions,
+    "mapped-columns": build_mapped_columns,
+    "columns-mapped-by-id": build_columns_mapped_by_id,
+    "properties": build_properties,
+    "row-ids": build_row_ids,
+}
+"""All histories by name."""
