@@ -33,6 +33,10 @@ HEAD = """# Engines
 [known](known), with one entry for each cause. *not-asked*: the engine does not offer it. An engine without a feature
 must refuse tables that need it; those cases are in `refuse`. [golden](golden/README.md) has the same for golden cases.
 
+Delta Spark ran in one session on one core: without generated code and adaptive execution, with one partition for
+shuffles and for the state of a snapshot. `SETTINGS` in `candidates/adapters/delta_spark.py` has all settings.
+Everything else has its default, among it ANSI mode, data skipping and the vectorized Parquet reader.
+
 """
 GOLDEN_HEAD = """# Engines on the golden cases
 
