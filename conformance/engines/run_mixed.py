@@ -47,6 +47,12 @@ class MixedRun(msgspec.Struct, frozen=True, kw_only=True):
     """Case and message."""
 
 
+class MixedReport(msgspec.Struct, frozen=True, kw_only=True):
+    """All runs."""
+
+    runs: list[MixedRun]
+
+
 def main() -> None:
     """Parse the command line, run each engine as the first one and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -58,12 +64,13 @@ def main() -> None:
     parser.add_argument("--add", action="store_true", help="keep the other runs of the last page")
     arguments = parser.parse_args()
     path = REPORTS / "mixed.json"
-    runs = msgspec.json.decode(path.read_bytes(), type=list[MixedRun]) if arguments.add and path.exists() else []
+    keeps = arguments.add and path.exists()
+    runs = msgspec.json.decode(path.read_bytes(), type=MixedReport).runs if keeps else []
     for name in arguments.first or arguments.engines:
         names = [name, *(each for each in arguments.engines if each != name)]
         found = run(names, arguments.tables, arguments.seed, arguments.timeout_scale)
         runs = [*(each for each in runs if found is None or each.engines != found.engines), *([found] if found else [])]
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(runs), indent=2) + b"\n")
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(MixedReport(runs=runs)), indent=2) + b"\n")
         path.with_suffix(".md").write_text(render_page(runs, load_known_differences(KNOWN)), "utf-8")
     sys.exit(1 if any(each.failures for each in runs) else 0)
 
