@@ -195,7 +195,7 @@ def render_page(report: DifferentialReport) -> str:
         "",
     ]
     if not report.differences:
-        lines.append("None.")
+        lines += ["None.", ""]
     for each in report.differences:
         link = f" ([page]({each.link}))" if each.link else ""
         lines += [
