@@ -10,12 +10,14 @@ import itertools
 import math
 import struct
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from deltaspec.model.rows import variant_encoding, variant_values
 
 Value: TypeAlias = Any
 """A hashable value: two are equal if and only if the protocol's values are equal."""
@@ -135,6 +137,8 @@ def list_rows(table: pa.Table) -> list[tuple[Value, ...]]:
 
 def _list_values(array: pa.Array) -> list[Value]:
     kind = array.type
+    if _is_variant(kind):
+        return [None if each is None else _read_variant(each) for each in array.to_pylist()]
     if pa.types.is_struct(kind):
         members = [_list_values(each) for each in array.flatten()]
         rows = zip(*members, strict=True) if members else ([()] * len(array))
@@ -153,6 +157,35 @@ def _list_values(array: pa.Array) -> list[Value]:
     if pa.types.is_date32(kind):
         return list(array.cast(pa.int32()).to_pylist())
     return list(array.to_pylist())
+
+
+def _is_variant(kind: pa.StructType) -> bool:
+    """Return whether a type is the Arrow image of a variant."""
+    fields = {each.name: each.type for each in kind} if pa.types.is_struct(kind) else {}
+    return fields == {"metadata": pa.binary(), "value": pa.binary()}
+
+
+def _read_variant(binaries: Mapping[str, bytes | None]) -> Value:
+    """Return a variant by value: encodings may differ in widths of numbers and in the dictionary of field names.
+
+    Binaries that are not a variant stand for themselves.
+    """
+    metadata, value = binaries["metadata"], binaries["value"]
+    try:
+        names = variant_encoding.read_metadata(metadata or b"")
+        variant_encoding.check_value(value or b"", names)
+        return "variant", _freeze(variant_encoding.read_value(value or b"", names))
+    except (variant_encoding.VariantError, variant_encoding.VariantUndecided):
+        return "struct", metadata, value
+
+
+def _freeze(value: variant_values.Value) -> Value:
+    match value:
+        case dict():
+            return "map", frozenset((name, _freeze(each)) for name, each in value.items())
+        case list():
+            return "list", *map(_freeze, value)
+    return value.kind, ("float", _float_bits(value.value)) if value.kind in variant_values.FRACTIONS else value.value
 
 
 def _mask(array: pa.Array, values: Iterator[Value]) -> list[Value]:

@@ -137,3 +137,31 @@ def test_empty_map_may_lack_offsets() -> None:
     kind = pa.map_(pa.string(), pa.int64())
     actual = pa.MapArray.from_buffers(kind, 0, [None, garbage], children=[entries])
     assert find_row_difference(pa.table({"a": pa.array([], kind)}), pa.table({"a": actual})) is None
+
+
+VARIANT = pa.struct([("metadata", pa.binary()), ("value", pa.binary())])
+NO_NAMES = b"\x11\x00\x00"
+
+
+def build_variant(value: bytes, metadata: bytes = NO_NAMES) -> pa.Table:
+    return pa.table({"v": pa.array([{"metadata": metadata, "value": value}], VARIANT)})
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "are_equal"),
+    [
+        (build_variant(b"\x0c\x01"), build_variant(b"\x18\x01" + b"\0" * 7), True),  # 1 as a byte and as a long
+        (build_variant(b"\x0c\x01"), build_variant(b"\x0c\x02"), False),
+        (build_variant(b"\x0c\x01"), build_variant(b"\x05x"), False),
+        # {"a": 1}, with and without another name
+        (build_variant(b"\x02\x01\x00\x00\x02\x0c\x01", b"\x11\x01\x00\x01a"),
+         build_variant(b"\x02\x01\x00\x00\x02\x0c\x01", b"\x11\x02\x00\x01\x02ab"), True),
+        (build_variant(b"\x02\x01\x00\x00\x02\x0c\x01", b"\x11\x01\x00\x01a"),
+         build_variant(b"\x02\x01\x00\x00\x02\x0c\x01", b"\x11\x01\x00\x01b"), False),
+        (build_variant(b"\xff"), build_variant(b"\xff"), True),  # not a variant
+        (build_variant(b"\xff"), build_variant(b"\xfe"), False),
+        (build_variant(b"\x00"), pa.table({"v": pa.nulls(1, VARIANT)}), False),  # a variant null is not null
+    ],
+)  # fmt: skip
+def test_variants_are_compared_by_value(first: pa.Table, second: pa.Table, are_equal: bool) -> None:
+    assert (find_row_difference(first, second) is None) == are_equal
