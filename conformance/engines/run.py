@@ -142,18 +142,18 @@ def _describe_briefly(counts: Counter[str]) -> str:
 def _list_reasons(report: SuiteReport) -> list[str]:
     """List the reasons of failures: number of questions, first golden case, reason with its finding or issue."""
     known = REPORTS / "known" / f"{report.run.candidate}.toml"
-    links = {each.reason: each.link for each in load_known_failures(known)} if known.exists() else {}
+    entries = {each.reason: each for each in load_known_failures(known)} if known.exists() else {}
     groups: dict[str, list[str]] = {}
     for each in report.cases:
         groups.setdefault(each.known_failure, []).append(each.table.removeprefix("golden."))
     if not groups:
         return ["No failure."]
-    lines = ["| questions | cases | reason | first case |", "|-|-|-|-|"]
+    lines = ["| questions | cases | reason | requirement | first case |", "|-|-|-|-|-|"]
     for reason, tables in sorted(groups.items(), key=lambda item: -len(item[1])):
-        link = links.get(reason, "")
+        link, requirement = (entries[reason].link, entries[reason].requirement) if reason in entries else ("", "")
         target = link if link.startswith("https://") else f"../../../{link}"
         text = f"[{reason}]({target})" if link else reason or "not listed"
-        lines.append(f"| {len(tables):,} | {len({*tables}):,} | {text} | {min(tables)} |")
+        lines.append(f"| {len(tables):,} | {len({*tables}):,} | {text} | {requirement} | {min(tables)} |")
     return lines
 
 

@@ -6,6 +6,7 @@
     match = "wrong rows"                     # regular expression that must occur in the message
     reason = "deletion vectors are ignored if the property is false"
     link = "https://github.com/…/issues/1"   # optional
+    requirement = "deletion-vectors.honoured-without-property"   # optional: what it breaks
     versions = "<1.7"                        # optional: versions of the candidate, as in Python requirements
     until = 2027-01-31                       # optional: the last day on which the entry counts
 
@@ -31,7 +32,7 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.suites.checks import SUITES, WRITE_SUITES
 from deltaspec.suites.outcomes import CaseResult, Outcome, build_pattern
 
-_KEYS = {"cases": list, "outcome": str, "match": str, "reason": str, "link": str, "versions": str}
+_KEYS = {"cases": list, "outcome": str, "match": str, "reason": str, "link": str, "requirement": str, "versions": str}
 _REQUIRED = ("cases", "outcome", "match", "reason")
 _FAILURES = tuple(
     each.value for each in Outcome if each.is_bad and each not in (Outcome.UNEXPECTED_PASS, Outcome.DRIFT)
@@ -47,6 +48,8 @@ class KnownFailure:
     match: re.Pattern[str]
     reason: str
     link: str = ""
+    requirement: str = ""
+    """What the candidate breaks."""
     versions: SpecifierSet | None = None
     until: datetime.date | None = None
     matched: set[str] = field(default_factory=set)
@@ -182,7 +185,14 @@ def _parse_entry(entry: Any, where: str) -> KnownFailure:
     except (re.error, InvalidSpecifier) as error:
         raise InvalidUsage(f"{where}: {error}") from None
     return KnownFailure(
-        tuple(entry["cases"]), Outcome(entry["outcome"]), match, entry["reason"], entry.get("link", ""), versions, until
+        tuple(entry["cases"]),
+        Outcome(entry["outcome"]),
+        match,
+        entry["reason"],
+        entry.get("link", ""),
+        entry.get("requirement", ""),
+        versions,
+        until,
     )
 
 

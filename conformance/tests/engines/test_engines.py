@@ -8,6 +8,8 @@ import msgspec
 import pytest
 
 from deltaspec.candidates.registry import ADAPTERS, find_missing_requirement, open_candidate
+from deltaspec.golden.definition import load_cases
+from deltaspec.requirements import load_requirements
 from deltaspec.matrix.builder import build_matrix
 from deltaspec.matrix.matrix_file import compute_digest, read_matrix
 from deltaspec.suites.known_failures import KnownFailures, load_known_failures
@@ -35,9 +37,12 @@ def test_engine_has_only_known_failures(engine: str) -> None:
     assert passed > 20
 
 
-def test_page_shows_the_reports() -> None:
-    render_page = runpy.run_path(str(ROOT / "conformance/engines/run.py"))["render_page"]
-    assert (ROOT / "reports/engines/README.md").read_text("utf-8") == render_page()
+@pytest.mark.parametrize(
+    ("page", "function"), [("README.md", "render_page"), ("golden/README.md", "render_golden_page")]
+)
+def test_page_shows_the_reports(page: str, function: str) -> None:
+    render = runpy.run_path(str(ROOT / "conformance/engines/run.py"))[function]
+    assert (ROOT / "reports/engines" / page).read_text("utf-8") == render()
 
 
 def test_matrix_shows_the_reports() -> None:
@@ -58,7 +63,18 @@ def test_known_failures_link_to_findings_that_exist(path: Path) -> None:
     ] == []
 
 
-@pytest.mark.parametrize("path", sorted(KNOWN.parent.glob("*.json")), ids=lambda each: each.stem)
+def test_known_failures_of_golden_cases_name_requirements_that_exist() -> None:
+    entries = [entry for path in sorted(KNOWN.glob("*.toml")) for entry in load_known_failures(path)]
+    named = {each.requirement for each in entries if each.requirement}
+    assert named
+    assert named <= set(load_requirements())
+    cases = {case.partition("/golden.")[2] for each in entries for case in each.cases} - {""}
+    assert cases <= set(load_cases())
+
+
+@pytest.mark.parametrize(
+    "path", sorted(KNOWN.parent.rglob("*.json")), ids=lambda each: f"{each.parent.name}-{each.stem}"
+)
 def test_reports_have_no_failure_that_is_not_listed(path: Path) -> None:
     report = msgspec.json.decode(path.read_bytes(), type=SuiteReport)
     assert [each.case for each in report.cases if each.outcome.is_bad] == []
