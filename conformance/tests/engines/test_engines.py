@@ -9,9 +9,9 @@ import pytest
 
 from deltaspec.candidates.registry import ADAPTERS, find_missing_requirement, open_candidate
 from deltaspec.golden.definition import load_cases
-from deltaspec.requirements import load_requirements
 from deltaspec.matrix.builder import build_matrix
 from deltaspec.matrix.matrix_file import compute_digest, read_matrix
+from deltaspec.requirements import load_requirements
 from deltaspec.suites.known_failures import KnownFailures, load_known_failures
 from deltaspec.suites.outcomes import Outcome
 from deltaspec.suites.results import SuiteReport
