@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import polars as pl
+import pyarrow as pa
 
 LOCATION = ("version", "file", "line", "path", "column")
 
@@ -95,12 +96,25 @@ class View:
         Raises:
             KeyError: a row names a column that the view does not have.
         """
-        for row in rows:
-            for name in row:
-                if name not in self.columns:
-                    raise KeyError(f"view {self.name} has no column {name!r}")
-        data = {name: [row.get(name) for row in rows] for name in self.columns}
-        for name, column in self.columns.items():
-            if column.dtype == pl.Binary:
-                data[name] = [each.encode() if isinstance(each, str) else each for each in data[name]]
-        return pl.DataFrame(data, schema=self.schema, strict=True)
+        named = set[str]().union(*rows)
+        for name in named:
+            if name not in self.columns:
+                raise KeyError(f"view {self.name} has no column {name!r}")
+        data = [
+            _build_series(name, [row.get(name) for row in rows], column.dtype)
+            if name in named
+            else pl.Series(name, [None], column.dtype).new_from_index(0, len(rows))
+            for name, column in self.columns.items()
+        ]
+        return pl.DataFrame(data)
+
+
+def _build_series(name: str, values: list[Any], dtype: pl.DataType | type[pl.DataType]) -> pl.Series:
+    if dtype == pl.Binary:
+        values = [each.encode() if isinstance(each, str) else each for each in values]
+    if dtype == pl.List(pl.String):  # Polars would build one series for each list
+        return pl.Series(name, pa.array(values, _STRINGS), dtype)
+    return pl.Series(name, values, dtype, strict=True)
+
+
+_STRINGS = pa.large_list(pa.large_string())

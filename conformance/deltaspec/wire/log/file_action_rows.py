@@ -45,6 +45,8 @@ class FileActionBuilder:
     rows: list[tuple[Any, ...]] = field(default_factory=list)
     removes_with_tags: int = 0
     """Number of removes with tags."""
+    removes_with_data_change: int = 0
+    has_cdc: bool = False
 
     def add(self, line: int, action: Add) -> None:
         """Append an add."""
@@ -72,6 +74,7 @@ class FileActionBuilder:
         """One remove, as the columns of `FILE_ACTION_SCHEMA`."""
         values = action.partition_values
         self.removes_with_tags += bool(action.tags)
+        self.removes_with_data_change += action.data_change
         self.rows.append(
             (
                 line,
@@ -94,6 +97,7 @@ class FileActionBuilder:
 
     def cdc(self, line: int, action: Cdc) -> None:
         """Append a cdc."""
+        self.has_cdc = True
         values = list(action.partition_values.items())
         self.rows.append((line, "cdc", action.path, values, action.size, None, action.data_change, *_NO_OTHER_FIELDS))
 

@@ -66,7 +66,7 @@ class LogFile:
     @property
     def summary(self) -> "LogSummary":
         """Summary of the file without its file actions."""
-        rows, counts, kinds = self.files.rows, self.lines.counts(), Counter[str | None]()
+        counts, kinds = self.lines.counts(), Counter[str | None]()
         for (kind, _), number in counts:
             kinds[kind] += number
         return LogSummary(
@@ -76,9 +76,9 @@ class LogFile:
             blank_lines=sum(number for (_, fault), number in counts if fault is not None and fault.is_blank),
             undecoded_kinds=self.undecoded_kinds,
             unread=list(self.unread.values())[:1],
-            removes_with_data_change=sum(row[1] == "remove" and row[6] is True for row in rows),
-            has_cdc=any(row[1] == "cdc" for row in rows),
-            file_actions=len(rows),
+            removes_with_data_change=self.files.removes_with_data_change,
+            has_cdc=self.files.has_cdc,
+            file_actions=len(self.files.rows),
         )
 
 
@@ -141,7 +141,9 @@ def decode_line_stream(lines: Iterator[bytes | None], revision: Revision = Revis
         kind, action = _decode_canonical_line(line, decoders)
         if kind is None:
             kind, action = _decode_valid_line(line, types)
-        if kind is None:
+        if not line:
+            fault = _EMPTY_LINE
+        elif kind is None:
             code = known.get(line)
             if code is not None:
                 codes.append(code)
@@ -177,6 +179,10 @@ def _cache_outcome(known: dict[bytes, int], line: bytes, code: int) -> None:
 
 _Decoders = dict[bytes, tuple[str, int, Callable[[bytes], WireStruct]]]
 """First bytes of a line, up to the colon -> kind of the action, where its body starts, decoder of the body."""
+
+
+_EMPTY_LINE = explain_line(b"")
+"""Defect of an empty line, in any revision; most files end with one that is not counted."""
 
 
 @cache

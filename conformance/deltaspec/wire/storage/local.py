@@ -123,26 +123,27 @@ class LocalStore:
                     folders.append((entry.path, f"{name}/", above | {here}))
 
     def read(self, path: str, limit: int) -> bytes:
-        handle = self._open(path)
+        handle, size = self._open_with_size(path)
         try:
-            facts = os.fstat(handle)
-            if facts.st_size > limit:
-                raise FileTooLarge(f"{path}: {facts.st_size} bytes, more than the limit of {limit} bytes")
+            if size > limit:
+                raise FileTooLarge(f"{path}: {size} bytes, more than the limit of {limit} bytes")
             pieces = []
-            while piece := os.read(handle, max(facts.st_size + 1, 1 << 16)):
+            while piece := os.read(handle, max(size + 1, 1 << 16)):
                 pieces.append(piece)
+                if len(piece) == size <= limit and len(pieces) == 1:
+                    return piece
                 if sum(map(len, pieces)) > limit:
                     raise FileTooLarge(f"{path}: grew beyond {limit} bytes while it was read")
-            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            return b"".join(pieces)
         except OSError as fault:
             raise StorageError(f"{path}: {fault.strerror or fault}") from fault
         finally:
             os.close(handle)
 
     def read_range(self, path: str, start: int, length: int) -> bytes:
-        handle = self._open(path)
+        handle, size = self._open_with_size(path)
         try:
-            rest = os.fstat(handle).st_size - start
+            rest = size - start
             return os.pread(handle, min(length, rest), start) if rest > 0 and length > 0 else b""
         except OSError as fault:
             raise StorageError(f"{path}: {fault.strerror or fault}") from fault
@@ -150,11 +151,9 @@ class LocalStore:
             os.close(handle)
 
     def size(self, path: str) -> int:
-        handle = self._open(path)
-        try:
-            return os.fstat(handle).st_size
-        finally:
-            os.close(handle)
+        handle, size = self._open_with_size(path)
+        os.close(handle)
+        return size
 
     def chunks(self, path: str) -> Iterator[bytes]:
         handle = self._open(path)
@@ -176,6 +175,10 @@ class LocalStore:
             raise StorageError(f"{path}: {fault}") from fault
 
     def _open(self, path: str) -> int:
+        return self._open_with_size(path)[0]
+
+    def _open_with_size(self, path: str) -> tuple[int, int]:
+        """Open a regular file, and return its descriptor and its size in bytes."""
         try:
             handle = os.open(
                 os.path.join(self._path, check_inside_table(path)), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
@@ -187,11 +190,11 @@ class LocalStore:
             raise NoPermission(f"{path}: no permission to read") from fault
         except (OSError, ValueError) as fault:
             raise StorageError(f"{path}: {getattr(fault, 'strerror', None) or fault}") from fault
-        mode = os.fstat(handle).st_mode
-        if not stat.S_ISREG(mode):
+        facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode):
             os.close(handle)
-            raise StorageError(describe_irregular_file(path, is_directory=stat.S_ISDIR(mode)))
-        return handle
+            raise StorageError(describe_irregular_file(path, is_directory=stat.S_ISDIR(facts.st_mode)))
+        return handle, facts.st_size
 
 
 def _suggest_table(root: Path) -> str:

@@ -489,7 +489,7 @@ def test_equal_lines_are_explained_once_and_share_the_outcome(line: bytes, monke
 
     monkeypatch.setattr(line_decoder, "explain_line", explain)
     log = decode_lines((line + b"\n") * 5000)
-    assert explained.count(line) == 1
+    assert explained.count(line) == (1 if line else 0)  # an empty line is explained when the module is imported
     assert len(log.lines) == len(log.faults) == 5000
     assert len(set(map(id, log.faults.values()))) == 1
     assert log.lines.codes.itemsize == 4
