@@ -7,7 +7,6 @@ from typing import Any
 import pyarrow as pa
 
 from deltaspec.model.log.file_names import commit_name
-from deltaspec.suites.rare_tables import RARE_TABLES
 from deltaspec.suites.written_tables import describe_table
 from deltaspec_generators.bases.data_files import (
     FIELDS,
@@ -170,6 +169,5 @@ SOUND_TABLES: dict[str, Callable[[], ReadableTable]] = {
     "json-checkpoint": build_json_checkpoint,
     "default-column": build_default_column,
     "partition-columns-out-of-order": build_partition_columns_out_of_order,
-    **RARE_TABLES,
 }
 """All tables by name."""

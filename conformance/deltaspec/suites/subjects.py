@@ -7,6 +7,7 @@ from deltaspec.golden.definition import GoldenCase, load_cases
 from deltaspec.suites.broken_tables import BROKEN_TABLES
 from deltaspec.suites.checks import BrokenTable, TableUnderTest
 from deltaspec.suites.imported_subjects import ImportedTables
+from deltaspec.suites.rare_tables import RARE_TABLES
 from deltaspec.suites.sound_tables import SOUND_TABLES
 from deltaspec.suites.write_history import HistoryUnderTest
 from deltaspec_generators.histories.written import WRITTEN_HISTORIES
@@ -15,7 +16,7 @@ from deltaspec_generators.tables.choices import SeededChoices
 from deltaspec_generators.tables.corpus import draw_table
 from deltaspec_generators.tables.readable import ReadableTable
 
-DRAWN, SOUND, BROKEN, HISTORY, GOLDEN = "drawn", "sound", "broken", "history", "golden"
+DRAWN, SOUND, RARE, BROKEN, HISTORY, GOLDEN = "drawn", "sound", "rare", "broken", "history", "golden"
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Corpus:
     written: bool = True
     histories: int = 0
     """Number of drawn histories, for the suites that write."""
+    rare: bool = False
+    """Whether to include the rare tables, so far only for the self-test."""
     golden: bool = False
     """Whether to include the golden cases that have a question for a reader; needs a checkout."""
     imported: ImportedTables | None = None
@@ -38,6 +41,7 @@ class Corpus:
             return self.imported.list_ids()
         kinds = ((BROKEN, BROKEN_TABLES), (SOUND, SOUND_TABLES))
         written = [f"{kind}.{name}" for kind, tables in kinds for name in tables] if self.written else []
+        written += [f"{RARE}.{name}" for name in RARE_TABLES] if self.rare else []
         written += [f"{GOLDEN}.{case.id}" for case in _list_golden_cases()] if self.golden else []
         drawn = [f"{DRAWN}.{self.seed}.{number}" for number in range(self.tables)]
         return [*written, *drawn, *(f"{HISTORY}.{self.seed}.{number}" for number in range(self.histories))]
@@ -75,8 +79,8 @@ def describe_subject(identity: str) -> TableUnderTest:
         case = BROKEN_TABLES[name]
         broken = BrokenTable(case.requires, case.defect, nowhere, case.accepted)
         return TableUnderTest(identity, nowhere, case.build_twin(), broken)
-    if kind == SOUND:
-        return TableUnderTest(identity, nowhere, SOUND_TABLES[name]())
+    if kind in (SOUND, RARE):
+        return TableUnderTest(identity, nowhere, (SOUND_TABLES if kind == SOUND else RARE_TABLES)[name]())
     if kind == GOLDEN:
         return _describe_golden_case(identity, load_cases()[name])
     if kind == HISTORY and name in WRITTEN_HISTORIES:
