@@ -43,14 +43,23 @@ def main() -> None:
             stream.reconfigure(errors=UNENCODABLE)
 
 
+def _complete_name(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
+    """Return the codes of rules and the ids of requirements that begin with what was typed."""
+    from deltaspec.requirements import load_requirements
+    from deltaspec.rules import RULES
+
+    return [name for name in (*sorted(RULES), *load_requirements()) if name.casefold().startswith(typed.casefold())]
+
+
 @main.command()
-@click.argument("name", metavar="CODE|REQUIREMENT|CHAPTER")
+@click.argument("name", metavar="CODE|REQUIREMENT|CHAPTER|NOTE", shell_complete=_complete_name)
 @COLOR
 def explain(name: str, color: str) -> None:
     """Explain a rule or a requirement.
 
     Name a rule by its code (FIL001) or name, or a requirement by its id (add.path-encoding). A chapter (add) lists its
-    requirements, and a prefix of codes (FIL) lists its rules.
+    requirements, and a prefix of codes (FIL) lists its rules. The number of an erratum (E04) or of a point on which the
+    protocol is silent (S21) shows how it is read.
     """
     from deltaspec.rule_pages import render_explanation
 
@@ -68,7 +77,7 @@ def explain(name: str, color: str) -> None:
 )
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def rules(select: list[str], revision: str | None, output_format: str) -> None:
-    """List rules: code, severity, name.
+    """List rules: code, severity, level, name.
 
     CODES are rule codes or prefixes of codes, separated by commas.
     """

@@ -1,6 +1,7 @@
 """Render the page of a rule, and the list of rules."""
 
 import json
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -18,6 +19,9 @@ from deltaspec.requirement_pages import (
 from deltaspec.requirements import load_requirements
 from deltaspec.rules import RULES, Rule
 
+_NOTE = re.compile(r"[ES]\d+", re.ASCII)
+"""Number of an erratum or of a silent point."""
+
 
 def build_rule_doc(code: str) -> RuleDoc:
     """Return the documentation of a rule that reports print with its findings."""
@@ -28,7 +32,7 @@ def build_rule_doc(code: str) -> RuleDoc:
 
 
 def render_explanation(name: str, width: int = WIDTH) -> str:
-    """Return the page of a rule (code or name) or requirement (id), or the list of a chapter or code prefix.
+    """Return the page of a rule (code or name), requirement (id) or note, or the list of a chapter or code prefix.
 
     Raises:
         InvalidUsage: the name is unknown; the message suggests the nearest name.
@@ -43,11 +47,31 @@ def render_explanation(name: str, width: int = WIDTH) -> str:
         return render_requirement_list(chapters=[name], width=width)
     if name.isalpha() and any(code.startswith(name.upper()) for code in RULES):
         return render_rule_list("text", [name.upper()])
+    if _NOTE.fullmatch(name.upper()) and (page := _render_note(name.upper(), width)):
+        return page
     near = get_close_matches(name, [*RULES, *by_name, *load_requirements()], 1) or get_close_matches(
         name.upper(), RULES, 1
     )
     hint = f" (did you mean {near[0]}?)" if near else "; see `deltaspec rules` and `deltaspec requirements`"
     raise InvalidUsage(f"no rule or requirement {name!r}{hint}")
+
+
+def _render_note(number: str, width: int) -> str:
+    """Return how an erratum or a silent point of the protocol is read; empty if nothing cites it."""
+    settled = [each for each in load_requirements().values() if number in each.notes]
+    divergences = [rule for rule in RULES.values() if rule.divergence == number]
+    if not settled and not divergences:
+        return ""
+    about = "the protocol contradicts itself or its examples" if number.startswith("E") else "the protocol is silent"
+    lines = [number, about]
+    for each in settled:
+        lines += ["", *wrap_text(f"{each.id} ({each.section})", width)]
+        lines += format_labelled(each.level.upper(), each.statement, width)
+        lines += format_labelled("Reading", each.reading, width) if each.reading else []
+    if divergences:
+        lines += ["", "Reported as a divergence, which is not an error"]
+        lines += [f"  {rule.code} {rule.name}" for rule in divergences]
+    return "\n".join(lines)
 
 
 def _rule_page(rule: Rule, width: int) -> str:
@@ -103,7 +127,7 @@ def render_rule_list(output_format: str, select: Sequence[str] = (), revision: s
             raise InvalidUsage(f"no rule code begins with {code!r}; see `deltaspec rules`")
     chosen = [
         rule
-        for rule in RULES.values()
+        for _, rule in sorted(RULES.items())
         if (not select or rule.code.startswith(tuple(select))) and (revision is None or revision in rule.revisions)
     ]
     if not chosen:
@@ -127,4 +151,4 @@ def render_rule_list(output_format: str, select: Sequence[str] = (), revision: s
             indent=2,
         )
     lines = zip(chosen, severities, strict=True)
-    return "\n".join(f"{rule.code}  {severity:<10}  {rule.name}" for rule, severity in lines)
+    return "\n".join(f"{rule.code}  {severity:<10}  {rule.level:<7}  {rule.name}" for rule, severity in lines)

@@ -3,8 +3,12 @@
 import json
 
 import pytest
+from click.testing import CliRunner
 from helpers.cli import run, single_error_line
 
+from deltaspec.cli import main
+from deltaspec.requirements import load_requirements
+from deltaspec.rule_pages import render_explanation
 from deltaspec.rules import RULES
 
 
@@ -44,6 +48,26 @@ class TestExplain:
             "; see `deltaspec rules` and `deltaspec requirements`"
         )
 
+    def test_note_shows_how_it_is_read_and_reported(self) -> None:
+        page = run("explain", "s21").stdout
+        assert page.startswith("S21\nthe protocol is silent\n")
+        for requirement in load_requirements().values():
+            assert (f"\n{requirement.id} (" in page) is ("S21" in requirement.notes)
+        for rule in RULES.values():
+            assert (f"\n  {rule.code} " in page) is (rule.divergence == "S21")
+        assert run("explain", "E04").stdout.startswith("E04\nthe protocol contradicts itself")
+        assert run("explain", "S999").exit_code == 2
+
+    def test_every_note_has_a_page(self) -> None:
+        cited = {note for each in load_requirements().values() for note in each.notes}
+        cited |= {rule.divergence for rule in RULES.values() if rule.divergence}
+        assert cited == {note for note in cited if render_explanation(note).startswith(f"{note}\n")}
+
+    def test_names_are_completed(self) -> None:
+        variables = {"_DELTASPEC_COMPLETE": "bash_complete", "COMP_WORDS": "deltaspec explain fil00", "COMP_CWORD": "2"}
+        completed = CliRunner().invoke(main, [], prog_name="deltaspec", env=variables)
+        assert completed.stdout.splitlines() == [f"plain,{code}" for code in sorted(RULES) if code.startswith("FIL00")]
+
     def test_chapter_lists_its_requirements(self) -> None:
         result = run("explain", "cleanup")
         assert result.stdout == run("requirements", "--chapter", "cleanup").stdout
@@ -51,23 +75,23 @@ class TestExplain:
 
     def test_code_prefix_lists_its_rules(self) -> None:
         codes = [line.split()[0] for line in run("explain", "cop").stdout.splitlines()]
-        assert codes == [code for code in RULES if code.startswith("COP")]
+        assert codes == [code for code in sorted(RULES) if code.startswith("COP")]
 
 
 class TestLists:
     def test_every_rule_has_a_line(self) -> None:
         lines = run("rules").stdout.splitlines()
-        assert [line.split()[0] for line in lines] == list(RULES)
+        assert [line.split()[0] for line in lines] == sorted(RULES)
 
     def test_json_lists_every_rule(self) -> None:
         listed = json.loads(run("rules", "--format", "json").stdout)
-        assert [each["code"] for each in listed] == list(RULES)
+        assert [each["code"] for each in listed] == sorted(RULES)
         assert all(each["message"] and each["requires"] for each in listed)
 
     def test_select_accepts_code_prefixes(self) -> None:
         listed = run("rules", "--select", "dom,COP001").stdout.splitlines()
         assert [line.split()[0] for line in listed] == [
-            code for code in RULES if code.startswith("DOM") or code == "COP001"
+            code for code in sorted(RULES) if code.startswith("DOM") or code == "COP001"
         ]
 
     def test_rules_of_a_revision_have_their_severity_in_it(self) -> None:
