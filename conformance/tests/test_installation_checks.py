@@ -24,8 +24,15 @@ def table(tmp_path: Path) -> Path:
     return tmp_path / "t"
 
 
+def forget_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Undo the imports of other tests in this process."""
+    for name in [each for each in sys.modules if each.partition(".")[0] == "pyspark"]:
+        monkeypatch.delitem(sys.modules, name)
+
+
 @pytest.fixture
 def no_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
+    forget_pyspark(monkeypatch)
     monkeypatch.setitem(sys.modules, "pyspark", None)
 
 
@@ -147,7 +154,7 @@ class TestMissingSpark:
         package.mkdir(parents=True)
         (package / "__init__.py").touch()
         (package / "version.py").write_text('__version__ = "3.4.1"\n')
-        monkeypatch.delitem(sys.modules, "pyspark", raising=False)
+        forget_pyspark(monkeypatch)
         monkeypatch.syspath_prepend(package.parent)
         problem = f"pyspark 3.4.1 is too old; version 3.5 or later is required: {INSTALL}"
         assert (

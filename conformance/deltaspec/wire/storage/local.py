@@ -49,14 +49,14 @@ class LocalStore:
         root = Path(self._path)
         try:
             if not root.exists():
-                hint = _suggest_table(root) or _format_hint(explain_missing_path(self.uri))
+                hint = _suggest_table(root) or _format_hint(explain_missing_path(self.uri)) or _suggest_name(root)
                 raise TableUnreadable(f"{self.uri}: no such file or directory{hint}")
             if not root.is_dir():
                 raise TableUnreadable(f"{self.uri}: is a file; name the directory that holds {LOG_DIRECTORY}")
             if root.name == LOG_DIRECTORY:
                 raise TableUnreadable(f"{self.uri}: is the log itself; name the table, {root.parent}")
             if not (root / LOG_DIRECTORY).is_dir():
-                hint = _suggest_table(root) or _format_hint(recognize_format(_list_names(root)))
+                hint = _suggest_table(root) or _format_hint(recognize_format(_list_names(root))) or _suggest_name(root)
                 raise TableUnreadable(f"{self.uri}: has no {LOG_DIRECTORY} directory{hint}")
             found = list(self._entries(root / LOG_DIRECTORY, ""))
         except PermissionError as fault:
@@ -198,7 +198,7 @@ class LocalStore:
 
 
 def _suggest_table(root: Path) -> str:
-    """Return a suggestion of a table nearby, for a path that is wrong by a directory or a letter; may be empty."""
+    """Return a suggestion of a table below or above a path; may be empty."""
     path = Path(os.path.abspath(root))
     try:
         if root.is_dir() and (below := _list_tables(root)):
@@ -206,6 +206,15 @@ def _suggest_table(root: Path) -> str:
         for above in path.parents:
             if (above / LOG_DIRECTORY).is_dir():
                 return f"; {above} is a table"
+    except OSError:
+        return ""  # a suggestion must not fail
+    return ""
+
+
+def _suggest_name(root: Path) -> str:
+    """Return a suggestion of a table for a path that is wrong by a letter; may be empty."""
+    path = Path(os.path.abspath(root))
+    try:
         if near := get_close_matches(path.name, _list_tables(path.parent), 1):
             return f"; did you mean {root.parent / near[0]}?"
     except OSError:

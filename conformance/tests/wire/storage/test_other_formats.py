@@ -48,12 +48,14 @@ def test_other_paths_are_paths(path: str) -> None:
     ],
 )
 def test_directory_of_another_format(files: list[str], advice: str | None, tmp_path: Path) -> None:
+    folder = tmp_path / "alone" / "sales"  # other tests have tables next to `tmp_path`
+    folder.mkdir(parents=True)
     for name in files:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).touch()
     found = recognize_format(files)
     assert (found is None) if advice is None else (advice in (found or ""))
-    assert explain(tmp_path) == f"{tmp_path}: has no _delta_log directory" + (f"; {found}" if found else "")
+    assert explain(folder) == f"{folder}: has no _delta_log directory" + (f"; {found}" if found else "")
 
 
 def test_only_the_first_names_are_read() -> None:
