@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from deltaspec.commands.options import COLOR, REVISIONS, parse_clock, parse_codes, parse_names
 from deltaspec.commands.printing import build_console, encode_json, print_bytes, progress_bar
+from deltaspec.commands.report_formats import FORMATS, RenderSettings
+from deltaspec.commands.report_output import plan_reports, write_reports
 from deltaspec.commands.startup import choose_allocator, faster_imports, leave_out_pandas
 from deltaspec.errors import InvalidUsage
 from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
 
 if TYPE_CHECKING:
-    from deltaspec.pages.validation import Charts
     from deltaspec.report.report_types import Report
     from deltaspec.validation.options import Options, RunSettings
 
@@ -47,10 +48,15 @@ _MACHINE_SAMPLES = 1000
 )
 @click.option("--select", multiple=True, callback=parse_codes, metavar="CODES", help="Run only these rules.")
 @click.option("--ignore", multiple=True, callback=parse_codes, metavar="CODES", help="Do not run these rules.")
-@click.option(
-    "--format", "output_format", type=click.Choice(["text", "json", "junit", "html"]), default="text", show_default=True
-)
+@click.option("--format", "output_format", type=click.Choice(list(FORMATS)), default="text", show_default=True)
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report to this file.")
+@click.option(
+    "--report",
+    "reports",
+    multiple=True,
+    metavar="FORMAT:PATH",
+    help="Write also a report in this format to this file; without PATH, or with -, to stdout. Can be repeated.",
+)
 @click.option(
     "--samples",
     type=click.IntRange(min=1),
@@ -99,6 +105,7 @@ def validate(
     ignore: list[str],
     output_format: str,
     output: str | None,
+    reports: tuple[str, ...],
     samples: int | None,
     accept_unchecked: list[str],
     allow_outside: bool,
@@ -126,22 +133,23 @@ def validate(
     A state is refused if the release, the options or the log have changed. Only you may be able to write to DIR,
     because it contains pickles, which are executed when they are loaded. You may delete it after the run.
     """
-    if output is not None:
-        _check_output(output)
-    if output_format == "html":
-        from deltaspec.pages.renderer import require_jinja
-
-        require_jinja()
+    context = click.get_current_context()
+    format_is_given = context.get_parameter_source("output_format") is not ParameterSource.DEFAULT
+    targets = plan_reports(output_format, output, reports, format_is_given=format_is_given)
     choose_allocator()
     if estimates:
+        if reports:
+            raise InvalidUsage("--estimate cannot be combined with --report; use --format and --output")
         _print_estimate(table, at, history, revision, output_format, output, color)
         return
     with faster_imports():
+        from deltaspec.report.exit_code import compute_exit_code
         from deltaspec.validation.options import Options, RunSettings
         from deltaspec.validation.progress import ignore_progress
 
     # with a state, the format does not change the samples: another format may be asked for when the run resumes
-    default_samples = _TEXT_SAMPLES if output_format == "text" and state is None else _MACHINE_SAMPLES
+    only_text = all(each.format == "text" for each in targets)
+    default_samples = _TEXT_SAMPLES if only_text and state is None else _MACHINE_SAMPLES
     options = Options.create(
         level=level,
         at=at,
@@ -158,13 +166,12 @@ def validate(
     with progress_bar() as progress:
         settings = RunSettings(progress or ignore_progress, state, resume, findings_out)
         report = _run_engine(table, engine, options, settings)
-    click.get_current_context().meta[EXIT_CODE_KEY] = report.exit_code
-    if output is None:
-        _print_report(report, output_format, color, samples or _TEXT_SAMPLES)
-    else:
-        _save_report(report, output_format, output, color, samples or _TEXT_SAMPLES)
-        click.echo(f"{report.verdict_line} · report in {output}", err=True)
-    sys.exit(report.exit_code)
+    exit_code = compute_exit_code(report)
+    context.meta[EXIT_CODE_KEY] = exit_code
+    write_reports(report, targets, RenderSettings(samples or _TEXT_SAMPLES, color, exit_code))
+    if files := [each.path for each in targets if each.path is not None]:
+        click.echo(f"{report.describe_verdict(exit_code)} · report in {', '.join(files)}", err=True)
+    sys.exit(exit_code)
 
 
 def _run_engine(table: str, engine: str, options: Options, settings: RunSettings) -> Report:
@@ -224,82 +231,10 @@ def _print_estimate(
             write_estimate(estimate, build_console(sys.stdout, color))
 
 
-def _render_text(write: Callable[..., None], value: Any, color: str, *arguments: Any) -> bytes:
+def _render_text(write: Callable[..., None], value: Any, color: str) -> bytes:
     """Render for a file what a function writes to a console."""
     from io import StringIO
 
     text = StringIO()
-    write(value, *arguments, build_console(text, "never" if color == "auto" else color))
+    write(value, build_console(text, "never" if color == "auto" else color))
     return text.getvalue().encode()
-
-
-def _print_report(report: Report, output_format: str, color: str, samples: int) -> None:
-    if output_format == "text":
-        _write_text(report, samples, build_console(sys.stdout, color))
-    else:
-        print_bytes(_encode_report(report, output_format))
-
-
-def _save_report(report: Report, output_format: str, output: str, color: str, samples: int) -> None:
-    if output_format == "text":
-        data = _render_text(_write_text, report, color, samples)
-    else:
-        data = _encode_report(report, output_format)
-    with translate_write_errors(output), open(output, "wb") as file:
-        file.write(data)
-
-
-def _check_output(output: str) -> None:
-    """Raise `InvalidUsage` before the run if its report could not be written, or would be written into a table."""
-    from pathlib import Path
-
-    from deltaspec.validation.output_location import require_outside_table
-
-    require_outside_table(output, None)
-    path = Path(os.path.realpath(output))
-    if not path.parent.is_dir():
-        raise InvalidUsage(f"{output}: cannot be written: directory {path.parent} does not exist")
-
-
-def _write_text(report: Report, samples: int, console: Any) -> None:
-    from deltaspec.report import terminal
-    from deltaspec.rule_pages import build_rule_doc
-
-    docs = {finding.rule: build_rule_doc(finding.rule) for finding in report.findings}
-    with translate_write_errors("stdout"):
-        terminal.write(report, docs, console, samples)
-
-
-def _encode_report(report: Report, output_format: str) -> bytes:
-    """Encode a report as JSON, HTML or JUnit, always in UTF-8."""
-    if output_format == "json":
-        return encode_json(report)
-    if output_format == "html":
-        return _render_html(report)
-    from deltaspec.report import junit
-
-    return junit.render_junit(report).encode()
-
-
-def _render_html(report: Report) -> bytes:
-    from deltaspec.pages.validation import render_validation
-    from deltaspec.rule_pages import build_rule_doc
-
-    docs = {finding.rule: build_rule_doc(finding.rule) for finding in report.findings}
-    return render_validation(report, docs, _describe_files(report)).encode()
-
-
-def _describe_files(report: Report) -> Charts:
-    """Describe the data files of the validated version, from the log; return the reason if that is not possible."""
-    from deltaspec.errors import DeltaspecError
-    from deltaspec.pages.validation import Charts
-    from deltaspec.validation.describe.file_description import describe_files
-
-    if report.version is None:
-        return Charts(None, "the table has no version that can be read")
-    if report.engine != "embedded":
-        return Charts(None, "the run was on Spark; `deltaspec show TABLE --files` reads the log in one process")
-    try:
-        return Charts(describe_files(report.table, at=report.version))
-    except DeltaspecError as error:
-        return Charts(None, str(error))

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from deltaspec.errors import ValidationFailed
+from deltaspec.report.exit_code import compute_exit_code
 from deltaspec.report.text import bound_text, count, escape_text
 
 Severity = Literal["violation", "warning", "divergence"]
@@ -13,7 +14,6 @@ SEVERITIES: tuple[Severity, ...] = ("violation", "warning", "divergence")
 Verdict = Literal["conforms", "violations", "incomplete", "refused"]
 
 REPORT_VERSION = 2
-_EXIT_CODES: dict[Verdict, int] = {"conforms": 0, "violations": 1, "incomplete": 3, "refused": 3}
 _RAISED_FINDINGS = 3
 _ROWS_SHOWN = 20
 
@@ -211,12 +211,16 @@ class Report(Struct, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> int:
         """Exit code of the command line: 0 conforms, 1 violations, 3 incomplete or refused."""
-        return _EXIT_CODES[self.verdict]
+        return compute_exit_code(self)
 
     @property
     def verdict_line(self) -> str:
-        """Last line of a printed report: the verdict, the number of findings and the exit code."""
-        return f"{self.verdict.upper()}  {self._counted or 'nothing found'} · exit {self.exit_code}"
+        """The verdict, the number of findings and the exit code, in one line."""
+        return self.describe_verdict(self.exit_code)
+
+    def describe_verdict(self, exit_code: int) -> str:
+        """Return the verdict, the number of findings and the exit code of the command, in one line."""
+        return f"{self.verdict.upper()}  {self._counted or 'nothing found'} · exit {exit_code}"
 
     @property
     def _counted(self) -> str:

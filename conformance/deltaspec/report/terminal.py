@@ -32,7 +32,9 @@ class RuleDoc:
     fix: str
 
 
-def write(report: Report, docs: Mapping[str, RuleDoc], console: Console, samples: int = 5) -> None:
+def write(
+    report: Report, docs: Mapping[str, RuleDoc], console: Console, samples: int = 5, exit_code: int | None = None
+) -> None:
     """Print a report.
 
     Args:
@@ -40,6 +42,7 @@ def write(report: Report, docs: Mapping[str, RuleDoc], console: Console, samples
         docs: documentation of every rule with findings, by code.
         console: the console to print to.
         samples: findings printed for each rule.
+        exit_code: exit code of the command; None for that of the report.
     """
     _header(report, console)
     for rule, group in groupby(report.findings, key=lambda finding: finding.rule):
@@ -47,7 +50,7 @@ def write(report: Report, docs: Mapping[str, RuleDoc], console: Console, samples
     _inventory(report, console)
     _refusal(report, console)
     _ledger(report, console)
-    _last_line(report, console)
+    _last_line(report, report.exit_code if exit_code is None else exit_code, console)
 
 
 def _inventory(report: Report, console: Console) -> None:
@@ -267,8 +270,8 @@ def _entries(entries: list[str], kind: str, style: str, console: Console) -> Non
         console.print(Text(f"{kind}: {more:,} more; --format json has all", style=style))
 
 
-def _last_line(report: Report, console: Console) -> None:
+def _last_line(report: Report, exit_code: int, console: Console) -> None:
     style = {"conforms": "bold green", "violations": "bold red"}.get(report.verdict, "bold yellow")
-    line = Text(report.verdict_line)
+    line = Text(report.describe_verdict(exit_code))
     line.stylize(style, 0, len(report.verdict))
     console.print(line)

@@ -1,0 +1,117 @@
+"""The formats of a validation report: one table from the name of a format to its renderer.
+
+Renderers are imported when they are called, because a run needs few of them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from deltaspec.commands.printing import build_console, encode_json
+
+if TYPE_CHECKING:
+    from deltaspec.pages.validation import Charts
+    from deltaspec.report.report_types import Report
+    from deltaspec.report.terminal import RuleDoc
+
+
+@dataclass(frozen=True)
+class RenderSettings:
+    """How a report is rendered. None of it changes the report."""
+
+    samples: int
+    """Findings that text shows of each rule."""
+    color: str
+    """`auto`, `always` or `never`, for text."""
+    exit_code: int
+    """Exit code of the command."""
+
+
+Renderer = Callable[["Report", RenderSettings], bytes]
+
+
+def write_text(report: Report, settings: RenderSettings, stream: Any) -> None:
+    """Write a report as text to a stream; `auto` colors only stdout, and only if it is a terminal."""
+    from deltaspec.report import terminal
+
+    color = "never" if settings.color == "auto" and stream is not sys.stdout else settings.color
+    console = build_console(stream, color)
+    terminal.write(report, _build_rule_docs(report), console, settings.samples, settings.exit_code)
+
+
+def _render_text(report: Report, settings: RenderSettings) -> bytes:
+    from io import StringIO
+
+    text = StringIO()
+    write_text(report, settings, text)
+    return text.getvalue().encode()
+
+
+def _render_json(report: Report, _: RenderSettings) -> bytes:
+    return encode_json(report)
+
+
+def _render_junit(report: Report, _: RenderSettings) -> bytes:
+    from deltaspec.report.junit import render_junit
+
+    return render_junit(report).encode()
+
+
+def _render_html(report: Report, _: RenderSettings) -> bytes:
+    from deltaspec.pages.validation import render_validation
+
+    return render_validation(report, _build_rule_docs(report), _describe_files(report)).encode()
+
+
+FORMATS: dict[str, Renderer] = {
+    "text": _render_text,
+    "json": _render_json,
+    "junit": _render_junit,
+    "html": _render_html,
+}
+"""Renderers by name of the format. The bytes of text formats are UTF-8."""
+
+
+def require_format(name: str) -> None:
+    """Check before a run that a report can be rendered in a format.
+
+    Raises:
+        InvalidUsage: the format is unknown, or its library is not installed.
+    """
+    from deltaspec.errors import InvalidUsage
+
+    if name not in FORMATS:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, FORMATS, 1)
+        hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(FORMATS)}"
+        raise InvalidUsage(f"unknown report format {name!r} ({hint})")
+    if name == "html":
+        from deltaspec.pages.renderer import require_jinja
+
+        require_jinja()
+
+
+def _build_rule_docs(report: Report) -> dict[str, RuleDoc]:
+    from deltaspec.rule_pages import build_rule_doc
+
+    return {finding.rule: build_rule_doc(finding.rule) for finding in report.findings}
+
+
+def _describe_files(report: Report) -> Charts:
+    """Describe the data files of the validated version, from the log; return the reason if that is not possible."""
+    from deltaspec.errors import DeltaspecError
+    from deltaspec.pages.validation import Charts
+    from deltaspec.validation.describe.file_description import describe_files
+
+    if report.version is None:
+        return Charts(None, "the table has no version that can be read")
+    if report.engine != "embedded":
+        return Charts(None, "the run was on Spark; `deltaspec show TABLE --files` reads the log in one process")
+    try:
+        return Charts(describe_files(report.table, at=report.version))
+    except DeltaspecError as error:
+        return Charts(None, str(error))

@@ -1,0 +1,109 @@
+"""Where the reports of a run go: `--format` and `--output` for one, `--report FORMAT:PATH` for more."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deltaspec.commands.printing import print_bytes
+from deltaspec.commands.report_formats import FORMATS, RenderSettings, require_format, write_text
+from deltaspec.errors import InvalidUsage
+from deltaspec.exit_handling import translate_write_errors
+
+if TYPE_CHECKING:
+    from deltaspec.report.report_types import Report
+
+
+@dataclass(frozen=True)
+class ReportTarget:
+    """A report to write: its format, and its file."""
+
+    format: str
+    path: str | None
+    """None for stdout."""
+
+    @classmethod
+    def parse(cls, text: str) -> ReportTarget:
+        """Parse `FORMAT:PATH`, or `FORMAT` or `FORMAT:-` for stdout.
+
+        Raises:
+            InvalidUsage: the format is unknown, or its library is not installed.
+        """
+        name, _, path = text.partition(":")
+        require_format(name)
+        return cls(name, None if path in ("", "-") else path)
+
+
+def plan_reports(
+    output_format: str, output: str | None, reports: Sequence[str], *, format_is_given: bool
+) -> list[ReportTarget]:
+    """Return the reports of a run, files first.
+
+    The report of `--format` and `--output` is always written, except if neither is given and a report of `--report`
+    goes to stdout.
+
+    Args:
+        output_format: value of `--format`.
+        output: value of `--output`.
+        reports: values of `--report`.
+        format_is_given: whether the user gave `--format`.
+
+    Raises:
+        InvalidUsage: a format is unknown, two reports have the same destination, or one cannot be written.
+    """
+    require_format(output_format)
+    targets = [ReportTarget.parse(each) for each in reports]
+    goes_to_stdout = any(each.path is None for each in targets)
+    if format_is_given or output is not None or not goes_to_stdout:
+        targets.insert(0, ReportTarget(output_format, output))
+    places = [None if each.path is None else os.path.realpath(each.path) for each in targets]
+    for number, place in enumerate(places):
+        if place in places[:number]:
+            raise InvalidUsage(f"two reports go to {targets[number].path or 'stdout'}; name another file for one")
+    for each in targets:
+        if each.path is not None:
+            _check_file(each.path)
+    return sorted(targets, key=lambda each: each.path is None)
+
+
+def write_reports(report: Report, targets: Sequence[ReportTarget], settings: RenderSettings) -> None:
+    """Write every report, even if one cannot be written.
+
+    Raises:
+        InvalidUsage: a report could not be written.
+    """
+    faults: list[InvalidUsage] = []
+    for each in targets:
+        try:
+            _write_report(report, each, settings)
+        except InvalidUsage as fault:
+            faults.append(fault)
+    if faults:
+        raise faults[0]
+
+
+def _write_report(report: Report, target: ReportTarget, settings: RenderSettings) -> None:
+    if target.path is not None:
+        data = FORMATS[target.format](report, settings)
+        with translate_write_errors(target.path), open(target.path, "wb") as file:
+            file.write(data)
+    elif target.format == "text":
+        with translate_write_errors("stdout"):
+            write_text(report, settings, sys.stdout)
+    else:
+        print_bytes(FORMATS[target.format](report, settings))
+
+
+def _check_file(path: str) -> None:
+    """Raise `InvalidUsage` before the run if a report could not be written, or would be written into a table."""
+    from deltaspec.validation.output_location import require_outside_table
+
+    require_outside_table(path, None)
+    parent = os.path.dirname(os.path.realpath(path))
+    if os.path.isdir(path):
+        raise InvalidUsage(f"{path}: cannot be written: is a directory")
+    if not os.path.isdir(parent):
+        raise InvalidUsage(f"{path}: cannot be written: directory {parent} does not exist")
