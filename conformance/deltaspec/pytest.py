@@ -96,11 +96,9 @@ def _render_report(report: Report) -> str:
 
     from deltaspec.commands.printing import build_console
     from deltaspec.report import terminal
-    from deltaspec.rule_pages import build_rule_doc
 
     text = StringIO()
-    docs = {finding.rule: build_rule_doc(finding.rule) for finding in report.findings}
-    terminal.write(report, docs, build_console(text, "never"))
+    terminal.write(report, build_console(text, "never"))
     return text.getvalue()
 
 

@@ -7,7 +7,6 @@ from difflib import get_close_matches
 from typing import Any
 
 from deltaspec.errors import InvalidUsage
-from deltaspec.report.terminal import RuleDoc
 from deltaspec.report.text import wrap_text
 from deltaspec.requirement_pages import (
     WIDTH,
@@ -21,14 +20,6 @@ from deltaspec.rules import RULES, Rule
 
 _NOTE = re.compile(r"[ES]\d+", re.ASCII)
 """Number of an erratum or of a silent point."""
-
-
-def build_rule_doc(code: str) -> RuleDoc:
-    """Return the documentation of a rule that reports print with its findings."""
-    rule = RULES[code]
-    requirement = rule.requirement
-    level = f"diverge {rule.divergence}" if rule.divergence else requirement.level
-    return RuleDoc(requirement.statement, requirement.section, level, rule.why, rule.fix)
 
 
 def render_explanation(name: str, width: int = WIDTH) -> str:

@@ -100,10 +100,8 @@ class SparkReport:
         from rich.console import Console
 
         from deltaspec.report import terminal
-        from deltaspec.rule_pages import build_rule_doc
 
-        docs = {finding.rule: build_rule_doc(finding.rule) for finding in self.report.findings}
-        terminal.write(self.report, docs, Console(file=sys.stdout, width=100, highlight=False), samples)
+        terminal.write(self.report, Console(file=sys.stdout, width=100, highlight=False), samples)
 
     def to_json(self) -> str:
         """Return the report as `deltaspec validate --format json` prints it."""

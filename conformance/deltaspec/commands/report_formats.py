@@ -15,7 +15,6 @@ from deltaspec.commands.printing import build_console, encode_json
 if TYPE_CHECKING:
     from deltaspec.pages.validation import Charts
     from deltaspec.report.report_types import Report
-    from deltaspec.report.terminal import RuleDoc
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ def write_text(report: Report, settings: RenderSettings, stream: Any) -> None:
 
     color = "never" if settings.color == "auto" and stream is not sys.stdout else settings.color
     console = build_console(stream, color)
-    terminal.write(report, _build_rule_docs(report), console, settings.samples, settings.exit_code)
+    terminal.write(report, console, settings.samples, settings.exit_code)
 
 
 def _render_text(report: Report, settings: RenderSettings) -> bytes:
@@ -63,7 +62,7 @@ def _render_junit(report: Report, _: RenderSettings) -> bytes:
 def _render_html(report: Report, _: RenderSettings) -> bytes:
     from deltaspec.pages.validation import render_validation
 
-    return render_validation(report, _build_rule_docs(report), _describe_files(report)).encode()
+    return render_validation(report, _describe_files(report)).encode()
 
 
 FORMATS: dict[str, Renderer] = {
@@ -93,12 +92,6 @@ def require_format(name: str) -> None:
         from deltaspec.pages.renderer import require_jinja
 
         require_jinja()
-
-
-def _build_rule_docs(report: Report) -> dict[str, RuleDoc]:
-    from deltaspec.rule_pages import build_rule_doc
-
-    return {finding.rule: build_rule_doc(finding.rule) for finding in report.findings}
 
 
 def _describe_files(report: Report) -> Charts:

@@ -143,7 +143,7 @@ def validate(
         _print_estimate(table, at, history, revision, output_format, output, color)
         return
     with faster_imports():
-        from deltaspec.report.exit_code import compute_exit_code
+        from deltaspec.report.report_types import compute_exit_code
         from deltaspec.validation.options import Options, RunSettings
         from deltaspec.validation.progress import ignore_progress
 

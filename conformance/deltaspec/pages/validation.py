@@ -1,7 +1,6 @@
 """Render a validation report as a self-contained HTML page."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
@@ -9,8 +8,8 @@ from itertools import groupby
 from deltaspec.pages.renderer import render_page
 from deltaspec.report.description import FilesDescription
 from deltaspec.report.files_chart import describe_partition, format_bound, list_facts
-from deltaspec.report.report_types import SEVERITIES, Finding, Inventory, Report
-from deltaspec.report.terminal import RuleDoc, describe_rules_run, list_ledger
+from deltaspec.report.report_types import SEVERITIES, Finding, Inventory, Report, RuleDoc
+from deltaspec.report.terminal import describe_rules_run, list_ledger
 from deltaspec.report.text import bound_text, escape_text
 
 MOST_FINDINGS = 50
@@ -43,18 +42,17 @@ class RuleFindings:
     shown: list[Finding]
 
 
-def render_validation(report: Report, docs: Mapping[str, RuleDoc], charts: Charts) -> str:
+def render_validation(report: Report, charts: Charts) -> str:
     """Return the page: verdict, what was not checked, findings by rule, data files.
 
     Args:
         report: the report.
-        docs: documentation of every rule with findings, by code.
         charts: the data files.
     """
     rules = []
     for code, group in groupby(report.findings, key=lambda finding: finding.rule):
         findings = list(group)
-        rules.append(RuleFindings(findings[0], docs[code], report.totals[code], findings[:MOST_FINDINGS]))
+        rules.append(RuleFindings(findings[0], report.rules[code], report.totals[code], findings[:MOST_FINDINGS]))
     clock = (
         None if report.clock is None else f"{datetime.fromtimestamp(report.clock / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
     )

@@ -6,14 +6,15 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from deltaspec.errors import ValidationFailed
-from deltaspec.report.exit_code import compute_exit_code
 from deltaspec.report.text import bound_text, count, escape_text
 
 Severity = Literal["violation", "warning", "divergence"]
 SEVERITIES: tuple[Severity, ...] = ("violation", "warning", "divergence")
 Verdict = Literal["conforms", "violations", "incomplete", "refused"]
+_EXIT_CODES: dict[Verdict, int] = {"conforms": 0, "violations": 1, "incomplete": 3, "refused": 3}
 
 REPORT_VERSION = 2
+"""Increases when a field is removed or changes its meaning. A new field keeps it."""
 _RAISED_FINDINGS = 3
 _ROWS_SHOWN = 20
 
@@ -42,6 +43,9 @@ class Finding(Struct, frozen=True, kw_only=True):
     message: str
     evidence: dict[str, Any] = field(default_factory=dict)
     """Values that the rule read, by column of its view. A text over 4,000 characters is shortened, with its length."""
+    fingerprint: str = ""
+    """Identifies the fault across reports: rule, subject and fact, without versions, line numbers and counts. Several
+    findings may have the same one."""
 
     @property
     def sort_key(self) -> tuple[Any, ...]:
@@ -75,6 +79,21 @@ class Finding(Struct, frozen=True, kw_only=True):
     def location(self) -> str:
         """Where the finding is, in one printable line."""
         return " · ".join(self.location_parts)
+
+
+class RuleDoc(Struct, frozen=True):
+    """Documentation of a rule that a report prints with its findings."""
+
+    statement: str
+    """Statement of the requirement that the rule checks."""
+    section: str
+    """Heading of the section in the protocol."""
+    level: str
+    """Normative level of the requirement (must, should, may, is), or `diverge` and the number of the erratum."""
+    why: str
+    fix: str
+    url: str = ""
+    """Address of the section in the protocol."""
 
 
 FEATURE_PREFIX = "feature:"
@@ -202,6 +221,8 @@ class Report(Struct, frozen=True, kw_only=True):
     totals: dict[str, int]
     """Number of all findings, by rule; `findings` has at most `samples` of each rule."""
     findings: list[Finding]
+    rules: dict[str, RuleDoc] = field(default_factory=dict)
+    """Why each rule with findings matters, how to repair it, and where the protocol says so; by code."""
     inventory: Inventory | None = None
     """Files in the table's directories; None at level `log`."""
     refusal: Refusal | None = None
@@ -275,3 +296,8 @@ class Report(Struct, frozen=True, kw_only=True):
         note = f"<p>{count(undecided, 'rule')} not completely checked</p>" if undecided else ""
         title = f"<b>{self.verdict.upper()}</b> {escape(self._table_and_version)}, level {escape(self.level)}"
         return f"<div><p>{title}: {self._counted or 'no findings'}</p>{table}{note}</div>"
+
+
+def compute_exit_code(report: Report) -> int:
+    """Return the exit code of the command line: 0 conforms, 1 violations, 3 incomplete or refused."""
+    return _EXIT_CODES[report.verdict]

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
@@ -10,7 +10,7 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
-from deltaspec.report.report_types import Finding, NotChecked, Report
+from deltaspec.report.report_types import Finding, NotChecked, Report, RuleDoc
 from deltaspec.report.text import bound_text, count, escape_text, size, split_text, wrap_text
 
 _STYLES = {"violation": "bold red", "warning": "yellow", "divergence": "cyan"}
@@ -19,34 +19,18 @@ _LEDGER_LINES = 10
 _FILES_SHOWN = 3
 
 
-@dataclass(frozen=True)
-class RuleDoc:
-    """Documentation of a rule that a report prints with its findings."""
-
-    statement: str
-    """Statement of the requirement that the rule checks."""
-    section: str
-    level: str
-    """Normative level of the requirement (must, should, may, is), or `diverge` and the number of the erratum."""
-    why: str
-    fix: str
-
-
-def write(
-    report: Report, docs: Mapping[str, RuleDoc], console: Console, samples: int = 5, exit_code: int | None = None
-) -> None:
+def write(report: Report, console: Console, samples: int = 5, exit_code: int | None = None) -> None:
     """Print a report.
 
     Args:
         report: the report.
-        docs: documentation of every rule with findings, by code.
         console: the console to print to.
         samples: findings printed for each rule.
         exit_code: exit code of the command; None for that of the report.
     """
     _header(report, console)
     for rule, group in groupby(report.findings, key=lambda finding: finding.rule):
-        _rule(list(group), report.totals[rule], docs[rule], console, samples)
+        _rule(list(group), report.totals[rule], report.rules[rule], console, samples)
     _inventory(report, console)
     _refusal(report, console)
     _ledger(report, console)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from msgspec.structs import replace
+
 from deltaspec.model.commit.catalog_managed import FEATURE
 from deltaspec.model.log.file_names import SidecarName, StagedCommit, parse_log_file_name
 from deltaspec.report.report_types import (
@@ -20,10 +22,12 @@ from deltaspec.report.report_types import (
 )
 from deltaspec.report.text import bound_text, escape_text
 from deltaspec.rules import RULES
+from deltaspec.validation.fingerprint import compute_fingerprint
 from deltaspec.validation.ledger import find_unused_rules
 from deltaspec.validation.log.log_run import LogRun, describe_unknown_readers
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import MAX_LISTED_GAPS, list_unread_files
+from deltaspec.validation.rule_docs import build_rule_doc
 from deltaspec.version import __version__
 from deltaspec.views.table.state import TableState
 
@@ -67,7 +71,10 @@ def build_report(run: LogRun, engine: str) -> Report:
         verdict="refused" if refusal else _compute_verdict(counts, ledger),
         counts=counts,
         totals=dict(sorted(findings.totals.items())),
-        findings=findings.sorted_findings,
+        findings=[
+            replace(each, fingerprint=compute_fingerprint(each, run.store.root)) for each in findings.sorted_findings
+        ],
+        rules={code: build_rule_doc(code) for code in sorted(findings.totals)},
         inventory=run.inventory,
         refusal=Refusal(requirement=refusal.requirement, why=refusal.reason) if refusal else None,
         checked=Checked(

@@ -35,6 +35,9 @@ class Column:
     """If true, every finding over the view shows the column where it is not null, even if the rule does not read it."""
     needs_clock: bool = False
     """If true, the column is filled only when the run has a clock; rules that read it are skipped otherwise."""
+    varies: bool = False
+    """If true, later commits may change the value for the same fault, so it is not part of the finding's fingerprint.
+    Numbers and booleans are never part of it."""
 
 
 LOCATION_COLUMNS = {

@@ -2,8 +2,15 @@
 
 from typing import Any
 
-from deltaspec.report.report_types import Checked, DerivedFileNotCompared, Finding, NotChecked, Report, Verdict
-from deltaspec.report.terminal import RuleDoc
+from deltaspec.report.report_types import (
+    Checked,
+    DerivedFileNotCompared,
+    Finding,
+    NotChecked,
+    Report,
+    RuleDoc,
+    Verdict,
+)
 
 COMMIT = "_delta_log/00000000000000000007.json"
 RULE_DOCS = {
@@ -70,6 +77,7 @@ def report(
         counts=counts,
         totals=totals,
         findings=list(findings),
+        rules=RULE_DOCS,
         checked=Checked(**(ledger | checked)),
     )
 

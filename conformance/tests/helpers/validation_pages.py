@@ -1,6 +1,6 @@
 """Pages of validation reports for tests."""
 
-from helpers.reports import RULE_DOCS, make_divergence, make_finding, not_checked, report
+from helpers.reports import make_divergence, make_finding, not_checked, report
 from msgspec.structs import replace
 
 from deltaspec.pages.validation import Charts, render_validation
@@ -44,4 +44,4 @@ def build_files() -> FilesDescription:
 
 def render_hostile_report() -> str:
     """Return the page of `build_report` with `build_files`."""
-    return render_validation(build_report(), RULE_DOCS, Charts(build_files()))
+    return render_validation(build_report(), Charts(build_files()))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from helpers.cli import run, single_error_line
 from helpers.pages import assert_markup_is_ours
-from helpers.reports import RULE_DOCS, make_finding, report
+from helpers.reports import make_finding, report
 from helpers.validation_pages import build_files, render_hostile_report
 
 from deltaspec.pages import renderer
@@ -28,7 +28,7 @@ def test_no_text_of_a_table_becomes_markup() -> None:
     ],
 )
 def test_page_says_what_the_verdict_means(verdict: Verdict, text: str) -> None:
-    html = render_validation(report(verdict=verdict), RULE_DOCS, Charts(None, "no version"))
+    html = render_validation(report(verdict=verdict), Charts(None, "no version"))
     assert verdict.upper() in html
     assert text in html
     assert "Not shown: no version" in html
@@ -37,7 +37,7 @@ def test_page_says_what_the_verdict_means(verdict: Verdict, text: str) -> None:
 def test_findings_beyond_the_limit_are_counted() -> None:
     findings = [make_finding(line=number) for number in range(MOST_FINDINGS + 3)]
     found = report(*findings, verdict="violations", totals={"FIL001": 1_000})
-    html = render_validation(found, RULE_DOCS, Charts(build_files()))
+    html = render_validation(found, Charts(build_files()))
     assert html.count('class="place"') == MOST_FINDINGS
     assert f"and {1_000 - MOST_FINDINGS} more" in html
 

@@ -48,7 +48,11 @@ def test_reports_match_the_schema_and_can_be_decoded(shown: Report) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("verdict", "fine"), ("version", "7"), ("findings", {}), ("counts", [1]), ("checked", None)]
+    ("field", "value"),
+    [
+        *(("verdict", "fine"), ("version", "7"), ("findings", {}), ("counts", [1]), ("checked", None)),
+        *(("report_version", 1), ("rules", {"FIL001": {"why": "it matters"}})),
+    ],
 )
 def test_schema_rejects_invalid_reports(field: str, value: object) -> None:
     assert not Draft202012Validator(build_report_schema()).is_valid({**to_json(report()), field: value})
@@ -65,5 +69,5 @@ def test_schema_requires_the_fields_that_readers_rely_on() -> None:
 def test_fields_of_a_finding_keep_their_order() -> None:
     assert list(to_json(report(make_finding()))["findings"][0]) == [
         *("rule", "name", "severity", "requirement", "level", "version", "file", "line", "path", "column"),
-        *("message", "evidence"),
+        *("message", "evidence", "fingerprint"),
     ]

@@ -5,7 +5,7 @@ from io import StringIO
 
 import msgspec
 import pytest
-from helpers.reports import COMMIT, RULE_DOCS, make_divergence, make_finding, make_not_compared, not_checked, report
+from helpers.reports import COMMIT, make_divergence, make_finding, make_not_compared, not_checked, report
 from rich.console import Console
 
 from deltaspec.report.report_types import FilesNotRead, MissingCommits, Refusal, Report
@@ -17,7 +17,7 @@ def render(shown: Report, *, samples: int = 5, width: int = 100, color: bool = F
     console = Console(
         file=stream, width=width, force_terminal=color, highlight=False, soft_wrap=True, markup=False, emoji=False
     )
-    write(shown, RULE_DOCS, console, samples)
+    write(shown, console, samples)
     return stream.getvalue()
 
 

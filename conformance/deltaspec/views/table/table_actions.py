@@ -15,8 +15,8 @@ protocols = View(
         **STATE_COLUMNS,
         "min_reader_version": Column(pl.Int64, "minReaderVersion"),
         "min_writer_version": Column(pl.Int64, "minWriterVersion"),
-        "reader_features": Column(pl.List(pl.String), "readerFeatures; null if absent"),
-        "writer_features": Column(pl.List(pl.String), "writerFeatures; null if absent"),
+        "reader_features": Column(pl.List(pl.String), "readerFeatures; null if absent", varies=True),
+        "writer_features": Column(pl.List(pl.String), "writerFeatures; null if absent", varies=True),
         "previous_min_reader_version": Column(
             pl.Int64, "minReaderVersion of the replaced protocol; null if there is none"
         ),
@@ -31,6 +31,7 @@ protocols = View(
             pl.List(pl.String),
             "features that the replaced protocol lists and this protocol does not support, and whose removal other "
             "rules judge: a chapter or proposal describes it, or a feature of this protocol requires the feature",
+            varies=True,
         ),
         "unlisted_used_features": Column(
             pl.List(pl.String),
