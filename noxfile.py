@@ -343,9 +343,9 @@ def _pack_environment(session: nox.Session, folder: str) -> str:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure time and memory compared with delta-rs; `nox -s bench -- --case a --runs 3`."""
+    """Measure time and memory, by default of every case for `reports/bench.md`; `nox -s bench -- --case a --runs 3`."""
     _with_project(session)
-    session.run("python", "conformance/bench/run.py", *session.posargs)
+    session.run("python", "conformance/bench/run.py", "--output", "reports/bench.md", *session.posargs)
 
 
 @nox.session(name="bench-scale")

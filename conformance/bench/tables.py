@@ -10,11 +10,14 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID
+
+import growth_tables as growth
 
 GENERATION = 2
 """Generation of the cached bytes; increase it when they change."""
@@ -98,22 +101,22 @@ def write_commits_of_100(log: Path) -> None:
         _write_commit(log, version, [File(version * 100 + each, 10) for each in range(100)])
 
 
-def write_commits_of_1(log: Path) -> None:
-    """Write (c): 10,000 commits of one add, 10 partitions."""
-    for version in range(10_000):
+def write_commits_of_1(log: Path, count: int = 10_000) -> None:
+    """Write (c): commits of one add, 10 partitions."""
+    for version in range(count):
         _write_commit(log, version, [File(version, 10)])
 
 
-def write_checkpoint_of_a_million(log: Path) -> None:
-    """Write (b): a V1 checkpoint of 1,000,000 adds in 100 partitions at version 10, and the commit after it."""
+def write_checkpoint_of_adds(log: Path, count: int = 1_000_000) -> None:
+    """Write (b): a V1 checkpoint of adds in 100 partitions at version 10, and the commit after it."""
     from checkpoint import write_checkpoint
 
     target = log / f"{10:020d}.checkpoint.parquet"
-    write_checkpoint(target, _PROTOCOL, _METADATA, (File(number, 100) for number in range(1_000_000)))
-    hint = {"version": 10, "size": 1_000_002, "sizeInBytes": target.stat().st_size, "numOfAddFiles": 1_000_000}
+    write_checkpoint(target, _PROTOCOL, _METADATA, (File(number, 100) for number in range(count)))
+    hint = {"version": 10, "size": count + 2, "sizeInBytes": target.stat().st_size, "numOfAddFiles": count}
     (log / "_last_checkpoint").write_text(json.dumps(hint, separators=(",", ":")))
-    _write_commit(log, 10, [File(999_999, 100)])
-    _write_commit(log, 11, [File(1_000_000, 100)])
+    _write_commit(log, 10, [File(count - 1, 100)])
+    _write_commit(log, 11, [File(count, 100)])
 
 
 def write_small_files_table(log: Path) -> None:
@@ -142,11 +145,12 @@ class Case:
     level: str = "log"
     """Level of deltaspec."""
     baselines: tuple[str, ...] = ("delta-rs", "floor")
+    verdict: str = "conforms"
 
 
 CASES: dict[str, Case] = {
     "a": Case("1,000 commits x 100 adds", write_commits_of_100, 100_000),
-    "b": Case("V1 checkpoint of 1,000,000 adds + 1 commit", write_checkpoint_of_a_million, 1_000_001),
+    "b": Case("V1 checkpoint of 1,000,000 adds + 1 commit", write_checkpoint_of_adds, 1_000_001),
     "c": Case("10,000 commits x 1 add", write_commits_of_1, 10_000),
     "d": Case(
         "20,000 Parquet files of 10 columns and 1 to 50 rows",
@@ -158,7 +162,38 @@ CASES: dict[str, Case] = {
     "e": Case(
         "200 Parquet files of 10 columns and 100,000 rows", write_many_rows_table, 200, "rows", ("pyarrow-bounds",)
     ),
+    "tiny": Case("1 commit x 1 add", partial(write_commits_of_1, count=1), 1, baselines=("imports",)),
 }
+"""Tables of the size for which there is a target."""
+
+for _count in (1_000, 10_000, 100_000):
+    CASES[f"commits-{_count}"] = Case(f"{_count:,} commits x 1 add", partial(write_commits_of_1, count=_count), _count)
+for _count in (100_000, 1_000_000, 5_000_000):
+    CASES[f"adds-{_count}"] = Case(
+        f"V1 checkpoint of {_count:,} adds + 1 commit", partial(write_checkpoint_of_adds, count=_count), _count + 1
+    )
+for _count in (10, 100, 1_000):
+    CASES[f"columns-{_count}"] = Case(
+        f"10 commits x 100 adds with statistics of {_count:,} columns", growth.write_columns(_count), 1_000
+    )
+for _count in (100, 1_000):
+    title = f"{_count:,} metaData actions with the same schema of 100 columns"
+    CASES[f"metadata-{_count}"] = Case(title, growth.write_metadata_actions(_count, 100), 0)
+    title = f"{_count:,} commits that each add a column"
+    CASES[f"added-columns-{_count}"] = Case(title, growth.write_added_columns(_count), 0)
+    title = f"{_count:,} CHECK constraints over 1,000 columns"
+    CASES[f"expressions-{_count}"] = Case(title, growth.write_expressions(_count, 1_000), 0, baselines=())
+for _count in (20_000, 200_000):
+    title = f"{_count:,} clustering columns"
+    CASES[f"clustering-{_count}"] = Case(title, growth.write_clustering_columns(_count), 0, baselines=())
+for _count in (100_000, 1_000_000):
+    title = f"{_count:,} inline deletion vectors"
+    CASES[f"vectors-{_count}"] = Case(title, growth.write_deletion_vectors(_count), _count, "files", ())
+for _level in ("files", "rows"):
+    for _count in (30_000, 300_000):
+        title = f"{_count:,} missing files, level {_level}"
+        write = growth.write_missing_files(_count)
+        CASES[f"missing-{_level}-{_count}"] = Case(title, write, _count, _level, (), "violations")
 
 
 def get_table(case: str) -> Path:
