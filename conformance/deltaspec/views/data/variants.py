@@ -23,6 +23,7 @@ from deltaspec.model.rows.variant_shredding import (
 from deltaspec.model.schema.data_types import Struct
 from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, STATE_COLUMNS, Column, View
 from deltaspec.views.files.file_replay import find_first_added_paths
+from deltaspec.views.table.schema_columns import select_special_columns
 
 if TYPE_CHECKING:
     from deltaspec.wire.data.variant_reader import VariantRow
@@ -92,6 +93,8 @@ def build_variant_use_rows(
     if schema is None or metadata is None:
         return []
     clustered = clustering.read_clustering_columns(domain)
+    if not clustered:  # otherwise, every column may have the name of a clustering column
+        schema = select_special_columns(schema)
     return [
         {
             "column": ".".join(each.path),

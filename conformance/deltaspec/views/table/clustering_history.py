@@ -1,6 +1,7 @@
 """Clustering columns along the history, and their statistics. Source: Clustered Table."""
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -14,6 +15,7 @@ from deltaspec.model.features.clustering import (
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.column_mapping import list_physical_paths
 from deltaspec.model.schema.data_types import Struct
+from deltaspec.views.table.schema_columns import ColumnCache
 
 
 class ClusteringHistory:
@@ -25,11 +27,12 @@ class ClusteringHistory:
 
     def __init__(self) -> None:
         self._fields: dict[Path, int] = {}
+        self._paths = ColumnCache(_list_paths)
         self._clustered: list[tuple[int, tuple[Path, ...]]] = []
 
     def apply(self, version: int, schema: Struct | None, mapping: str | None, columns: tuple[Path, ...]) -> None:
         """Apply the next version that may change fields or clustering; `columns` are physical clustering paths."""
-        paths = [path for path, _ in list_physical_paths(schema, mapping)] if schema is not None else []
+        paths = chain.from_iterable(self._paths.collect(schema, mapping)) if schema is not None else ()
         self._fields = {path: self._fields.get(path, version) for path in paths}
         self._clustered.append((version, columns))
 
@@ -50,6 +53,10 @@ class ClusteringHistory:
                     break
                 since[column] = version
         return since
+
+
+def _list_paths(schema: Struct, mapping: str | None) -> list[Path]:
+    return [path for path, _ in list_physical_paths(schema, mapping)]
 
 
 def select_rows_without_statistics(stats: pl.Series, columns: tuple[Path, ...]) -> pl.Series:

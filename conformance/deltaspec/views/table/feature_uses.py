@@ -13,6 +13,7 @@ from deltaspec.model.features.feature_uses import (
 )
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import Struct
+from deltaspec.views.table.schema_columns import select_special_columns
 
 _NO_USES: frozenset[FeatureUse] = frozenset()
 
@@ -69,7 +70,9 @@ class FeatureUseHistory:
         before, uses_before = self._features, self._of_schema | self._of_properties
         if schema is not self._schema:
             self._schema = schema
-            self._of_schema = _NO_USES if schema is None else find_schema_uses(schema, self.revision)
+            self._of_schema = (
+                _NO_USES if schema is None else find_schema_uses(select_special_columns(schema), self.revision)
+            )
         if configuration is not self._configuration:
             self._configuration = configuration
             self._of_properties = find_property_uses(configuration or {}, self.revision)

@@ -6,9 +6,11 @@ that the files that stay live can be compared with them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import DataType, Primitive, Struct, iter_fields
+from deltaspec.views.table.schema_columns import ColumnCache
 
 _Columns = dict[tuple[str, ...], tuple[tuple[str, ...], int]]
 _VOID = Primitive("void")
@@ -62,6 +64,7 @@ class RequirementHistory:
         self._is_first = True
         self._columns: _Columns = {}
         self._is_mapped = False
+        self._stored = ColumnCache(_list_stored_columns)
 
     def forget(self) -> None:
         """Record that protocol or metadata are unknown."""
@@ -126,9 +129,9 @@ class RequirementHistory:
         self._columns, self._is_mapped = {}, mapping is not None
         if schema is None:
             return None, 0
-        fields = zip(iter_fields(schema), column_mapping.list_physical_paths(schema, mapping), strict=True)
-        for (path, each), (physical, _) in fields:
-            if each.type != _VOID and physical[0] not in (after.partition_columns or {}):
+        partition_columns = after.partition_columns or {}
+        for path, physical in chain.from_iterable(self._stored.collect(schema, mapping)):
+            if physical[0] not in partition_columns:
                 self._columns[path] = physical, before.get(path, ((), version))[1]
         if was_mapped == self._is_mapped:
             return None, 0
@@ -139,3 +142,9 @@ class RequirementHistory:
         ]
         since, name = min(renamed, default=(0, None))
         return name, since
+
+
+def _list_stored_columns(schema: Struct, mapping: str | None) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return logical and physical path of each column at any depth; void columns have no values."""
+    fields = zip(iter_fields(schema), column_mapping.list_physical_paths(schema, mapping), strict=True)
+    return [(path, physical) for (path, each), (physical, _) in fields if each.type != _VOID]

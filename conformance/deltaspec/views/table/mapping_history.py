@@ -1,7 +1,8 @@
 """Column mapping along the validated history: facts of metadata and fields, and names that statistics may use."""
 
 from collections import Counter
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 from deltaspec.model.features.column_mapping_changes import (
     MappedColumns,
@@ -14,9 +15,20 @@ from deltaspec.model.features.column_mapping_changes import (
 from deltaspec.model.features.table_properties import get_integer_property
 from deltaspec.model.rows.entry_names import EntryNames, collect_entry_names
 from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import Field, Struct, iter_fields
+from deltaspec.model.schema.data_types import Field, Struct
+from deltaspec.views.table.schema_columns import ColumnCache, select_special_columns
 
 Row = dict[str, Any]
+
+
+class _MappedField(NamedTuple):
+    field: Field
+    path: tuple[str, ...]
+    """Physical path."""
+    number: int | None
+    """Column id."""
+    physical_name: str | None
+    """As in the metadata of the field."""
 
 
 class MappingHistory:
@@ -29,6 +41,7 @@ class MappingHistory:
     """Whether the validated history starts with the table and therefore has every name."""
 
     def __init__(self) -> None:
+        self._cache = ColumnCache(_list_mapped_fields)
         self.forget()
 
     def forget(self) -> None:
@@ -64,10 +77,11 @@ class MappingHistory:
         before, current = self._columns, collect_mapped_columns(schema, configuration, mapping)
         self._columns = merge_mapped_columns(before, current)
         self.is_complete = self.is_complete or is_first
-        self._names |= {path[-1] for path, _ in column_mapping.list_physical_paths(schema, mapping)}
-        self._older |= _older_columns(schema)
+        fields = list(chain.from_iterable(self._cache.collect(schema, mapping)))
+        self._names |= {each.path[-1] for each in fields}
+        self._older |= _older_columns(fields)
         older = self._older if self.is_complete else None
-        facts = _field_facts(schema, mapping, before, current, older)
+        facts = _field_facts(fields, mapping, before, current, older)
         return _metadata_facts(schema, configuration, mapping, before), facts
 
 
@@ -83,18 +97,23 @@ def _metadata_facts(
     }
 
 
-def _older_columns(schema: Struct) -> set[int]:
+def _list_mapped_fields(schema: Struct, mapping: str | None) -> list[_MappedField]:
+    """Return all fields in the order of `data_types.iter_fields`."""
+    return [
+        _MappedField(
+            field, path, column_mapping.column_id(field), _text(field.metadata.get(column_mapping.PHYSICAL_NAME))
+        )
+        for path, field in column_mapping.list_physical_paths(schema, mapping)
+    ]
+
+
+def _older_columns(fields: list[_MappedField]) -> set[int]:
     """Return ids of columns whose physical name equals the logical one: they may be older than the column mapping."""
-    ids = {
-        column_mapping.column_id(field)
-        for _, field in iter_fields(schema)
-        if field.metadata.get(column_mapping.PHYSICAL_NAME) == field.name
-    }
-    return {number for number in ids if number is not None}
+    return {each.number for each in fields if each.number is not None and each.physical_name == each.field.name}
 
 
 def _field_facts(
-    schema: Struct,
+    fields: list[_MappedField],
     mapping: str | None,
     before: MappedColumns | None,
     current: MappedColumns | None,
@@ -104,29 +123,22 @@ def _field_facts(
 
     `older` are ids of columns from before the column mapping; None if a version that shows them may be unknown.
     """
-    fields = [field for _, field in iter_fields(schema)]
-    paths = [path for path, _ in column_mapping.list_physical_paths(schema, mapping)]
-    ids = Counter(column_mapping.column_id(field) for field in fields)
-    path_counts = Counter(paths)
+    ids = Counter(each.number for each in fields)
+    path_counts = Counter(each.path for each in fields)
     renamed = {number: was for number, was, _ in find_illegal_physical_names(before, current)}
     reused_ids = {number for number, _ in find_illegal_new_names(before, current)}
     reused = set(find_illegal_physical_paths(before, current))
-    kept = [
-        (field, path)
-        for field, path in zip(fields, paths, strict=True)
-        if column_mapping.column_id(field) not in reused_ids
-    ]
+    kept = [each for each in fields if each.number not in reused_ids]
     shared_names = _shared_names(kept, older) if older is not None else set()
     rows = []
-    for field, path in zip(fields, paths, strict=True):
-        number = column_mapping.column_id(field)
+    for _, path, number, name in fields:
         is_new = before is not None and number is not None and number not in before.names
         rows.append(
             {
                 "column_mapping_mode": mapping,
                 "column_id": number,
-                "physical_name": _text(field.metadata.get(column_mapping.PHYSICAL_NAME)),
-                "fields_with_column_id": ids[number],
+                "physical_name": name,
+                "fields_with_column_id": None if number is None else ids[number],
                 "fields_with_physical_path": path_counts[path],
                 "shares_physical_name": path[-1] in shared_names and number not in reused_ids,
                 "physical_name_before": renamed.get(number) if number is not None else None,
@@ -137,16 +149,16 @@ def _field_facts(
     return rows
 
 
-def _shared_names(fields: list[tuple[Field, tuple[str, ...]]], older: set[int]) -> set[str]:
+def _shared_names(fields: list[_MappedField], older: set[int]) -> set[str]:
     """Return physical names that fields of different structs share, without fields from before the column mapping.
 
     The name of such an older field is unique only within its struct, and stays when the field is renamed.
     """
     parents: dict[str, set[tuple[str, ...]]] = {}
     names_of_older_fields = set()
-    for field, path in fields:
+    for _, path, number, _ in fields:
         parents.setdefault(path[-1], set()).add(path[:-1])
-        if column_mapping.column_id(field) in older:
+        if number in older:
             names_of_older_fields.add(path[-1])
     return {name for name, structs in parents.items() if len(structs) > 1} - names_of_older_fields
 
@@ -166,6 +178,8 @@ def entry_names(
         return None
     if mapping is not None and not history.is_complete:
         return None
+    if mapping is None and not select_special_columns(schema).fields:
+        return None  # no column has a physical name
     return collect_entry_names(schema, mapping, history.names)
 
 

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection
+from itertools import chain
 from typing import Any
 
 from deltaspec.model.actions import MetaData
@@ -12,6 +13,7 @@ from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import Array, Map, Struct, get_type_name, iter_fields
 from deltaspec.model.schema.schema_string import TYPE_CHANGES, SchemaError, find_repeated_names
 from deltaspec.views.table.column_constraints import build_constraint_columns, constraint_fault
+from deltaspec.views.table.schema_columns import ColumnCache
 
 Row = dict[str, Any]
 
@@ -48,7 +50,22 @@ def build_metadata_row(action: MetaData, schema: Struct | None, fault: SchemaErr
     }
 
 
+def build_column_rows(schema: Struct, supported: set[str] | None, revision: Revision) -> list[Row]:
+    """Return the columns of `schema_fields` that depend only on the field, the features and the revision."""
+    return [
+        {
+            "column": ".".join(path),
+            "type": get_type_name(member.type),
+            "nullable": member.nullable,
+            "collation_fault": collations.find_collation_fault(member, supported),
+            **({} if member.metadata else build_constraint_columns(member, schema, supported, revision)),
+        }
+        for path, member in iter_fields(schema)
+    ]
+
+
 def build_field_rows(
+    columns: ColumnCache[list[Row]],
     schema: Struct,
     mapped: list[Row],
     supported: set[str] | None,
@@ -58,6 +75,7 @@ def build_field_rows(
     """Return the rows of `schema_fields` without location.
 
     Args:
+        columns: results of `build_column_rows`.
         schema: table schema.
         mapped: mapping columns of each field, in the order of `data_types.iter_fields`.
         supported: features that the table supports; None if unknown.
@@ -69,19 +87,14 @@ def build_field_rows(
     for use in sorted(unsupported):
         if use.kind == "column metadata" and use.key != TYPE_CHANGES:
             keys.setdefault(use.name, []).append(use.key)
+    known = chain.from_iterable(columns.collect(schema, supported, revision))
     rows = []
-    for (path, member), names in zip(iter_fields(schema), mapped, strict=True):
-        column = ".".join(path)
-        row = {
-            "column": column,
-            "type": get_type_name(member.type),
-            "nullable": member.nullable,
-            **names,
-            "unsupported_feature": needed.get(column),
-            "unsupported_keys": None if supported is None else keys.get(column, []),
-            "collation_fault": collations.find_collation_fault(member, supported),
-            **build_constraint_columns(member, schema, supported, revision),
-        }
+    for row, names, (_, member) in zip(known, mapped, iter_fields(schema), strict=True):
+        column = row["column"]
+        unsupported_keys = None if supported is None else keys.get(column, [])
+        row = {**row, **names, "unsupported_feature": needed.get(column), "unsupported_keys": unsupported_keys}
+        if member.metadata:  # an invariant is validated against the complete schema
+            row |= build_constraint_columns(member, schema, supported, revision)
         rows.append(row)
     return rows
 

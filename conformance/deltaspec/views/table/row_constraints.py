@@ -17,6 +17,7 @@ from deltaspec.sql.parser import (
     parse_expression,
 )
 from deltaspec.sql.tree import Binary, Column, Expression
+from deltaspec.views.table.schema_columns import select_special_columns
 
 Row = dict[str, Any]
 Kind = Literal["CHECK", "invariant", "generated"]
@@ -79,7 +80,7 @@ def collect_row_constraints(
     if "checkConstraints" in names:
         checks = constraints.read_check_constraints(configuration)
         found += [RowConstraint("CHECK", name, text) for name, text in checks.items() if text.strip()]
-    for path, member in iter_fields(schema):
+    for path, member in iter_fields(select_special_columns(schema)):
         if "invariants" in names:
             invariant = _invariant_of(member.metadata)
             found += [] if invariant is None else [RowConstraint("invariant", ".".join(path), invariant, path)]

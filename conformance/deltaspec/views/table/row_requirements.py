@@ -5,12 +5,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.column_mapping import get_partition_types
+from deltaspec.model.schema.data_types import Struct
 from deltaspec.model.schema.required_columns import Path, list_required_columns, list_required_leaves
 from deltaspec.views.table.row_constraints import RowConstraint, collect_row_constraints
+from deltaspec.views.table.schema_columns import ColumnCache
 
 if TYPE_CHECKING:
     from deltaspec.views.table.table_schema import TableSchema
@@ -151,6 +154,7 @@ class RowRequirementHistory(RequirementPeriods[Subject]):
         self.leaves = RequirementPeriods[RequiredLeaf]()
         """Those that the log alone can contradict."""
         self._revision = revision
+        self._required = ColumnCache(_list_required)
 
     def forget(self, last_known_version: int | None) -> None:
         """Record that the requirements of the versions from the last known one on are unknown."""
@@ -168,12 +172,18 @@ class RowRequirementHistory(RequirementPeriods[Subject]):
         if table is None:
             self.forget(location["version"])
             return
-        columns = list_required_columns(table.schema, table.mapping)
+        required = self._required.collect(table.schema, table.mapping)
+        columns = chain.from_iterable(each for each, _ in required)
         constraints = collect_row_constraints(table.schema, table.configuration, table.features, self._revision)
         self.begin([*columns, *constraints], location, table, is_first=is_first)
         partition_columns = get_partition_types(table.schema, list(table.partition_columns), table.mapping)
         leaves = [
             RequiredLeaf(path, len(path) == 1 and path[0] in partition_columns)
-            for path in list_required_leaves(table.schema, table.mapping)
+            for path in chain.from_iterable(each for _, each in required)
         ]
         self.leaves.begin(leaves, location, table, is_first=is_first)
+
+
+def _list_required(schema: Struct, mapping: str | None) -> tuple[list[Path], list[Path]]:
+    """Return the columns that must not be null, and the leaves that are not null in any row."""
+    return list(list_required_columns(schema, mapping)), list(list_required_leaves(schema, mapping))

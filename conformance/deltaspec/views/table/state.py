@@ -6,6 +6,7 @@ transactions.
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn, WireStruct
@@ -23,10 +24,10 @@ from deltaspec.model.features.protocol_evolution import CHECKPOINT_PROTECTION, P
 from deltaspec.model.features.undefined_types import find_undefined_types, may_define_types
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
-from deltaspec.model.rows.statistics import list_leaf_columns
+from deltaspec.model.rows.statistics import LeafColumn, list_leaf_columns
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import DataType, Struct
-from deltaspec.model.schema.schema_string import TYPE_CHANGES, SchemaError, find_void_fault, parse_schema
+from deltaspec.model.schema.schema_string import TYPE_CHANGES, SchemaError, find_void_fault
 from deltaspec.views.data.variants import build_variant_use_rows
 from deltaspec.views.files.file_action_facts import FileContext
 from deltaspec.views.files.row_ids import column_rows
@@ -38,6 +39,7 @@ from deltaspec.views.table.file_requirements import FileRequirements, Requiremen
 from deltaspec.views.table.iceberg_history import IcebergHistory
 from deltaspec.views.table.mapping_history import MappingHistory, entry_names, logical_partition_names
 from deltaspec.views.table.metadata_rows import (
+    build_column_rows,
     build_configuration_row,
     build_field_rows,
     build_metadata_row,
@@ -45,6 +47,7 @@ from deltaspec.views.table.metadata_rows import (
 from deltaspec.views.table.protocol_rows import build_feature_rows, build_protocol_row
 from deltaspec.views.table.row_constraints import RowConstraintHistory
 from deltaspec.views.table.row_requirements import RowRequirementHistory
+from deltaspec.views.table.schema_columns import ColumnCache, SchemaReader, select_special_columns
 from deltaspec.views.table.state_rows import StateRows
 from deltaspec.views.table.table_schema import TableSchema
 from deltaspec.views.table.type_widening import WideningHistory, find_widening_traces
@@ -164,6 +167,9 @@ class TableState:
     """History of what the table requires of its rows."""
     uses: FeatureUseHistory = field(init=False)
     """History of what needs a feature."""
+    _columns: ColumnCache[list[Row]] = field(default_factory=lambda: ColumnCache(build_column_rows))
+    _leaves: ColumnCache[list[LeafColumn]] = field(default_factory=lambda: ColumnCache(list_leaf_columns))
+    _reader: SchemaReader = field(default_factory=SchemaReader)
     _schema_fault: SchemaError | None = None
     _mapping_of_fields: list[Row] = field(default_factory=list)
     """Column mapping of the fields of the schema, in the order of `data_types.iter_fields`."""
@@ -258,7 +264,8 @@ class TableState:
             self._evaluate_iceberg(change, actions)
             self._evaluate_row_id_columns(change)
             if self.protocol is not None and self.metadata is not None and self.schema is not None:
-                self.used |= table_properties.find_active_features(self.protocol, self.metadata, self.schema)
+                special = select_special_columns(self.schema)
+                self.used |= table_properties.find_active_features(self.protocol, self.metadata, special)
             if self._has_changed("file_requirements", *columns, self.iceberg.enabled_now):
                 self._evaluate_file_requirements(change)
             if self._has_changed("row_requirements", *columns, _get_constraints(settings)):
@@ -336,11 +343,13 @@ class TableState:
         columns, logical = self._partition_columns
         statistics, leaves = None, None
         if self.schema is not None and self.metadata is not None and self.supported is not None:
-            leaves = tuple(list_leaf_columns(self.schema, self.mapping, self.metadata.partition_columns))
+            columns_of_leaves = self._leaves.collect(self.schema, self.mapping, self.metadata.partition_columns)
+            leaves = tuple(chain.from_iterable(columns_of_leaves))
             statistics = entry_names(self.schema, self.metadata.configuration, self.mapping, self.mapped)
         clustered = self.clustering_columns
         vectors = self.supports("deletionVectors")
-        void = None if self.schema is None else find_void_fault(self.schema)
+        is_special = self.schema is not None and select_special_columns(self.schema).fields
+        void = find_void_fault(self.schema) if self.schema is not None and is_special else None
         enabled = self.iceberg.enabled_now
         return FileContext(
             columns,
@@ -446,7 +455,7 @@ class TableState:
     def _apply_metadata(self, action: MetaData) -> None:
         if self.metadata is None or action.schema_string != self.metadata.schema_string:
             try:
-                self.schema, self._schema_fault = parse_schema(action.schema_string), None
+                self.schema, self._schema_fault = self._reader.parse(action.schema_string), None
             except SchemaError as fault:
                 self.schema, self._schema_fault = None, fault
         self.metadata, self.metadata_known = action, True
@@ -509,13 +518,16 @@ class TableState:
         needed = [self.supports(feature) for feature in ("invariants", "identityColumns")]
         has_other_columns = self._has_changed("schema_fields", self.schema, self.mapping, *needed)
         if self.schema is not None and has_other_columns:
-            fields = build_field_rows(self.schema, self._mapping_of_fields, self.supported, introduced, self.revision)
+            fields = build_field_rows(
+                self._columns, self.schema, self._mapping_of_fields, self.supported, introduced, self.revision
+            )
             self.views["schema_fields"].replace(location, ((row["column"], row) for row in fields))
         self._add_configuration_rows(location, change, introduced, has_other_columns=has_other_columns)
 
     def _evaluate_types(self, change: _Change) -> None:
         """Evaluate which types are undefined; each is reported once."""
-        found = find_undefined_types(self.schema, self.supported, self.revision)
+        special = None if self.schema is None else select_special_columns(self.schema)
+        found = find_undefined_types(special, self.supported, self.revision)
         new = [each for each in found if each not in self._undefined_types]
         self._undefined_types = frozenset(found)
         if new:

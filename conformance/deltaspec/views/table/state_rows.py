@@ -1,6 +1,5 @@
 """Rows of a view over the state of the table: one per key and version in which the row changed."""
 
-from collections import Counter
 from collections.abc import Hashable, Iterable
 from typing import Any
 
@@ -40,10 +39,12 @@ class StateRows:
             location: location columns of the rows.
             contents: key and columns of each row; location columns are ignored. A key may occur repeatedly.
         """
-        before, counts, current = self._latest, Counter[Hashable](), dict[Hashable, Row]()
+        before, counts, current = self._latest, dict[Hashable, int](), dict[Hashable, Row]()
         for key, columns in contents:
-            counts[key] += 1
-            current[key, counts[key]] = {name: value for name, value in columns.items() if name not in location}
+            counts[key] = counts.get(key, 0) + 1
+            if not location.keys().isdisjoint(columns):
+                columns = {name: value for name, value in columns.items() if name not in location}
+            current[key, counts[key]] = columns
         self._latest = {key: before[key] for key in current if key in before}
         for key, content in current.items():
             self.add_if_changed(location, content, key)

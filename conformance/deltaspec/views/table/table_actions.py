@@ -135,7 +135,9 @@ schema_fields = View(
         "column_mapping_mode": Column(pl.String, "column mapping mode: id or name; null if off"),
         "column_id": Column(pl.Int64, "value of delta.columnMapping.id"),
         "physical_name": Column(pl.String, "value of delta.columnMapping.physicalName"),
-        "fields_with_column_id": Column(pl.Int64, "number of fields in the schema with this column id"),
+        "fields_with_column_id": Column(
+            pl.Int64, "number of fields in the schema with this column id; null without one"
+        ),
         "fields_with_physical_path": Column(pl.Int64, "number of fields in the schema with this physical path"),
         "shares_physical_name": Column(
             pl.Boolean,

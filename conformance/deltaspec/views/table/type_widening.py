@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Mapping, Set
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -24,6 +25,7 @@ from deltaspec.model.features.table_properties import is_property_true
 from deltaspec.model.schema.data_types import DataType, Struct, get_type_name, iter_fields
 from deltaspec.model.schema.schema_string import TYPE_CHANGES, TypeChange
 from deltaspec.views.base import LOCATION_COLUMNS, STATE_COLUMNS, Column, View
+from deltaspec.views.table.schema_columns import ColumnCache, select_special_columns
 from deltaspec.views.table.state_rows import StateRows
 
 Row = dict[str, Any]
@@ -110,6 +112,7 @@ class WideningHistory:
         """Rows of `type_changes` without `older_files`, each with the first version whose files have the old type."""
         self._seen: list[_TrackedLocation] | None = None
         self._schema: Struct | None = None
+        self._locations = ColumnCache(list_type_locations)
         self._settings: dict[str, str] = {}
         self._mapped = False
         self._supported = False
@@ -149,10 +152,12 @@ class WideningHistory:
             return  # no type and no record changed
         self._schema = schema
         rows = _build_record_rows(
-            schema, None if widening is None else (frozenset() if self._supported else unsupported)
+            select_special_columns(schema),
+            None if widening is None else (frozenset() if self._supported else unsupported),
         )
         self.records.replace(location, ((row["column"], row) for row in rows))
-        found = self._follow(list_type_locations(schema), location, by_id=mapped and is_mapped)
+        locations = list(chain.from_iterable(self._locations.collect(schema)))
+        found = self._follow(locations, location, by_id=mapped and is_mapped)
         if widening and supported is not None:
             facts = {
                 "enabled": is_property_true(settings, type_widening.ENABLED)
@@ -190,11 +195,20 @@ class WideningHistory:
         version: int = location["version"]
         begins = version == 0 and ".checkpoint." not in location["file"]
         is_first = self._seen is None
-        known: dict[Hashable, _TrackedLocation] = {
-            each.type_location.key(by_id=by_id): each for each in self._seen or ()
-        }
+        kept = {id(each): each for each in locations if not each.changes}
+        unchanged: dict[int, _TrackedLocation] = {}
+        known: dict[Hashable, _TrackedLocation] = {}
+        for tracked in self._seen or ():
+            place = tracked.type_location
+            if place is kept.get(id(place)) and not tracked.forgotten:
+                unchanged[id(place)] = tracked
+            else:
+                known[place.key(by_id=by_id)] = tracked
         found, seen = [], []
         for each in locations:
+            if (same := unchanged.get(id(each))) is not None:
+                seen.append(same)
+                continue
             old = known.get(each.key(by_id=by_id))
             if old is None:
                 seen.append(_TrackedLocation(each, None if is_first and not begins else version, version))
