@@ -82,7 +82,7 @@ class TestPackages:
         monkeypatch.setenv("DELTASPEC_HARNESSES", str(tmp_path))
         text = join_lines(run("doctor").stdout)
         assert "ok candidate deltalake: delta-rs can be tested" in text
-        missing = f"delta-kernel-rs cannot be tested: there is no program {tmp_path / 'kernel_rust'}"
+        missing = f"delta-kernel-rs cannot be tested: program not found: {tmp_path / 'kernel_rust'}"
         assert f"note candidate kernel_rust: {missing} fix: nox -s harness_rust" in text
 
     def test_missing_table_is_a_problem(self, tmp_path: Path) -> None:

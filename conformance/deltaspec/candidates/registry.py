@@ -119,10 +119,10 @@ def find_adapter(name: str) -> Adapter:
 def find_missing_requirement(adapter: Adapter) -> str | None:
     """Return why an adapter cannot run here, or None. Nothing is imported or started."""
     if adapter.needs_java and shutil.which(_get_java()) is None:
-        return "there is no Java (set JAVA_HOME or PATH)"
+        return "Java not found (set JAVA_HOME or PATH)"
     if adapter.is_program:
         path = find_program(adapter.name)
-        return None if path is not None else f"there is no program {_get_harnesses() / adapter.name}"
+        return None if path is not None else f"program not found: {_get_harnesses() / adapter.name}"
     python = os.environ.get(_get_python_variable(adapter))
     if python is not None:
         return None if shutil.which(python) else f"{_get_python_variable(adapter)}={python} is not a program"
@@ -163,7 +163,7 @@ def _find_class_launch(name: str) -> Launch:
         raise InvalidUsage(f"py:{name}: expected py:MODULE:CLASS")
     package = module.partition(".")[0]
     if find_spec(package) is None and PathFinder.find_spec(package, [os.getcwd()]) is None:
-        raise InvalidUsage(f"py:{name}: there is no module {module} (set PYTHONPATH, or run in its directory)")
+        raise InvalidUsage(f"py:{name}: module not found: {module} (set PYTHONPATH, or run in its directory)")
     return Launch(_serve(name), _get_import_path())
 
 
@@ -176,7 +176,7 @@ def _find_command_launch(text: str) -> Launch:
         raise InvalidUsage("cmd: expected a command")
     program = shutil.which(words[0])
     if program is None:
-        raise InvalidUsage(f"cmd:{text}: there is no program {words[0]}")
+        raise InvalidUsage(f"cmd:{text}: program not found: {words[0]}")
     command = (os.path.abspath(program), *map(_make_absolute, words[1:]))
     is_java = Path(program).name == "java"
     return Launch(command, hello_seconds=JVM_HELLO_SECONDS if is_java else Launch.hello_seconds)

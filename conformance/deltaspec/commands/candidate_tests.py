@@ -318,12 +318,12 @@ def _find_case(case: str, corpus: Corpus, directory: Path) -> tuple[str, TableUn
     if not slash:
         raise InvalidUsage(f"unknown case {case}: expected CHECK/TABLE, such as read.all-rows/drawn.1.13")
     if name not in CHECKS:
-        raise InvalidUsage(f"unknown case {case}: there is no check {name}; there are {', '.join(CHECKS)}")
+        raise InvalidUsage(f"unknown check {name} in {case}; expected one of {', '.join(CHECKS)}")
     try:
         return name, corpus.build_subject(table, directory)
     except KeyError:
         hint = "expected drawn.SEED.NUMBER, history.SEED.NUMBER or broken.NAME; imported cases need --import"
-        raise InvalidUsage(f"unknown case {case}: there is no table {table}; {hint}") from None
+        raise InvalidUsage(f"unknown table {table} in {case}; {hint}") from None
 
 
 @click.group("known")

@@ -155,7 +155,7 @@ def show(case: str, root: str | None, output_format: str) -> None:
 
     found = next((each for each in _load(root).cases if each.id == case), None)
     if found is None:
-        raise InvalidUsage(f"there is no golden case {case}; `deltaspec golden list` lists all")
+        raise InvalidUsage(f"unknown golden case {case}; `deltaspec golden list` lists all")
     if output_format == "json":
         print_bytes(encode_json({"case": found.description, "path": str(found.folder), "sha256": found.listed.sha256}))
     else:

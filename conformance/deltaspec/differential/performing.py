@@ -125,7 +125,7 @@ class _Run:
         return self.done
 
     def _perform_step(self, number: int, step: Step) -> bool:
-        """Perform a step with both writers; return whether the history goes on."""
+        """Perform a step with both writers; return whether the history continues."""
         before = self.past[-1] if self.past else None
         try:
             expected = perform(before, step.operation, step.commit, self.past)

@@ -30,11 +30,11 @@ class ObjectStore:
 
     def __init__(self) -> None:
         try:
-            import boto3  # type: ignore[import-untyped]
+            import boto3
             from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
             from werkzeug.serving import WSGIRequestHandler, make_server
         except ImportError as error:
-            raise NotAsked(f"there is no S3 server: {error}; pip install 'moto[server]'") from error
+            raise NotAsked(f"cannot start an S3 server: {error}; pip install 'moto[server]'") from error
 
         class Handler(WSGIRequestHandler):
             def log(self, *_: object) -> None:

@@ -174,5 +174,5 @@ def select_cases(patterns: Sequence[str] = ()) -> list[GoldenCase]:
     found = load_cases()
     unknown = [each for each in patterns if each not in found and each not in {case.chapter for case in found.values()}]
     if unknown:
-        raise InvalidUsage(f"there is no golden case or chapter {unknown[0]}")
+        raise InvalidUsage(f"unknown golden case or chapter {unknown[0]}")
     return [case for case in found.values() if not patterns or {case.id, case.chapter} & {*patterns}]

@@ -52,7 +52,7 @@ def render_page(name: str, **values: Any) -> str:
 
 
 def _mark_codes(text: str) -> Any:
-    """Escape a text and put what stands between backticks into `<code>`."""
+    """Escape a text and wrap what is between backticks in `<code>`."""
     from markupsafe import Markup, escape
 
     parts = [escape(part) for part in escape_text(text).split("`")]

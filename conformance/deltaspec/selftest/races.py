@@ -1,7 +1,7 @@
 """Races of mutants with an order that follows from the seed.
 
 The races of `deltaspec faults` depend on the scheduler of the machine. Here one writer works at a time: before each
-commit, and where a fault waits, a seeded choice decides which writer goes on.
+commit, and where a fault waits, a seeded choice decides which writer continues.
 """
 
 import random
@@ -34,7 +34,7 @@ class Turns:
     """Lets one of several threads run at a time.
 
     Args:
-        rng: chooses who goes on.
+        rng: chooses the writer that continues.
         number: number of threads.
     """
 

@@ -244,7 +244,7 @@ def _sidecar_missing(files: TableFiles) -> None:
 
 
 @_broken(
-    "checkpoint.format", defect="the only checkpoint is no Parquet file", accepted=DAMAGED,
+    "checkpoint.format", defect="the only checkpoint is not a Parquet file", accepted=DAMAGED,
     files=_build_checkpointed_table,
 )  # fmt: skip
 def _checkpoint_damaged(files: TableFiles) -> None:

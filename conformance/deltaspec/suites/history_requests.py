@@ -26,7 +26,7 @@ def build_request(table: Path, step: Step, before: PlainTable | None, versions: 
     Args:
         table: directory of the table.
         step: the operation.
-        before: content of the table before the operation; None if there is no table.
+        before: content of the table before the operation; None if the table does not exist yet.
         versions: newest version after each earlier step.
         rows: file to write the rows of the operation to.
     """

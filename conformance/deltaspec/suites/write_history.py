@@ -140,7 +140,7 @@ class _Run:
         self.digests = self._read_digests()
 
     def perform_step(self, number: int, step: Step) -> bool:
-        """Perform a step and judge the table; return whether the history goes on."""
+        """Perform a step and judge the table; return whether the history continues."""
         before = self.past[-1] if self.past else None
         try:
             expected = perform(before, step.operation, step.commit, self.past)

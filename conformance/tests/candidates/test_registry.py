@@ -53,11 +53,11 @@ def test_every_adapter_in_python_has_a_module(name: str) -> None:
         ("", "unknown candidate ''"),
         ("cmd:", "cmd: expected a command"),
         ("cmd:'x", "cannot be split into words"),
-        ("cmd:no-such-program --x", "there is no program no-such-program"),
+        ("cmd:no-such-program --x", "program not found: no-such-program"),
         ("py:", "py:: expected py:MODULE:CLASS"),
         ("py:module", "py:module: expected py:MODULE:CLASS"),
         ("py:a b:Engine", "expected py:MODULE:CLASS"),
-        ("py:no_such_module.x:Engine", "there is no module no_such_module.x"),
+        ("py:no_such_module.x:Engine", "module not found: no_such_module.x"),
     ],
 )
 def test_wrong_candidate_is_invalid_usage(spec: str, message: str) -> None:
@@ -75,18 +75,18 @@ def test_missing_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
 
 def test_missing_java_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(InvalidUsage, match=r"delta_spark cannot run: there is no Java \(set JAVA_HOME or PATH\)"):
+    with pytest.raises(InvalidUsage, match=r"delta_spark cannot run: Java not found \(set JAVA_HOME or PATH\)"):
         find_launch("delta-spark")
 
 
 def test_program_is_found_in_the_directory_of_the_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DELTASPEC_HARNESSES", str(tmp_path))
-    with pytest.raises(InvalidUsage, match=r"there is no program .*/kernel_rust; to get it: nox -s harness_rust"):
+    with pytest.raises(InvalidUsage, match=r"program not found: .*/kernel_rust; to get it: nox -s harness_rust"):
         find_launch("kernel_rust")
     program = write_program(tmp_path / "kernel_rust")
     assert find_launch("kernel_rust").command == (str(program),)
     program.chmod(0o644)
-    with pytest.raises(InvalidUsage, match="there is no program"):
+    with pytest.raises(InvalidUsage, match="program not found"):
         find_launch("kernel_rust")
 
 

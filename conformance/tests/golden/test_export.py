@@ -165,7 +165,7 @@ def test_committed_cases_are_listed() -> None:
     ("arguments", "message"),
     [
         (("list", "nothing.*"), "no golden case matches nothing.*; `deltaspec golden list` lists all"),
-        (("show", "nothing"), "there is no golden case nothing; `deltaspec golden list` lists all"),
+        (("show", "nothing"), "unknown golden case nothing; `deltaspec golden list` lists all"),
         (("list", "--cases", "/nowhere"), "/nowhere/manifest.json: cannot be read: No such file or directory"),
     ],
 )

@@ -92,7 +92,7 @@ class PlainTable:
         for each in self.columns:
             if each.name == name:
                 return each
-        raise NotApplicable(f"there is no column {name}")
+        raise NotApplicable(f"unknown column {name}")
 
     def render_schema(self) -> str:
         """Return the schema as the text of `create`."""
@@ -132,7 +132,7 @@ def perform(
     """Return the effect of an operation.
 
     Args:
-        table: the table; None if there is none.
+        table: the table; None if it does not exist yet.
         operation: as in a request `apply`, with rows as a list of objects, and numbers of steps instead of versions.
         commit: options of the commit.
         past: the table after each earlier step.

@@ -61,6 +61,6 @@ def find_type(schema: Struct, path: list[str]) -> DataType:
     for name in path:
         fields = {each.name: each.type for each in kind.fields} if isinstance(kind, Struct) else {}
         if name not in fields:
-            raise InvalidPredicate(f"there is no column {'.'.join(path)}")
+            raise InvalidPredicate(f"unknown column {'.'.join(path)}")
         kind = fields[name]
     return kind

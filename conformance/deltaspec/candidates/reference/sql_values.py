@@ -44,7 +44,7 @@ def evaluate_sql(tree: Expression, row: Mapping[str, Any]) -> Any:
         case Column((name,)):
             found = {key.lower(): value for key, value in row.items()}
             if name.lower() not in found:
-                raise UnsupportedExpression(f"there is no column {name}")
+                raise UnsupportedExpression(f"unknown column {name}")
             return found[name.lower()]
         case Is(operand, value):
             return evaluate_sql(operand, row) is value

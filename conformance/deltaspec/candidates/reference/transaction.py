@@ -95,7 +95,7 @@ class Transaction:
         given = pa.ipc.open_file(path).read_all()
         schema = arrow_schema(self.state.schema)
         if unknown := [name for name in given.column_names if name not in schema.names]:
-            raise EngineError("invalid-request", f"there is no column {', '.join(unknown)}", phase="commit")
+            raise EngineError("invalid-request", f"unknown column {', '.join(unknown)}", phase="commit")
         columns = [
             given.column(each.name).cast(each.type)
             if each.name in given.column_names

@@ -31,7 +31,7 @@ class ImportFolder:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         if not self.root.is_dir():
-            raise InvalidUsage(f"{root}: there is no such directory")
+            raise InvalidUsage(f"{root}: no such directory")
         self._files: dict[Path, list[str]] = {}
         entries = 0
 
@@ -63,7 +63,7 @@ class ImportFolder:
         return list(self._files)
 
     def list_names(self, directory: Path) -> list[str]:
-        """List the names of the files in a directory; empty if there is no such directory."""
+        """List the names of the files in a directory; empty if no such directory."""
         return self._files.get(directory, [])
 
     def has(self, path: Path) -> bool:

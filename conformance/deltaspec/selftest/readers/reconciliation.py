@@ -268,7 +268,7 @@ def explicit_nulls_refused(original: Method, log: LogReader, version: int) -> li
 
 @mutant(LogReader.read_commit, "action.unknown-without-error", suites=("snapshot", "read"), origin="log-011")
 def typed_commit_info_required(original: Method, log: LogReader, version: int) -> list[Any]:
-    """Refuses a commit whose commitInfo is missing, or has parameters that are no strings."""
+    """Refuses a commit whose commitInfo is missing, or has parameters that are not strings."""
     infos = [line["commitInfo"] for line in _read_lines(log, version) if "commitInfo" in line]
     for info in infos:
         parameters = info.get("operationParameters") or {}

@@ -199,7 +199,7 @@ def strings_trimmed(original: Method, reader: RowReader, array: pa.Array, kind: 
 
 @mutant(RowReader.convert_primitive, LIVE_ROWS, suites=("read",))
 def binary_read_as_text(original: Method, reader: RowReader, array: pa.Array, kind: DataType) -> pa.Array:
-    """Replaces bytes that are no UTF-8."""
+    """Replaces bytes that are not UTF-8."""
     found = original(reader, array, kind)
     if get_type_name(kind) != "binary":
         return found

@@ -176,7 +176,7 @@ COL3 = Field(
 
 
 def test_nested_ids_of_the_protocol_example() -> None:
-    """V18, with `long` for the `int` that is no type (E16)."""
+    """V18, with `long` in place of `int`, which is not a type (E16)."""
     columns = (COL1, COL2, SUBCOL1, COL3)
     for column in columns:
         assert list(read_nested_ids(column, NESTED_IDS_R3)) == build_nested_names(column, column.name)
