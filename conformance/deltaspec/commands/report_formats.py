@@ -65,11 +65,39 @@ def _render_html(report: Report, _: RenderSettings) -> bytes:
     return render_validation(report, _describe_files(report)).encode()
 
 
+def _render_markdown(report: Report, settings: RenderSettings) -> bytes:
+    from deltaspec.report.markdown import render_markdown
+
+    return render_markdown(report, settings.exit_code).encode()
+
+
+def _render_sarif(report: Report, settings: RenderSettings) -> bytes:
+    from deltaspec.report.sarif import render_sarif
+
+    return render_sarif(report, settings.exit_code).encode()
+
+
+def _render_github(report: Report, settings: RenderSettings) -> bytes:
+    from deltaspec.report.github import render_github
+
+    return render_github(report, settings.exit_code).encode()
+
+
+def _render_parquet(report: Report, _: RenderSettings) -> bytes:
+    from deltaspec.report.parquet import render_parquet
+
+    return render_parquet(report)
+
+
 FORMATS: dict[str, Renderer] = {
     "text": _render_text,
     "json": _render_json,
     "junit": _render_junit,
     "html": _render_html,
+    "markdown": _render_markdown,
+    "sarif": _render_sarif,
+    "github": _render_github,
+    "parquet": _render_parquet,
 }
 """Renderers by name of the format. The bytes of text formats are UTF-8."""
 

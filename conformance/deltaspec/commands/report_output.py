@@ -66,11 +66,13 @@ def plan_reports(
     for each in targets:
         if each.path is not None:
             _check_file(each.path)
+        elif each.format == "parquet" and sys.stdout.isatty():
+            raise InvalidUsage("parquet is not for terminals; name a file, as in --report parquet:findings.parquet")
     return sorted(targets, key=lambda each: each.path is None)
 
 
 def write_reports(report: Report, targets: Sequence[ReportTarget], settings: RenderSettings) -> None:
-    """Write every report, even if one cannot be written.
+    """Write every report, even if one cannot be written. A file is replaced; a step summary of GitHub is extended.
 
     Raises:
         InvalidUsage: a report could not be written.
@@ -88,7 +90,8 @@ def write_reports(report: Report, targets: Sequence[ReportTarget], settings: Ren
 def _write_report(report: Report, target: ReportTarget, settings: RenderSettings) -> None:
     if target.path is not None:
         data = FORMATS[target.format](report, settings)
-        with translate_write_errors(target.path), open(target.path, "wb") as file:
+        mode = "ab" if target.path == os.environ.get("GITHUB_STEP_SUMMARY") else "wb"
+        with translate_write_errors(target.path), open(target.path, mode) as file:
             file.write(data)
     elif target.format == "text":
         with translate_write_errors("stdout"):

@@ -8,8 +8,8 @@ from itertools import groupby
 from deltaspec.pages.renderer import render_page
 from deltaspec.report.description import FilesDescription
 from deltaspec.report.files_chart import describe_partition, format_bound, list_facts
+from deltaspec.report.ledger_text import describe_rules_run, list_ledger
 from deltaspec.report.report_types import SEVERITIES, Finding, Inventory, Report, RuleDoc
-from deltaspec.report.terminal import describe_rules_run, list_ledger
 from deltaspec.report.text import bound_text, escape_text
 
 MOST_FINDINGS = 50

@@ -1,13 +1,15 @@
 """Render a report as JUnit XML, with one test case for each rule.
 
-A violation is a failure: the table is wrong. A rule that could not be decided is an error: the result is unknown.
+A violation is a failure: the table is wrong. A rule that could not be decided is an error: the result is unknown. So is
+a table that clients of the revision must refuse. Files that were not compared or read are in `system-out` of the suite.
 """
 
 from collections import defaultdict
 from xml.etree import ElementTree
 
+from deltaspec.report.evidence import format_evidence
+from deltaspec.report.ledger_text import list_ledger
 from deltaspec.report.report_types import Finding, NotChecked, Report
-from deltaspec.report.terminal import format_evidence
 from deltaspec.report.text import count, escape_text
 
 _LOCATIONS_SHOWN = 50
@@ -30,9 +32,17 @@ def render_junit(report: Report) -> str:
     for rule in rules:
         case = ElementTree.SubElement(suite, "testcase", classname=f"deltaspec.{report.level}", name=rule)
         _fill(case, rule, findings[rule], unchecked[rule], report)
-    suite.attrib["tests"] = str(len(rules))
+    if report.refusal is not None:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=f"deltaspec.{report.level}", name=escape_text(report.refusal.requirement)
+        )
+        message = f"clients of revision {report.revision} must refuse the table: {escape_text(report.refusal.why)}"
+        ElementTree.SubElement(case, "error", message=message, type="refused")
+    suite.attrib["tests"] = str(len(suite.findall("testcase")))
     for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.attrib[name] = str(len(suite.findall(f"testcase/{tag}")))
+    if files := [entry for part in list_ledger(report) if not part.is_undecided for entry in part.entries]:
+        ElementTree.SubElement(suite, "system-out").text = "\n".join(files)
     root = ElementTree.Element("testsuites", name=escape_text(report.table))
     root.append(suite)
     ElementTree.indent(root)

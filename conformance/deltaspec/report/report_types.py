@@ -201,6 +201,16 @@ class Refusal(Struct, frozen=True, kw_only=True):
     """What the table requires and the revision does not define."""
 
 
+class AcceptedFinding(Struct, frozen=True, kw_only=True):
+    """A finding that the user accepted before the run, so it changes neither the verdict nor the counts."""
+
+    finding: Finding
+    source: Literal["baseline", "ignore"]
+    """`baseline`: an earlier report has it. `ignore`: an entry of the configuration names it."""
+    reason: str = ""
+    link: str = ""
+
+
 class Report(Struct, frozen=True, kw_only=True):
     """Result of one validation run. The JSON Schema is published as `reports/report.schema.json`."""
 
@@ -223,6 +233,10 @@ class Report(Struct, frozen=True, kw_only=True):
     findings: list[Finding]
     rules: dict[str, RuleDoc] = field(default_factory=dict)
     """Why each rule with findings matters, how to repair it, and where the protocol says so; by code."""
+    accepted: list[AcceptedFinding] = field(default_factory=list)
+    """Findings that the user accepted; none of them is in `findings`, `totals` or `counts`."""
+    baseline: str | None = None
+    """File of the baseline that the findings were compared with, if there was one."""
     inventory: Inventory | None = None
     """Files in the table's directories; None at level `log`."""
     refusal: Refusal | None = None

@@ -1,22 +1,19 @@
 """Render a report as text: findings with location, reason and fix, then what was and was not checked."""
 
-import json
-from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 
 from rich.console import Console
 from rich.text import Text
 
-from deltaspec.report.report_types import Finding, NotChecked, Report, RuleDoc
+from deltaspec.report.evidence import list_evidence
+from deltaspec.report.ledger_text import describe_rules_run, list_ledger
+from deltaspec.report.report_types import Finding, Report, RuleDoc
 from deltaspec.report.text import bound_text, count, escape_text, size, split_text, wrap_text
 
 _STYLES = {"violation": "bold red", "warning": "yellow", "divergence": "cyan"}
 _INDENT = "    "
 _LEDGER_LINES = 10
-_FILES_SHOWN = 3
 
 
 def write(report: Report, console: Console, samples: int = 5, exit_code: int | None = None) -> None:
@@ -124,7 +121,7 @@ def _location_lines(finding: Finding, console: Console) -> list[str]:
 
 def _evidence_lines(finding: Finding, console: Console) -> list[str]:
     """Return the evidence in one line if it fits, otherwise one line for each value."""
-    items = _evidence_items(finding)
+    items = list_evidence(finding)
     line = "   " + ", ".join(items)
     if len(line) <= console.width - len(_INDENT):
         return [line] if items else []
@@ -140,61 +137,8 @@ def _fit(line: str, console: Console) -> list[str]:
     return [first, *(f"      {piece}" for piece in others)]
 
 
-def format_evidence(finding: Finding) -> str:
-    """Return the values that a rule found, complete, in one line; values that are null or empty lists are left out."""
-    return ", ".join(_evidence_items(finding))
-
-
-def _evidence_items(finding: Finding) -> list[str]:
-    found = {name: value for name, value in finding.evidence.items() if value is not None and value != []}
-    return [escape_text(f"{name} = {json.dumps(value, ensure_ascii=False)}") for name, value in found.items()]
-
-
 def _printable(text: str) -> str:
     return escape_text(bound_text(text))
-
-
-@dataclass(frozen=True)
-class LedgerPart:
-    """What a run did not check, of one kind."""
-
-    kind: str
-    entries: list[str]
-    is_undecided: bool
-    """Whether the verdict depends on it."""
-
-
-def describe_rules_run(report: Report) -> str:
-    """Return how many rules ran and how many did not, in one line."""
-    checked = report.checked
-    undecided = len(checked.undecided_rules)
-    without_clock = [code for code in checked.not_applicable if checked.reasons.get(code) == "needs --clock"]
-    return (
-        f"{count(len(checked.run), 'rule')} run, {len(checked.not_applicable) - len(without_clock)} not applicable"
-        + _describe_skipped(report, [*checked.skipped, *without_clock])
-        + (f", {undecided} not completely checked" if undecided else "")
-    )
-
-
-def list_ledger(report: Report) -> list[LedgerPart]:
-    """Return what the run did not check, compare, read or find; printable."""
-    checked = report.checked
-    files_by_reason: dict[str, list[str]] = defaultdict(list)
-    for each in checked.derived_files_not_compared:
-        files_by_reason[each.reason].append(each.file)
-    not_compared = [_describe_files(files, len(files), why) for why, files in files_by_reason.items()]
-    not_read = [_describe_files(each.files, each.count, each.reason) for each in checked.files_not_read]
-    missing = [
-        each.description.rpartition(" ")[0]
-        + ("; log cleanup may have deleted them" if each.explained else " between other commits")
-        for each in checked.missing_commits
-    ]
-    return [
-        LedgerPart("not checked", _unchecked(checked.not_checked), True),
-        LedgerPart("not compared", [f"not compared: {each}" for each in not_compared], False),
-        LedgerPart("not read", [f"not read: {each}" for each in not_read], False),
-        LedgerPart("not listed", [f"not listed: {each}" for each in missing], False),
-    ]
 
 
 def _ledger(report: Report, console: Console) -> None:
@@ -202,46 +146,6 @@ def _ledger(report: Report, console: Console) -> None:
         console.print(Text(line, style="dim"))
     for part in list_ledger(report):
         _entries(part.entries, part.kind, "yellow" if part.is_undecided else "dim", console)
-
-
-def _describe_skipped(report: Report, codes: Sequence[str]) -> str:
-    """Return how many rules were skipped, and the option that would run them."""
-    if not codes:
-        return ""
-    reasons = Counter(report.checked.reasons[code] for code in codes if code in report.checked.reasons)
-    parts = [f"{number} {reason.replace('needs ', 'need ', 1)}" for reason, number in sorted(reasons.items())]
-    return f", {len(codes)} not selected{': ' if parts else ''}{', '.join(parts)}"
-
-
-def _describe_files(files: Sequence[str], total: int, reason: str) -> str:
-    """Name the first files and the number of the others, with their reason."""
-    names = ", ".join(_printable(file) for file in files[:_FILES_SHOWN])
-    more = total - min(len(files), _FILES_SHOWN)
-    return f"{names}{f' and {more:,} more' if more else ''}: {_printable(reason)}"
-
-
-def _unchecked(ledger: list[NotChecked]) -> list[str]:
-    """Return one entry for each reason and set of rules, with the files it applies to."""
-    rules: dict[tuple[bool, str, str], list[str]] = defaultdict(list)
-    for entry in ledger:
-        file = entry.file or ""
-        rules[entry.accepted, entry.reason.removeprefix(f"{file}: "), file].append(entry.rule)
-    files_by_entry: dict[tuple[bool, bool, str, tuple[str, ...]], list[str]] = defaultdict(list)
-    for (accepted, reason, file), codes_of_file in rules.items():
-        files_by_entry[accepted, not file, reason, tuple(codes_of_file)].append(file)
-    entries = []
-    for (accepted, without_file, reason, codes), files in sorted(files_by_entry.items(), key=lambda item: item[0][:2]):
-        where = (
-            "" if without_file or files[0] in reason else f" ({_first_names([_printable(file) for file in files], 3)})"
-        )
-        title = "accepted unchecked" if accepted else "not checked"
-        entries.append(f"{title}: {_first_names(codes, 6)}: {_printable(reason)}{where}")
-    return entries
-
-
-def _first_names(names: Sequence[str], most: int) -> str:
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _entries(entries: list[str], kind: str, style: str, console: Console) -> None:

@@ -1,11 +1,13 @@
 """Render untrusted text: names and values of a table may contain any characters, and any number of them."""
 
 import codecs
+import re
 import textwrap
 import unicodedata
 
 _INVISIBLE = ("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp")
 _PLAIN = {"·": "-", "…": "...", "–": "-", "—": "-", "×": "x", "→": "->", "≤": "<=", "≥": ">=", "µ": "u"}
+_BACKTICKS = re.compile("`+")
 UNENCODABLE = "deltaspec.unencodable"
 """Name of the error handler for streams that cannot encode a character: writes an ASCII substitute or an escape."""
 TEXT_LIMIT = 4_000
@@ -81,3 +83,13 @@ def size(number: int) -> str:
             return f"{number} B" if unit == "B" else f"{amount:,.1f} {unit}"
         amount /= 1024
     raise AssertionError("unreachable")
+
+
+def format_code(text: str, width: int | None = None) -> str:
+    """Return an untrusted text as a code span of Markdown, in which nothing is markup, a link or a mention."""
+    shown = escape_text(text, width) or " "
+    longest = max((len(run) for run in _BACKTICKS.findall(shown)), default=0)
+    if not longest:
+        return f"`{shown}`"
+    fence = "`" * (longest + 1)
+    return f"{fence} {shown} {fence}"

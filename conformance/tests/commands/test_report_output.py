@@ -4,9 +4,14 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pyarrow.parquet as pq
 import pytest
 from helpers.cli import run, single_error_line
 
+from deltaspec.commands import report_output
+from deltaspec.commands.report_formats import FORMATS
+from deltaspec.commands.report_output import plan_reports
+from deltaspec.errors import InvalidUsage
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, write_table
 
 
@@ -78,3 +83,42 @@ def test_report_that_cannot_be_written_does_not_stop_the_others(broken: Path, tm
     assert "VIOLATIONS" in result.stdout
     assert result.stderr == "deltaspec: /dev/full: cannot be written: No space left on device\n"
     assert (tmp_path / "j.xml").stat().st_size > 0
+
+
+def render_every_format(table: Path, directory: Path, *options: str) -> tuple[int, dict[str, bytes]]:
+    """Validate a table once; return the exit code and the reports by format."""
+    targets = [word for name in FORMATS for word in ("--report", f"{name}:{directory / name}")]
+    code = run("validate", table, *options, *targets).exit_code
+    reports = {name: (directory / name).read_bytes() for name in FORMATS}
+    rows = pq.read_table(directory / "parquet").to_pylist()
+    return code, reports | {"parquet": repr(rows).encode()}
+
+
+def test_every_format_has_the_message_of_a_finding(broken: Path, tmp_path: Path) -> None:
+    code, reports = render_every_format(broken, tmp_path)
+    assert code == 1
+    assert [name for name, data in reports.items() if b"Version 0 has no metaData action." not in data] == []
+
+
+def test_every_format_shows_that_a_run_is_incomplete(sound: Path, tmp_path: Path) -> None:
+    (sound / "_delta_log" / "00000000000000000000.crc").mkdir()
+    code, reports = render_every_format(sound, tmp_path)
+    assert code == 3
+    assert [name for name, data in reports.items() if b"is not a regular file" not in data] == []
+
+
+def test_step_summary_is_extended_and_other_files_are_replaced(
+    sound: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary, other = tmp_path / "summary.md", tmp_path / "other.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    for _ in range(2):
+        run("validate", sound, "--report", f"markdown:{summary}", "--report", f"markdown:{other}")
+    assert summary.read_text() == 2 * other.read_text()
+
+
+def test_parquet_is_not_printed_to_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [each.path for each in plan_reports("text", None, ["parquet"], format_is_given=False)] == [None]
+    monkeypatch.setattr(report_output.sys.stdout, "isatty", lambda: True)
+    with pytest.raises(InvalidUsage, match="parquet is not for terminals"):
+        plan_reports("text", None, ["parquet"], format_is_given=False)

@@ -20,6 +20,7 @@ RULE_DOCS = {
         level="must",
         why="Readers decode it to different names, or fail.",
         fix="rewrite the file's entry with its name percent-encoded.",
+        url="https://example.org/protocol#add",
     ),
     "STA002": RuleDoc("Statistics name columns.", "Per-file Statistics", "diverge S11", "It is unclear.", "None."),
 }

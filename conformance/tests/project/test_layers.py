@@ -51,7 +51,7 @@ ALLOWED_LIBRARIES: dict[str, set[str]] = {
     "deltaspec.version": set(),
     "deltaspec.model": {"msgspec"},
     "deltaspec.rules": {"polars"},
-    "deltaspec.report": {"msgspec", "rich"},
+    "deltaspec.report": {"msgspec", "pyarrow", "rich"},
     "deltaspec.pages": {"jinja2", "markupsafe"},
     "deltaspec.matrix": {"msgspec"},
 }
