@@ -123,6 +123,7 @@ def replace_functions(module: str, changed: _Functions) -> Callable[[], None] | 
     Return None if the functions are not loaded, or have another number of free variables.
     """
     names = {name for name, _ in changed}
+    gc.unfreeze()  # the command line freezes what it imports, and `get_objects` leaves that out
     found = [
         (each, each.__code__)
         for each in gc.get_objects()
