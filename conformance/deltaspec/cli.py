@@ -19,6 +19,7 @@ from deltaspec.commands.printing import (
     print_text,
     progress_bar,
 )
+from deltaspec.commands.schema import schema
 from deltaspec.commands.selftest import selftest
 from deltaspec.commands.smoke import smoke
 from deltaspec.commands.startup import choose_allocator, faster_imports, leave_out_pandas
@@ -159,3 +160,4 @@ main.add_command(faults)
 main.add_command(known)
 main.add_command(golden)
 main.add_command(matrix)
+main.add_command(schema)

@@ -30,7 +30,7 @@ def render_junit(report: Report) -> str:
     rules = sorted({*report.checked.run, *report.checked.not_applicable, *findings, *unchecked})
     suite = ElementTree.Element("testsuite", name=f"deltaspec {report.level}")
     for rule in rules:
-        case = ElementTree.SubElement(suite, "testcase", classname=f"deltaspec.{report.level}", name=rule)
+        case = ElementTree.SubElement(suite, "testcase", classname=f"deltaspec.{report.level}", name=escape_text(rule))
         _fill(case, rule, findings[rule], unchecked[rule], report)
     if report.refusal is not None:
         case = ElementTree.SubElement(

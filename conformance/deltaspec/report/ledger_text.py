@@ -29,6 +29,7 @@ def describe_rules_run(report: Report) -> str:
         f"{count(len(checked.run), 'rule')} run, {len(checked.not_applicable) - len(without_clock)} not applicable"
         + _describe_skipped(report, [*checked.skipped, *without_clock])
         + (f", {undecided} not completely checked" if undecided else "")
+        + (f", {count(len(report.accepted), 'accepted finding')} not shown" if report.accepted else "")
     )
 
 

@@ -47,8 +47,6 @@ def render_markdown(report: Report, exit_code: int) -> str:
 def _list_unchecked(report: Report) -> Iterator[str]:
     """Yield what the run did not check."""
     yield from ("", f"{describe_rules_run(report)}.")
-    if report.accepted:
-        yield from ("", f"{count(len(report.accepted), 'accepted finding')} not shown.")
     if report.refusal is not None:
         why = format_code(report.refusal.why, _EVIDENCE_WIDTH)
         yield from ("", f"**Refused**: revision {report.revision} does not support what the table requires: {why}")

@@ -2,10 +2,11 @@
 
 from xml.etree import ElementTree
 
-from helpers.reports import make_divergence, make_finding, not_checked, report
+from helpers.reports import make_divergence, make_finding, make_not_compared, not_checked, report
+from msgspec.structs import replace
 
 from deltaspec.report.junit import render_junit
-from deltaspec.report.report_types import Report
+from deltaspec.report.report_types import Refusal, Report
 
 
 def case(shown: Report, rule: str) -> ElementTree.Element:
@@ -88,3 +89,17 @@ def test_paths_and_evidence_are_complete() -> None:
 def test_finding_without_evidence_ends_with_its_location() -> None:
     (only,) = case(report(make_finding(evidence={"role": None}), verdict="violations"), "FIL001")
     assert str(only.text).endswith(" · a b.parquet")
+
+
+def test_refused_table_is_an_error() -> None:
+    refused = replace(report(verdict="refused"), refusal=Refusal(requirement="a.b", why="feature y"))
+    (only,) = case(refused, "a.b")
+    assert (only.tag, only.get("type")) == ("error", "refused")
+    (suite,) = ElementTree.fromstring(render_junit(refused))
+    assert (suite.get("tests"), suite.get("errors")) == ("5", "1")
+
+
+def test_suite_lists_files_that_were_not_compared() -> None:
+    shown = report(derived_files_not_compared=[make_not_compared("_delta_log/8.crc")])
+    (suite,) = ElementTree.fromstring(render_junit(shown))
+    assert suite.findtext("system-out") == "not compared: _delta_log/8.crc: history is latest"

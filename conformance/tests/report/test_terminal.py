@@ -8,7 +8,7 @@ import pytest
 from helpers.reports import COMMIT, make_divergence, make_finding, make_not_compared, not_checked, report
 from rich.console import Console
 
-from deltaspec.report.report_types import FilesNotRead, MissingCommits, Refusal, Report
+from deltaspec.report.report_types import AcceptedFinding, FilesNotRead, MissingCommits, Refusal, Report
 from deltaspec.report.terminal import write
 
 
@@ -215,3 +215,12 @@ def test_report_has_the_clock_and_the_reason_of_a_refusal() -> None:
     assert "revision r2 · clock 2024-01-01T00:00:00Z\n" in text
     assert "revision r2 does not support what the table requires: reader features v2Checkpoint" in text
     assert text.splitlines()[-1] == "REFUSED  nothing found · exit 3"
+
+
+def test_accepted_findings_are_counted() -> None:
+    accepted = AcceptedFinding(finding=make_finding(), source="baseline")
+    lines = render(msgspec.structs.replace(report(), accepted=[accepted])).splitlines()
+    assert lines[-2:] == [
+        "3 rules run, 1 not applicable, 1 not selected, 1 accepted finding not shown",
+        "CONFORMS  nothing found · exit 0",
+    ]

@@ -1,0 +1,68 @@
+"""`deltaspec schema`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from deltaspec.commands.printing import print_text
+from deltaspec.errors import InvalidUsage
+
+
+def _build_report_schema() -> dict[str, Any]:
+    from deltaspec.report.report_schema import build_report_schema
+
+    return build_report_schema()
+
+
+def _build_case_schema() -> dict[str, Any]:
+    from deltaspec.golden.case_format import build_json_schema
+
+    return build_json_schema()
+
+
+def _build_message_schema(message: str) -> dict[str, Any]:
+    from deltaspec.candidates.publish_schemas import SCHEMA_TYPES, build_json_schema
+
+    if message not in SCHEMA_TYPES:
+        from difflib import get_close_matches
+
+        near = get_close_matches(message, SCHEMA_TYPES, 1)
+        hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(SCHEMA_TYPES)}"
+        raise InvalidUsage(f"unknown message {message!r} ({hint})")
+    return build_json_schema(message)
+
+
+def _build_candidate_schemas() -> dict[str, Any]:
+    from deltaspec.candidates.publish_schemas import SCHEMA_TYPES
+
+    return {name: _build_message_schema(name) for name in SCHEMA_TYPES}
+
+
+_SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
+    "report": _build_report_schema,
+    "case": _build_case_schema,
+    "candidate": _build_candidate_schemas,
+}
+
+
+@click.command()
+@click.argument("name", type=click.Choice(list(_SCHEMAS)))
+@click.argument("message", required=False)
+def schema(name: str, message: str | None) -> None:
+    """Print a JSON Schema (2020-12) that deltaspec publishes.
+
+    \b
+    report     reports of `deltaspec validate --format json`
+    case       `case.json` of a golden case
+    candidate  messages of the candidate protocol, an object by name; with
+               MESSAGE, such as scan.request, only the schema of this message
+    """
+    import json
+
+    if message is not None and name != "candidate":
+        raise InvalidUsage(f"the schema of a {name} has no messages; leave out {message!r}")
+    found = _SCHEMAS[name]() if message is None else _build_message_schema(message)
+    print_text(json.dumps(found, indent=2))
