@@ -55,7 +55,7 @@ _MACHINE_SAMPLES = 1000
     "reports",
     multiple=True,
     metavar="FORMAT:PATH",
-    help="Write also a report in this format to this file; without PATH, or with -, to stdout. Can be repeated.",
+    help="Write another report, in a format of --format, to this file; without PATH to stdout. Can be repeated.",
 )
 @click.option(
     "--samples",

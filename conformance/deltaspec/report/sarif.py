@@ -4,6 +4,7 @@ A finding is a result. What a run did not check is a notification, and a run tha
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
@@ -34,8 +35,11 @@ def render_sarif(report: Report, exit_code: int) -> str:
     index = {code: number for number, code in enumerate(codes)}
     first = {each.rule: each for each in [*(a.finding for a in report.accepted), *report.findings]}
     state = {} if report.baseline is None else {"baselineState": "new"}
-    results = [_build_result(each, index[each.rule]) | state for each in report.findings]
-    results += [_build_accepted_result(each, index[each.finding.rule]) for each in report.accepted]
+    listed = report.findings[:MOST_RESULTS]
+    accepted = report.accepted[: MOST_RESULTS - len(listed)]
+    results = [_build_result(each, index[each.rule]) | state for each in listed]
+    results += [_build_accepted_result(each, index[each.finding.rule]) for each in accepted]
+    left_out = len(report.findings) + len(report.accepted) - len(results)
     run = {
         "tool": {
             "driver": {
@@ -49,11 +53,11 @@ def render_sarif(report: Report, exit_code: int) -> str:
                 "executionSuccessful": _is_complete(report),
                 "exitCode": exit_code,
                 "exitCodeDescription": report.verdict,
-                "toolExecutionNotifications": list(_list_notifications(report, len(results))),
+                "toolExecutionNotifications": list(_list_notifications(report, left_out)),
             }
         ],
         "originalUriBaseIds": {_BASE: {"uri": _build_base_uri(report.table)}},
-        "results": results[:MOST_RESULTS],
+        "results": results,
         "columnKind": "unicodeCodePoints",
         "properties": {
             "table": report.table,
@@ -146,7 +150,7 @@ def _is_complete(report: Report) -> bool:
     return report.refusal is None and all(each.accepted for each in report.checked.not_checked)
 
 
-def _list_notifications(report: Report, results: int) -> Iterator[dict[str, Any]]:
+def _list_notifications(report: Report, left_out: int) -> Iterator[dict[str, Any]]:
     """Yield what was not checked, and which findings are not results."""
     undecided = not _is_complete(report)
     if report.refusal is not None:
@@ -156,13 +160,9 @@ def _list_notifications(report: Report, results: int) -> Iterator[dict[str, Any]
         for entry in part.entries:
             is_error = part.is_undecided and not entry.startswith("accepted")
             yield _build_notification("error" if is_error else "note", entry)
-    if results > MOST_RESULTS:
-        yield _build_notification(
-            "warning", f"{count(results - MOST_RESULTS, 'finding')} left out; the JSON report has them"
-        )
-    shown = dict.fromkeys(report.totals, 0)
-    for finding in report.findings:
-        shown[finding.rule] = shown.get(finding.rule, 0) + 1
+    if left_out:
+        yield _build_notification("warning", f"{count(left_out, 'finding')} left out; the JSON report has them")
+    shown = Counter(finding.rule for finding in report.findings)
     for code, total in report.totals.items():
         if total > shown[code]:
             text = f"{code}: {shown[code]:,} of {count(total, 'finding')} are in this report"

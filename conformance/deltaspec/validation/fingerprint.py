@@ -1,8 +1,9 @@
 """Fingerprints of findings: the same for one fault in every report, whatever commits come later.
 
-A fingerprint consists of the rule, the subject (data file, column, or odd file of the log) and the normalized fact. It
-has no version, line number or count, and not the log file in which an action was found: after log cleanup, the action
-is in a checkpoint. So several findings may have the same fingerprint, and a baseline counts them.
+A fingerprint consists of the rule, the subject (data file, column, or a file in the log that the protocol does not
+define) and the normalized fact. It has no version, line number or count, and not the log file in which an action was
+found: after log cleanup, the action is in a checkpoint. So several findings may have the same fingerprint, and a
+baseline counts them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from functools import cache
 from typing import Any
 
 from deltaspec.model.log.file_names import OtherFile, parse_log_file_name
@@ -34,13 +36,13 @@ def compute_fingerprint(finding: Finding, table_root: str | None = None) -> str:
     subject = [
         None if finding.path is None else path_key(finding.path, table_root),
         finding.column,
-        _find_odd_file(finding),
+        _find_undefined_file(finding),
     ]
     parts = json.dumps([finding.rule, subject, _normalize_facts(finding)], sort_keys=True)
     return hashlib.sha256(parts.encode()).hexdigest()[:_CHARACTERS]
 
 
-def _find_odd_file(finding: Finding) -> str | None:
+def _find_undefined_file(finding: Finding) -> str | None:
     """Return the name of a file in the log that the protocol does not define, without its version."""
     if finding.path is not None or finding.file is None:
         return None
@@ -50,17 +52,23 @@ def _find_odd_file(finding: Finding) -> str | None:
 
 def _normalize_facts(finding: Finding) -> dict[str, Any]:
     """Return the evidence that says what is wrong: names and descriptions, without what later commits may change."""
-    rule = RULES.get(finding.rule)
-    columns = {} if rule is None else {name: rule.view.columns[name] for name in rule.reads}
     facts: dict[str, Any] = {}
+    columns = _list_fact_columns(finding.rule)
     for name, value in finding.evidence.items():
-        if name not in columns or columns[name].varies:
+        if name not in columns:
             continue
         if isinstance(value, str):
             facts[name] = _normalize_text(value)
         elif isinstance(value, list) and all(isinstance(each, str) for each in value):
             facts[name] = sorted(map(_normalize_text, value))
     return facts
+
+
+@cache
+def _list_fact_columns(code: str) -> frozenset[str]:
+    """Return the columns that a rule reads and that later commits do not change."""
+    rule = RULES.get(code)
+    return frozenset() if rule is None else frozenset(n for n in rule.reads if not rule.view.columns[n].varies)
 
 
 def _normalize_text(text: str) -> str:
