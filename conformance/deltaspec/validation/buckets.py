@@ -138,8 +138,7 @@ class LocalBuckets:
     def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
         if rows.is_empty():
             return
-        if self._folder is not None:
-            rows = _copy(rows)
+        rows = _copy(rows) if self._folder is not None else _shrink_empty_columns(rows)
         self._collected[tag].append((rows, keys))
         self._rows[tag] += len(rows)
         if self._folder is None and sum(self._rows.values()) > self._limit:
@@ -207,11 +206,22 @@ class LocalBuckets:
 
     def _all(self, tag: str) -> pl.DataFrame:
         if self._folder is None:
-            frames = [frame for frame, _ in self._collected.get(tag, ())]
-        else:
-            read = (self._read(tag, bucket) for bucket in range(self._count))
-            frames = [each for each in read if each is not None]
+            return self._combine(tag)
+        read = (self._read(tag, bucket) for bucket in range(self._count))
+        frames = [each for each in read if each is not None]
         return pl.concat(frames) if frames else pl.DataFrame()
+
+    def _combine(self, tag: str) -> pl.DataFrame:
+        """Combine the rows of a tag in memory, and keep only the result."""
+        collected = self._collected.pop(tag, [])
+        if not collected:
+            return pl.DataFrame()
+        keys = [each for _, each in collected if each is not None]
+        frames = [rows for rows, _ in collected]
+        collected.clear()
+        rows = frames[0] if len(frames) == 1 else _combine_by_column(frames)
+        self._collected[tag] = [(rows, pl.concat(keys) if keys else None)]
+        return rows
 
     def _spill(self, tag: str) -> None:
         """Write the collected rows of a tag to the files of their buckets."""
@@ -244,6 +254,24 @@ class LocalBuckets:
             while source.tell() < source.size():
                 frames.append(pl.DataFrame(pl.from_arrow(pa.ipc.open_stream(source).read_all())))
         return pl.concat(frames)
+
+
+def _shrink_empty_columns(rows: pl.DataFrame) -> pl.DataFrame:
+    """Replace columns without a value by constants, which take no memory."""
+    counts = rows.null_count().row(0)
+    empty = [name for name, count in zip(rows.columns, counts, strict=True) if count == len(rows)]
+    return rows.with_columns(pl.lit(None, rows.schema[name]).alias(name) for name in empty)
+
+
+def _combine_by_column(frames: list[pl.DataFrame]) -> pl.DataFrame:
+    """Combine frames of one schema, and empty the list: only one column exists twice at a time."""
+    schema = frames[0].schema
+    columns = {name: [each.get_column(name) for each in frames] for name in schema}
+    frames.clear()
+    empty = [name for name, parts in columns.items() if all(each.null_count() == len(each) for each in parts)]
+    stored = [name for name in schema if name not in empty] or [empty[0]]
+    rows = pl.DataFrame({name: pl.concat(columns.pop(name), rechunk=True) for name in stored})
+    return rows.with_columns(pl.lit(None, schema[name]).alias(name) for name in empty).select(schema.names())
 
 
 def _copy(rows: pl.DataFrame) -> pl.DataFrame:

@@ -194,6 +194,31 @@ def test_buckets_spill_above_the_limit_and_delete_their_files(temporary_root: Pa
     assert list(temporary_root.iterdir()) == []
 
 
+@pytest.mark.parametrize("numbers", [[[1], [None, 2], [None]], [[None], [None, None]], [[None, 3]]], ids=str)
+def test_rows_in_memory_are_combined_once_and_stay_equal(numbers: list[list[int | None]]) -> None:
+    """Later reads, further rows and a spill see the same rows; columns without values keep their types."""
+    frames = [
+        pl.DataFrame(
+            {"number": each, "text": [None] * len(each), "values": [None] * len(each)},
+            schema={"number": pl.Int64, "text": pl.String, "values": pl.List(pl.Struct({"key": pl.String}))},
+        )
+        for each in numbers
+    ]
+    expected = pl.concat(frames)
+    buckets = LocalBuckets(rows_in_memory=len(expected) + len(frames[0]), count=3)
+    for frame in frames:
+        buckets.put("a", frame, pl.Series(range(len(frame))))
+    for _ in range(2):
+        assert_frame_equal(buckets.rows("a"), expected)  # type: ignore[arg-type]
+    buckets.put("a", frames[0], pl.Series(range(len(frames[0]))))
+    assert_frame_equal(buckets.rows("a"), pl.concat([expected, frames[0]]))  # type: ignore[arg-type]
+    buckets.put("a", expected, pl.Series(range(len(expected))))
+    assert buckets.count == 3
+    spilled = pl.concat([expected, frames[0], expected])
+    assert_frame_equal(buckets.rows("a"), spilled, check_row_order=False)  # type: ignore[arg-type]
+    buckets.close()
+
+
 def test_stage_runs_once_without_rows(temporary_root: Path, facts: LogFacts) -> None:
     for limit in (None, 0):
         buckets, stage = LocalBuckets(limit, 4), _RecordingStage()

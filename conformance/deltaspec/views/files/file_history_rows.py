@@ -26,10 +26,11 @@ def build_commit_file_history(
         row_tracking: versions at which support or suspension of row tracking changed.
         table_replacements: versions that change the table id.
     """
-    rows = pl.concat([chain.drop("until", strict=False), cdcs])
-    rows = rows.filter(has_shared_path(rows)).sort("version", "file", "line")
-    if rows.is_empty():
+    shared = has_shared_path(pl.concat([chain.select("path_key"), cdcs.select("path_key")]))
+    if not shared.any():
         return file_history.frame([])
+    chain = chain.drop("until", strict=False).filter(shared.head(len(chain)))
+    rows = pl.concat([chain, cdcs.filter(shared.tail(len(cdcs)))]).sort("version", "file", "line")
     return _with_live_vector(
         _with_tags_before(_with_row_ids_before(_with_counts(rows), row_tracking, table_replacements))
     )

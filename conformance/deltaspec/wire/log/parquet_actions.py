@@ -29,7 +29,7 @@ from deltaspec.wire.log.stats_parsed import (
 from deltaspec.wire.parquet.arrow_schema import open_by_parquet_schema
 from deltaspec.wire.storage.interface import StorageError, format_error
 
-BATCH_ROWS = 1 << 16
+BATCH_ROWS = 1 << 15
 FILE_ACTION_KINDS = ("add", "remove")
 
 _FIELDS = {
