@@ -25,6 +25,7 @@ from deltaspec.report.report_schema import build_report_schema
 from deltaspec.rules import RULES
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.progress import ignore_progress
+from deltaspec.wire.storage.settings import StorageSettings
 from deltaspec_generators.bases.data_files import add_data_file
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, write_table
 
@@ -59,7 +60,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Any:
     def set_to(value: Any) -> list[dict[str, Any]]:
         calls: list[dict[str, Any]] = []
 
-        def run_embedded(uri: str, options: Options, settings: RunSettings) -> Any:
+        def run_embedded(uri: str, options: Options, settings: RunSettings, storage: StorageSettings) -> Any:
             calls.append({"uri": uri, **vars(options), **vars(settings)})
             if isinstance(value, BaseException):
                 raise value

@@ -27,6 +27,8 @@ class RenderSettings:
     """`auto`, `always` or `never`, for text."""
     exit_code: int
     """Exit code of the command."""
+    quiet: bool = False
+    """Whether text has only the verdict."""
 
 
 Renderer = Callable[["Report", RenderSettings], bytes]
@@ -38,7 +40,10 @@ def write_text(report: Report, settings: RenderSettings, stream: Any) -> None:
 
     color = "never" if settings.color == "auto" and stream is not sys.stdout else settings.color
     console = build_console(stream, color)
-    terminal.write(report, console, settings.samples, settings.exit_code)
+    if settings.quiet:
+        terminal.write_verdict(report, console, settings.exit_code)
+    else:
+        terminal.write(report, console, settings.samples, settings.exit_code)
 
 
 def _render_text(report: Report, settings: RenderSettings) -> bytes:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+from deltaspec.commands.configuration import CONFIGURATION_KEY, ConfiguredCommand
 from deltaspec.commands.options import COLOR, REVISIONS, parse_clock, parse_codes, parse_names
 from deltaspec.commands.printing import build_console, encode_json, print_bytes, progress_bar
 from deltaspec.commands.report_formats import FORMATS, RenderSettings
@@ -19,14 +21,15 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
 
 if TYPE_CHECKING:
-    from deltaspec.report.report_types import Report
+    from deltaspec.report.report_types import Report, Severity
     from deltaspec.validation.options import Options, RunSettings
+    from deltaspec.wire.storage.settings import StorageSettings
 
 _TEXT_SAMPLES = 5
 _MACHINE_SAMPLES = 1000
 
 
-@click.command()
+@click.command(cls=ConfiguredCommand)
 @click.argument("table")
 @click.option(
     "--level",
@@ -93,6 +96,21 @@ _MACHINE_SAMPLES = 1000
 )
 @click.option("--state", type=click.Path(), metavar="DIR", help="Save progress here, so that --resume can continue.")
 @click.option("--resume", is_flag=True, help="Continue from the progress in --state, if there is any.")
+@click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Take defaults from this file. [default: the nearest deltaspec.toml, or pyproject.toml with [tool.deltaspec]]",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["violation", "warning", "divergence"]),
+    default="violation",
+    show_default=True,
+    help="Exit with 1 if there are findings of this severity or a more severe one.",
+)
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings. Incomplete runs exit with 3.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only the verdict as text, and no progress.")
 @COLOR
 def validate(
     table: str,
@@ -115,6 +133,10 @@ def validate(
     findings_out: str | None,
     state: str | None,
     resume: bool,
+    config: str | None,
+    fail_on: Severity,
+    exit_zero: bool,
+    quiet: bool,
     color: str,
 ) -> None:
     """Validate the TABLE at a path or URI.
@@ -123,6 +145,10 @@ def validate(
     variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_...).
     DELTASPEC_STORE_RETRIES (8), DELTASPEC_STORE_RETRY_SECONDS (60) and DELTASPEC_STORE_TIMEOUT_SECONDS (15) limit how
     long failed requests are retried.
+
+    Defaults can be in deltaspec.toml, or in [tool.deltaspec] of pyproject.toml, in the working directory or above: keys
+    are the long options without dashes. [storage-options] has settings of storage clients, with secrets only as
+    '${env:NAME}', and [tables."GLOB"] has keys for some tables. The command line wins.
 
     CODES are rule codes or prefixes of codes, separated by commas, such as LOG,FIL001. `deltaspec rules` lists them.
 
@@ -134,13 +160,14 @@ def validate(
     because it contains pickles, which are executed when they are loaded. You may delete it after the run.
     """
     context = click.get_current_context()
-    format_is_given = context.get_parameter_source("output_format") is not ParameterSource.DEFAULT
+    given = context.get_parameter_source("output_format")
+    format_is_given = given not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
     targets = plan_reports(output_format, output, reports, format_is_given=format_is_given)
     choose_allocator()
     if estimates:
         if reports:
             raise InvalidUsage("--estimate cannot be combined with --report; use --format and --output")
-        _print_estimate(table, at, history, revision, output_format, output, color)
+        _print_estimate(table, at, history, revision, output_format, output, color, _load_storage(context))
         return
     with faster_imports():
         from deltaspec.report.report_types import compute_exit_code
@@ -163,18 +190,25 @@ def validate(
         allow_outside=allow_outside,
         writer_time_zone=writer_time_zone,
     )
-    with progress_bar() as progress:
+    with nullcontext() if quiet else progress_bar() as progress:
         settings = RunSettings(progress or ignore_progress, state, resume, findings_out)
-        report = _run_engine(table, engine, options, settings)
-    exit_code = compute_exit_code(report)
+        report = _run_engine(table, engine, options, settings, _load_storage(context))
+    exit_code = compute_exit_code(report, fail_on, exit_zero=exit_zero)
     context.meta[EXIT_CODE_KEY] = exit_code
-    write_reports(report, targets, RenderSettings(samples or _TEXT_SAMPLES, color, exit_code))
-    if files := [each.path for each in targets if each.path is not None]:
+    write_reports(report, targets, RenderSettings(samples or _TEXT_SAMPLES, color, exit_code, quiet))
+    if not quiet and (files := [each.path for each in targets if each.path is not None]):
         click.echo(f"{report.describe_verdict(exit_code)} · report in {', '.join(files)}", err=True)
     sys.exit(exit_code)
 
 
-def _run_engine(table: str, engine: str, options: Options, settings: RunSettings) -> Report:
+def _load_storage(context: click.Context) -> StorageSettings:
+    """Return the settings of storage clients: those of the configuration file, and otherwise the environment."""
+    from deltaspec.wire.storage.settings import StorageSettings
+
+    return StorageSettings(context.meta[CONFIGURATION_KEY].storage_options)
+
+
+def _run_engine(table: str, engine: str, options: Options, settings: RunSettings, storage: StorageSettings) -> Report:
     """Run the engine that the user chose, or the one that suits the table, and return its report."""
     from deltaspec.validation.engine_choice import choose_engine, parse_engine
 
@@ -184,7 +218,9 @@ def _run_engine(table: str, engine: str, options: Options, settings: RunSettings
         from deltaspec.validation.describe.read_estimate import estimate_table
         from deltaspec.validation.spark.environment import find_missing_requirement
 
-        estimate = estimate_table(table, at=options.at, history=options.history, revision=str(options.revision))
+        estimate = estimate_table(
+            table, at=options.at, history=options.history, revision=str(options.revision), storage=storage
+        )
         choice = choose_engine(estimate, options.level, find_missing_requirement(master))
         click.echo(f"engine {choice.engine}: {choice.reason}", err=True)
         name = choice.engine
@@ -192,13 +228,13 @@ def _run_engine(table: str, engine: str, options: Options, settings: RunSettings
         with faster_imports():
             from deltaspec.validation import run
         leave_out_pandas()
-        return run.run_embedded(table, options, settings)
+        return run.run_embedded(table, options, settings, storage)
     _check_local_table(table, master)
     from deltaspec.validation.spark.session import open_session
 
     with open_session(master) as session:
         spark_run: Any = import_module("deltaspec.validation.spark.run")
-        report: Report = spark_run.run_on_spark(session, table, options, settings)
+        report: Report = spark_run.run_on_spark(session, table, options, settings, storage=storage)
         return report
 
 
@@ -212,14 +248,21 @@ def _check_local_table(table: str, master: str | None) -> None:
 
 
 def _print_estimate(
-    table: str, at: int | None, history: str, revision: str, output_format: str, output: str | None, color: str
+    table: str,
+    at: int | None,
+    history: str,
+    revision: str,
+    output_format: str,
+    output: str | None,
+    color: str,
+    storage: StorageSettings,
 ) -> None:
     if output_format not in ("text", "json"):
         raise InvalidUsage("--estimate supports only: text, json")
     from deltaspec.report.estimate import write_estimate
     from deltaspec.validation.describe.read_estimate import estimate_table
 
-    estimate = estimate_table(table, at=at, history=history, revision=revision)
+    estimate = estimate_table(table, at=at, history=history, revision=revision, storage=storage)
     if output is not None:
         data = encode_json(estimate) if output_format == "json" else _render_text(write_estimate, estimate, color)
         with translate_write_errors(output), open(output, "wb") as file:

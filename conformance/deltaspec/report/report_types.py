@@ -312,6 +312,18 @@ class Report(Struct, frozen=True, kw_only=True):
         return f"<div><p>{title}: {self._counted or 'no findings'}</p>{table}{note}</div>"
 
 
-def compute_exit_code(report: Report) -> int:
-    """Return the exit code of the command line: 0 conforms, 1 violations, 3 incomplete or refused."""
-    return _EXIT_CODES[report.verdict]
+def compute_exit_code(report: Report, fail_on: Severity = "violation", *, exit_zero: bool = False) -> int:
+    """Return the exit code of the command line: 0 conforms, 1 findings, 3 incomplete or refused.
+
+    Args:
+        report: the report.
+        fail_on: the least severe findings that give 1.
+        exit_zero: whether findings give 0; what is incomplete still gives 3.
+    """
+    undecided = _EXIT_CODES[report.verdict]
+    if report.verdict == "violations":
+        undecided = 3 if exit_zero and any(not each.accepted for each in report.checked.not_checked) else 0
+    fails = report.verdict == "violations" or any(
+        report.counts.get(each) for each in SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    )
+    return 1 if fails and not exit_zero else undecided

@@ -31,7 +31,7 @@ def write(report: Report, console: Console, samples: int = 5, exit_code: int | N
     _inventory(report, console)
     _refusal(report, console)
     _ledger(report, console)
-    _last_line(report, report.exit_code if exit_code is None else exit_code, console)
+    write_verdict(report, console, report.exit_code if exit_code is None else exit_code)
 
 
 def _inventory(report: Report, console: Console) -> None:
@@ -158,7 +158,8 @@ def _entries(entries: list[str], kind: str, style: str, console: Console) -> Non
         console.print(Text(f"{kind}: {more:,} more; --format json has all", style=style))
 
 
-def _last_line(report: Report, exit_code: int, console: Console) -> None:
+def write_verdict(report: Report, console: Console, exit_code: int) -> None:
+    """Print the verdict, the number of findings and the exit code."""
     style = {"conforms": "bold green", "violations": "bold red"}.get(report.verdict, "bold yellow")
     line = Text(report.describe_verdict(exit_code))
     line.stylize(style, 0, len(report.verdict))

@@ -38,6 +38,7 @@ from deltaspec.wire.parquet.footer_reader import TAIL_BYTES as FOOTER_BYTES
 from deltaspec.wire.storage.block_reader import TAIL_BYTES
 from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
+from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 LISTING_PAGE_SIZE = 1000
 """Names per list request."""
@@ -55,20 +56,26 @@ _CHANGE_DATA = "change data files of the validated commits"
 
 
 def estimate_table(
-    uri: str, *, at: int | None = None, history: str | int = "latest", revision: str = "current"
+    uri: str,
+    *,
+    at: int | None = None,
+    history: str | int = "latest",
+    revision: str = "current",
+    storage: StorageSettings = ENVIRONMENT,
 ) -> Estimate:
     """Estimate what a run of each level would read.
 
     Args:
         uri: path or URI of the table's root.
         at, history, revision: as in `deltaspec.validate`.
+        storage: settings of storage clients.
 
     Raises:
         InvalidUsage: an option has an invalid value, or the table has no such version.
         TableUnreadable: there is no table.
     """
     parsed_history = parse_history(history)
-    store = open_store(uri)
+    store = open_store(uri, storage)
     plan = build_plan(store.uri, load_pinned_listing(store), at=at, history=parsed_history, revision=Revision(revision))
     return estimate(store, plan, history=parsed_history, revision=revision)
 

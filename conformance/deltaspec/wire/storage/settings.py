@@ -11,6 +11,7 @@ from deltaspec.errors import InvalidUsage
 
 _NAME = re.compile(r"(AWS|GOOGLE|AZURE|DELTASPEC_STORE)_[A-Z0-9_]+")
 _SECRET_NAMES = re.compile(r"KEY|SECRET|TOKEN|SAS|SIG|PASSWORD|CREDENTIAL")
+_NOT_SECRET = ("_KEY_ID", "_SKIP_SIGNATURE", "_FILE", "_PATH", "_APPLICATION_CREDENTIALS")
 _OWNERS = ("AWS_", "AZURE_", "GOOGLE_", "GCP_")
 
 
@@ -54,6 +55,12 @@ class StorageSettings:
                 for each in (*hidden, *([password[1]] if password else [])):
                     text = text.replace(each, "***").replace(quote(each, safe=""), "***")
         return text
+
+
+def is_secret(name: str) -> bool:
+    """Return whether a setting contains a secret, judged by its name. The name of a file or a user is no secret."""
+    upper = name.upper()
+    return _SECRET_NAMES.search(upper) is not None and not upper.endswith(_NOT_SECRET)
 
 
 ENVIRONMENT = StorageSettings()

@@ -1,0 +1,221 @@
+"""Configuration files of `deltaspec validate`: `deltaspec.toml`, or `[tool.deltaspec]` in `pyproject.toml`.
+
+The keys are the long options of the command, so that nothing has to be described twice. `[storage-options]` has
+settings of storage clients, and `[tables."GLOB"]` has keys for the tables whose location matches. The command line wins
+over a table's section, later sections over earlier ones, and sections over the top of the file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import click
+
+from deltaspec.errors import InvalidUsage
+
+FILE_NAME = "deltaspec.toml"
+STORAGE_OPTIONS = "storage-options"
+TABLES = "tables"
+_ONE_RUN = frozenset({"config", "at", "output", "report", "estimate", "findings-out", "state", "resume", "help"})
+"""Options that belong to one run or one table, not into a file."""
+_MAX_BYTES = 1 << 20
+_VARIABLE = re.compile(r"\$\{env:([^}]*)\}")
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What a configuration file says about one table."""
+
+    file: str
+    """The file, for messages; empty if there is none."""
+    values: Mapping[str, Any]
+    """Values by long option, without `--`."""
+    storage_options: Mapping[str, str]
+    """Settings of storage clients, with the values of environment variables filled in."""
+
+
+NO_CONFIGURATION = Configuration("", {}, {})
+
+
+class ConfiguredCommand(click.Command):
+    """A command with the argument `table` and the option `--config`, whose defaults come from a configuration file.
+
+    `context.meta[CONFIGURATION_KEY]` has the configuration.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, list(args))
+        if ctx.resilient_parsing or ctx.params.get("table") is None:
+            return rest
+        configuration = load_configuration(ctx.params["config"], ctx.params["table"], self.configurable_options)
+        ctx.meta[CONFIGURATION_KEY] = configuration
+        if not configuration.values:
+            return rest
+        options = self.configurable_options
+        ctx.default_map = {str(options[key].name): value for key, value in configuration.values.items()}
+        ctx.params.clear()
+        try:
+            return super().parse_args(ctx, args)
+        except click.BadParameter as fault:
+            key = next((key for key, option in options.items() if option is fault.param), "")
+            if key in configuration.values and ctx.get_parameter_source(str(options[key].name)) in (
+                None,
+                click.core.ParameterSource.DEFAULT_MAP,
+            ):
+                raise InvalidUsage(f"{configuration.file}: {key}: {fault.message}") from fault
+            raise
+
+    @property
+    def configurable_options(self) -> dict[str, click.Option]:
+        """The options that a configuration file may set, by key."""
+        named = {_get_key(each): each for each in self.params if isinstance(each, click.Option)}
+        return {key: option for key, option in named.items() if key not in _ONE_RUN}
+
+
+CONFIGURATION_KEY = "deltaspec.configuration"
+
+
+def load_configuration(file: str | None, table: str, options: Mapping[str, click.Option]) -> Configuration:
+    """Load the configuration of a table.
+
+    Args:
+        file: the file to read; None to look for one in the working directory and the directories above it.
+        table: path or URI of the table, as the user wrote it.
+        options: the options that the file may set, by key.
+
+    Raises:
+        InvalidUsage: the file cannot be read, is not TOML, has an unknown key or a value of the wrong type, or contains
+            a secret; or an environment variable that it names is not set. The message contains no secret.
+    """
+    path = Path(file) if file is not None else _find_file(Path.cwd())
+    if path is None:
+        return NO_CONFIGURATION
+    content = _read_table(path)
+    if content is None:
+        raise InvalidUsage(f"{path}: has no [tool.deltaspec]")
+    sections = content.pop(TABLES, {})
+    _check_sections(path, sections)
+    values: dict[str, Any] = {}
+    storage: dict[str, Any] = {}
+    for place, section, applies in _list_sections(content, sections, table):
+        for key, value in section.items():
+            where = f"{path}: {place}{key}"
+            if key == STORAGE_OPTIONS:
+                _check_storage_options(where, value)
+                storage.update(value if applies else {})
+            else:
+                checked = _check_value(where, key, value, options)
+                values.update({key: checked} if applies else {})
+    return Configuration(str(path), values, {name: _fill_in(path, name, value) for name, value in storage.items()})
+
+
+def _find_file(directory: Path) -> Path | None:
+    """Return the nearest file with a configuration, from a directory upwards."""
+    for each in (directory, *directory.parents):
+        if (each / FILE_NAME).is_file():
+            return each / FILE_NAME
+        project = each / "pyproject.toml"
+        # a project of its own that has no section ends the search only if it cannot be read
+        if project.is_file() and b"tool.deltaspec" in _read_bytes(project) and _read_table(project) is not None:
+            return project
+    return None
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+    except OSError as fault:
+        raise InvalidUsage(f"{path}: cannot be read: {fault.strerror}") from fault
+    if len(data) > _MAX_BYTES:
+        raise InvalidUsage(f"{path}: larger than {_MAX_BYTES:,} bytes")
+    return data
+
+
+def _read_table(path: Path) -> dict[str, Any] | None:
+    """Return the configuration in a file; None if it is a `pyproject.toml` without one."""
+    import tomllib
+
+    try:
+        content = tomllib.loads(_read_bytes(path).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as fault:
+        raise InvalidUsage(f"{path}: not TOML: {fault}") from fault
+    if path.name != "pyproject.toml":
+        return content
+    tools = content.get("tool", {})
+    section = tools.get("deltaspec") if isinstance(tools, dict) else None
+    if section is not None and not isinstance(section, dict):
+        raise InvalidUsage(f"{path}: tool.deltaspec: expected a table")
+    return section
+
+
+def _check_sections(path: Path, sections: Any) -> None:
+    if not isinstance(sections, dict) or not all(isinstance(each, dict) for each in sections.values()):
+        raise InvalidUsage(f'{path}: {TABLES}: expected sections such as [{TABLES}."s3://lake/*"]')
+
+
+def _list_sections(
+    content: dict[str, Any], sections: dict[str, dict[str, Any]], table: str
+) -> Iterator[tuple[str, dict[str, Any], bool]]:
+    """Yield each section: its place for messages, its keys, and whether it applies to the table."""
+    yield "", content, True
+    locations = {table.rstrip("/"), table if "://" in table else os.path.abspath(table)}
+    for glob, section in sections.items():
+        yield f'{TABLES}."{glob}".', section, any(fnmatchcase(each, glob.rstrip("/")) for each in locations)
+
+
+def _check_value(where: str, key: str, value: Any, options: Mapping[str, click.Option]) -> Any:
+    """Return a value as the option takes it; Click checks it further."""
+    option = options.get(key)
+    if option is None:
+        known = [*options, STORAGE_OPTIONS, TABLES]
+        near = get_close_matches(key, known, 1)
+        hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(known)}"
+        if key in _ONE_RUN:
+            hint = "only on the command line"
+        raise InvalidUsage(f"{where}: unknown key ({hint})")
+    if option.is_flag:
+        expected, fits = "true or false", isinstance(value, bool)
+    elif option.multiple:
+        given = [value] if isinstance(value, str) else value
+        expected, fits = "a list of strings", isinstance(given, list) and all(isinstance(each, str) for each in given)
+        value = given
+    else:
+        expected, fits = "a string or number", isinstance(value, str | int) and not isinstance(value, bool)
+    if not fits:
+        raise InvalidUsage(f"{where}: expected {expected}")
+    return value
+
+
+def _check_storage_options(where: str, options: Any) -> None:
+    from deltaspec.wire.storage.settings import is_secret
+
+    if not isinstance(options, dict) or not all(isinstance(each, str) for each in options.values()):
+        raise InvalidUsage(f"{where}: expected names and strings, such as AWS_REGION = 'eu-west-1'")
+    for name, value in options.items():
+        if is_secret(name) and _VARIABLE.fullmatch(value) is None:
+            raise InvalidUsage(f"{where}.{name}: a file must not contain secrets; write '${{env:VARIABLE}}'")
+
+
+def _fill_in(path: Path, name: str, value: str) -> str:
+    """Replace `${env:VARIABLE}` by the value of the environment variable."""
+
+    def replace(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1])
+        if found is None:
+            raise InvalidUsage(f"{path}: {STORAGE_OPTIONS}.{name}: the environment variable {match[1]} is not set")
+        return found
+
+    return _VARIABLE.sub(replace, value)
+
+
+def _get_key(option: click.Option) -> str:
+    """Return the key of an option in a configuration file: its long name without `--`."""
+    return max(option.opts, key=len).lstrip("-")

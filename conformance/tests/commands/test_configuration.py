@@ -1,0 +1,187 @@
+"""`deltaspec.toml` and `[tool.deltaspec]`, and options that choose the exit code."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.cli import run, single_error_line
+from helpers.reports import make_finding, not_checked, report
+
+import deltaspec.validation.run
+from deltaspec.commands.configuration import STORAGE_OPTIONS, TABLES, load_configuration
+from deltaspec.commands.validate import validate
+from deltaspec.errors import InvalidUsage
+from deltaspec.report.report_types import SEVERITIES, compute_exit_code
+from deltaspec.validation.describe import read_estimate
+from deltaspec.wire.storage.factory import open_store
+from deltaspec.wire.storage.interface import Store
+from deltaspec.wire.storage.settings import StorageSettings, is_secret
+from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, write_table
+
+OPTIONS: Any = validate.configurable_options
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table with one warning (its id is not a GUID), below the working directory."""
+    files = TableFiles()
+    metadata = metadata_action([("id", "long")])
+    metadata["metaData"]["id"] = "sales"
+    files.commits[0] = [protocol_action(1, 2), metadata]
+    write_table(files, tmp_path / "lake" / "sales")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "lake" / "sales"
+
+
+def write_configuration(text: str, name: str = "deltaspec.toml") -> Path:
+    path = Path.cwd() / name
+    path.write_text(text)
+    return path
+
+
+def load(text: str, table: str = "lake/sales") -> Any:
+    return load_configuration(str(write_configuration(text)), table, OPTIONS)
+
+
+def get_level(*arguments: str) -> str:
+    return str(json.loads(run("validate", *arguments, "--format", "json").stdout)["level"])
+
+
+def test_nearest_file_gives_defaults_and_the_command_line_wins(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_configuration('level = "log"')
+    assert get_level(str(table)) == "log"
+    assert get_level(str(table), "--level", "footers") == "footers"
+    monkeypatch.chdir(table.parent)
+    assert get_level("sales") == "log"
+    (table.parent / "deltaspec.toml").write_text('level = "rows"')
+    assert get_level("sales") == "rows"
+
+
+def test_section_of_pyproject_is_found_past_a_project_without_one(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_configuration('[project]\nname = "x"\n[tool.deltaspec]\nlevel = "log"', "pyproject.toml")
+    (table.parent / "pyproject.toml").write_text('[project]\nname = "y"')
+    monkeypatch.chdir(table.parent)
+    assert get_level("sales") == "log"
+
+
+def test_file_on_the_command_line_must_exist_and_have_a_section(table: Path) -> None:
+    other = write_configuration('level = "log"', "other.toml")
+    assert get_level(str(table), "--config", str(other)) == "log"
+    assert run("validate", str(table), "--config", "missing.toml").exit_code == 2
+    write_configuration('[project]\nname = "x"', "pyproject.toml")
+    assert "has no [tool.deltaspec]" in single_error_line(run("validate", str(table), "--config", "pyproject.toml"))
+
+
+def test_sections_of_matching_tables_win_in_order(table: Path) -> None:
+    text = 'level = "log"\nselect = ["MET"]\n[tables."*/sales"]\nlevel = "footers"\n[tables."s3://*"]\nlevel = "rows"'
+    assert load(text).values == {"level": "footers", "select": ["MET"]}
+    assert load(text, "s3://lake/orders/").values["level"] == "rows"
+    assert load(text, "orders").values["level"] == "log"
+    assert load(text + '\n[tables."s3://lake/*"]\nlevel = "files"', "s3://lake/orders").values["level"] == "files"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('levle = "log"', "deltaspec.toml: levle: unknown key (did you mean level?)"),
+        ("colour = 1", "deltaspec.toml: colour: unknown key (did you mean color?)"),
+        ('[tables."*"]\nfailon = "warning"', '.tables."*".failon: unknown key (did you mean fail-on?)'),
+        ('output = "x.json"', "output: unknown key (only on the command line)"),
+        ("level = 'deep'", "level: 'deep' is not one of"),
+        ("level = ['log']", "level: expected a string or number"),
+        ("exit-zero = 'yes'", "exit-zero: expected true or false"),
+        ("select = [1]", "select: expected a list of strings"),
+        ("samples = 0", "samples: 0 is not in the range"),
+        ("select = ['NOPE']", "unknown rule 'NOPE'"),
+        ("tables = 1", "tables: expected sections such as"),
+        ("level", "not TOML"),
+        ("x = " + "[" * 9000, "not TOML"),
+        ("a = 1" + "\n" * (1 << 20), "larger than"),
+        ("[storage-options]\nAWS_REGION = 1", "storage-options: expected names and strings"),
+        ("[storage-options]\nREGION = 'x'", "unknown storage option 'REGION'"),
+        ("[storage-options]\nAWS_REGION = '${env:NOT_SET_HERE}'", "the environment variable NOT_SET_HERE is not set"),
+    ],
+)
+def test_faulty_file_is_one_line_and_exit_2(text: str, message: str, table: Path) -> None:
+    write_configuration(text)
+    result = run("validate", str(table))
+    assert result.exit_code == 2
+    assert message.removeprefix(".") in single_error_line(result)
+
+
+def test_faults_in_sections_of_other_tables_are_reported(table: Path) -> None:
+    with pytest.raises(InvalidUsage, match="unknown key"):
+        load('[tables."elsewhere"]\nlevle = "log"')
+
+
+@pytest.mark.parametrize(
+    "name", ["AWS_SECRET_ACCESS_KEY", "aws_session_token", "AZURE_STORAGE_ACCOUNT_KEY", "AZURE_SAS"]
+)
+def test_secrets_come_only_from_the_environment(name: str, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for value in ("hunter22", "x${env:SECRET_HERE}"):
+        with pytest.raises(InvalidUsage) as raised:
+            load(f'[storage-options]\n{name} = "{value}"')
+        assert "must not contain secrets" in str(raised.value)
+        assert "hunter22" not in str(raised.value)
+    monkeypatch.setenv("SECRET_HERE", "hunter22")
+    assert load(f'[storage-options]\n{name} = "${{env:SECRET_HERE}}"').storage_options == {name: "hunter22"}
+
+
+def test_variables_of_other_tables_need_not_be_set(table: Path) -> None:
+    found = load('[tables."s3://*".storage-options]\nAWS_REGION = "${env:NOT_SET_HERE}"')
+    assert found.storage_options == {}
+
+
+def test_names_of_keys_and_files_are_not_secrets() -> None:
+    names = ("AWS_ACCESS_KEY_ID", "GOOGLE_APPLICATION_CREDENTIALS", "AZURE_FEDERATED_TOKEN_FILE", "AWS_REGION")
+    assert not any(map(is_secret, names))
+
+
+def test_storage_options_reach_the_run_and_the_estimate(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+
+    def open_recorded(uri: str, settings: StorageSettings) -> Store:
+        given.append(settings.given)
+        return open_store(str(table))
+
+    for module in (deltaspec.validation.run, read_estimate):
+        monkeypatch.setattr(module, "open_store", open_recorded)
+    write_configuration("[storage-options]\naws_region = 'nowhere-1'")
+    assert run("validate", "s3://bucket/sales").exit_code == 0
+    assert run("validate", "s3://bucket/sales", "--estimate").exit_code == 0
+    assert given == [{"AWS_REGION": "nowhere-1"}] * 2
+
+
+@pytest.mark.parametrize("severity", SEVERITIES)
+def test_fail_on_a_severity_and_those_above_it(severity: Any) -> None:
+    codes = [compute_exit_code(report(make_finding(severity=each)), severity) for each in SEVERITIES]
+    at = SEVERITIES.index(severity)
+    assert codes == [1] * (at + 1) + [0] * (len(SEVERITIES) - at - 1)
+
+
+def test_exit_zero_hides_findings_but_not_what_is_incomplete() -> None:
+    assert compute_exit_code(report(verdict="violations"), exit_zero=True) == 0
+    assert compute_exit_code(report(verdict="violations", not_checked=[not_checked()]), exit_zero=True) == 3
+    assert compute_exit_code(report(verdict="incomplete", not_checked=[not_checked()]), exit_zero=True) == 3
+
+
+def test_fail_on_warning_and_exit_zero_of_a_table(table: Path) -> None:
+    assert run("validate", str(table)).exit_code == 0
+    failed = run("validate", str(table), "--fail-on", "warning")
+    assert failed.exit_code == 1
+    assert "exit 1" in failed.stdout
+    write_configuration('fail-on = "warning"')
+    assert run("validate", str(table)).exit_code == 1
+    assert run("validate", str(table), "--exit-zero").exit_code == 0
+
+
+def test_quiet_prints_only_the_verdict(table: Path) -> None:
+    result = run("validate", str(table), "-q")
+    assert result.stdout.splitlines() == ["CONFORMS  1 warning · exit 0"]
+    assert result.stderr == ""
+
+
+def test_every_option_is_configurable_or_belongs_to_one_run() -> None:
+    assert {"level", "history", "revision", "engine", "fail-on", "select", "ignore", "quiet"} <= OPTIONS.keys()
+    assert not {"at", "output", "report", "config", "resume", STORAGE_OPTIONS, TABLES} & OPTIONS.keys()
