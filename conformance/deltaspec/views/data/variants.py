@@ -11,7 +11,6 @@ from deltaspec.model.actions import DomainMetadata, MetaData
 from deltaspec.model.commit.operations import reuses_existing_files
 from deltaspec.model.commit.variant_columns import find_variant_columns as columns_of
 from deltaspec.model.commit.variant_columns import is_null_default
-from deltaspec.model.features import clustering
 from deltaspec.model.features.table_properties import is_property_true
 from deltaspec.model.rows.variant_encoding import FieldNames, VariantError, VariantUndecided, read_metadata
 from deltaspec.model.rows.variant_shredding import (
@@ -23,6 +22,7 @@ from deltaspec.model.rows.variant_shredding import (
 from deltaspec.model.schema.data_types import Struct
 from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, STATE_COLUMNS, Column, View
 from deltaspec.views.files.file_replay import find_first_added_paths
+from deltaspec.views.table.clustering_history import read_clustering_columns
 from deltaspec.views.table.schema_columns import select_special_columns
 
 if TYPE_CHECKING:
@@ -92,9 +92,12 @@ def build_variant_use_rows(
     """
     if schema is None or metadata is None:
         return []
-    clustered = clustering.read_clustering_columns(domain)
+    special = select_special_columns(schema)
+    if not special.fields:
+        return []
+    clustered = read_clustering_columns(domain)
     if not clustered:  # otherwise, every column may have the name of a clustering column
-        schema = select_special_columns(schema)
+        schema = special
     return [
         {
             "column": ".".join(each.path),

@@ -1,11 +1,13 @@
 """Clustering columns along the history, and their statistics. Source: Clustered Table."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
 import polars as pl
 
+from deltaspec.model.features import clustering
 from deltaspec.model.features.clustering import (
     Path,
     find_columns_without_statistics,
@@ -16,6 +18,9 @@ from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.column_mapping import list_physical_paths
 from deltaspec.model.schema.data_types import Struct
 from deltaspec.views.table.schema_columns import ColumnCache
+
+read_clustering_columns = lru_cache(maxsize=1)(clustering.read_clustering_columns)
+"""Function of the model that keeps its last result, because several views need the columns of one domain."""
 
 
 class ClusteringHistory:

@@ -31,7 +31,7 @@ from deltaspec.model.schema.schema_string import TYPE_CHANGES, SchemaError, find
 from deltaspec.views.data.variants import build_variant_use_rows
 from deltaspec.views.files.file_action_facts import FileContext
 from deltaspec.views.files.row_ids import column_rows
-from deltaspec.views.table.clustering_history import ClusteringHistory, build_clustering_row
+from deltaspec.views.table.clustering_history import ClusteringHistory, build_clustering_row, read_clustering_columns
 from deltaspec.views.table.column_constraints import ColumnHistory
 from deltaspec.views.table.domain_rows import build_domain_row
 from deltaspec.views.table.feature_uses import FeatureUseHistory, UnsupportedUses
@@ -388,7 +388,7 @@ class TableState:
     def clustering_columns(self) -> tuple[clustering.Path, ...]:
         """Physical paths of the clustering columns; empty if clustering is not supported."""
         domain = self.domains.get(clustering.DOMAIN) if self.supports(clustering.FEATURE) else None
-        return clustering.resolve_columns(clustering.read_clustering_columns(domain), self.schema, self.mapping)
+        return clustering.resolve_columns(read_clustering_columns(domain), self.schema, self.mapping)
 
     @property
     def table_schema(self) -> TableSchema | None:
@@ -568,7 +568,7 @@ class TableState:
     def _evaluate_clustering(self, change: _Change) -> None:
         """Evaluate the clustering columns, also against schema, partitioning and column mapping."""
         self.clustered.apply(change.version, self.schema, self.mapping, self.clustering_columns)
-        columns = clustering.read_clustering_columns(self.domains.get(clustering.DOMAIN))
+        columns = read_clustering_columns(self.domains.get(clustering.DOMAIN))
         rows = []
         if columns and self.supports("clustering") and self.schema and self.metadata:
             partitions = self.metadata.partition_columns
