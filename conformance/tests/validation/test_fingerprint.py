@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from helpers.hypothesis_settings import example_settings
 from helpers.reports import COMMIT, make_finding
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -24,7 +25,9 @@ PATHS = st.text(st.characters(codec="utf-8"), min_size=1)
 def draw_table(mutation: Mutation) -> TableFiles:
     drawn: list[TableFiles] = []
 
-    @settings(max_examples=1, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=1, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+    )
     @given(mutation.tables())
     def keep(table: TableFiles) -> None:
         drawn.append(table)
@@ -75,12 +78,14 @@ def test_moved_table_keeps_the_fingerprints(tmp_path: Path) -> None:
     assert [each.fingerprint for each in first] == [each.fingerprint for each in second] != []
 
 
+@example_settings(30)
 @given(PATHS, st.integers(), st.integers(1), st.sampled_from([COMMIT, "_delta_log/00000000000000000010.json", None]))
 def test_version_line_and_log_file_do_not_count(path: str, version: int, line: int, file: str | None) -> None:
     moved = make_finding(path=path, version=version, line=line, file=file, severity="warning")
     assert compute_fingerprint(moved) == compute_fingerprint(make_finding(path=path))
 
 
+@example_settings(30)
 @given(st.lists(st.from_regex(r"[a-z0-9 =/_]{1,12}\.parquet", fullmatch=True), min_size=2, unique=True))
 def test_other_files_have_other_fingerprints(paths: list[str]) -> None:
     names = {path.strip("/") for path in paths if "//" not in path}
