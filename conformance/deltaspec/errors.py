@@ -1,5 +1,7 @@
 """Exceptions of the kit. A defect of a *table* is a finding; only `Report.raise_for_violations` raises for it."""
 
+from collections.abc import Iterable
+
 
 class DeltaspecError(Exception):
     """An error with a one-line message: what happened, where, and what to do next."""
@@ -23,3 +25,12 @@ class ValidationFailed(DeltaspecError):
     """A table violates the protocol. The message has a line for the verdict and one for each of the first findings."""
 
     exit_code = 1
+
+
+def suggest_name(name: str, known: Iterable[str]) -> str:
+    """Return a hint for an unknown name: the nearest known one, or all of them."""
+    from difflib import get_close_matches
+
+    names = list(known)
+    near = get_close_matches(name, names, 1)
+    return f"did you mean {near[0]}?" if near else f"choose from {', '.join(names)}"

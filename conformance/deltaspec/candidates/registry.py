@@ -22,14 +22,13 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 
 from deltaspec.candidates.host import MEMORY_LIMIT, Host
 from deltaspec.candidates.process import Launch
-from deltaspec.errors import InvalidUsage
+from deltaspec.errors import InvalidUsage, suggest_name
 
 JVM_HELLO_SECONDS = 180.0
 _HARNESSES_VARIABLE = "DELTASPEC_HARNESSES"
@@ -110,9 +109,8 @@ def find_adapter(name: str) -> Adapter:
     """
     adapter = ADAPTERS.get(name.replace("-", "_").lower())
     if adapter is None:
-        near = get_close_matches(name, ADAPTERS, 1)
-        help_text = f"did you mean {near[0]}?" if near else f"choose from {', '.join(ADAPTERS)}"
-        raise InvalidUsage(f"unknown candidate {name[:200]!r} ({help_text}, or use cmd:COMMAND or py:MODULE:CLASS)")
+        hint = suggest_name(name, ADAPTERS)
+        raise InvalidUsage(f"unknown candidate {name[:200]!r} ({hint}, or use cmd:COMMAND or py:MODULE:CLASS)")
     return adapter
 
 

@@ -11,14 +11,13 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import click
 
-from deltaspec.errors import InvalidUsage
+from deltaspec.errors import InvalidUsage, suggest_name
 
 FILE_NAME = "deltaspec.toml"
 STORAGE_OPTIONS = "storage-options"
@@ -117,12 +116,18 @@ def load_configuration(file: str | None, table: str, options: Mapping[str, click
 
 
 def _find_file(directory: Path) -> Path | None:
-    """Return the nearest file with a configuration, from a directory upwards."""
-    for each in (directory, *directory.parents):
+    """Return the nearest file with a configuration, from a directory upwards.
+
+    Files in a table are not used: whoever wrote the table must not choose how it is judged.
+    """
+    from deltaspec.wire.storage.interface import LOG_DIRECTORY
+
+    above = [directory, *directory.parents]
+    tables = [number for number, each in enumerate(above) if (each / LOG_DIRECTORY).is_dir()]
+    for each in above[max(tables, default=-1) + 1 :]:
         if (each / FILE_NAME).is_file():
             return each / FILE_NAME
         project = each / "pyproject.toml"
-        # a project of its own that has no section ends the search only if it cannot be read
         if project.is_file() and b"tool.deltaspec" in _read_bytes(project) and _read_table(project) is not None:
             return project
     return None
@@ -176,10 +181,7 @@ def _check_value(where: str, key: str, value: Any, options: Mapping[str, click.O
     option = options.get(key)
     if option is None:
         known = [*options, STORAGE_OPTIONS, TABLES]
-        near = get_close_matches(key, known, 1)
-        hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(known)}"
-        if key in _ONE_RUN:
-            hint = "only on the command line"
+        hint = "only on the command line" if key in _ONE_RUN else suggest_name(key, known)
         raise InvalidUsage(f"{where}: unknown key ({hint})")
     if option.is_flag:
         expected, fits = "true or false", isinstance(value, bool)
@@ -200,7 +202,7 @@ def _check_storage_options(where: str, options: Any) -> None:
     if not isinstance(options, dict) or not all(isinstance(each, str) for each in options.values()):
         raise InvalidUsage(f"{where}: expected names and strings, such as AWS_REGION = 'eu-west-1'")
     for name, value in options.items():
-        if is_secret(name) and _VARIABLE.fullmatch(value) is None:
+        if is_secret(name, value) and _VARIABLE.fullmatch(value) is None:
             raise InvalidUsage(f"{where}.{name}: a file must not contain secrets; write '${{env:VARIABLE}}'")
 
 

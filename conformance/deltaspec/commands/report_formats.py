@@ -15,6 +15,7 @@ from deltaspec.commands.printing import build_console, encode_json
 if TYPE_CHECKING:
     from deltaspec.pages.validation import Charts
     from deltaspec.report.report_types import Report
+    from deltaspec.wire.storage.settings import StorageSettings
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class RenderSettings:
     """Exit code of the command."""
     quiet: bool = False
     """Whether text has only the verdict."""
+    storage: StorageSettings | None = None
+    """Settings of storage clients, for charts of the data files; None for the environment."""
 
 
 Renderer = Callable[["Report", RenderSettings], bytes]
@@ -64,10 +67,10 @@ def _render_junit(report: Report, _: RenderSettings) -> bytes:
     return render_junit(report).encode()
 
 
-def _render_html(report: Report, _: RenderSettings) -> bytes:
+def _render_html(report: Report, settings: RenderSettings) -> bytes:
     from deltaspec.pages.validation import render_validation
 
-    return render_validation(report, _describe_files(report)).encode()
+    return render_validation(report, _describe_files(report, settings.storage)).encode()
 
 
 def _render_markdown(report: Report, settings: RenderSettings) -> bytes:
@@ -113,31 +116,28 @@ def require_format(name: str) -> None:
     Raises:
         InvalidUsage: the format is unknown, or its library is not installed.
     """
-    from deltaspec.errors import InvalidUsage
+    from deltaspec.errors import InvalidUsage, suggest_name
 
     if name not in FORMATS:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, FORMATS, 1)
-        hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(FORMATS)}"
-        raise InvalidUsage(f"unknown report format {name!r} ({hint})")
+        raise InvalidUsage(f"unknown report format {name!r} ({suggest_name(name, FORMATS)})")
     if name == "html":
         from deltaspec.pages.renderer import require_jinja
 
         require_jinja()
 
 
-def _describe_files(report: Report) -> Charts:
+def _describe_files(report: Report, storage: StorageSettings | None) -> Charts:
     """Describe the data files of the validated version, from the log; return the reason if that is not possible."""
     from deltaspec.errors import DeltaspecError
     from deltaspec.pages.validation import Charts
     from deltaspec.validation.describe.file_description import describe_files
+    from deltaspec.wire.storage.settings import ENVIRONMENT
 
     if report.version is None:
         return Charts(None, "the table has no version that can be read")
     if report.engine != "embedded":
         return Charts(None, "the run was on Spark; `deltaspec show TABLE --files` reads the log in one process")
     try:
-        return Charts(describe_files(report.table, at=report.version))
+        return Charts(describe_files(report.table, at=report.version, storage=storage or ENVIRONMENT))
     except DeltaspecError as error:
         return Charts(None, str(error))

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from deltaspec.commands.printing import print_text
-from deltaspec.errors import InvalidUsage
+from deltaspec.errors import InvalidUsage, suggest_name
 
 
 def _build_report_schema() -> dict[str, Any]:
@@ -27,11 +27,7 @@ def _build_message_schema(message: str) -> dict[str, Any]:
     from deltaspec.candidates.publish_schemas import SCHEMA_TYPES, build_json_schema
 
     if message not in SCHEMA_TYPES:
-        from difflib import get_close_matches
-
-        near = get_close_matches(message, SCHEMA_TYPES, 1)
-        hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(SCHEMA_TYPES)}"
-        raise InvalidUsage(f"unknown message {message!r} ({hint})")
+        raise InvalidUsage(f"unknown message {message!r} ({suggest_name(message, SCHEMA_TYPES)})")
     return build_json_schema(message)
 
 

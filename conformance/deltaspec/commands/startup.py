@@ -12,7 +12,7 @@ def choose_allocator() -> None:
     """Prefer jemalloc for Arrow on Linux, and let it and Polars return freed memory to the system soon.
 
     Checkpoint batches are freed with fewer page faults. Memory that is kept for later batches would be a third of the
-    peak, because each of the two libraries has an allocator of its own.
+    peak, because each of the two libraries has its own allocator.
     """
     if sys.platform == "linux" and "pyarrow" not in sys.modules:
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")

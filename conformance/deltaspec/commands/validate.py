@@ -74,7 +74,7 @@ _MACHINE_SAMPLES = 1000
     help="Do not report the run as incomplete because of these rules, or of a table feature: feature:NAME.",
 )
 @click.option(
-    "--allow-outside", is_flag=True, help="Follow absolute paths that lead out of the table, as in shallow clones."
+    "--allow-outside/--no-allow-outside", help="Follow absolute paths that lead out of the table, as in shallow clones."
 )
 @click.option(
     "--writer-time-zone",
@@ -109,8 +109,8 @@ _MACHINE_SAMPLES = 1000
     show_default=True,
     help="Exit with 1 if there are findings of this severity or a more severe one.",
 )
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings. Incomplete runs exit with 3.")
-@click.option("-q", "--quiet", is_flag=True, help="Print only the verdict as text, and no progress.")
+@click.option("--exit-zero/--no-exit-zero", help="Exit with 0 even if there are findings. Incomplete runs exit with 3.")
+@click.option("-q", "--quiet/--no-quiet", help="Print only the verdict as text, and no progress.")
 @COLOR
 def validate(
     table: str,
@@ -164,10 +164,14 @@ def validate(
     format_is_given = given not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
     targets = plan_reports(output_format, output, reports, format_is_given=format_is_given)
     choose_allocator()
+    configuration = context.meta[CONFIGURATION_KEY]
+    from deltaspec.wire.storage.settings import StorageSettings
+
+    storage = StorageSettings(configuration.storage_options)
     if estimates:
         if reports:
             raise InvalidUsage("--estimate cannot be combined with --report; use --format and --output")
-        _print_estimate(table, at, history, revision, output_format, output, color, _load_storage(context))
+        _print_estimate(table, at, history, revision, output_format, output, color, storage)
         return
     with faster_imports():
         from deltaspec.report.report_types import compute_exit_code
@@ -192,20 +196,15 @@ def validate(
     )
     with nullcontext() if quiet else progress_bar() as progress:
         settings = RunSettings(progress or ignore_progress, state, resume, findings_out)
-        report = _run_engine(table, engine, options, settings, _load_storage(context))
+        report = _run_engine(table, engine, options, settings, storage)
     exit_code = compute_exit_code(report, fail_on, exit_zero=exit_zero)
     context.meta[EXIT_CODE_KEY] = exit_code
-    write_reports(report, targets, RenderSettings(samples or _TEXT_SAMPLES, color, exit_code, quiet))
+    if configuration.file and not quiet:
+        click.echo(f"defaults from {configuration.file}", err=True)
+    write_reports(report, targets, RenderSettings(samples or _TEXT_SAMPLES, color, exit_code, quiet, storage))
     if not quiet and (files := [each.path for each in targets if each.path is not None]):
         click.echo(f"{report.describe_verdict(exit_code)} · report in {', '.join(files)}", err=True)
     sys.exit(exit_code)
-
-
-def _load_storage(context: click.Context) -> StorageSettings:
-    """Return the settings of storage clients: those of the configuration file, and otherwise the environment."""
-    from deltaspec.wire.storage.settings import StorageSettings
-
-    return StorageSettings(context.meta[CONFIGURATION_KEY].storage_options)
 
 
 def _run_engine(table: str, engine: str, options: Options, settings: RunSettings, storage: StorageSettings) -> Report:

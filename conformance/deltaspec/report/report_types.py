@@ -320,10 +320,9 @@ def compute_exit_code(report: Report, fail_on: Severity = "violation", *, exit_z
         fail_on: the least severe findings that give 1.
         exit_zero: whether findings give 0; what is incomplete still gives 3.
     """
-    undecided = _EXIT_CODES[report.verdict]
-    if report.verdict == "violations":
-        undecided = 3 if exit_zero and any(not each.accepted for each in report.checked.not_checked) else 0
-    fails = report.verdict == "violations" or any(
-        report.counts.get(each) for each in SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-    )
-    return 1 if fails and not exit_zero else undecided
+    if report.verdict == "refused":
+        return _EXIT_CODES["refused"]
+    if exit_zero:
+        return _EXIT_CODES["incomplete"] if any(not each.accepted for each in report.checked.not_checked) else 0
+    failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    return 1 if any(report.counts.get(each) for each in failing) else _EXIT_CODES[report.verdict]

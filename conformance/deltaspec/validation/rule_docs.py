@@ -2,25 +2,38 @@
 
 import re
 
+from deltaspec.model.revisions import Revision
 from deltaspec.report.report_types import RuleDoc
 from deltaspec.rules import RULES
 
 _PROTOCOL = "https://github.com/delta-io/delta/blob/master/PROTOCOL.md"
-_SUFFIX = re.compile(r" \(Requirements for [^)]*\)\Z")
+_PROPOSALS = "https://github.com/delta-io/delta/tree/master/protocol_rfcs"
+_PROPOSAL_NOTE = "S44"
+"""Silent point that says how proposals are read; each requirement of a proposal names it."""
+_WRITERS = " (Requirements for Writers)"
+"""Marks a heading that occurs for the second time in the chapter with the requirements for writers."""
 _NOT_IN_ANCHOR = re.compile(r"[^\w\- ]")
 
 
 def build_rule_doc(code: str) -> RuleDoc:
-    """Return the documentation of a rule that reports print with its findings."""
+    """Return the documentation of a rule that reports print with its findings.
+
+    The address is that of the section in the current protocol; for a proposal that of the directory with all proposals,
+    and for a section that only older revisions have that of the protocol.
+    """
     rule = RULES[code]
     requirement = rule.requirement
     level = f"diverge {rule.divergence}" if rule.divergence else requirement.level
-    url = build_protocol_url(requirement.section)
+    if _PROPOSAL_NOTE in requirement.notes:
+        url = _PROPOSALS
+    else:
+        url = build_section_url(requirement.section) if Revision.CURRENT in requirement.revisions else _PROTOCOL
     return RuleDoc(requirement.statement, requirement.section, level, rule.why, rule.fix, url)
 
 
-def build_protocol_url(section: str) -> str:
-    """Return the address of a section of the protocol; of the first, if several are separated by semicolons."""
-    heading = _SUFFIX.sub("", section.partition(";")[0].strip())
+def build_section_url(section: str) -> str:
+    """Return the address of a section of the current protocol; of the first, if semicolons separate several."""
+    first = section.partition(";")[0]
+    heading = first.removesuffix(_WRITERS)
     anchor = _NOT_IN_ANCHOR.sub("", heading.lower()).replace(" ", "-")
-    return f"{_PROTOCOL}#{anchor}"
+    return f"{_PROTOCOL}#{anchor}" + ("" if heading == first else "-1")

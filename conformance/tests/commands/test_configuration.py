@@ -13,7 +13,7 @@ from deltaspec.commands.configuration import STORAGE_OPTIONS, TABLES, load_confi
 from deltaspec.commands.validate import validate
 from deltaspec.errors import InvalidUsage
 from deltaspec.report.report_types import SEVERITIES, compute_exit_code
-from deltaspec.validation.describe import read_estimate
+from deltaspec.validation.describe import read_estimate, table_description
 from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.interface import Store
 from deltaspec.wire.storage.settings import StorageSettings, is_secret
@@ -63,6 +63,33 @@ def test_section_of_pyproject_is_found_past_a_project_without_one(table: Path, m
     (table.parent / "pyproject.toml").write_text('[project]\nname = "y"')
     monkeypatch.chdir(table.parent)
     assert get_level("sales") == "log"
+
+
+def test_files_in_a_table_are_not_used(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever wrote the table could turn rules off, or send secrets of the environment to a server."""
+    (table / "deltaspec.toml").write_text('exit-zero = true\nlevel = "rows"')
+    (table / "day=1").mkdir()
+    (table / "day=1" / "deltaspec.toml").write_text('level = "rows"')
+    for directory in (table, table / "day=1", table / "_delta_log"):
+        monkeypatch.chdir(directory)
+        assert get_level(str(table)) == "files"
+    (table.parent / "deltaspec.toml").write_text('level = "log"')
+    assert get_level(str(table)) == "log"
+
+
+def test_file_is_named_on_stderr(table: Path) -> None:
+    path = write_configuration('level = "log"')
+    assert run("validate", str(table)).stderr == f"defaults from {path}\n"
+
+
+def test_example_in_the_readme_is_a_configuration(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAKE_KEY", "hunter22")
+    readme = (Path(__file__).parents[3] / "README.md").read_text()
+    (example,) = (each.partition("```")[0] for each in readme.split("```toml\n")[1:] if "[tables." in each)
+    assert load(example).values == {"level": "footers", "fail-on": "warning"}
+    found = load(example, "s3://lake/orders")
+    assert found.values == {"level": "log", "fail-on": "warning"}
+    assert found.storage_options == {"AWS_REGION": "eu-west-1", "AWS_SECRET_ACCESS_KEY": "hunter22"}
 
 
 def test_file_on_the_command_line_must_exist_and_have_a_section(table: Path) -> None:
@@ -128,6 +155,14 @@ def test_secrets_come_only_from_the_environment(name: str, table: Path, monkeypa
     assert load(f'[storage-options]\n{name} = "${{env:SECRET_HERE}}"').storage_options == {name: "hunter22"}
 
 
+@pytest.mark.parametrize("url", ["https://me:hunter22@host", "https://host/x?a=1&sig=hunter22"])
+def test_urls_with_secrets_are_refused(url: str, table: Path) -> None:
+    with pytest.raises(InvalidUsage) as raised:
+        load(f'[storage-options]\nAWS_ENDPOINT_URL = "{url}"')
+    assert "must not contain secrets" in str(raised.value)
+    assert "hunter22" not in str(raised.value)
+
+
 def test_variables_of_other_tables_need_not_be_set(table: Path) -> None:
     found = load('[tables."s3://*".storage-options]\nAWS_REGION = "${env:NOT_SET_HERE}"')
     assert found.storage_options == {}
@@ -135,7 +170,7 @@ def test_variables_of_other_tables_need_not_be_set(table: Path) -> None:
 
 def test_names_of_keys_and_files_are_not_secrets() -> None:
     names = ("AWS_ACCESS_KEY_ID", "GOOGLE_APPLICATION_CREDENTIALS", "AZURE_FEDERATED_TOKEN_FILE", "AWS_REGION")
-    assert not any(map(is_secret, names))
+    assert not any(is_secret(each, "https://host:8080/path?x=1") for each in names)
 
 
 def test_storage_options_reach_the_run_and_the_estimate(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,12 +180,14 @@ def test_storage_options_reach_the_run_and_the_estimate(table: Path, monkeypatch
         given.append(settings.given)
         return open_store(str(table))
 
-    for module in (deltaspec.validation.run, read_estimate):
+    for module in (deltaspec.validation.run, read_estimate, table_description):
         monkeypatch.setattr(module, "open_store", open_recorded)
     write_configuration("[storage-options]\naws_region = 'nowhere-1'")
     assert run("validate", "s3://bucket/sales").exit_code == 0
     assert run("validate", "s3://bucket/sales", "--estimate").exit_code == 0
-    assert given == [{"AWS_REGION": "nowhere-1"}] * 2
+    report = ("--format", "html", "--output", str(table.parent / "report.html"))
+    assert run("validate", "s3://bucket/sales", *report).exit_code == 0
+    assert given == [{"AWS_REGION": "nowhere-1"}] * 4
 
 
 @pytest.mark.parametrize("severity", SEVERITIES)
@@ -164,6 +201,20 @@ def test_exit_zero_hides_findings_but_not_what_is_incomplete() -> None:
     assert compute_exit_code(report(verdict="violations"), exit_zero=True) == 0
     assert compute_exit_code(report(verdict="violations", not_checked=[not_checked()]), exit_zero=True) == 3
     assert compute_exit_code(report(verdict="incomplete", not_checked=[not_checked()]), exit_zero=True) == 3
+
+
+def test_refused_table_exits_with_3_whatever_was_found() -> None:
+    refused = report(make_finding(), verdict="refused")
+    assert {compute_exit_code(refused, each) for each in SEVERITIES} == {3}
+    assert compute_exit_code(report(verdict="refused", not_checked=[]), exit_zero=True) == 3
+
+
+def test_flags_on_the_command_line_win(table: Path) -> None:
+    write_configuration('fail-on = "warning"\nexit-zero = true\nquiet = true')
+    assert run("validate", str(table)).exit_code == 0
+    loud = run("validate", str(table), "--no-exit-zero", "--no-quiet")
+    assert loud.exit_code == 1
+    assert "MET001" in loud.stdout
 
 
 def test_fail_on_warning_and_exit_zero_of_a_table(table: Path) -> None:

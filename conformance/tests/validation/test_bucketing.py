@@ -206,16 +206,22 @@ def test_rows_in_memory_are_combined_once_and_stay_equal(numbers: list[list[int 
     ]
     expected = pl.concat(frames)
     buckets = LocalBuckets(rows_in_memory=len(expected) + len(frames[0]), count=3)
+
+    def read() -> pl.DataFrame:
+        rows = buckets.rows("a")
+        assert rows is not None
+        return rows
+
     for frame in frames:
         buckets.put("a", frame, pl.Series(range(len(frame))))
     for _ in range(2):
-        assert_frame_equal(buckets.rows("a"), expected)  # type: ignore[arg-type]
+        assert_frame_equal(read(), expected)
     buckets.put("a", frames[0], pl.Series(range(len(frames[0]))))
-    assert_frame_equal(buckets.rows("a"), pl.concat([expected, frames[0]]))  # type: ignore[arg-type]
+    assert_frame_equal(read(), pl.concat([expected, frames[0]]))
     buckets.put("a", expected, pl.Series(range(len(expected))))
     assert buckets.count == 3
     spilled = pl.concat([expected, frames[0], expected])
-    assert_frame_equal(buckets.rows("a"), spilled, check_row_order=False)  # type: ignore[arg-type]
+    assert_frame_equal(read(), spilled, check_row_order=False)
     buckets.close()
 
 

@@ -47,7 +47,7 @@ def validate_with_line(name: str, line: bytes, path: Path) -> Report:
 
 
 def encode_undecodable(kind: str | None) -> bytes:
-    """Return a line with a malformed action of a kind; None stands for a line that is not JSON."""
+    """Return a line with a malformed action of a kind; for None, a line that is not JSON."""
     return b"{" if kind is None else json.dumps({kind: 5}).encode()
 
 

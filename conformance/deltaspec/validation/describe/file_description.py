@@ -20,6 +20,7 @@ from deltaspec.validation.describe.table_description import replay_table
 from deltaspec.validation.embedded import EmbeddedRun
 from deltaspec.validation.log.replay_stage import REPLAY_ROWS
 from deltaspec.views.files.partition_facts import ENTRY_END, VALUE_BEGIN
+from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 SMALL_FILE_LIMIT = 16 << 20
 """Files under 16 MiB count as small: opening one costs about as much as reading it."""
@@ -43,7 +44,11 @@ class _FileRun(EmbeddedRun):
 
 
 def describe_files(
-    uri: str, *, at: int | None = None, progress: Callable[[str, int, int | None], None] | None = None
+    uri: str,
+    *,
+    at: int | None = None,
+    progress: Callable[[str, int, int | None], None] | None = None,
+    storage: StorageSettings = ENVIRONMENT,
 ) -> FilesDescription:
     """Describe the live data files of a table.
 
@@ -51,12 +56,13 @@ def describe_files(
         uri: path or URI of the table's root.
         at: the version; None for the latest.
         progress: as in `deltaspec.validate`.
+        storage: settings of storage clients.
 
     Raises:
         InvalidUsage: the table has no such version.
         TableUnreadable: there is no table, or its log cannot be replayed.
     """
-    replayed = replay_table(uri, at, progress, _FileRun)
+    replayed = replay_table(uri, at, progress, _FileRun, storage)
     run, live = replayed.run, replayed.live
     size = pl.when(pl.col("size") >= 0).then(pl.col("size"))
     files = live.select(

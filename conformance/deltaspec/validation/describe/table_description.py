@@ -24,6 +24,7 @@ from deltaspec.validation.progress import ignore_progress
 from deltaspec.views.files.file_replay import find_live_files
 from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
+from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 _HINT_BYTES = 64 << 20
 _MAX_UNREAD = 16
@@ -101,6 +102,7 @@ def replay_table(
     at: int | None,
     progress: Callable[[str, int, int | None], None] | None,
     run_type: type[EmbeddedRun] = EmbeddedRun,
+    storage: StorageSettings = ENVIRONMENT,
 ) -> Replayed:
     """Replay the log without evaluating rules, from the newest checkpoint that can be read.
 
@@ -108,7 +110,7 @@ def replay_table(
         InvalidUsage: the table has no such version.
         TableUnreadable: there is no table, or its log cannot be replayed.
     """
-    store = open_store(uri)
+    store = open_store(uri, storage)
     listed, unread = load_pinned_listing(store), dict[str, str]()
     plan = whole_log = build_plan(store.uri, listed, at=at, history="snapshot")
     while True:

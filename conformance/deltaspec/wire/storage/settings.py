@@ -11,6 +11,8 @@ from deltaspec.errors import InvalidUsage
 
 _NAME = re.compile(r"(AWS|GOOGLE|AZURE|DELTASPEC_STORE)_[A-Z0-9_]+")
 _SECRET_NAMES = re.compile(r"KEY|SECRET|TOKEN|SAS|SIG|PASSWORD|CREDENTIAL")
+_PASSWORD = re.compile(r"://[^/@]*:([^/@]+)@")
+_SIGNATURE = re.compile(r"[?&](sig|X-Amz-Signature|X-Goog-Signature)=", re.IGNORECASE)
 _NOT_SECRET = ("_KEY_ID", "_SKIP_SIGNATURE", "_FILE", "_PATH", "_APPLICATION_CREDENTIALS")
 _OWNERS = ("AWS_", "AZURE_", "GOOGLE_", "GCP_")
 
@@ -51,16 +53,20 @@ class StorageSettings:
         for name, value in (*os.environ.items(), *self.given.items()):
             if name.startswith(_OWNERS) and len(value) >= 6:
                 hidden = [value] if _SECRET_NAMES.search(name.upper()) else []
-                password = re.search(r"://[^/@]*:([^/@]+)@", value)
+                password = _PASSWORD.search(value)
                 for each in (*hidden, *([password[1]] if password else [])):
                     text = text.replace(each, "***").replace(quote(each, safe=""), "***")
         return text
 
 
-def is_secret(name: str) -> bool:
-    """Return whether a setting contains a secret, judged by its name. The name of a file or a user is no secret."""
+def is_secret(name: str, value: str) -> bool:
+    """Return whether a setting contains a secret: its name says so, or its value is a URL with a password or signature.
+
+    Names of files and users are not secrets.
+    """
     upper = name.upper()
-    return _SECRET_NAMES.search(upper) is not None and not upper.endswith(_NOT_SECRET)
+    is_named = _SECRET_NAMES.search(upper) is not None and not upper.endswith(_NOT_SECRET)
+    return is_named or _PASSWORD.search(value) is not None or _SIGNATURE.search(value) is not None
 
 
 ENVIRONMENT = StorageSettings()

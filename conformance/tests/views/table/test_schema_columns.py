@@ -36,7 +36,7 @@ TEXTS = {
     "numbers keep their lexeme": _FIRST.replace('mapping.id":2', 'mapping.id":2.0'),
     "unknown type": _encode(_A, _field("c", "nonsense")),
     "new column is malformed": _encode(_A, {"name": "c"}),
-    "new column is no object": _encode(_A, _B)[:-2] + ",1]}",
+    "new column is not an object": _encode(_A, _B)[:-2] + ",1]}",
     "lone surrogate": _encode(_A, _field("\ud800")),
     "control character in a string": _FIRST.replace('"b"', '"b\n"'),
     "too deep": _FIRST[:-2] + "," + "[" * 300 + "]" * 300 + "]}",
