@@ -70,7 +70,8 @@ def clusters_by_a_variant(draw: st.DrawFn) -> TableFiles:
 @mutation("variant.not-generated")
 def generates_a_variant(draw: st.DrawFn) -> TableFiles:
     expression = draw_one(draw, "parse_json(name)", "to_variant_object(struct(id))", "v2")
-    fields = [("name", "string"), build_variant_field(**{"delta.generationExpression": expression})]
+    generated = build_variant_field(**{"delta.generationExpression": expression})
+    fields = [("id", "long"), ("name", "string"), ("v2", "variant"), generated]
     return build_variant_table(fields, writer=["generatedColumns"])
 
 
