@@ -1,8 +1,4 @@
-"""Table state along the validated history, and rows of the views over the actions that change it.
-
-This is the mutable implementation of the model's replay for everything except files: protocol, metadata, domains and
-transactions.
-"""
+"""Table state along the validated history, and rows of the views over the actions that change it."""
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
@@ -13,21 +9,13 @@ from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protoc
 from deltaspec.model.commit.operations import reuses_existing_files
 from deltaspec.model.features import clustering, table_features, table_properties
 from deltaspec.model.features.feature_uses import FeatureUse
-from deltaspec.model.features.protocol import (
-    Refused,
-    get_supported_features,
-    has_known_features,
-    may_read,
-    may_write,
-)
 from deltaspec.model.features.protocol_evolution import CHECKPOINT_PROTECTION, PROTECTED_BEFORE, get_listed_features
 from deltaspec.model.features.undefined_types import find_undefined_types, may_define_types
-from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 from deltaspec.model.rows.statistics import LeafColumn, list_leaf_columns
 from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import DataType, Struct
-from deltaspec.model.schema.schema_string import TYPE_CHANGES, SchemaError, find_void_fault
+from deltaspec.model.schema.data_types import Struct
+from deltaspec.model.schema.schema_string import TYPE_CHANGES, find_void_fault
 from deltaspec.views.data.variants import build_variant_use_rows
 from deltaspec.views.files.file_action_facts import FileContext
 from deltaspec.views.files.row_ids import column_rows
@@ -37,7 +25,7 @@ from deltaspec.views.table.domain_rows import build_domain_row
 from deltaspec.views.table.feature_uses import FeatureUseHistory, UnsupportedUses
 from deltaspec.views.table.file_requirements import FileRequirements, RequirementHistory
 from deltaspec.views.table.iceberg_history import IcebergHistory
-from deltaspec.views.table.mapping_history import MappingHistory, entry_names, logical_partition_names
+from deltaspec.views.table.mapping_history import MappingHistory, entry_names
 from deltaspec.views.table.metadata_rows import (
     build_column_rows,
     build_configuration_row,
@@ -45,9 +33,10 @@ from deltaspec.views.table.metadata_rows import (
     build_metadata_row,
 )
 from deltaspec.views.table.protocol_rows import build_feature_rows, build_protocol_row
+from deltaspec.views.table.replayed_state import ReplayedState
 from deltaspec.views.table.row_constraints import RowConstraintHistory
 from deltaspec.views.table.row_requirements import RowRequirementHistory
-from deltaspec.views.table.schema_columns import ColumnCache, SchemaReader, select_special_columns
+from deltaspec.views.table.schema_columns import ColumnCache, select_special_columns
 from deltaspec.views.table.state_rows import StateRows
 from deltaspec.views.table.table_schema import TableSchema
 from deltaspec.views.table.type_widening import WideningHistory, find_widening_traces
@@ -110,37 +99,10 @@ class _Change:
 
 
 @dataclass
-class TableState:
-    """Table state after the actions applied so far, and the rows of the views over them."""
+class TableState(ReplayedState):
+    """Table state after the actions applied so far, its history, and the rows of the views over them."""
 
-    revision: Revision = Revision.CURRENT
-    """Protocol revision that the table is validated against."""
-    protocol: Protocol | None = None
-    metadata: MetaData | None = None
-    protocol_known: bool = True
-    """False once a protocol action could not be decoded."""
-    metadata_known: bool = True
-    domains: dict[str, DomainMetadata] = field(default_factory=dict)
-    domains_known: bool = True
-    """False once a domainMetadata action could not be decoded."""
-    row_id_mark: RowIdHighWaterMark | None = None
-    """Last rowIdHighWaterMark action (r1, r2)."""
-    row_id_mark_known: bool = True
-    """False once a rowIdHighWaterMark action could not be decoded."""
-    transactions: dict[str, Txn] = field(default_factory=dict)
-    transactions_known: bool = True
-    """False once a txn action could not be decoded."""
     views: dict[str, StateRows] = field(default_factory=lambda: {name: StateRows() for name in VIEW_NAMES})
-    schema: Struct | None = None
-    mapping: str | None = None
-    supported: set[str] | None = None
-    """Features that the table supports; None if the protocol is unknown, or is missing a required feature list."""
-    listed_features: set[str] = field(default_factory=set)
-    """Features that the protocol of some version so far lists."""
-    supported_so_far: set[str] = field(default_factory=set)
-    """Features that the table supported in some version so far, as far as known."""
-    lost_cause: tuple[str, str | None] | None = None
-    """Why actions were lost first, and the file; None if none were."""
     used: set[str] = field(default_factory=set)
     """Features that were active in some version so far."""
     mapped: MappingHistory = field(default_factory=MappingHistory)
@@ -169,8 +131,6 @@ class TableState:
     """History of what needs a feature."""
     _columns: ColumnCache[list[Row]] = field(default_factory=lambda: ColumnCache(build_column_rows))
     _leaves: ColumnCache[list[LeafColumn]] = field(default_factory=lambda: ColumnCache(list_leaf_columns))
-    _reader: SchemaReader = field(default_factory=SchemaReader)
-    _schema_fault: SchemaError | None = None
     _mapping_of_fields: list[Row] = field(default_factory=list)
     """Column mapping of the fields of the schema, in the order of `data_types.iter_fields`."""
     _preceding_version: int | None = None
@@ -203,14 +163,14 @@ class TableState:
         for line, action in actions:
             match action:
                 case Protocol():
-                    self._apply_protocol(action)
+                    self.apply_protocol(action)
                 case MetaData():
-                    self._apply_metadata(action)
+                    self.apply_metadata(action)
                 case RowIdHighWaterMark():
                     self.row_id_mark = action
                 case Txn():
                     self._apply_transaction({"version": version, "file": file, "line": line}, action)
-        self._update_mapping()
+        self.update_mapping()
         for line, action in actions:
             if isinstance(action, DomainMetadata):
                 self._apply_domain({"version": version, "file": file, "line": line}, action)
@@ -288,12 +248,10 @@ class TableState:
 
     def lose(self, kinds: set[str | None], cause: tuple[str, str | None] | None = None) -> None:
         """Record that actions of these kinds could not be decoded (None: unknown kind), and why: reason and file."""
-        self.lost_cause = self.lost_cause or cause
+        super().lose(kinds, cause)
         if kinds & {"protocol", None}:
-            self.protocol, self.supported, self.protocol_known = None, None, False
             self.uses.forget_protocol()
         if kinds & {"metaData", None}:
-            self.metadata, self.schema, self.metadata_known = None, None, False
             self.uses.forget_metadata()
         if kinds & {"protocol", "metaData", None}:
             self._undefined_types = frozenset()
@@ -310,28 +268,6 @@ class TableState:
             self._parts.clear()
             for view in (*self.views.values(), self.variant_uses, self.row_id_columns):
                 view.forget()
-        if kinds & {"domainMetadata", None}:
-            self.domains_known = False
-        if kinds & {"txn", None}:
-            self.transactions_known = False
-        if kinds & {"rowIdHighWaterMark", None}:
-            self.row_id_mark_known = False
-
-    @property
-    def high_water_mark(self) -> tuple[int | None, bool | None]:
-        """High-water mark of row ids, and whether the table has one; None if unknown."""
-        if not self.revision.since(Revision.R3):  # [Changed in r3] from a separate action to a domain
-            mark = self.row_id_mark
-            number = None if mark is None else mark.high_water_mark
-            return (number, mark is not None) if self.row_id_mark_known else (None, None)
-        domain = self.domains.get(row_tracking.DOMAIN)
-        if not self.domains_known:
-            return None, None
-        return (None, False) if domain is None else (row_tracking.parse_high_water_mark(domain.configuration), True)
-
-    def supports(self, feature: str) -> bool | None:
-        """Return whether a feature is supported; None if the protocol is unknown."""
-        return None if self.supported is None else feature in self.supported
 
     def file_context(self, table_root: str | None) -> FileContext:
         """Return the context that file actions are validated against; the same object until the state changes."""
@@ -340,7 +276,7 @@ class TableState:
         return self._context
 
     def _file_context(self, table_root: str | None) -> FileContext:
-        columns, logical = self._partition_columns
+        columns, logical = self.partition_columns
         statistics, leaves = None, None
         if self.schema is not None and self.metadata is not None and self.supported is not None:
             columns_of_leaves = self._leaves.collect(self.schema, self.mapping, self.metadata.partition_columns)
@@ -371,26 +307,6 @@ class TableState:
         )
 
     @property
-    def _partition_columns(self) -> tuple[dict[str, DataType] | None, dict[str, str]]:
-        """Types of the partition columns by physical name, and logical to physical name of those that differ.
-
-        The types are None if the state is unknown, or a partition column is not in the schema.
-        """
-        if self.schema is None or self.metadata is None or self.supported is None:
-            return None, {}
-        names, partitioned = {member.name for member in self.schema.fields}, self.metadata.partition_columns
-        if not set(partitioned) <= names:
-            return None, {}
-        types = column_mapping.get_partition_types(self.schema, partitioned, self.mapping)
-        return types, logical_partition_names(self.schema, partitioned, self.mapping)
-
-    @property
-    def clustering_columns(self) -> tuple[clustering.Path, ...]:
-        """Physical paths of the clustering columns; empty if clustering is not supported."""
-        domain = self.domains.get(clustering.DOMAIN) if self.supports(clustering.FEATURE) else None
-        return clustering.resolve_columns(read_clustering_columns(domain), self.schema, self.mapping)
-
-    @property
     def table_schema(self) -> TableSchema | None:
         """Schema that data files are validated against; None if protocol, metadata or schema is unknown."""
         if self.schema is None or self.metadata is None or self.supported is None:
@@ -404,67 +320,6 @@ class TableState:
             self.widening.forgotten,
             self.widening.unrecorded,
         )
-
-    @property
-    def unknown_reader_features(self) -> list[str]:
-        """Reader requirements that may change replay: unknown features or versions, and proposals that alter replay."""
-        if self.protocol is None:
-            return []
-        if self.protocol.min_reader_version > table_features.MAX_READER_VERSION:
-            return [f"reader version {self.protocol.min_reader_version}"]
-        known = table_features.get_known_features(self.revision)
-        names = [name for name in self.protocol.reader_features or () if name not in known]
-        return [name for name in names if table_features.may_alter_replay(name)]
-
-    @property
-    def refusal(self) -> Refused | None:
-        """Why a client of an older protocol revision must not read or write the table; None if it may do both.
-
-        Always None for the current revision: a feature that it does not define may be newer than the kit.
-        """
-        if self.protocol is None or self.revision is Revision.CURRENT:
-            return None
-        known = table_features.get_known_features(self.revision)
-        for decision in (may_read(self.protocol, known), may_write(self.protocol, known)):
-            if isinstance(decision, Refused):
-                return decision
-        return None
-
-    @property
-    def in_commit_timestamps(self) -> bool | None:
-        """Whether in-commit timestamps are enabled; None if unknown."""
-        if self.protocol is None or self.supported is None or self.metadata is None:
-            return None
-        return table_properties.has_in_commit_timestamps(self.protocol, self.metadata)
-
-    @property
-    def append_only(self) -> bool | None:
-        if self.protocol is None or self.supported is None or self.metadata is None:
-            return None
-        return table_properties.is_append_only(self.protocol, self.metadata)
-
-    def _apply_protocol(self, action: Protocol) -> None:
-        names = get_supported_features(action)
-        names = {table_features.get_current_name(name, self.revision) for name in names}
-        self.protocol, self.supported, self.protocol_known = action, None, True
-        self.listed_features |= get_listed_features(action)
-        self.supported_so_far |= names
-        if has_known_features(action):
-            self.supported = names
-
-    def _apply_metadata(self, action: MetaData) -> None:
-        if self.metadata is None or action.schema_string != self.metadata.schema_string:
-            try:
-                self.schema, self._schema_fault = self._reader.parse(action.schema_string), None
-            except SchemaError as fault:
-                self.schema, self._schema_fault = None, fault
-        self.metadata, self.metadata_known = action, True
-
-    def _update_mapping(self) -> None:
-        """Update the column mapping mode after a change of protocol or metadata."""
-        supported = bool(self.supports("columnMapping"))
-        settings = self.metadata.configuration if self.metadata else {}
-        self.mapping = column_mapping.get_mapping_mode(settings, supported=supported)
 
     def _apply_feature_uses(self, change: _Change) -> UnsupportedUses:
         settings = None if self.metadata is None else self.metadata.configuration
@@ -511,7 +366,7 @@ class TableState:
             facts, self._mapping_of_fields = self.mapped.apply(
                 self.schema, metadata.configuration, self.mapping, is_first=change.is_first
             )
-            row = build_metadata_row(metadata, self.schema, self._schema_fault, self.mapping)
+            row = build_metadata_row(metadata, self.schema, self.schema_fault, self.mapping)
             if row["schema_fault"] == "unknown type" and may_define_types(self.supported):
                 row["schema_fault"] = "type of an unknown feature"
             self.views["metadata"].add(location, row | facts)
@@ -560,10 +415,7 @@ class TableState:
         )
         row |= {"supported": self.supports("domainMetadata"), "unsupported_feature": needed if is_unsupported else None}
         self.views["domains"].rows.append(row)
-        if action.removed:
-            self.domains.pop(action.domain, None)
-        else:
-            self.domains[action.domain] = action
+        self.apply_domain(action)
 
     def _evaluate_clustering(self, change: _Change) -> None:
         """Evaluate the clustering columns, also against schema, partitioning and column mapping."""
@@ -605,7 +457,7 @@ class TableState:
 
     def _evaluate_file_requirements(self, change: _Change) -> None:
         """Evaluate what the state requires of live files."""
-        columns, logical = self._partition_columns
+        columns, logical = self.partition_columns
         settings = self.metadata.configuration if self.metadata else {}
         required = FileRequirements(
             columns,

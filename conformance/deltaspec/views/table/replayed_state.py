@@ -1,0 +1,181 @@
+"""Protocol, metadata, domains and transactions of a table, as the actions applied so far leave them.
+
+This is the mutable implementation of the model's replay for everything except files.
+"""
+
+from dataclasses import dataclass, field
+
+from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn
+from deltaspec.model.features import clustering, table_features, table_properties
+from deltaspec.model.features.protocol import (
+    Refused,
+    get_supported_features,
+    has_known_features,
+    may_read,
+    may_write,
+)
+from deltaspec.model.features.protocol_evolution import get_listed_features
+from deltaspec.model.revisions import Revision
+from deltaspec.model.rows import row_tracking
+from deltaspec.model.schema import column_mapping
+from deltaspec.model.schema.data_types import DataType, Struct
+from deltaspec.model.schema.schema_string import SchemaError
+from deltaspec.views.table.clustering_history import read_clustering_columns
+from deltaspec.views.table.mapping_history import logical_partition_names
+from deltaspec.views.table.schema_columns import SchemaReader
+
+
+@dataclass
+class ReplayedState:
+    """State of a table after the actions applied so far, and what follows from it."""
+
+    revision: Revision = Revision.CURRENT
+    """Protocol revision that the table is validated against."""
+    protocol: Protocol | None = None
+    metadata: MetaData | None = None
+    protocol_known: bool = True
+    """False once a protocol action could not be decoded."""
+    metadata_known: bool = True
+    domains: dict[str, DomainMetadata] = field(default_factory=dict)
+    domains_known: bool = True
+    """False once a domainMetadata action could not be decoded."""
+    row_id_mark: RowIdHighWaterMark | None = None
+    """Last rowIdHighWaterMark action (r1, r2)."""
+    row_id_mark_known: bool = True
+    """False once a rowIdHighWaterMark action could not be decoded."""
+    transactions: dict[str, Txn] = field(default_factory=dict)
+    transactions_known: bool = True
+    """False once a txn action could not be decoded."""
+    schema: Struct | None = None
+    mapping: str | None = None
+    supported: set[str] | None = None
+    """Features that the table supports; None if the protocol is unknown, or is missing a required feature list."""
+    listed_features: set[str] = field(default_factory=set)
+    """Features that the protocol of some version so far lists."""
+    supported_so_far: set[str] = field(default_factory=set)
+    """Features that the table supported in some version so far, as far as known."""
+    lost_cause: tuple[str, str | None] | None = None
+    """Why actions were lost first, and the file; None if none were."""
+    schema_fault: SchemaError | None = None
+    """Why the schema string of the metadata has no meaning."""
+    _reader: SchemaReader = field(default_factory=SchemaReader)
+
+    @property
+    def partition_columns(self) -> tuple[dict[str, DataType] | None, dict[str, str]]:
+        """Types of the partition columns by physical name, and logical to physical name of those that differ.
+
+        The types are None if the state is unknown, or a partition column is not in the schema.
+        """
+        if self.schema is None or self.metadata is None or self.supported is None:
+            return None, {}
+        names, partitioned = {member.name for member in self.schema.fields}, self.metadata.partition_columns
+        if not set(partitioned) <= names:
+            return None, {}
+        types = column_mapping.get_partition_types(self.schema, partitioned, self.mapping)
+        return types, logical_partition_names(self.schema, partitioned, self.mapping)
+
+    @property
+    def clustering_columns(self) -> tuple[clustering.Path, ...]:
+        """Physical paths of the clustering columns; empty if clustering is not supported."""
+        domain = self.domains.get(clustering.DOMAIN) if self.supports(clustering.FEATURE) else None
+        return clustering.resolve_columns(read_clustering_columns(domain), self.schema, self.mapping)
+
+    @property
+    def high_water_mark(self) -> tuple[int | None, bool | None]:
+        """High-water mark of row ids, and whether the table has one; None if unknown."""
+        if not self.revision.since(Revision.R3):  # [Changed in r3] from a separate action to a domain
+            mark = self.row_id_mark
+            number = None if mark is None else mark.high_water_mark
+            return (number, mark is not None) if self.row_id_mark_known else (None, None)
+        domain = self.domains.get(row_tracking.DOMAIN)
+        if not self.domains_known:
+            return None, None
+        return (None, False) if domain is None else (row_tracking.parse_high_water_mark(domain.configuration), True)
+
+    def supports(self, feature: str) -> bool | None:
+        """Return whether a feature is supported; None if the protocol is unknown."""
+        return None if self.supported is None else feature in self.supported
+
+    @property
+    def unknown_reader_features(self) -> list[str]:
+        """Reader requirements that may change replay: unknown features or versions, and proposals that alter replay."""
+        if self.protocol is None:
+            return []
+        if self.protocol.min_reader_version > table_features.MAX_READER_VERSION:
+            return [f"reader version {self.protocol.min_reader_version}"]
+        known = table_features.get_known_features(self.revision)
+        names = [name for name in self.protocol.reader_features or () if name not in known]
+        return [name for name in names if table_features.may_alter_replay(name)]
+
+    @property
+    def refusal(self) -> Refused | None:
+        """Why a client of an older protocol revision must not read or write the table; None if it may do both.
+
+        Always None for the current revision: a feature that it does not define may be newer than the kit.
+        """
+        if self.protocol is None or self.revision is Revision.CURRENT:
+            return None
+        known = table_features.get_known_features(self.revision)
+        for decision in (may_read(self.protocol, known), may_write(self.protocol, known)):
+            if isinstance(decision, Refused):
+                return decision
+        return None
+
+    @property
+    def in_commit_timestamps(self) -> bool | None:
+        """Whether in-commit timestamps are enabled; None if unknown."""
+        if self.protocol is None or self.supported is None or self.metadata is None:
+            return None
+        return table_properties.has_in_commit_timestamps(self.protocol, self.metadata)
+
+    @property
+    def append_only(self) -> bool | None:
+        if self.protocol is None or self.supported is None or self.metadata is None:
+            return None
+        return table_properties.is_append_only(self.protocol, self.metadata)
+
+    def apply_protocol(self, action: Protocol) -> None:
+        """Replace the protocol. `update_mapping` must follow when the version is complete."""
+        names = get_supported_features(action)
+        names = {table_features.get_current_name(name, self.revision) for name in names}
+        self.protocol, self.supported, self.protocol_known = action, None, True
+        self.listed_features |= get_listed_features(action)
+        self.supported_so_far |= names
+        if has_known_features(action):
+            self.supported = names
+
+    def apply_metadata(self, action: MetaData) -> None:
+        """Replace the metadata. `update_mapping` must follow when the version is complete."""
+        if self.metadata is None or action.schema_string != self.metadata.schema_string:
+            try:
+                self.schema, self.schema_fault = self._reader.parse(action.schema_string), None
+            except SchemaError as fault:
+                self.schema, self.schema_fault = None, fault
+        self.metadata, self.metadata_known = action, True
+
+    def update_mapping(self) -> None:
+        """Update the column mapping mode after a change of protocol or metadata."""
+        supported = bool(self.supports("columnMapping"))
+        settings = self.metadata.configuration if self.metadata else {}
+        self.mapping = column_mapping.get_mapping_mode(settings, supported=supported)
+
+    def apply_domain(self, action: DomainMetadata) -> None:
+        """Replace or remove a domain."""
+        if action.removed:
+            self.domains.pop(action.domain, None)
+        else:
+            self.domains[action.domain] = action
+
+    def lose(self, kinds: set[str | None], cause: tuple[str, str | None] | None = None) -> None:
+        """Record that actions of these kinds could not be decoded (None: unknown kind), and why: reason and file."""
+        self.lost_cause = self.lost_cause or cause
+        if kinds & {"protocol", None}:
+            self.protocol, self.supported, self.protocol_known = None, None, False
+        if kinds & {"metaData", None}:
+            self.metadata, self.schema, self.metadata_known = None, None, False
+        if kinds & {"domainMetadata", None}:
+            self.domains_known = False
+        if kinds & {"txn", None}:
+            self.transactions_known = False
+        if kinds & {"rowIdHighWaterMark", None}:
+            self.row_id_mark_known = False
