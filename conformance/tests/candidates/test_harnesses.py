@@ -13,10 +13,7 @@ from deltaspec.candidates import messages
 
 HARNESSES = Path(__file__).parents[2] / "harnesses"
 RUST = HARNESSES / "kernel_rust"
-JAVA_SOURCES = {
-    "kernel_java": HARNESSES / "kernel_java/src/main/java/deltaspec/harness",
-    "delta_standalone": HARNESSES / "delta_standalone/src/main/java/deltaspec/standalone",
-}
+JAVA_MODULES = ("java_common", "kernel_java", "delta_standalone")
 OUTER_OPERATIONS = {"hello", "bye"}
 """Operations of every candidate, which `ops` does not name."""
 POM = {"pom": "http://maven.apache.org/POM/4.0.0"}
@@ -32,18 +29,19 @@ RUST_MESSAGES: dict[str, type[msgspec.Struct]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("dispatch", "capabilities"),
-    [
-        (RUST / "src/main.rs", RUST / "src/capabilities.rs"),
-        *((sources / "Main.java", sources / "Capabilities.java") for sources in JAVA_SOURCES.values()),
-    ],
-)
-def test_answered_operations_are_declared_operations(dispatch: Path, capabilities: Path) -> None:
-    answered = set(re.findall(r'^ *(?:case )?"(\w+)" (?:=>|->)', dispatch.read_text(), re.MULTILINE))
-    (declared,) = re.findall(r'\bops(?:: &\[|", List.of\()(.*?)[\])]', capabilities.read_text())
+def test_rust_declares_the_operations_that_it_answers() -> None:
+    answered = set(re.findall(r'^ *"(\w+)" =>', (RUST / "src/main.rs").read_text(), re.MULTILINE))
+    (declared,) = re.findall(r"\bops: &\[(.*?)\]", (RUST / "src/capabilities.rs").read_text())
     assert OUTER_OPERATIONS < answered <= set(get_args(messages.Operation))
     assert set(re.findall(r"\w+", declared)) == answered - OUTER_OPERATIONS
+
+
+@pytest.mark.parametrize("name", ["kernel_java", "delta_standalone"])
+def test_java_offers_operations_of_candidates(name: str) -> None:
+    (main,) = (HARNESSES / name).rglob("Main.java")
+    offered = set(re.findall(r'\.offer\("(\w+)"', main.read_text()))
+    assert offered
+    assert offered <= set(get_args(messages.Operation)) - OUTER_OPERATIONS
 
 
 @pytest.mark.parametrize("name", RUST_MESSAGES)
@@ -64,15 +62,40 @@ def test_rust_crates_are_pinned() -> None:
     assert pinned in (RUST / "README.md").read_text()
 
 
+@pytest.mark.parametrize("folder", [".", *JAVA_MODULES])
+def test_java_artifacts_are_pinned(folder: str) -> None:
+    properties = {**_list_properties("."), **_list_properties(folder), "project.version": "0.0"}
+    artifacts = [*_find_all(folder, "dependency"), *_find_all(folder, "plugin")]
+    managed = {_get(each, "artifactId") for each in _find_all(".", "pluginManagement//pom:plugin")}
+    assert artifacts
+    for artifact in artifacts:
+        version = _get(artifact, "version")
+        is_managed = _get(artifact, "artifactId") in managed if folder != "." else _is_of_jackson_bom(artifact)
+        assert re.fullmatch(r"\d+(\.\d+)+", properties.get(version.strip("${}"), version)) or is_managed
+
+
 @pytest.mark.parametrize(
     ("name", "version"), [("kernel_java", "delta.version"), ("delta_standalone", "standalone.version")]
 )
-def test_java_artifacts_are_pinned(name: str, version: str) -> None:
-    pom = ElementTree.parse(HARNESSES / name / "pom.xml").getroot()
-    properties = {each.tag.rpartition("}")[2]: str(each.text) for each in pom.findall("pom:properties/*", POM)}
-    artifacts = [*pom.iterfind(".//pom:dependency", POM), *pom.iterfind(".//pom:plugin", POM)]
-    versions = [artifact.findtext("pom:version", "", POM) for artifact in artifacts]
-    resolved = [properties.get(each.strip("${}"), each) for each in versions]
-    assert artifacts
-    assert all(re.fullmatch(r"\d+(\.\d+)+", each) for each in resolved)
-    assert properties[version] in (HARNESSES / name / "README.md").read_text()
+def test_page_of_a_java_harness_names_the_version_of_the_library(name: str, version: str) -> None:
+    assert _list_properties(name)[version] in (HARNESSES / name / "README.md").read_text()
+
+
+def test_every_java_module_is_built() -> None:
+    assert tuple(each.text for each in _find_all(".", "module")) == JAVA_MODULES
+
+
+def _find_all(folder: str, path: str) -> list[ElementTree.Element]:
+    return ElementTree.parse(HARNESSES / folder / "pom.xml").getroot().findall(f".//pom:{path}", POM)
+
+
+def _list_properties(folder: str) -> dict[str, str]:
+    return {each.tag.rpartition("}")[2]: str(each.text) for each in _find_all(folder, "properties/*")}
+
+
+def _is_of_jackson_bom(artifact: ElementTree.Element) -> bool:
+    return _get(artifact, "groupId").startswith("com.fasterxml.jackson")
+
+
+def _get(artifact: ElementTree.Element, name: str) -> str:
+    return artifact.findtext(f"pom:{name}", "", POM)

@@ -1,7 +1,8 @@
 package deltaspec.standalone;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import deltaspec.standalone.Errors.Refusal;
+import deltaspec.common.Errors.Refusal;
+import deltaspec.common.Requests;
 import io.delta.standalone.expressions.And;
 import io.delta.standalone.expressions.Column;
 import io.delta.standalone.expressions.EqualTo;
@@ -20,12 +21,9 @@ import io.delta.standalone.types.StructType;
 import java.math.BigDecimal;
 import java.sql.Date;
 import java.sql.Timestamp;
-import java.time.DateTimeException;
 import java.time.Instant;
 import java.time.LocalDate;
-import java.time.LocalDateTime;
-import java.time.ZoneOffset;
-import java.util.HexFormat;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 
 /**
@@ -57,7 +55,7 @@ record Predicates(StructType schema) {
       case ">" -> new GreaterThan(left, right);
       case ">=" -> new GreaterThanOrEqual(left, right);
       case "<=>" -> throw new Refusal("unsupported", "operation", "the library has no operator <=>");
-      default -> throw invalid(tree);
+      default -> throw Requests.invalidPredicate(tree);
     };
   }
 
@@ -65,7 +63,7 @@ record Predicates(StructType schema) {
     return switch (tree.path(0).asText()) {
       case "col" -> parseColumn(tree);
       case "lit" -> parseLiteral(tree.path(1).asText(), tree.path(2));
-      default -> throw invalid(tree);
+      default -> throw Requests.invalidPredicate(tree);
     };
   }
 
@@ -74,43 +72,27 @@ record Predicates(StructType schema) {
       throw new Refusal("unsupported", "operation", "the library has no conditions on fields of structs");
     }
     String name = tree.get(1).asText();
-    return new Column(name, ArrowFile.findType(schema, List.of(name)));
+    return new Column(name, Columns.findType(schema, List.of(name)));
   }
 
-  /** Parse the text of a literal: that of a partition value, or hexadecimal digits for binary. */
-  private static Literal parseLiteral(String type, JsonNode value) {
-    if (value.isNull()) {
+  private static Literal parseLiteral(String type, JsonNode text) {
+    if (text.isNull()) {
       return Literal.ofNull(DataType.fromJson("\"" + type + "\""));
     }
-    String text = value.asText();
-    try {
-      return switch (type) {
-        case "boolean" -> Literal.of(Boolean.parseBoolean(text));
-        case "byte" -> Literal.of(Byte.parseByte(text));
-        case "short" -> Literal.of(Short.parseShort(text));
-        case "integer" -> Literal.of(Integer.parseInt(text));
-        case "long" -> Literal.of(Long.parseLong(text));
-        case "float" -> Literal.of(Float.parseFloat(text));
-        case "double" -> Literal.of(Double.parseDouble(text));
-        case "string" -> Literal.of(text);
-        case "binary" -> Literal.of(HexFormat.of().parseHex(text));
-        case "date" -> Literal.of(Date.valueOf(LocalDate.parse(text)));
-        case "timestamp" -> Literal.of(parseTimestamp(text));
-        default -> Literal.of(new BigDecimal(text));
-      };
-    } catch (DateTimeException | IllegalArgumentException error) {
-      throw new Refusal("invalid-request", "predicate", type + " " + text + ": " + error.getMessage());
-    }
-  }
-
-  /** Parse {@code 2020-01-31 12:30:00.123456} or {@code 2020-01-31T12:30:00.123456Z}. */
-  private static Timestamp parseTimestamp(String text) {
-    boolean hasZone = text.endsWith("Z");
-    return Timestamp.from(
-        hasZone ? Instant.parse(text) : LocalDateTime.parse(text.replace(' ', 'T')).toInstant(ZoneOffset.UTC));
-  }
-
-  private static Refusal invalid(JsonNode tree) {
-    return new Refusal("invalid-request", "predicate", "invalid predicate " + tree);
+    Object value = Requests.literal(type, text.asText());
+    return switch (type) {
+      case "boolean" -> Literal.of((boolean) value);
+      case "byte" -> Literal.of((byte) value);
+      case "short" -> Literal.of((short) value);
+      case "integer" -> Literal.of((int) value);
+      case "long" -> Literal.of((long) value);
+      case "float" -> Literal.of((float) value);
+      case "double" -> Literal.of((double) value);
+      case "string" -> Literal.of((String) value);
+      case "binary" -> Literal.of((byte[]) value);
+      case "date" -> Literal.of(Date.valueOf(LocalDate.ofEpochDay((int) value)));
+      case "timestamp" -> Literal.of(Timestamp.from(Instant.EPOCH.plus((long) value, ChronoUnit.MICROS)));
+      default -> Literal.of((BigDecimal) value);
+    };
   }
 }

@@ -1,14 +1,14 @@
 package deltaspec.standalone;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import deltaspec.standalone.Errors.InPhase;
+import deltaspec.common.ArrowFile;
+import deltaspec.common.Errors;
 import io.delta.standalone.actions.AddFile;
 import io.delta.standalone.data.CloseableIterator;
 import io.delta.standalone.data.RowRecord;
 import io.delta.standalone.internal.SnapshotImpl;
 import io.delta.standalone.internal.data.CloseableParquetDataIterator;
 import io.delta.standalone.internal.util.FileNames;
-import io.delta.standalone.types.StructType;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -22,28 +22,19 @@ final class Rows {
   private Rows() {}
 
   static Map<String, Object> scan(JsonNode request) {
-    SnapshotImpl snapshot;
-    try {
-      snapshot = State.loadSnapshot(request);
-    } catch (RuntimeException error) {
-      throw new InPhase("snapshot", error);
-    }
-    try {
-      return scan(snapshot, request);
-    } catch (IOException | RuntimeException error) {
-      throw new InPhase("scan", error);
-    }
+    SnapshotImpl snapshot = Errors.inPhase("snapshot", () -> State.loadSnapshot(request));
+    return Errors.inPhase("scan", () -> scan(snapshot, request));
   }
 
   private static Map<String, Object> scan(SnapshotImpl snapshot, JsonNode request) throws IOException {
-    StructType schema = snapshot.getMetadata().getSchema();
+    Columns columns = Columns.of(snapshot.getMetadata().getSchema(), request.path("columns"));
     JsonNode tree = request.path("predicate_tree");
     Map<String, Object> answer = new LinkedHashMap<>();
     String out = request.get("out").textValue();
-    try (ArrowFile file = new ArrowFile(out, schema, request.path("columns"));
+    try (ArrowFile file = new ArrowFile(out, columns.fields());
         CloseableIterator<RowRecord> rows = openRows(snapshot, tree, answer)) {
       while (rows.hasNext()) {
-        file.write(rows.next());
+        file.write(columns.readRow(rows.next()));
       }
       answer.put("num_rows", file.finish());
     }

@@ -1,18 +1,17 @@
 package deltaspec.standalone;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import deltaspec.standalone.Errors.InPhase;
-import deltaspec.standalone.Errors.Refusal;
+import deltaspec.common.Errors.Refusal;
+import deltaspec.common.Errors;
+import deltaspec.common.Requests;
 import io.delta.standalone.DeltaLog;
 import io.delta.standalone.actions.Metadata;
 import io.delta.standalone.internal.SnapshotImpl;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -24,11 +23,7 @@ final class State {
   private State() {}
 
   static Map<String, Object> readSnapshot(JsonNode request) {
-    try {
-      return describe(loadSnapshot(request), request);
-    } catch (RuntimeException error) {
-      throw new InPhase("snapshot", error);
-    }
+    return Errors.inPhase("snapshot", () -> describe(loadSnapshot(request), request));
   }
 
   /**
@@ -56,8 +51,7 @@ final class State {
   }
 
   private static Map<String, Object> describe(SnapshotImpl snapshot, JsonNode request) {
-    Set<String> want = new HashSet<>();
-    request.path("want").forEach(part -> want.add(part.textValue()));
+    List<String> want = Requests.texts(request.path("want"));
     Map<String, Object> answer = new LinkedHashMap<>();
     answer.put("version", snapshot.getVersion());
     var protocol = snapshot.protocolScala();

@@ -1,6 +1,6 @@
 package deltaspec.harness;
 
-import deltaspec.harness.Errors.Refusal;
+import deltaspec.common.Errors.Refusal;
 import io.delta.kernel.internal.data.GenericRow;
 import io.delta.kernel.types.BinaryType;
 import io.delta.kernel.types.DataType;

@@ -1,12 +1,10 @@
 package deltaspec.harness;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import deltaspec.harness.Errors.Refusal;
 import io.delta.kernel.Table;
-import io.delta.kernel.internal.tablefeatures.TableFeature;
-import io.delta.kernel.internal.tablefeatures.TableFeatures;
 import io.delta.kernel.internal.actions.Format;
 import io.delta.kernel.internal.actions.Metadata;
+import io.delta.kernel.internal.tablefeatures.TableFeature;
+import io.delta.kernel.internal.tablefeatures.TableFeatures;
 import io.delta.kernel.internal.util.VectorUtils;
 import io.delta.kernel.types.StringType;
 import io.delta.kernel.types.StructType;
@@ -18,24 +16,12 @@ import java.util.Set;
 
 /** What the kernel supports. */
 final class Capabilities {
-  private static final int PROTOCOL_VERSION = 1;
-
   private Capabilities() {}
 
-  static Map<String, Object> describe(JsonNode request) {
-    boolean known = false;
-    for (JsonNode version : request.path("protocol")) {
-      known |= version.intValue() == PROTOCOL_VERSION;
-    }
-    if (!known) {
-      throw new Refusal("unsupported", "protocol", "only version 1 of the candidate protocol is supported");
-    }
+  static Map<String, Object> describe() {
     Map<String, Object> answer = new LinkedHashMap<>();
     answer.put("name", "kernel_java");
     answer.put("version", kernelVersion());
-    answer.put("protocol", PROTOCOL_VERSION);
-    answer.put("language", "java");
-    answer.put("ops", List.of("snapshot", "scan", "apply"));
     answer.put("kinds", Writes.KINDS);
     answer.put("want", List.of("files", "transactions", "domains"));
     answer.put("at", List.of("version", "timestamp_ms"));

@@ -1,14 +1,17 @@
 package deltaspec.harness;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import deltaspec.harness.Errors.Refusal;
+import deltaspec.common.Errors.Refusal;
+import deltaspec.common.Requests;
+import io.delta.kernel.data.ColumnVector;
+import io.delta.kernel.data.ColumnarBatch;
 import io.delta.kernel.types.DataType;
 import io.delta.kernel.types.MetadataColumnSpec;
 import io.delta.kernel.types.StructField;
 import io.delta.kernel.types.StructType;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.StreamSupport;
+import org.apache.arrow.vector.types.pojo.Field;
 
 /**
  * Columns to read: complete columns, or fields of nested columns.
@@ -20,12 +23,7 @@ record Projection(StructType readSchema, List<List<String>> paths) {
 
   /** Select columns by their paths; null selects all. */
   static Projection of(StructType table, JsonNode columns, boolean rowIds) {
-    List<List<String>> paths = new ArrayList<>();
-    if (columns.isArray()) {
-      columns.forEach(path -> paths.add(StreamSupport.stream(path.spliterator(), false).map(JsonNode::asText).toList()));
-    } else {
-      table.fieldNames().forEach(name -> paths.add(List.of(name)));
-    }
+    List<List<String>> paths = Requests.columnPaths(columns, table.fieldNames());
     StructType schema = selectFields(table, paths);
     if (rowIds) {
       schema =
@@ -38,24 +36,34 @@ record Projection(StructType readSchema, List<List<String>> paths) {
     return new Projection(schema, paths);
   }
 
-  /** Return the type of the field at a path. */
-  DataType typeOf(List<String> path) {
-    DataType type = readSchema;
-    for (String name : path) {
-      type = ((StructType) type).get(name).getDataType();
-    }
-    return type;
+  /** Return the fields of the answer; a nested field is a column named by its path, with dots. */
+  List<Field> fields() {
+    return paths.stream().map(path -> Values.field(String.join(".", path), typesAlong(path).get(path.size()))).toList();
   }
 
-  /** Return the positions of the fields along a path. */
-  List<Integer> ordinalsOf(List<String> path) {
-    List<Integer> ordinals = new ArrayList<>();
-    DataType type = readSchema;
-    for (String name : path) {
-      ordinals.add(((StructType) type).indexOf(name));
-      type = ((StructType) type).get(name).getDataType();
+  /** Return the values of a row; those of a field are null where a struct around it is. */
+  List<Object> readRow(ColumnarBatch batch, int row) {
+    List<Object> values = new ArrayList<>();
+    for (List<String> path : paths) {
+      List<DataType> types = typesAlong(path);
+      ColumnVector vector = batch.getColumnVector(readSchema.indexOf(path.get(0)));
+      for (int depth = 1; depth < path.size() && vector != null; depth++) {
+        // Nested vectors have physical names.
+        int ordinal = ((StructType) types.get(depth)).indexOf(path.get(depth));
+        vector = vector.isNullAt(row) ? null : vector.getChild(ordinal);
+      }
+      values.add(vector == null ? null : Values.read(vector, row, types.get(path.size())));
     }
-    return ordinals;
+    return values;
+  }
+
+  /** Return the type of the schema and those of the fields along a path. */
+  private List<DataType> typesAlong(List<String> path) {
+    List<DataType> types = new ArrayList<>(List.of(readSchema));
+    for (String name : path) {
+      types.add(((StructType) types.get(types.size() - 1)).get(name).getDataType());
+    }
+    return types;
   }
 
   /** Return the struct with only the fields at the paths, in the order of the paths. */

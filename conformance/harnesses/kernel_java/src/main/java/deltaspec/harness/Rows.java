@@ -1,8 +1,10 @@
 package deltaspec.harness;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import deltaspec.harness.Errors.InPhase;
+import deltaspec.common.ArrowFile;
+import deltaspec.common.Errors;
 import io.delta.kernel.Scan;
+import io.delta.kernel.data.ColumnVector;
 import io.delta.kernel.data.ColumnarBatch;
 import io.delta.kernel.data.FilteredColumnarBatch;
 import io.delta.kernel.data.Row;
@@ -24,17 +26,8 @@ final class Rows {
   private Rows() {}
 
   static Map<String, Object> scan(Engine engine, JsonNode request) {
-    SnapshotImpl snapshot;
-    try {
-      snapshot = State.loadSnapshot(engine, request);
-    } catch (RuntimeException error) {
-      throw new InPhase("snapshot", error);
-    }
-    try {
-      return scan(engine, snapshot, request);
-    } catch (IOException | RuntimeException error) {
-      throw new InPhase("scan", error);
-    }
+    SnapshotImpl snapshot = Errors.inPhase("snapshot", () -> State.loadSnapshot(engine, request));
+    return Errors.inPhase("scan", () -> scan(engine, snapshot, request));
   }
 
   private static Map<String, Object> scan(Engine engine, SnapshotImpl snapshot, JsonNode request) throws IOException {
@@ -49,17 +42,17 @@ final class Rows {
     String out = request.get("out").textValue();
     long filesRead = 0;
     long numRows;
-    try (ArrowFile file = new ArrowFile(out, projection);
+    try (ArrowFile file = new ArrowFile(out, projection.fields());
         CloseableIterator<FilteredColumnarBatch> batches = scan.getScanFiles(engine)) {
       Row state = scan.getScanState(engine);
       while (batches.hasNext()) {
         try (CloseableIterator<Row> scanFiles = batches.next().getRows()) {
           for (; scanFiles.hasNext(); filesRead++) {
-            writeRows(engine, state, scanFiles.next(), file);
+            writeRows(engine, state, scanFiles.next(), projection, file);
           }
         }
       }
-      numRows = file.numRows();
+      numRows = file.finish();
     }
     Map<String, Object> answer = new LinkedHashMap<>();
     answer.put("path", out);
@@ -71,7 +64,8 @@ final class Rows {
   }
 
   /** Read a data file, as in the examples of the kernel: the kernel applies vectors, mapping and partition values. */
-  private static void writeRows(Engine engine, Row state, Row scanFile, ArrowFile file) throws IOException {
+  private static void writeRows(Engine engine, Row state, Row scanFile, Projection projection, ArrowFile file)
+      throws IOException {
     StructType physicalSchema = ScanStateRow.getPhysicalDataReadSchema(state);
     var status = Utils.singletonCloseableIterator(InternalScanFileUtils.getAddFileStatus(scanFile));
     CloseableIterator<ColumnarBatch> physicalRows =
@@ -82,7 +76,13 @@ final class Rows {
     try (CloseableIterator<FilteredColumnarBatch> rows =
         Scan.transformPhysicalData(engine, state, scanFile, physicalRows)) {
       while (rows.hasNext()) {
-        file.write(rows.next());
+        FilteredColumnarBatch batch = rows.next();
+        ColumnVector selection = batch.getSelectionVector().orElse(null);
+        for (int row = 0; row < batch.getData().getSize(); row++) {
+          if (selection == null || (!selection.isNullAt(row) && selection.getBoolean(row))) {
+            file.write(projection.readRow(batch.getData(), row));
+          }
+        }
       }
     }
   }

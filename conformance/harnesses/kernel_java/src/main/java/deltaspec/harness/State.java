@@ -1,7 +1,8 @@
 package deltaspec.harness;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import deltaspec.harness.Errors.InPhase;
+import deltaspec.common.Errors;
+import deltaspec.common.Requests;
 import io.delta.kernel.Snapshot;
 import io.delta.kernel.Table;
 import io.delta.kernel.data.FilteredColumnarBatch;
@@ -22,19 +23,13 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.TreeSet;
 
 /** State of a table: version, protocol, metadata, live files, transactions, domains. */
 final class State {
   private State() {}
 
   static Map<String, Object> readSnapshot(Engine engine, JsonNode request) {
-    try {
-      return describe(engine, loadSnapshot(engine, request), request);
-    } catch (IOException | RuntimeException error) {
-      throw new InPhase("snapshot", error);
-    }
+    return Errors.inPhase("snapshot", () -> describe(engine, loadSnapshot(engine, request), request));
   }
 
   /** Load the version that `at` selects. */
@@ -54,8 +49,7 @@ final class State {
 
   private static Map<String, Object> describe(Engine engine, SnapshotImpl snapshot, JsonNode request)
       throws IOException {
-    Set<String> want = new TreeSet<>();
-    request.path("want").forEach(part -> want.add(part.textValue()));
+    List<String> want = Requests.texts(request.path("want"));
     Map<String, Object> answer = new LinkedHashMap<>();
     answer.put("version", snapshot.getVersion());
     long timestamp = snapshot.getTimestamp(engine);

@@ -1,8 +1,8 @@
 package deltaspec.harness;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import deltaspec.harness.Errors.InPhase;
-import deltaspec.harness.Errors.Refusal;
+import deltaspec.common.Errors.Refusal;
+import deltaspec.common.Errors;
 import io.delta.kernel.DataWriteContext;
 import io.delta.kernel.Operation;
 import io.delta.kernel.Snapshot;
@@ -21,26 +21,11 @@ import io.delta.kernel.hook.PostCommitHook;
 import io.delta.kernel.internal.types.DataTypeJsonSerDe;
 import io.delta.kernel.internal.util.Utils;
 import io.delta.kernel.internal.util.VectorUtils;
-import io.delta.kernel.types.BinaryType;
-import io.delta.kernel.types.BooleanType;
-import io.delta.kernel.types.ByteType;
-import io.delta.kernel.types.DataType;
-import io.delta.kernel.types.DateType;
-import io.delta.kernel.types.DecimalType;
-import io.delta.kernel.types.DoubleType;
-import io.delta.kernel.types.FloatType;
-import io.delta.kernel.types.IntegerType;
-import io.delta.kernel.types.LongType;
-import io.delta.kernel.types.ShortType;
-import io.delta.kernel.types.StringType;
 import io.delta.kernel.types.StructType;
-import io.delta.kernel.types.TimestampNTZType;
-import io.delta.kernel.types.TimestampType;
 import io.delta.kernel.utils.CloseableIterable;
 import io.delta.kernel.utils.CloseableIterator;
 import io.delta.kernel.utils.DataFileStatus;
 import java.io.IOException;
-import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -60,11 +45,7 @@ final class Writes {
   private Writes() {}
 
   static Map<String, Object> apply(Engine engine, JsonNode request) {
-    try {
-      return perform(engine, request);
-    } catch (IOException | RuntimeException error) {
-      throw new InPhase("commit", error);
-    }
+    return Errors.inPhase("commit", () -> perform(engine, request));
   }
 
   private static Map<String, Object> perform(Engine engine, JsonNode request) throws IOException {
@@ -224,28 +205,8 @@ final class Writes {
     Map<String, Literal> values = new LinkedHashMap<>();
     for (String name : names) {
       int ordinal = schema.indexOf(name);
-      values.put(name, literal(row.get(ordinal), schema.at(ordinal).getDataType()));
+      values.put(name, Values.literal(row.get(ordinal), schema.at(ordinal).getDataType()));
     }
     return values;
-  }
-
-  private static Literal literal(Object value, DataType type) {
-    if (value == null) return Literal.ofNull(type);
-    if (type instanceof BooleanType) return Literal.ofBoolean((boolean) value);
-    if (type instanceof ByteType) return Literal.ofByte((byte) value);
-    if (type instanceof ShortType) return Literal.ofShort((short) value);
-    if (type instanceof IntegerType) return Literal.ofInt((int) value);
-    if (type instanceof LongType) return Literal.ofLong((long) value);
-    if (type instanceof FloatType) return Literal.ofFloat((float) value);
-    if (type instanceof DoubleType) return Literal.ofDouble((double) value);
-    if (type instanceof StringType) return Literal.ofString((String) value);
-    if (type instanceof BinaryType) return Literal.ofBinary((byte[]) value);
-    if (type instanceof DateType) return Literal.ofDate((int) value);
-    if (type instanceof TimestampType) return Literal.ofTimestamp((long) value);
-    if (type instanceof TimestampNTZType) return Literal.ofTimestampNtz((long) value);
-    if (type instanceof DecimalType decimal) {
-      return Literal.ofDecimal((BigDecimal) value, decimal.getPrecision(), decimal.getScale());
-    }
-    throw new Refusal("unsupported", "operation", "no partition values of the type " + type);
   }
 }
