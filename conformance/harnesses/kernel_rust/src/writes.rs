@@ -1,5 +1,6 @@
 //! Operations of `apply`: create, append, delete with deletion vectors, checkpoint, checksum and add-column.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::sync::Arc;
@@ -190,13 +191,13 @@ fn delete(writer: &Writer, table: &str, tree: Option<&Value>, commit: &Commit) -
     let predicate = tree.map(parse_predicate).transpose()?.map(Arc::new);
     let snapshot = load(writer, table)?;
     let engine = writer.engine.as_ref();
-    let found = refuse_kernel(find_rows(writer, &snapshot, predicate))?;
-    if found.is_empty() {
-        return Ok(None);
-    }
     let builder = snapshot.clone().update_table(UpdateTableOperation::Delete, ENGINE_INFO, true);
     let builder = add_facts(builder, commit)?;
     let mut transaction = refuse_kernel(builder.build(engine, Box::new(FileSystemCommitter::new())))?;
+    let found = refuse_kernel(find_rows(writer, &snapshot, predicate, transaction.logical_partition_columns()))?;
+    if found.is_empty() {
+        return Ok(None);
+    }
     transaction.ack_row_tracking_preservation();
     let stage = || {
         let vectors = write_vectors(writer, &snapshot, found, &transaction)?;
@@ -210,12 +211,19 @@ fn delete(writer: &Writer, table: &str, tree: Option<&Value>, commit: &Commit) -
     read_version(transaction.commit(engine)).map(Some)
 }
 
-/// Return the indexes of the rows that match a condition, by URL of their file.
+/// Rows of a file.
+struct FoundRows {
+    partition_values: HashMap<String, Scalar>,
+    indexes: Vec<u64>,
+}
+
+/// Return the rows that match a condition, by URL of their file.
 fn find_rows(
     writer: &Writer,
     snapshot: &SnapshotRef,
     predicate: Option<delta_kernel::expressions::PredicateRef>,
-) -> KernelResult<HashMap<String, Vec<u64>>> {
+    partition_columns: &[String],
+) -> KernelResult<HashMap<String, FoundRows>> {
     let columns = [
         StructField::create_metadata_column(ROW_INDEX, MetadataColumnSpec::RowIndex),
         StructField::create_metadata_column(FILE, MetadataColumnSpec::FilePath),
@@ -226,7 +234,7 @@ fn find_rows(
     let evaluator = predicate
         .map(|predicate| engine.evaluation_handler().new_predicate_evaluator(schema.clone(), predicate))
         .transpose()?;
-    let mut found: HashMap<String, Vec<u64>> = HashMap::new();
+    let mut found: HashMap<String, FoundRows> = HashMap::new();
     for batch in scan.execute(engine)? {
         let batch = batch?;
         let matches = match &evaluator {
@@ -244,7 +252,15 @@ fn find_rows(
             });
             if is_match {
                 let file = files.as_string::<i32>().value(row).to_string();
-                found.entry(file).or_default().push(indexes.value(row) as u64);
+                let rows = match found.entry(file) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(new) => {
+                        let parts = split_by_partition(&rows.slice(row, 1), partition_columns, &schema)?;
+                        let partition_values = parts.into_iter().next().map(|(values, _)| values).unwrap_or_default();
+                        new.insert(FoundRows { partition_values, indexes: vec![] })
+                    }
+                };
+                rows.indexes.push(indexes.value(row) as u64);
             }
         }
     }
@@ -255,7 +271,7 @@ fn find_rows(
 fn write_vectors(
     writer: &Writer,
     snapshot: &SnapshotRef,
-    mut found: HashMap<String, Vec<u64>>,
+    mut found: HashMap<String, FoundRows>,
     transaction: &delta_kernel::transaction::Transaction,
 ) -> KernelResult<HashMap<String, DeletionVectorDescriptor>> {
     let engine = writer.engine.as_ref();
@@ -273,13 +289,12 @@ fn write_vectors(
             continue;
         };
         let mut vector = KernelDeletionVector::new();
-        vector.add_deleted_row_indexes(rows);
+        vector.add_deleted_row_indexes(rows.indexes);
         vector.add_deleted_row_indexes(old.get_row_indexes(engine, snapshot.table_root())?.unwrap_or_default());
         let context = state.write_context_builder();
-        let context = if transaction.logical_partition_columns().is_empty() {
-            context.build()?
-        } else {
-            context.with_partition_values(null_values(snapshot, transaction.logical_partition_columns())).build()?
+        let context = match transaction.logical_partition_columns() {
+            [] => context.build()?,
+            _ => context.with_partition_values(rows.partition_values).build()?,
         };
         let target = context.new_deletion_vector_path(String::new());
         let mut bytes = vec![];
@@ -297,16 +312,6 @@ fn write_vectors(
             Err(KernelError::generic(format!("the scan returned rows of {file}, which is not in the snapshot")))
         }
     }
-}
-
-/// Return nulls for all partition columns: the directory of a vector does not depend on them.
-fn null_values(snapshot: &SnapshotRef, names: &[String]) -> HashMap<String, Scalar> {
-    let schema = snapshot.schema();
-    let null = |name: &String| {
-        let kind = schema.field(name).map_or(DataType::STRING, |field| field.data_type().clone());
-        (name.clone(), Scalar::Null(kind))
-    };
-    names.iter().map(null).collect()
 }
 
 fn parse_form(form: Option<&str>) -> Result<Option<CheckpointSpec>, Refusal> {
