@@ -22,10 +22,10 @@ def _judge(candidate: Candidate, subject: TableUnderTest, notes: Notes, aspect: 
     if "create" not in candidate.capabilities.kinds or "append" not in candidate.capabilities.kinds:
         raise NotAsked("the candidate does not declare the kinds create and append")
     done = subject.history.perform(candidate)
-    if done.not_asked:
-        raise NotAsked(done.not_asked)
     for name, number in done.counts.get(aspect, {}).items():
         notes.add(name, number)
+    if done.not_asked:
+        raise NotAsked(done.not_asked)
     problem = done.problems.get(aspect)
     if problem is None:
         if not any(done.counts.get(aspect, {}).values()):

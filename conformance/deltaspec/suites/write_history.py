@@ -41,6 +41,8 @@ from deltaspec_generators.tables.choices import SeededChoices
 Aspect: TypeAlias = Literal[
     "operations", "refusals", "files", "valid", "rows", "state", "changes", "row-ids", "readers"
 ]
+StepOutcome: TypeAlias = Literal["done", "refused", "not supported", "failed"]
+"""What became of an operation: a forbidden one is refused; one that is not answered or judged rightly has failed."""
 _REMOVES_FILES = ("vacuum", "cleanup-log")
 _CONSTRAINT = "delta.constraints."
 
@@ -138,9 +140,18 @@ class _Run:
         self.used_row_ids: set[int] = set()
         self.table_id: str | None = None
         self.digests = self._read_digests()
+        self.outcome: StepOutcome | None = None
+        """What became of the step; None if the candidate was not asked."""
 
     def perform_step(self, number: int, step: Step) -> bool:
-        """Perform a step and judge the table; return whether the history continues."""
+        """Perform a step, judge the table and count the outcome; return whether the history continues."""
+        self.outcome = None
+        continues = self._perform_step(number, step)
+        if self.outcome is not None:
+            self.done.count("operations", f"{step.operation['kind']}: {self.outcome}")
+        return continues
+
+    def _perform_step(self, number: int, step: Step) -> bool:
         before = self.past[-1] if self.past else None
         try:
             expected = perform(before, step.operation, step.commit, self.past)
@@ -166,6 +177,7 @@ class _Run:
             self._note("operations", str(death), died=death)
             return False
         self.done.count("operations", "operations")
+        self.outcome = "refused" if isinstance(answer, Refused) else "done"
         if list_readers(self.candidate):
             self.done.titles[-1] += f"  [{get_writer(self.candidate)}]"
         self._judge_files(step)
@@ -216,11 +228,13 @@ class _Run:
             self._note("refusals", f"refused an operation, but left a commit: version {newest + 1}")
             return False
         if refusal.category == "unsupported" and before is not None:
+            self.outcome = "not supported"
             self.done.count("operations", "operations not supported")
             self.done.not_supported.add(step.operation["kind"])
             self.done.titles[-1] += "  (not supported)"
             return self._proceed(before)
         if refusal.category == "unsupported":
+            self.outcome = "not supported"
             self.done.not_asked = f"the candidate does not create such a table: {_shorten(refusal.message)}"
             return False
         name = refusal.code or refusal.native
@@ -386,6 +400,7 @@ class _Run:
 
     def _note(self, aspect: Aspect, text: str, *, is_weak: bool = False, died: Died | None = None) -> None:
         """Record a problem; the message names the operation."""
+        self.outcome = "failed"
         head, _, rest = text.partition("\n")
         operation = f"operation {self.number}: {self.step.title}"
         message = "\n".join(filter(None, (f"{self.step.operation['kind']}: {head}", operation, rest)))

@@ -68,6 +68,9 @@ def test_sound_writer_passes_the_history_of_the_faulty_ones(tmp_path: Path) -> N
         "write.readers": "only one engine writes (--with names others)",
     }
     assert {each.outcome for each in results.values()} == {Outcome.PASSED, Outcome.NOT_ASKED}
+    assert results["write.operations"].counts == {
+        "operations": 4, "create: done": 1, "append: done": 1, "delete: done": 1, "append: refused": 1,
+    }  # fmt: skip
 
 
 class _SecondEngine(Engine):
@@ -108,12 +111,24 @@ def test_declared_operation_that_is_refused_as_unsupported_is_no_pass(tmp_path: 
                             tmp_path)  # fmt: skip
     assert results["write.operations"].outcome is Outcome.NOT_ASKED
     assert results["write.operations"].message == "declared, but refused as unsupported: delete"
+    assert results["write.operations"].counts["delete: not supported"] == 1
+
+
+def test_table_that_cannot_be_created_counts_as_an_operation_that_is_not_supported(tmp_path: Path) -> None:
+    def refuse(writer: Writer, *_: object, **__: object) -> None:
+        raise EngineError("unsupported", "no tables today", phase="commit")
+
+    results = perform_steps(build_engine(type("_NoCreate", (Writer,), {"create": refuse})), build_faulted_history(),
+                            tmp_path)  # fmt: skip
+    assert {each.outcome for each in results.values()} == {Outcome.NOT_ASKED}
+    assert results["write.operations"].counts == {"operations": 1, "create: not supported": 1}
 
 
 @pytest.mark.parametrize(("kind", "check"), FAULTY_WRITERS.items(), ids=lambda each: getattr(each, "__name__", each))
 def test_faulty_writer_is_caught(tmp_path: Path, kind: type[Writer], check: str) -> None:
     results = perform_steps(build_engine(kind), build_faulted_history(), tmp_path)
     assert results[check].outcome is Outcome.FAILED, {name: each.message for name, each in results.items()}
+    assert any(name.endswith(": failed") for name in results["write.operations"].counts)
     assert "operation " in results[check].message
 
 
