@@ -9,6 +9,7 @@ import pysail
 from pysail.spark import SparkConnectServer
 
 from deltaspec.candidates.adapters.answers import ErrorTable, refuse_operation, translate_errors
+from deltaspec.candidates.adapters.sail_writes import SailWriter
 from deltaspec.candidates.adapters.spark_frames import connect, load_table, read_frame
 from deltaspec.candidates.adapters.sql_text import Path
 
@@ -17,6 +18,11 @@ ERRORS: ErrorTable = (
     (r"No commit files found|expected final version|No version of the Delta table exists", "not-found"),
     (r"Missing commit file|Invalid Delta protocol|Invalid JSON in log record|Cannot load table state", "corrupt"),
     (r"Parquet error|deletion vector|No such file or directory", "corrupt"),
+)
+WRITE_ERRORS: ErrorTable = (
+    (r"DELTA_NOT_NULL_CONSTRAINT_VIOLATED|CHECK constraint|table is append-only", "constraint"),
+    (r"Unsupported table features? required|Table features must be specified", "unsupported"),
+    *ERRORS,
 )
 
 
@@ -28,6 +34,7 @@ class Engine:
         self._server.start(background=True)
         _, port = self._server.listening_address
         self._session = connect(f"sc://127.0.0.1:{port}")
+        self._writer = SailWriter(self._session)
         atexit.register(self._stop)
 
     def _stop(self) -> None:
@@ -56,6 +63,17 @@ class Engine:
                 "variantType",
                 "variantType-preview",
             ],
+            "kinds": list(self._writer.operations),
+            "writer_features": [
+                "appendOnly",
+                "checkConstraints",
+                "columnMapping",
+                "deletionVectors",
+                "inCommitTimestamp",
+                "invariants",
+                "timestampNtz",
+                "v2Checkpoint",
+            ],
             "types_not_supported": ["void"],
         }
 
@@ -77,3 +95,8 @@ class Engine:
             frame.schema  # noqa: B018 - asks the server
         with translate_errors(ERRORS, "scan"):
             return read_frame(frame, columns, predicate, predicate_tree)
+
+    def apply(self, table: str, *, operation: dict[str, Any], commit: dict[str, Any] | None) -> dict[str, Any]:
+        """Perform an operation."""
+        with translate_errors(WRITE_ERRORS, "commit"):
+            return self._writer.apply(table, operation, commit or {})
