@@ -7,6 +7,7 @@ import click
 
 from deltaspec import __version__
 from deltaspec.commands.candidate_tests import known, replay, test
+from deltaspec.commands.discover import discover
 from deltaspec.commands.doctor import doctor
 from deltaspec.commands.faults import faults
 from deltaspec.commands.golden import golden
@@ -151,6 +152,7 @@ def show(table: str, files: bool, at: int | None, output_format: str, color: str
 
 
 main.add_command(validate)
+main.add_command(discover)
 main.add_command(doctor)
 main.add_command(smoke)
 main.add_command(selftest)

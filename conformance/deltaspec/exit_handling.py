@@ -14,9 +14,12 @@ import click
 from deltaspec import __version__
 from deltaspec.errors import DeltaspecError, InvalidUsage
 
-BUG, INTERRUPTED, TERMINATED = 4, 130, 143
+INCOMPLETE, BUG, INTERRUPTED, TERMINATED = 3, 4, 130, 143
 EXIT_CODE_KEY = "deltaspec.exit_code"
 """Key of the context's `meta`: exit code to use if the reader of stdout closes the pipe."""
+
+REPORT_KEY = "deltaspec.report"
+"""Key of the context's `meta`: report of the command."""
 
 
 class Terminated(BaseException):
@@ -46,7 +49,7 @@ class CommandGroup(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, GeneratorExit):
             raise
         except BaseException as fault:  # noqa: BLE001 - panics of native code are not of class Exception
-            _fail(f"bug in deltaspec: {type(fault).__name__}: {fault}; details in {_write_crash_file()}", BUG)
+            _fail(describe_bug(fault), BUG)
 
 
 @contextmanager
@@ -74,6 +77,11 @@ def _fail(message: str, code: int) -> NoReturn:
 
     click.echo(f"deltaspec: {escape_text(message, 1000)}", err=True)
     sys.exit(code)
+
+
+def describe_bug(fault: BaseException) -> str:
+    """Write the details of the exception that is being handled to a file, and return a line that names it."""
+    return f"bug in deltaspec: {type(fault).__name__}: {fault}; details in {_write_crash_file()}"
 
 
 def _write_crash_file() -> str:

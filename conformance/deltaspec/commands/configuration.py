@@ -22,7 +22,9 @@ from deltaspec.errors import InvalidUsage, suggest_name
 FILE_NAME = "deltaspec.toml"
 STORAGE_OPTIONS = "storage-options"
 TABLES = "tables"
-_ONE_RUN = frozenset({"config", "at", "output", "report", "estimate", "findings-out", "state", "resume", "help"})
+_ONE_RUN = frozenset(
+    {"config", "at", "output", "report", "estimate", "findings-out", "state", "resume", "tables-from", "jobs", "help"}
+)
 """Options that belong to one run or one table, not into a file."""
 _MAX_BYTES = 1 << 20
 _VARIABLE = re.compile(r"\$\{env:([^}]*)\}")
@@ -53,7 +55,8 @@ class ConfiguredCommand(click.Command):
         rest = super().parse_args(ctx, list(args))
         if ctx.resilient_parsing or ctx.params.get("table") is None:
             return rest
-        configuration = load_configuration(ctx.params["config"], ctx.params["table"], self.configurable_options)
+        table = self.get_configured_table(ctx)
+        configuration = load_configuration(ctx.params["config"], table, self.configurable_options)
         ctx.meta[CONFIGURATION_KEY] = configuration
         if not configuration.values:
             return rest
@@ -71,6 +74,11 @@ class ConfiguredCommand(click.Command):
                 raise InvalidUsage(f"{configuration.file}: {key}: {fault.message}") from fault
             raise
 
+    def get_configured_table(self, ctx: click.Context) -> str | None:
+        """Return the table whose sections apply; None if none does."""
+        table: str = ctx.params["table"]
+        return table
+
     @property
     def configurable_options(self) -> dict[str, click.Option]:
         """The options that a configuration file may set, by key."""
@@ -81,12 +89,12 @@ class ConfiguredCommand(click.Command):
 CONFIGURATION_KEY = "deltaspec.configuration"
 
 
-def load_configuration(file: str | None, table: str, options: Mapping[str, click.Option]) -> Configuration:
+def load_configuration(file: str | None, table: str | None, options: Mapping[str, click.Option]) -> Configuration:
     """Load the configuration of a table.
 
     Args:
         file: the file to read; None to look for one in the working directory and the directories above it.
-        table: path or URI of the table, as the user wrote it.
+        table: path or URI of the table, as the user wrote it; None to apply no section of a table.
         options: the options that the file may set, by key.
 
     Raises:
@@ -167,11 +175,11 @@ def _check_sections(path: Path, sections: Any) -> None:
 
 
 def _list_sections(
-    content: dict[str, Any], sections: dict[str, dict[str, Any]], table: str
+    content: dict[str, Any], sections: dict[str, dict[str, Any]], table: str | None
 ) -> Iterator[tuple[str, dict[str, Any], bool]]:
     """Yield each section: its place for messages, its keys, and whether it applies to the table."""
     yield "", content, True
-    locations = {table.rstrip("/"), table if "://" in table else os.path.abspath(table)}
+    locations = set() if table is None else {table.rstrip("/"), table if "://" in table else os.path.abspath(table)}
     for glob, section in sections.items():
         yield f'{TABLES}."{glob}".', section, any(fnmatchcase(each, glob.rstrip("/")) for each in locations)
 

@@ -3,6 +3,12 @@
 import click
 
 REVISIONS = click.Choice(["r1", "r2", "r3", "current"])
+CONFIG = click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Take defaults from this file. [default: the nearest deltaspec.toml, or pyproject.toml with [tool.deltaspec]]",
+)
 COLOR = click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
 
 

@@ -17,6 +17,12 @@ def _build_report_schema() -> dict[str, Any]:
     return build_report_schema()
 
 
+def _build_tables_schema() -> dict[str, Any]:
+    from deltaspec.report.tables_summary import build_tables_schema
+
+    return build_tables_schema()
+
+
 def _build_case_schema() -> dict[str, Any]:
     from deltaspec.golden.case_format import build_json_schema
 
@@ -39,6 +45,7 @@ def _build_candidate_schemas() -> dict[str, Any]:
 
 _SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "report": _build_report_schema,
+    "tables": _build_tables_schema,
     "case": _build_case_schema,
     "candidate": _build_candidate_schemas,
 }
@@ -52,6 +59,7 @@ def schema(name: str, message: str | None) -> None:
 
     \b
     report     reports of `deltaspec validate --format json`
+    tables     summary of `deltaspec validate` with several tables
     case       `case.json` of a golden case
     candidate  messages of the candidate protocol, an object by name; with
                MESSAGE, such as scan.request, only the schema of this message

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from deltaspec.commands.configuration import CONFIGURATION_KEY, ConfiguredCommand
-from deltaspec.commands.options import COLOR, REVISIONS, parse_clock, parse_codes, parse_names
+from deltaspec.commands.configuration import CONFIGURATION_KEY
+from deltaspec.commands.options import COLOR, CONFIG, REVISIONS, parse_clock, parse_codes, parse_names
 from deltaspec.commands.printing import build_console, encode_json, print_bytes, progress_bar
 from deltaspec.commands.report_formats import FORMATS, RenderSettings
 from deltaspec.commands.report_output import plan_reports, write_reports
+from deltaspec.commands.several_tables import TablesCommand
 from deltaspec.commands.startup import choose_allocator, faster_imports, leave_out_pandas
 from deltaspec.errors import InvalidUsage
-from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
+from deltaspec.exit_handling import EXIT_CODE_KEY, REPORT_KEY, translate_write_errors
 
 if TYPE_CHECKING:
     from deltaspec.report.report_types import Report, Severity
@@ -29,8 +30,8 @@ _TEXT_SAMPLES = 5
 _MACHINE_SAMPLES = 1000
 
 
-@click.command(cls=ConfiguredCommand)
-@click.argument("table")
+@click.command(cls=TablesCommand)
+@click.argument("table", metavar="TABLE...")
 @click.option(
     "--level",
     type=click.Choice(["log", "files", "footers", "rows"]),
@@ -96,12 +97,7 @@ _MACHINE_SAMPLES = 1000
 )
 @click.option("--state", type=click.Path(), metavar="DIR", help="Save progress here, so that --resume can continue.")
 @click.option("--resume", is_flag=True, help="Continue from the progress in --state, if there is any.")
-@click.option(
-    "--config",
-    type=click.Path(exists=True, dir_okay=False),
-    metavar="FILE",
-    help="Take defaults from this file. [default: the nearest deltaspec.toml, or pyproject.toml with [tool.deltaspec]]",
-)
+@CONFIG
 @click.option(
     "--fail-on",
     type=click.Choice(["violation", "warning", "divergence"]),
@@ -110,6 +106,18 @@ _MACHINE_SAMPLES = 1000
     help="Exit with 1 if there are findings of this severity or a more severe one.",
 )
 @click.option("--exit-zero/--no-exit-zero", help="Exit with 0 even if there are findings. Incomplete runs exit with 3.")
+@click.option(
+    "--tables-from",
+    metavar="FILE",
+    help="Validate also the tables that this file names, one location per line; # begins a comment, - is stdin.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Tables to validate at once, each in a process.",
+)
 @click.option("-q", "--quiet/--no-quiet", help="Print only the verdict as text, and no progress.")
 @COLOR
 def validate(
@@ -139,9 +147,16 @@ def validate(
     quiet: bool,
     color: str,
 ) -> None:
-    """Validate the TABLE at a path or URI.
+    """Validate the TABLE at a path or URI, or several.
 
-    Nothing is written into the table. Object stores take credentials, region and endpoint from the usual environment
+    Several tables are named by several arguments, by --tables-from, or by a glob over folders: 's3://lake/*/orders', or
+    'lake/**' for all below lake. With --engine spark, 'catalog.schema.*' names the Delta tables of a schema. The output
+    is the report of each table that does not conform, and a summary with a line for each table (--format text or json).
+    The exit code is that of the worst table, in the order 4, 2, 1, 3, 0; one that cannot be read does not stop the
+    others. PATH of --report then contains {table}, the name of a table in files, or is a directory with / at its end.
+    --findings-out and --state also need {table}.
+
+    Nothing is written into a table. Object stores take credentials, region and endpoint from the usual environment
     variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_...).
     DELTASPEC_STORE_RETRIES (8), DELTASPEC_STORE_RETRY_SECONDS (60) and DELTASPEC_STORE_TIMEOUT_SECONDS (15) limit how
     long failed requests are retried.
@@ -199,6 +214,7 @@ def validate(
         report = _run_engine(table, engine, options, settings, storage)
     exit_code = compute_exit_code(report, fail_on, exit_zero=exit_zero)
     context.meta[EXIT_CODE_KEY] = exit_code
+    context.meta[REPORT_KEY] = report
     if configuration.file and not quiet:
         click.echo(f"defaults from {configuration.file}", err=True)
     write_reports(report, targets, RenderSettings(samples or _TEXT_SAMPLES, color, exit_code, quiet, storage))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from deltaspec.errors import TableUnreadable
+from deltaspec.wire.storage.table_search import Unsearched
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 _NAME = r"(?:[A-Za-z0-9_]+|`(?:[^`]|``)+`)"
 _CATALOG_NAME = re.compile(rf"{_NAME}(?:\.{_NAME}){{0,2}}")
 """`table`, `schema.table` or `catalog.schema.table`."""
+_SCHEMA_PATTERN = re.compile(rf"{_NAME}(?:\.{_NAME})?\.[A-Za-z0-9_]*\*[A-Za-z0-9_*]*")
 
 
 def find_table_uri(spark: SparkSession, table: str) -> str:
@@ -32,15 +36,60 @@ def find_table_uri(spark: SparkSession, table: str) -> str:
 
 
 def _get_table_location(spark: SparkSession, name: str) -> str:
+    location = _describe_table(spark, name).get("Location")
+    if location is None:
+        raise TableUnreadable(
+            f"{name}: the catalog gives no location, as for a view; pass the table that it reads, or its directory"
+        )
+    return location
+
+
+def _describe_table(spark: SparkSession, name: str) -> dict[str, str]:
+    """Return what the catalog says about a table. Of rows with the same name the last counts: columns come first."""
     from pyspark.errors import PySparkException
 
     try:
         rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
     except PySparkException as fault:
         raise TableUnreadable(f"{name}: {' '.join(str(fault).split())[:200]}") from fault
-    locations = [row["data_type"] for row in rows if row["col_name"] == "Location"]
-    if not locations:
-        raise TableUnreadable(
-            f"{name}: the catalog gives no location, as for a view; pass the table that it reads, or its directory"
-        )
-    return str(locations[-1])
+    return {row["col_name"]: str(row["data_type"]) for row in rows}
+
+
+def is_catalog_name(name: str) -> bool:
+    """Return whether a name has the form of one in a catalog, with its schema, and is no local path."""
+    return "." in name and _CATALOG_NAME.fullmatch(name) is not None and not os.path.lexists(name)
+
+
+def is_schema_pattern(name: str) -> bool:
+    """Return whether a name stands for tables of a schema: `schema.*`, `catalog.schema.*` or `schema.prefix_*`."""
+    return _SCHEMA_PATTERN.fullmatch(name) is not None
+
+
+def expand_schema(spark: SparkSession, pattern: str) -> Iterator[str | Unsearched]:
+    """Yield the names of the Delta tables of a schema, sorted. Views and tables of other formats are left out.
+
+    Args:
+        spark: the session whose catalog is used.
+        pattern: for which `is_schema_pattern` is true; `*` in it stands for any part of a table's name.
+
+    Raises:
+        TableUnreadable: the catalog has no such schema, or does not answer.
+    """
+    from pyspark.errors import PySparkException
+
+    schema, _, names = pattern.rpartition(".")
+    try:
+        rows = spark.sql(f"SHOW TABLES IN {schema}").collect()
+    except PySparkException as fault:
+        raise TableUnreadable(f"{pattern}: {' '.join(str(fault).split())[:200]}") from fault
+    for name in sorted(row["tableName"] for row in rows if not row["isTemporary"]):
+        if not fnmatchcase(name, names):
+            continue
+        table = f"{schema}.`{name.replace('`', '``')}`"
+        try:
+            facts = _describe_table(spark, table)
+        except TableUnreadable as fault:
+            yield Unsearched(table, str(fault).removeprefix(f"{table}: "))
+            continue
+        if facts.get("Provider", "").casefold() == "delta":
+            yield table

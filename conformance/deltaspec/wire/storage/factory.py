@@ -1,7 +1,7 @@
 """Choose the storage client for a table's path or URI."""
 
 import re
-from urllib.parse import unquote
+from urllib.parse import SplitResult, unquote
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.wire.storage.arrow import ArrowStore
@@ -11,8 +11,9 @@ from deltaspec.wire.storage.object_store import ObjectStore
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+)://|(file):/", re.IGNORECASE)
-_OBJECT_SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl")
-_KNOWN = ", ".join(("file", "hdfs", *_OBJECT_SCHEMES))
+OBJECT_SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl")
+_ARROW_SCHEMES = ("hdfs", "viewfs")
+_KNOWN = ", ".join(("file", "hdfs", *OBJECT_SCHEMES))
 
 
 def is_local(uri: str) -> bool:
@@ -31,17 +32,27 @@ def open_store(uri: str, settings: StorageSettings = ENVIRONMENT) -> Store:
         InvalidUsage: the URI is empty or malformed, its scheme is not supported, or its client has no such setting.
         TableUnreadable: the storage client rejects the URI.
     """
+    parts = split_supported_uri(uri)
+    if parts is None:
+        return LocalStore(uri, settings)
+    if parts.scheme == "file":
+        return LocalStore(unquote(parts.path), settings)
+    return ObjectStore(uri, settings) if parts.scheme in OBJECT_SCHEMES else ArrowStore(uri, settings)
+
+
+def split_supported_uri(uri: str) -> SplitResult | None:
+    """Return the parts of a URI; None for a path.
+
+    Raises:
+        InvalidUsage: the URI is empty or malformed, or its scheme is not supported.
+    """
     if not uri:
         raise InvalidUsage(f"no table is named; name the directory that contains {LOG_DIRECTORY}")
     if _SCHEME.match(uri) is None:
-        return LocalStore(uri, settings)
+        return None
     parts = split_uri(uri)
-    if parts.scheme == "file":
-        if parts.netloc not in ("", "localhost"):
-            raise InvalidUsage(f"{redact_uri(uri)}: a file URI names no host; write file:///path")
-        return LocalStore(unquote(parts.path), settings)
-    if parts.scheme in _OBJECT_SCHEMES:
-        return ObjectStore(uri, settings)
-    if parts.scheme in ("hdfs", "viewfs"):
-        return ArrowStore(uri, settings)
-    raise InvalidUsage(f"{redact_uri(uri)}: no storage for scheme {parts.scheme!r}; choose from {_KNOWN}")
+    if parts.scheme == "file" and parts.netloc not in ("", "localhost"):
+        raise InvalidUsage(f"{redact_uri(uri)}: a file URI names no host; write file:///path")
+    if parts.scheme not in ("file", *OBJECT_SCHEMES, *_ARROW_SCHEMES):
+        raise InvalidUsage(f"{redact_uri(uri)}: no storage for scheme {parts.scheme!r}; choose from {_KNOWN}")
+    return parts

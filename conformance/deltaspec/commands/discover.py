@@ -1,0 +1,58 @@
+"""`deltaspec discover`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from deltaspec import __version__
+from deltaspec.commands.configuration import load_configuration
+from deltaspec.commands.options import CONFIG
+from deltaspec.commands.printing import encode_json, print_bytes, print_text
+from deltaspec.commands.validate import validate
+from deltaspec.errors import TableUnreadable
+from deltaspec.exit_handling import INCOMPLETE
+
+DISCOVERY_VERSION = 1
+"""Increases when a field of the JSON output is removed or changes its meaning."""
+
+
+@click.command()
+@click.argument("location")
+@click.option("--hidden", is_flag=True, help="Search also folders whose name begins with `_` or `.`.")
+@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@CONFIG
+def discover(location: str, hidden: bool, output_format: str, config: str | None) -> None:
+    """List the Delta tables at or below LOCATION, a path or URI.
+
+    A table is a folder with a folder _delta_log; its own folders are not searched. Links are followed, and a table that
+    several paths lead to is listed once. `deltaspec validate --tables-from` reads the output.
+
+    If a folder cannot be listed, a line on stderr names it, and the exit code is 3. Storage options come from the
+    configuration file, as for `deltaspec validate`.
+    """
+    from deltaspec.report.text import escape_text
+    from deltaspec.wire.storage.interface import redact_uri
+    from deltaspec.wire.storage.settings import StorageSettings
+    from deltaspec.wire.storage.table_search import Unsearched, find_tables
+
+    configuration = load_configuration(config, f"{location.rstrip('/')}/*", validate.configurable_options)
+    tables: list[str] = []
+    unsearched: list[dict[str, str]] = []
+    is_empty = True
+    for found in find_tables(location, StorageSettings(configuration.storage_options), hidden=hidden):
+        is_empty = False
+        if isinstance(found, Unsearched):
+            unsearched.append({"location": found.location, "reason": found.reason})
+            click.echo(f"deltaspec: {escape_text(found.location)}: not searched: {found.reason}", err=True)
+        elif output_format == "json":
+            tables.append(redact_uri(found))
+        else:
+            print_text(redact_uri(found))
+    if is_empty:
+        raise TableUnreadable(f"{redact_uri(location)}: no Delta table at or below this location")
+    if output_format == "json":
+        head = {"discovery_version": DISCOVERY_VERSION, "deltaspec": __version__}
+        print_bytes(encode_json({**head, "tables": tables, "not_searched": unsearched}))
+    sys.exit(INCOMPLETE if unsearched else 0)

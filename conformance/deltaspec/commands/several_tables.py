@@ -1,0 +1,286 @@
+"""`deltaspec validate` with several tables: a command for each, and a summary."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass
+from io import StringIO
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deltaspec import __version__
+from deltaspec.commands.configuration import ConfiguredCommand, load_configuration
+from deltaspec.commands.printing import build_console, encode_json, print_bytes, print_text, progress_bar
+from deltaspec.commands.table_names import build_table_name, expand_path, expand_report
+from deltaspec.errors import InvalidUsage, TableUnreadable
+from deltaspec.exit_handling import INCOMPLETE, INTERRUPTED, TERMINATED, Terminated, translate_write_errors
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from deltaspec.commands.table_workers import TableRun, TableTask
+    from deltaspec.report.tables_summary import TableResult, TablesSummary
+    from deltaspec.wire.storage.table_search import Unsearched
+
+_REQUEST_KEY = "deltaspec.several_tables"
+_OF_SUMMARY = frozenset({"table", "tables_from", "jobs", "output_format", "output", "color", "quiet"})
+"""Parameters that concern the summary, not the run of a table."""
+_SUMMARY_FORMATS = ("text", "json")
+_PLACES = {"findings_out": "--findings-out", "state": "--state"}
+"""Options that must name another place for each table."""
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What the command line asks for, if it names several tables."""
+
+    locations: tuple[str, ...]
+    """Paths, URIs, globs and names, as the user gave them."""
+    values: Mapping[str, Any]
+    """Values of the options on the command line, by parameter, as the user gave them."""
+
+
+class TablesCommand(ConfiguredCommand):
+    """A command with the argument `table` that runs once for each table, if several are named.
+
+    With one table it is an ordinary command. Otherwise every table is validated by a command of its own with the same
+    options, so that sections of the configuration file apply as they do to this table alone.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
+        values, more, _ = self.make_parser(ctx).parse_args(list(args))
+        given = [each for each in (values.get("table"), *more) if isinstance(each, str)]
+        file = values.get("tables_from")
+        if values.get("help") or (file is None and not _names_several(given)):
+            return super().parse_args(ctx, args)
+        if isinstance(file, str):
+            from deltaspec.commands.table_locations import read_table_list
+
+            given += read_table_list(file)
+        ctx.meta[_REQUEST_KEY] = _Request(tuple(given), values)
+        return super().parse_args(ctx, [*self.build_arguments(values), "--", given[0]])
+
+    def get_configured_table(self, ctx: click.Context) -> str | None:
+        return None if _REQUEST_KEY in ctx.meta else super().get_configured_table(ctx)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        request: _Request | None = ctx.meta.get(_REQUEST_KEY)
+        jobs, _ = ctx.params.pop("jobs"), ctx.params.pop("tables_from")
+        if request is None:
+            return super().invoke(ctx)
+        sys.exit(_validate_tables(self, ctx, request, jobs))
+
+    def build_arguments(self, values: Mapping[str, Any]) -> list[str]:
+        """Return the arguments that give options these values."""
+        arguments = []
+        for option in self.params:
+            value = values.get(str(option.name))
+            if not isinstance(option, click.Option) or value is None:
+                continue
+            if option.is_flag:
+                arguments.append((option.opts if value else option.secondary_opts)[-1])
+            else:
+                long = max(option.opts, key=len)
+                arguments += [f"{long}={each}" for each in (value if option.multiple else [value])]
+        return arguments
+
+
+def _names_several(given: Sequence[str]) -> bool:
+    from deltaspec.wire.storage.table_search import is_glob
+
+    return len(given) > 1 or any(map(is_glob, given))
+
+
+def _validate_tables(command: TablesCommand, context: click.Context, request: _Request, jobs: int) -> int:
+    """Validate all tables, print the reports of those that do not conform and the summary, and return the exit code."""
+    from deltaspec.commands.table_workers import run_in_workers, run_tables
+    from deltaspec.report.tables_summary import TABLES_VERSION, TableResult, TablesSummary, find_worst_exit_code
+
+    started = time.monotonic()
+    options = context.params
+    _check_options(options)
+    with _open_session(options["engine"], jobs) as session:
+        tasks, unsearched = _plan_tables(command, request, session, context.params["color"])
+        not_run = (TableResult(table=each.table, verdict="not run", exit_code=INCOMPLETE) for each in tasks)
+        results = dict(enumerate(not_run))
+        exit_code = None
+        runs = run_in_workers(tasks, jobs) if session is None else run_tables(tasks)
+        try:
+            with closing(runs):
+                for number, run in _print_in_order(runs, options, len(tasks)):
+                    results[number] = run.result
+        except (KeyboardInterrupt, Terminated) as end:
+            exit_code = INTERRUPTED if isinstance(end, KeyboardInterrupt) else TERMINATED
+    found = [*results.values(), *map(_describe_unsearched, unsearched)]
+    summary = TablesSummary(
+        tables_version=TABLES_VERSION,
+        deltaspec=__version__,
+        exit_code=find_worst_exit_code(found) if exit_code is None else exit_code,
+        seconds=round(time.monotonic() - started, 3),
+        tables=found,
+    )
+    _write_summary(summary, options)
+    return summary.exit_code
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Raise `InvalidUsage` for what would fail with every table."""
+    from deltaspec.commands.report_formats import require_format
+    from deltaspec.validation.options import OptionArguments, Options
+
+    if options["estimates"]:
+        raise InvalidUsage("--estimate supports only one table")
+    if options["output_format"] not in _SUMMARY_FORMATS:
+        name = options["output_format"]
+        raise InvalidUsage(
+            f"the summary of several tables supports only: {', '.join(_SUMMARY_FORMATS)}; "
+            f"for a report of each table write --report {name}:DIRECTORY/"
+        )
+    for each in options["reports"]:
+        require_format(each.partition(":")[0])
+    given = {name: options[name] for name in OptionArguments.__annotations__}
+    Options.create(**{**given, "select": given["select"] or None, "samples": given["samples"] or 1})
+
+
+@contextmanager
+def _open_session(engine: str, jobs: int) -> Iterator[SparkSession | None]:
+    """Open a Spark session for all tables if the user chose this engine; otherwise yield None."""
+    from deltaspec.validation.engine_choice import parse_engine
+
+    requested = parse_engine(engine)
+    if requested.engine != "spark":
+        yield None
+        return
+    if jobs > 1:
+        raise InvalidUsage("--jobs cannot be combined with --engine spark, which distributes each table")
+    from deltaspec.validation.spark.session import open_session
+
+    with open_session(requested.master) as session:
+        yield session
+
+
+def _plan_tables(
+    command: TablesCommand, request: _Request, session: SparkSession | None, color: str
+) -> tuple[list[TableTask], list[Unsearched]]:
+    """Return a command for each table, and what could not be searched for tables.
+
+    Raises:
+        InvalidUsage: two tables would write to one place, or a place cannot be written to.
+        TableUnreadable: a single location is named, and it has no table.
+    """
+    from deltaspec.commands.table_locations import describe_location, find_locations
+    from deltaspec.commands.table_workers import TableTask
+    from deltaspec.wire.storage.settings import StorageSettings
+    from deltaspec.wire.storage.table_search import Unsearched
+
+    def get_storage(location: str) -> StorageSettings:
+        file = request.values.get("config")
+        return StorageSettings(load_configuration(file, location, command.configurable_options).storage_options)
+
+    found = list(find_locations(request.locations, get_storage, session))
+    locations = [each for each in found if isinstance(each, str)]
+    unsearched = [each for each in found if isinstance(each, Unsearched)]
+    if not locations and len(unsearched) == 1:
+        raise TableUnreadable(f"{unsearched[0].location}: {unsearched[0].reason}")
+    names = [build_table_name(each) for each in locations]
+    values = {name: value for name, value in request.values.items() if name not in _OF_SUMMARY}
+    if color == "auto":
+        color = "always" if sys.stdout.isatty() else "never"
+    values |= {"output_format": "text", "color": color, "quiet": False}
+    by_table: list[dict[str, Any]] = [dict(values, reports=[]) for _ in locations]
+    for report in request.values.get("reports") or ():
+        for table, each in zip(by_table, expand_report(report, names), strict=True):
+            table["reports"].append(each)
+    for name, option in _PLACES.items():
+        if isinstance(place := values.get(name), str):
+            for table, each in zip(by_table, expand_path(option, place, names), strict=True):
+                table[name] = each
+    files = [[report.partition(":")[2] for report in table["reports"]] for table in by_table]
+    output = request.values.get("output")
+    _create_directories([*chain.from_iterable(files), *([output] if isinstance(output, str) else [])])
+    tasks = [
+        TableTask(describe_location(location), (*command.build_arguments(table), "--", location), tuple(paths))
+        for location, table, paths in zip(locations, by_table, files, strict=True)
+    ]
+    return tasks, unsearched
+
+
+def _create_directories(files: Sequence[str]) -> None:
+    """Create the directories of files.
+
+    Raises:
+        InvalidUsage: two files are the same, a file is in a table, or a directory cannot be created.
+    """
+    from deltaspec.validation.output_location import require_outside_table
+
+    seen = set()
+    for file in files:
+        path = os.path.realpath(file)
+        if path in seen:
+            raise InvalidUsage(f"two reports go to {file}; name another file for one")
+        seen.add(path)
+        require_outside_table(file, None)
+        with translate_write_errors(file):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+
+
+def _print_in_order(
+    runs: Iterator[tuple[int, TableRun]], options: Mapping[str, Any], total: int
+) -> Iterator[tuple[int, TableRun]]:
+    """Yield runs as they end; print their texts in the order of the tables, except of tables that conform."""
+    prints = options["output_format"] == "text" and not options["quiet"]
+    ended: dict[int, TableRun] = {}
+    following = 0
+    with nullcontext() if options["quiet"] else progress_bar() as progress:
+        for done, (number, run) in enumerate(runs, 1):
+            yield number, run
+            ended[number] = run
+            while following in ended:
+                text = ended.pop(following)
+                following += 1
+                if prints and text.result.is_notable and text.text:
+                    print_text(text.text)
+            if progress is not None:
+                progress("tables", done, total)
+
+
+def _describe_unsearched(unsearched: Unsearched) -> TableResult:
+    from deltaspec.report.tables_summary import TableResult
+
+    return TableResult(
+        table=unsearched.location,
+        verdict="unreadable",
+        exit_code=TableUnreadable.exit_code,
+        reason=unsearched.reason,
+    )
+
+
+def _write_summary(summary: TablesSummary, options: Mapping[str, Any]) -> None:
+    from deltaspec.report.tables_text import write_summary
+
+    output = options["output"]
+    if options["output_format"] == "json":
+        data = encode_json(summary)
+    elif output is None:
+        with translate_write_errors("stdout"):
+            write_summary(summary, build_console(sys.stdout, options["color"]))
+        return
+    else:
+        text = StringIO()
+        write_summary(summary, build_console(text, "never" if options["color"] == "auto" else options["color"]))
+        data = text.getvalue().encode()
+    if output is None:
+        print_bytes(data)
+        return
+    with translate_write_errors(output), open(output, "wb") as file:
+        file.write(data)
+    if not options["quiet"]:
+        click.echo(f"{summary.summary_line} · summary in {output}", err=True)

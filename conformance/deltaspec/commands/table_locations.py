@@ -1,0 +1,108 @@
+"""Which tables a command line names: locations, globs, a list in a file, and names in a Spark catalog."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from deltaspec.commands.table_names import normalize_location
+from deltaspec.errors import DeltaspecError, InvalidUsage, TableUnreadable
+from deltaspec.wire.storage.factory import is_local
+from deltaspec.wire.storage.interface import escape_file_name, redact_uri
+from deltaspec.wire.storage.settings import StorageSettings
+from deltaspec.wire.storage.table_search import Unsearched, expand_glob, is_glob
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_MAX_LIST_BYTES = 64 << 20
+
+
+def read_table_list(file: str) -> list[str]:
+    """Read a list of tables: one path, URI, glob or name per line. `#` begins a comment, and `-` is stdin.
+
+    Raises:
+        InvalidUsage: the file cannot be read, is too large, or names no table.
+    """
+    try:
+        if file == "-":
+            data = sys.stdin.buffer.read(_MAX_LIST_BYTES + 1)
+        else:
+            with open(file, "rb") as stream:
+                data = stream.read(_MAX_LIST_BYTES + 1)
+    except OSError as fault:
+        raise InvalidUsage(f"--tables-from {file}: cannot be read: {fault.strerror}") from fault
+    if len(data) > _MAX_LIST_BYTES:
+        raise InvalidUsage(f"--tables-from {file}: larger than {_MAX_LIST_BYTES:,} bytes")
+    lines = (os.fsdecode(line).strip() for line in data.splitlines())
+    found = [line for line in lines if line and not line.startswith("#")]
+    if any("\0" in each for each in found):
+        raise InvalidUsage(f"--tables-from {file}: is not a text file")
+    if not found:
+        raise InvalidUsage(f"--tables-from {file}: names no table; write one location per line")
+    return found
+
+
+def find_locations(
+    given: Sequence[str], get_storage: Callable[[str], StorageSettings], session: SparkSession | None
+) -> Iterator[str | Unsearched]:
+    """Yield the location of each table once, in the order in which they are named.
+
+    What cannot be searched, and a glob without a table, is yielded as `Unsearched`.
+
+    Args:
+        given: locations, globs and names.
+        get_storage: returns the settings of storage clients for a glob.
+        session: looks up the tables of schemas; None if there is no Spark.
+    """
+    seen: set[str] = set()
+    for each in given:
+        for found in _expand(each, get_storage, session):
+            if isinstance(found, str):
+                key = identify_location(found)
+                if key in seen:
+                    continue
+                seen.add(key)
+            yield found
+
+
+def identify_location(location: str) -> str:
+    """Return what is the same for all paths of one table."""
+    normalized = normalize_location(location)
+    return os.path.realpath(normalized) if is_local(location) else normalized
+
+
+def describe_location(location: str) -> str:
+    """Return a location for display: printable and without secrets."""
+    return escape_file_name(redact_uri(location))
+
+
+def _expand(
+    given: str, get_storage: Callable[[str], StorageSettings], session: SparkSession | None
+) -> Iterator[str | Unsearched]:
+    if session is not None:
+        from deltaspec.validation.spark.catalog import expand_schema, is_schema_pattern
+
+        if is_schema_pattern(given):
+            yield from _describe_faults(given, lambda: expand_schema(session, given))
+            return
+    if is_glob(given):
+        yield from _describe_faults(given, lambda: expand_glob(given, get_storage(given)))
+    else:
+        yield given
+
+
+def _describe_faults(given: str, search: Callable[[], Iterator[str | Unsearched]]) -> Iterator[str | Unsearched]:
+    is_empty = True
+    try:
+        for found in search():
+            is_empty = False
+            yield found
+        if is_empty:
+            raise TableUnreadable("no table matches")
+    except InvalidUsage:
+        raise
+    except DeltaspecError as fault:
+        yield Unsearched(describe_location(given), str(fault).removeprefix(f"{describe_location(given)}: "))

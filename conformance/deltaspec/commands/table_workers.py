@@ -1,0 +1,172 @@
+"""Validate several tables, each as a command of its own: in worker processes, or one after another in this process."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import deque
+from collections.abc import Generator, Sequence
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from dataclasses import dataclass
+from io import StringIO
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deltaspec.commands.startup import choose_allocator, faster_imports
+from deltaspec.errors import DeltaspecError
+from deltaspec.exit_handling import BUG, REPORT_KEY, Terminated, describe_bug
+from deltaspec.report.tables_summary import TableResult, TableVerdict
+
+if TYPE_CHECKING:
+    from deltaspec.report.report_types import Report
+
+
+@dataclass(frozen=True)
+class TableTask:
+    """One table to validate."""
+
+    table: str
+    """Its location for display, without secrets."""
+    arguments: tuple[str, ...]
+    """Arguments of `deltaspec validate`, with the table."""
+    files: tuple[str, ...] = ()
+    """Files that the reports are written to."""
+
+
+@dataclass(frozen=True)
+class TableRun:
+    """A validated table."""
+
+    result: TableResult
+    text: str
+    """What the command printed."""
+
+
+def run_table(task: TableTask) -> TableRun:
+    """Validate one table as `deltaspec validate` does; every error becomes a result."""
+    from deltaspec.commands.validate import validate
+
+    started = time.monotonic()
+    context: click.Context | None = None
+    printed, exit_code, reason = StringIO(), BUG, None
+    verdict: TableVerdict = "failed"
+    try:
+        with redirect_stdout(printed), redirect_stderr(StringIO()):
+            context = validate.make_context("validate", list(task.arguments))
+            with context:
+                validate.invoke(context)
+    except SystemExit as end:
+        exit_code = int(end.code or 0)
+    except DeltaspecError as fault:
+        exit_code, verdict, reason = fault.exit_code, "unreadable", str(fault)
+    except click.ClickException as fault:
+        exit_code, verdict, reason = fault.exit_code, "unreadable", fault.format_message()
+    except (KeyboardInterrupt, Terminated):
+        raise
+    except BaseException as fault:  # noqa: BLE001 - panics of native code are not of class Exception
+        reason = describe_bug(fault)
+    if reason is not None:
+        reason = reason.removeprefix(f"{task.table}: ")
+    seconds = round(time.monotonic() - started, 3)
+    report: Report | None = None if context is None else context.meta.get(REPORT_KEY)
+    if report is None:
+        result = TableResult(table=task.table, verdict=verdict, exit_code=exit_code, seconds=seconds, reason=reason)
+    else:
+        result = TableResult.from_report(report, exit_code, seconds, task.files if reason is None else (), reason)
+    return TableRun(result, printed.getvalue())
+
+
+def run_tables(tasks: Sequence[TableTask]) -> Generator[tuple[int, TableRun]]:
+    """Validate tables in this process, and yield the number of each and its run."""
+    for number, task in enumerate(tasks):
+        yield number, run_table(task)
+
+
+def run_in_workers(tasks: Sequence[TableTask], jobs: int) -> Generator[tuple[int, TableRun]]:
+    """Validate tables in worker processes, and yield the number of each and its run, in the order in which they end.
+
+    A worker validates one table after another. If its process ends, the table is reported as failed, and another
+    worker continues.
+    """
+    waiting = deque(enumerate(tasks))
+    workers = [_Worker() for _ in range(min(jobs, len(tasks)))]
+    try:
+        while waiting or any(worker.is_busy for worker in workers):
+            for worker in workers:
+                if waiting and not worker.is_busy:
+                    worker.start_table(*waiting.popleft())
+            busy = {worker.connection: worker for worker in workers if worker.is_busy}
+            for connection in wait(list(busy)):
+                yield busy[connection].receive()  # type: ignore[index]
+    finally:
+        for worker in workers:
+            worker.kill()
+
+
+class _Worker:
+    """A process that validates tables, one at a time. It is replaced if it ends."""
+
+    def __init__(self) -> None:
+        self._task: tuple[int, TableTask] | None = None
+        self._start()
+
+    def _start(self) -> None:
+        context = get_context("spawn")  # a fork would copy the locks of running threads
+        self.connection, other = context.Pipe()
+        self._process = context.Process(target=_serve, args=(other,), daemon=True)
+        self._process.start()
+        other.close()  # so that the end of the process ends the connection
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a table is being validated."""
+        return self._task is not None
+
+    def start_table(self, number: int, task: TableTask) -> None:
+        """Start to validate a table."""
+        self._task, self._started = (number, task), time.monotonic()
+        with suppress(OSError):  # the process has ended, which `receive` finds out
+            self.connection.send(task)
+
+    def receive(self) -> tuple[int, TableRun]:
+        """Return the table's number and its run, after the connection has become readable."""
+        assert self._task is not None
+        (number, task), self._task = self._task, None
+        try:
+            run: TableRun = self.connection.recv()
+        except (EOFError, OSError):
+            run = self._describe_end(task)
+            self.kill()
+            self._start()
+        return number, run
+
+    def _describe_end(self, task: TableTask) -> TableRun:
+        self._process.join()
+        code = self._process.exitcode or 0
+        how = f"with exit code {code}" if code >= 0 else f"on signal {-code}"
+        hint = "; was there enough memory?" if -code == signal.SIGKILL else ""
+        seconds = round(time.monotonic() - self._started, 3)
+        reason = f"its process ended {how}{hint}"
+        return TableRun(
+            TableResult(table=task.table, verdict="failed", exit_code=BUG, seconds=seconds, reason=reason), ""
+        )
+
+    def kill(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
+
+
+def _serve(connection: Connection[Any, Any]) -> None:
+    """Validate the tables that arrive, until the other end is closed. The parent handles interrupts."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    choose_allocator()
+    with faster_imports():  # so that the time of the first table does not include them
+        import deltaspec.validation.run  # noqa: F401
+    with suppress(EOFError, OSError):
+        while True:
+            connection.send(run_table(connection.recv()))

@@ -1,0 +1,115 @@
+"""The summary of a run over several tables: a row for each."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from deltaspec.report.report_types import Report, Verdict
+from deltaspec.report.text import count
+
+TABLES_VERSION = 1
+"""Increases when a field is removed or changes its meaning. A new field keeps it."""
+TableVerdict = Verdict | Literal["unreadable", "failed", "not run"]
+WORST_EXIT_CODES = (4, 2, 1, 3, 0)
+"""Exit codes of a table, from the worst."""
+
+
+class TableResult(Struct, frozen=True, kw_only=True):
+    """What a run found out about one table."""
+
+    table: str
+    """Path or URI, without secrets."""
+    version: int | None = None
+    """The validated version; None if there is no snapshot, or no report."""
+    level: str | None = None
+    """Level of the run; None if there is no report."""
+    verdict: TableVerdict
+    """The verdict of the report. `unreadable`: there is no table, or the request is invalid for it. `failed`: a defect
+    of deltaspec, or the process ended. `not run`: the run was interrupted before."""
+    exit_code: int
+    counts: dict[str, int] = field(default_factory=dict)
+    """Number of all findings, by severity."""
+    not_checked: int = 0
+    """Number of rules and table features that could not be decided completely."""
+    seconds: float = 0.0
+    reason: str | None = None
+    """Why there is no report, or why it could not be written."""
+    reports: list[str] = field(default_factory=list)
+    """Files with the report of this table."""
+
+    @property
+    def is_notable(self) -> bool:
+        """Whether the report has more than that the table conforms."""
+        return self.exit_code != 0 or self.verdict != "conforms" or any(self.counts.values())
+
+    @classmethod
+    def from_report(
+        cls, report: Report, exit_code: int, seconds: float, files: Sequence[str], reason: str | None = None
+    ) -> TableResult:
+        """Summarize a report.
+
+        Args:
+            report: the report.
+            exit_code: exit code of the command for this table.
+            seconds: how long the run took.
+            files: where the report was written.
+            reason: why it could not be written.
+        """
+        return cls(
+            table=report.table,
+            version=report.version,
+            level=report.level,
+            verdict=report.verdict,
+            exit_code=exit_code,
+            counts=report.counts,
+            not_checked=len({each.rule for each in report.checked.not_checked}),
+            seconds=seconds,
+            reason=reason,
+            reports=list(files),
+        )
+
+
+class TablesSummary(Struct, frozen=True, kw_only=True):
+    """Result of a run over several tables. The JSON Schema is published as `reports/tables.schema.json`."""
+
+    tables_version: int
+    deltaspec: str
+    exit_code: int
+    """Exit code of the worst table: 4, 2, 1, 3, or 0; 130 or 143 if the run was interrupted."""
+    seconds: float
+    tables: list[TableResult]
+
+    @property
+    def summary_line(self) -> str:
+        """Number of tables by verdict, and the exit code, in one line."""
+        verdicts = Counter(each.verdict for each in self.tables)
+        parts = [f"{number:,} {verdict}" for verdict, number in sorted(verdicts.items())]
+        return f"{count(len(self.tables), 'table')}: {', '.join(parts)} · exit {self.exit_code}"
+
+
+def find_worst_exit_code(results: list[TableResult]) -> int:
+    """Return the exit code of the worst table; 0 without tables."""
+    return min((each.exit_code for each in results), key=WORST_EXIT_CODES.index, default=0)
+
+
+def build_tables_schema() -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of `TablesSummary`."""
+    schema = msgspec.json.schema(TablesSummary)
+    schema["$defs"]["TablesSummary"]["properties"]["tables_version"]["const"] = TABLES_VERSION
+    title = f"deltaspec summary of tables, version {TABLES_VERSION}"
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **schema}
+
+
+def render_tables_schema() -> str:
+    """Return the content of the published file."""
+    return json.dumps(build_tables_schema(), indent=2) + "\n"
+
+
+if __name__ == "__main__":
+    print(render_tables_schema(), end="")

@@ -1,0 +1,219 @@
+"""Folders above tables: which folder is a table, and which folders are in it. Of a log, at most one page is listed.
+
+A folder is named by its path relative to a base location, with `/` as separator; the base itself is the empty path.
+Memory is bounded by the listing of one folder that is not a table, without the folders in it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, Protocol
+from urllib.parse import quote, unquote
+
+from deltaspec.errors import TableUnreadable
+from deltaspec.wire.storage.client import RetryPolicy, build_client_options, convert_panics, describe_error
+from deltaspec.wire.storage.factory import OBJECT_SCHEMES, is_local, split_supported_uri
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, escape_file_name, redact_uri
+from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
+
+_UNQUOTED = "/!$&'()+,;=:@~"
+"""Characters that need no escape in the path of a URI. Characters of globs are escaped."""
+
+
+@dataclass(frozen=True)
+class Subfolder:
+    """A folder in a folder."""
+
+    name: str
+    link_target: Hashable | None = None
+    """Identifies the folder that a link leads to; None for a folder."""
+
+
+class Folders(Protocol):
+    """The folders below a base location."""
+
+    concurrency: int
+    """How many requests should run concurrently, because they wait for a network."""
+
+    def is_table(self, folder: str) -> bool:
+        """Return whether a folder has a log.
+
+        Raises:
+            StorageError: it cannot be read.
+        """
+        ...
+
+    def list_folders(self, folder: str) -> list[Subfolder]:
+        """Return the folders in a folder, sorted by name; none if it does not exist.
+
+        Raises:
+            StorageError: it cannot be listed.
+        """
+        ...
+
+    def get_location(self, folder: str) -> str:
+        """Return the path or URI of a folder, as `open_store` accepts it."""
+        ...
+
+    def identify(self, folder: str) -> Hashable:
+        """Return what is the same for all paths of one folder."""
+        ...
+
+
+def open_folders(base: str, settings: StorageSettings = ENVIRONMENT) -> Folders:
+    """Open the folders below a path or URI; nothing is read yet.
+
+    Raises:
+        InvalidUsage: the URI is malformed, its scheme is not supported, or its client has no such setting.
+        TableUnreadable: the path is not a directory, or the storage client rejects the URI.
+    """
+    parts = split_supported_uri(base)
+    if parts is None or is_local(base):
+        return LocalFolders(base if parts is None else unquote(parts.path))
+    return ObjectFolders(base, settings) if parts.scheme in OBJECT_SCHEMES else ArrowFolders(base)
+
+
+class LocalFolders:
+    """Directories of this machine, and links to directories."""
+
+    concurrency = 1
+
+    def __init__(self, base: str) -> None:
+        if not os.path.isdir(base):
+            what = "is a file; name a directory" if os.path.exists(base) else "no such file or directory"
+            raise TableUnreadable(f"{escape_file_name(base)}: {what}")
+        self._base = base
+
+    def get_location(self, folder: str) -> str:
+        path = self._get_path(folder)
+        # a list of tables has one a line, without white space at its ends and without comments
+        if path.isprintable() and path == path.strip() and not path.startswith("#"):
+            return path
+        return f"file://{quote(os.fsencode(os.path.abspath(path)), safe=_UNQUOTED)}"
+
+    def identify(self, folder: str) -> Hashable:
+        return os.path.realpath(self._get_path(folder))
+
+    def is_table(self, folder: str) -> bool:
+        return os.path.isdir(os.path.join(self._base, folder, LOG_DIRECTORY))
+
+    def list_folders(self, folder: str) -> list[Subfolder]:
+        try:
+            with os.scandir(self._get_path(folder)) as entries:
+                found = [_read_subfolder(entry) for entry in entries]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as fault:
+            raise StorageError(fault.strerror or str(fault)) from fault
+        return sorted((each for each in found if each is not None), key=lambda each: each.name)
+
+    def _get_path(self, folder: str) -> str:
+        return os.path.join(self._base, folder) if folder else self._base
+
+
+def _read_subfolder(entry: os.DirEntry[str]) -> Subfolder | None:
+    """Return an entry of a directory if it is a directory or leads to one."""
+    try:
+        if not entry.is_dir():
+            return None
+        if not entry.is_symlink():
+            return Subfolder(entry.name)
+        facts = entry.stat()
+    except OSError:
+        return None  # gone since, or a link into nothing or itself
+    return Subfolder(entry.name, (facts.st_dev, facts.st_ino))
+
+
+class ObjectFolders:
+    """Prefixes in an object store, listed with a delimiter."""
+
+    concurrency = 16
+
+    def __init__(self, base: str, settings: StorageSettings) -> None:
+        from obstore.store import from_url
+
+        scheme, _, rest = base.partition("://")
+        self._base = base
+        self._settings = settings
+        options = build_client_options(scheme.lower(), RetryPolicy.from_settings(settings), settings)
+        try:
+            with convert_panics():
+                self._store = from_url(f"gs://{rest}" if scheme.lower() == "gcs" else base, **options)
+        except Exception as fault:  # noqa: BLE001 - clients raise any type
+            raise TableUnreadable(f"{redact_uri(base)}: {describe_error(fault, settings)}") from None
+
+    def get_location(self, folder: str) -> str:
+        return _append(self._base, folder)
+
+    def identify(self, folder: str) -> Hashable:
+        return folder
+
+    def is_table(self, folder: str) -> bool:
+        import obstore
+
+        log = f"{folder}/{LOG_DIRECTORY}".lstrip("/")
+        return any(self._request(lambda: next(iter(obstore.list(self._store, prefix=log)), [])))
+
+    def list_folders(self, folder: str) -> list[Subfolder]:
+        import obstore
+
+        found = self._request(lambda: obstore.list_with_delimiter(self._store, prefix=folder)["common_prefixes"])
+        return [Subfolder(name) for name in sorted(prefix.rstrip("/").rpartition("/")[2] for prefix in found)]
+
+    def _request(self, request: Callable[[], Any]) -> Any:
+        try:
+            with convert_panics():
+                return request()
+        except Exception as fault:  # noqa: BLE001 - clients raise any type
+            raise StorageError(describe_error(fault, self._settings)) from None
+
+
+class ArrowFolders:
+    """Directories in a file system of pyarrow, such as HDFS."""
+
+    concurrency = 16
+
+    def __init__(self, base: str) -> None:
+        from pyarrow import fs
+
+        self._base = base
+        try:
+            self._system, path = fs.FileSystem.from_uri(base)
+        except Exception as fault:  # noqa: BLE001 - clients raise any type
+            raise TableUnreadable(f"{redact_uri(base)}: {describe_error(fault)}") from None
+        self._path = path.rstrip("/")
+
+    def get_location(self, folder: str) -> str:
+        return _append(self._base, folder)
+
+    def identify(self, folder: str) -> Hashable:
+        return folder
+
+    def is_table(self, folder: str) -> bool:
+        from pyarrow import fs
+
+        (found,) = self._request(lambda: self._system.get_file_info([f"{self._path}/{folder}/{LOG_DIRECTORY}"]))
+        return bool(found.type == fs.FileType.Directory)
+
+    def list_folders(self, folder: str) -> list[Subfolder]:
+        from pyarrow import fs
+
+        selector = fs.FileSelector(f"{self._path}/{folder}".rstrip("/") or "/", allow_not_found=True)
+        found = self._request(lambda: self._system.get_file_info(selector))
+        return [
+            Subfolder(name) for name in sorted(item.base_name for item in found if item.type == fs.FileType.Directory)
+        ]
+
+    def _request(self, request: Callable[[], Any]) -> Any:
+        try:
+            return request()
+        except Exception as fault:  # noqa: BLE001 - clients raise any type
+            raise StorageError(describe_error(fault)) from None
+
+
+def _append(uri: str, folder: str) -> str:
+    """Return the URI of a folder below another, with the query of that one."""
+    path, mark, query = uri.partition("?")
+    return f"{path.rstrip('/')}/{quote(folder, safe=_UNQUOTED)}".rstrip("/") + mark + query
