@@ -1,0 +1,87 @@
+"""Commands that Markdown files show: examples with their output, and commands that can only be parsed."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from deltaspec.cli import main
+
+CHECKOUT = Path(__file__).parents[3]
+SITE = CHECKOUT / "conformance/site"
+PAGES = sorted((SITE / "pages").rglob("*.md"))
+INCLUDED = [
+    CHECKOUT / name
+    for name in (
+        *("README.md", "CONTRIBUTING.md", "SECURITY.md", "conformance/CANDIDATES.md", "conformance/SPARK.md"),
+        *("golden-tables/README.md", "reports/README.md"),
+    )
+]
+_FENCE = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.M | re.S)
+_VARIES = re.compile(r"\d+ (?=rules run|not applicable|not selected|need|not defined|passed|cases)|[\d.]+(?= s$)", re.M)
+
+
+def list_examples(file: Path) -> list[tuple[str, str]]:
+    """Return the examples of a file: arguments of `deltaspec`, and the output."""
+    blocks = (text for _, language, text in _FENCE.findall(file.read_text("utf-8")) if language in ("text", "console"))
+    return [
+        (command.removeprefix("deltaspec "), output)
+        for block in blocks
+        if block.startswith("$ ")
+        for command, _, output in (each.partition("\n") for each in re.split(r"^\$ ", block, flags=re.M)[1:])
+    ]
+
+
+def mask_numbers(output: str) -> str:
+    """Return an output without what a new rule, table or machine changes; lines that depend on it are joined."""
+    return " ".join(_VARIES.sub("… ", output).split())
+
+
+def list_commands(file: Path) -> list[list[str]]:
+    """Return the commands of `deltaspec` in blocks of shell code of a file, as words."""
+    blocks = (text for _, language, text in _FENCE.findall(file.read_text("utf-8")) if language == "sh")
+    return [
+        words
+        for block in blocks
+        for line in block.splitlines()
+        for words in _split_commands(shlex.split(line, comments=True))
+        if words and words[0].rpartition("/")[2] == "deltaspec"
+    ]
+
+
+def _split_commands(words: list[str]) -> Iterator[list[str]]:
+    command: list[str] = []
+    for word in words:
+        if word in ("&&", "||", "|", ";"):
+            yield command
+            command = []
+        else:
+            command.append(word)
+    yield command
+
+
+def find_wrong_words(words: list[str]) -> list[str]:
+    """Return the words of a command that `deltaspec` does not know: subcommands, options, and values of choices."""
+    command: click.Command = main
+    rest = words[1:]
+    while isinstance(command, click.Group):
+        if not rest or rest[0].startswith("-"):
+            break
+        found = command.commands.get(rest[0])
+        if found is None:
+            return rest[:1]
+        command, rest = found, rest[1:]
+    context = click.Context(command)
+    options = {name: each for each in command.get_params(context) for name in (*each.opts, *each.secondary_opts)}
+    wrong = []
+    for number, word in enumerate(rest):
+        name, equals, value = word.partition("=")
+        option = options.get(name)
+        if name.startswith("-") and option is None:
+            wrong.append(word)
+        elif option is not None and name.startswith("-") and isinstance(option.type, click.Choice):
+            value = value if equals else rest[number + 1]
+            wrong += [value] if value not in option.type.choices else []
+    return wrong
