@@ -4,8 +4,10 @@ With `--no-venv` a session uses the Python that runs nox, which must have all re
 `.ci/test` runs the sessions in one environment this way.
 """
 
+import filecmp
 import os
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -17,7 +19,9 @@ nox.options.error_on_external_run = True
 nox.options.sessions = ["lint", "tests_quick", "golden"]
 
 VALID_TABLE = "golden-tables/log/log.append-remove/delta"
+GOLDEN_DISTRIBUTION = Path("conformance/golden_distribution")
 HARNESSES = Path("conformance/harnesses")
+SITE = Path("dist/site")
 RUST_READER_CASES = (
     "log.append-remove",
     "log.commit-gap",
@@ -96,21 +100,92 @@ def golden_archive(session: nox.Session) -> None:
 def golden_distribution(session: nox.Session) -> None:
     """Build the data-only distribution `deltaspec-golden` in `dist`, and use it in an empty environment."""
     _with_project(session)
-    distribution = Path("conformance/golden_distribution")
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "source"
-        shutil.copytree(distribution, source, ignore=shutil.ignore_patterns("__pycache__"))
-        cases = source / "src/deltaspec_golden/cases"
-        session.run("python", "-m", "deltaspec", "golden", "export", str(cases), "--format", "folder", silent=True)
+        source = _fill_golden_distribution(session, folder)
         session.run("python", "-m", "build", "--outdir", "dist", str(source), silent=True)
         wheel = max(Path("dist").glob("deltaspec_golden-*.whl"), key=lambda path: path.stat().st_mtime).resolve()
         session.run("python", "-m", "venv", f"{folder}/fresh")
         python = f"{folder}/fresh/bin/python"
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         session.run(*pip, "--no-index", str(wheel), external=True)
-        check = str(distribution / "check_installed.py")
-        session.run(python, check, external=True)
+        session.run(python, str(GOLDEN_DISTRIBUTION / "check_installed.py"), external=True)
         session.log(f"built {wheel}, {wheel.stat().st_size:,} bytes")
+
+
+def _fill_golden_distribution(session: nox.Session, folder: str) -> Path:
+    """Copy the source of `deltaspec-golden` to a folder, with the cases; return its path."""
+    source = Path(folder) / "golden"
+    shutil.copytree(GOLDEN_DISTRIBUTION, source, ignore=shutil.ignore_patterns("__pycache__"))
+    cases = source / "src/deltaspec_golden/cases"
+    session.run("python", "-m", "deltaspec", "golden", "export", str(cases), "--format", "folder", silent=True)
+    return source
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation site in `dist/site`, and check its links; `-- --serve` shows changes at once."""
+    _with_project(session)
+    path = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), "conformance/tests")))
+    environment = {"PYTHONPATH": path, "NO_MKDOCS_2_WARNING": "1"}
+    configuration = ["--strict", "--config-file", "conformance/site/mkdocs.yml"]
+    if "--serve" in session.posargs:
+        session.run("python", "-m", "mkdocs", "serve", *configuration, env=environment)
+        return
+    session.run(
+        "python", "-m", "mkdocs", "build", "--quiet", *configuration, "--site-dir", str(SITE.resolve()), env=environment
+    )
+    session.run("python", "conformance/site/check.py", str(SITE))
+    pages = sum(1 for _ in SITE.rglob("*.html"))
+    session.log(f"{pages:,} pages in {SITE}; open {SITE / 'index.html'}")
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Build wheels and sdists of `deltaspec` and `deltaspec-golden` in `dist`, and check that the sdists rebuild them.
+
+    File times are those of the commit, or `SOURCE_DATE_EPOCH`. The second build starts from the first sdist, and both
+    of its files must have the same bytes.
+    """
+    _with_project(session, "dev,release")
+    epoch = (
+        os.environ.get("SOURCE_DATE_EPOCH")
+        or subprocess.check_output(["git", "log", "-1", "--format=%ct"], text=True).strip()
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        for name, source in (("deltaspec", Path.cwd()), ("golden", _fill_golden_distribution(session, folder))):
+            _build_twice(session, source, Path(folder) / f"{name}-builds", epoch)
+
+
+def _build_twice(session: nox.Session, source: Path, folder: Path, epoch: str) -> None:
+    """Build an sdist and a wheel, build them again from the sdist, compare both, and copy them to `dist`."""
+    first, second = folder / "first", folder / "second"
+    build = ["python", "-m", "build", "--outdir"]
+    session.run(*build, str(first), str(source), env={"SOURCE_DATE_EPOCH": epoch}, silent=True)
+    (sdist,) = first.glob("*.tar.gz")
+    session.run("python", "-m", "tarfile", "--extract", str(sdist), str(folder))
+    unpacked = folder / sdist.name.removesuffix(".tar.gz")
+    session.run(*build, str(second), str(unpacked), env={"SOURCE_DATE_EPOCH": epoch}, silent=True)
+    names = sorted(path.name for path in first.iterdir())
+    _, different, missing = filecmp.cmpfiles(first, second, names, shallow=False)
+    if different or missing:
+        session.error(f"the sdist does not rebuild {', '.join(different + missing)} with the same bytes")
+    Path("dist").mkdir(exist_ok=True)
+    for name in names:
+        session.log(f"{shutil.copy(first / name, 'dist')}: {(first / name).stat().st_size:,} bytes, rebuilt byte-equal")
+
+
+@nox.session
+def sbom(session: nox.Session) -> None:
+    """Write `dist/deltaspec.cdx.json`: the packages that `pip install deltaspec` installs, as CycloneDX."""
+    _with_project(session, "dev,release")
+    with tempfile.TemporaryDirectory() as folder:
+        session.run("python", "-m", "venv", "--without-pip", f"{folder}/env")
+        python = f"{folder}/env/bin/python"
+        pip = ["python", "-m", "pip", "--python", python, "install", "--quiet", "--disable-pip-version-check"]
+        session.run(*pip, ".")
+        Path("dist").mkdir(exist_ok=True)
+        output = ["--output-reproducible", "--output-format", "JSON", "--output-file", "dist/deltaspec.cdx.json"]
+        session.run("cyclonedx-py", "environment", python, "--pyproject", "pyproject.toml", *output)
 
 
 @nox.session(venv_backend="none")
