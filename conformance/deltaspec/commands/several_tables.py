@@ -22,8 +22,6 @@ from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.exit_handling import INCOMPLETE, INTERRUPTED, TERMINATED, Terminated, translate_write_errors
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from deltaspec.commands.table_workers import TableRun, TableTask
     from deltaspec.report.tables_summary import TableResult, TablesSummary
     from deltaspec.wire.storage.table_search import Unsearched
@@ -151,7 +149,7 @@ def _check_options(options: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def _open_session(engine: str, jobs: int) -> Iterator[SparkSession | None]:
+def _open_session(engine: str, jobs: int) -> Iterator[Any]:
     """Open a Spark session for all tables if the user chose this engine; otherwise yield None."""
     from deltaspec.validation.engine_choice import parse_engine
 
@@ -168,7 +166,7 @@ def _open_session(engine: str, jobs: int) -> Iterator[SparkSession | None]:
 
 
 def _plan_tables(
-    command: TablesCommand, request: _Request, session: SparkSession | None, color: str
+    command: TablesCommand, request: _Request, session: Any, color: str
 ) -> tuple[list[TableTask], list[Unsearched]]:
     """Return a command for each table, and what could not be searched for tables.
 

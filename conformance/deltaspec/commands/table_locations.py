@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from deltaspec.commands.table_names import normalize_location
 from deltaspec.errors import DeltaspecError, InvalidUsage, TableUnreadable
@@ -13,9 +13,6 @@ from deltaspec.wire.storage.factory import is_local
 from deltaspec.wire.storage.interface import escape_file_name, redact_uri
 from deltaspec.wire.storage.settings import StorageSettings
 from deltaspec.wire.storage.table_search import Unsearched, expand_glob, is_glob
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _MAX_LIST_BYTES = 64 << 20
 
@@ -46,7 +43,7 @@ def read_table_list(file: str) -> list[str]:
 
 
 def find_locations(
-    given: Sequence[str], get_storage: Callable[[str], StorageSettings], session: SparkSession | None
+    given: Sequence[str], get_storage: Callable[[str], StorageSettings], session: Any
 ) -> Iterator[str | Unsearched]:
     """Yield the location of each table once, in the order in which they are named.
 
@@ -55,7 +52,7 @@ def find_locations(
     Args:
         given: locations, globs and names.
         get_storage: returns the settings of storage clients for a glob.
-        session: looks up the tables of schemas; None if there is no Spark.
+        session: Spark session that looks up the tables of schemas; None if there is no Spark.
     """
     seen: set[str] = set()
     for each in given:
@@ -79,9 +76,7 @@ def describe_location(location: str) -> str:
     return escape_file_name(redact_uri(location))
 
 
-def _expand(
-    given: str, get_storage: Callable[[str], StorageSettings], session: SparkSession | None
-) -> Iterator[str | Unsearched]:
+def _expand(given: str, get_storage: Callable[[str], StorageSettings], session: Any) -> Iterator[str | Unsearched]:
     if session is not None:
         from deltaspec.validation.spark.catalog import expand_schema, is_schema_pattern
 

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Generator, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from io import StringIO
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -47,8 +48,7 @@ class TableRun:
 
 def run_table(task: TableTask) -> TableRun:
     """Validate one table as `deltaspec validate` does; every error becomes a result."""
-    from deltaspec.commands.validate import validate
-
+    validate: click.Command = import_module("deltaspec.commands.validate").validate  # which imports this module
     started = time.monotonic()
     context: click.Context | None = None
     printed, exit_code, reason = StringIO(), BUG, None
