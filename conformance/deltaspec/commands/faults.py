@@ -6,7 +6,7 @@ import re
 import sys
 import tempfile
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from deltaspec.faults.trials import Fault, TrialResult
 
@@ -51,6 +51,12 @@ _COUNT = click.IntRange(min=0)
 )
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report to this file.")
 @click.option(
+    "--events",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write each result as a line of JSON when it ends.",
+)
+@click.option(
     "--timeout-scale",
     type=click.FloatRange(min=0.01),
     default=1.0,
@@ -72,6 +78,7 @@ def faults(
     keep: str | None,
     output_format: str,
     output: str | None,
+    events: str | None,
     timeout_scale: float,
 ) -> None:
     """Kill CANDIDATE while it writes, let writers race, and take away space and permissions.
@@ -90,7 +97,7 @@ def faults(
     trials: dict[Fault, Sequence[int]] = {fault: range(number) for fault, number in numbers.items()}
     if only:
         trials = _parse_trials(only, repeat)
-    data, exit_code = _run(candidate, others, seed, trials, keep, output_format, timeout_scale)
+    data, exit_code = _run(candidate, others, seed, trials, keep, output_format, events, timeout_scale)
     if output is None:
         print_bytes(data)
     else:
@@ -120,6 +127,7 @@ def _run(
     trials: dict[Fault, Sequence[int]],
     keep: str | None,
     output_format: str,
+    events: str | None,
     timeout_scale: float,
 ) -> tuple[bytes, int]:
     from deltaspec import __version__
@@ -138,6 +146,7 @@ def _run(
     complete = True
     with ExitStack() as stack:
         stack.enter_context(translate_write_errors(keep or "the temporary directory"))
+        record = stack.enter_context(_open_events(events))
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="deltaspec-faults-")))
         advance = stack.enter_context(progress_bar())
         host = stack.enter_context(start_candidate(candidate, timeout_scale=timeout_scale))
@@ -146,6 +155,7 @@ def _run(
             known = bench.known_violations
             for result in run_trials(bench, plan):
                 results.append(result)
+                record(result)
                 if advance is not None:
                     advance(result.fault.value, len(results), None)
         except NotAsked as error:
@@ -168,3 +178,22 @@ def _run(
         case "markdown":
             return (render_markdown(report) + "\n").encode(), report.exit_code
     return (render_text(report) + "\n").encode(), report.exit_code
+
+
+@contextmanager
+def _open_events(path: str | None) -> Iterator[Callable[[TrialResult], None]]:
+    """Yield a function that writes a result as a line of JSON, if there is a path."""
+    from deltaspec.suites.outcomes import to_json
+
+    if path is None:
+        yield lambda _: None
+        return
+    with translate_write_errors(path):
+        sink = open(path, "w", encoding="utf-8")  # noqa: SIM115 - closed below
+
+    def record(result: TrialResult) -> None:
+        with translate_write_errors(path):
+            print(to_json(result), file=sink, flush=True)
+
+    with sink:
+        yield record

@@ -30,11 +30,21 @@ def test_candidate_without_writes_is_not_asked() -> None:
 
 
 def test_json_report_has_controls_and_selected_trials(tmp_path: Path) -> None:
-    output = tmp_path / "report.json"
-    result = run(CORRECT, "--only", "read-only.0", "--format", "json", "--output", str(output))
+    output, events = tmp_path / "report.json", tmp_path / "events.ndjson"
+    arguments = ["--format", "json", "--output", str(output), "--events", str(events)]
+    result = run(CORRECT, "--only", "read-only.0", *arguments)
     assert result.exit_code == 0, result.output
     report = json.loads(output.read_bytes())
     assert report["run"]["trials"] == {"read-only": 1}
     assert report["faults"]["none"]["outcomes"] == {"not-asked": 2, "passed": 2}
     assert report["faults"]["read-only"]["outcomes"] == {"passed": 1}
     assert report["trials"] == []
+    trials = {each["trial"]: each["outcome"] for each in map(json.loads, events.read_text("utf-8").splitlines())}
+    assert trials["read-only.0"] == "passed"
+    assert sorted(trials.values()) == ["not-asked", "not-asked", "passed", "passed", "passed"]
+
+
+def test_events_that_cannot_be_written_are_wrong_usage(tmp_path: Path) -> None:
+    result = run(CORRECT, "--only", "read-only.0", "--events", str(tmp_path / "nowhere" / "events.ndjson"))
+    assert result.exit_code == 2
+    assert "events.ndjson: cannot be written: No such file or directory" in result.output
