@@ -73,6 +73,22 @@ def test_sound_writer_passes_the_history_of_the_faulty_ones(tmp_path: Path) -> N
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("properties", [{}, {"delta.enableDeletionVectors": "true"}])
+def test_reference_writer_divides_checkpoints_as_spark_does(tmp_path: Path, properties: dict[str, str]) -> None:
+    table = PlainTable((Column("id", "long"),))
+    tree = conditions.compare("id", ">=", "long", 4)
+    steps = [Step({"kind": "create", "schema": table.render_schema(), "properties": properties})]
+    steps += [Step({"kind": "append", "rows": [{"id": 2 * number}, {"id": 2 * number + 1}]}) for number in range(4)]
+    steps += [Step({"kind": "delete", "where": {"sql": conditions.render_sql(tree), "tree": tree}})]
+    steps += [Step({"kind": "checkpoint", "form": "multipart"}), Step({"kind": "append", "rows": [{"id": 99}]})]
+    results = perform_steps(Engine(), tuple(steps), tmp_path)
+    assert [each.message for each in results.values() if each.outcome.is_bad] == []
+    assert results["write.operations"].counts["checkpoint: done"] == 1
+    names = sorted(each.name for each in (tmp_path / "table/_delta_log").glob("*.checkpoint.*.parquet"))
+    assert names == [f"{5:020d}.checkpoint.{part:010d}.{2:010d}.parquet" for part in (1, 2)]
+    assert '"parts":2' in (tmp_path / "table/_delta_log/_last_checkpoint").read_text("utf-8")
+
+
 class _SecondEngine(Engine):
     """Loses a row of tables with deleted rows when it reads them."""
 

@@ -12,13 +12,15 @@ import pyarrow.parquet as pq
 
 from deltaspec.candidates.reference.written_files import get_clock_ms, write_new_file
 from deltaspec.model.actions import WIRE_NAMES, Action, Add, Remove, Sidecar
+from deltaspec.model.features.protocol import supports
 from deltaspec.model.features.table_properties import get_file_retention_ms
 from deltaspec.model.json_values import parse_lossless
 from deltaspec.model.log import file_names
 from deltaspec.model.log.canonical_json import compute_checksum
 from deltaspec.model.log.checkpoints import build_checkpoint_actions
 from deltaspec.model.log.last_checkpoint import LastCheckpoint
-from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.model.log.reconciliation import Snapshot, get_vector_id
+from deltaspec.model.log.spark_hash import compute_part
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
 _MAP = pa.map_(pa.string(), pa.string())
@@ -86,6 +88,8 @@ COLUMNS: dict[str, pa.DataType] = {
 }
 """Parquet columns of a checkpoint by wire name of the action."""
 _ONLY_V2 = ("checkpointMetadata", "sidecar")
+_PARTS = 2
+"""Files of a multi-part checkpoint."""
 
 
 def encode_action(action: Action) -> dict[str, Any]:
@@ -131,23 +135,26 @@ class CheckpointWriter:
         self.log = Path(table) / LOG_DIRECTORY
 
     def write_checkpoint(self, snapshot: Snapshot, form: str) -> None:
-        """Write a checkpoint of the form `v1`, `v2` or `v2-sidecars`, and the file that points to it.
+        """Write a checkpoint of the form `v1`, `multipart`, `v2` or `v2-sidecars`, and the file that points to it.
 
-        Does nothing if the version has a classic checkpoint already.
+        Files that the version has already are kept.
         """
-        v2 = form != "v1"
+        v2 = form.startswith("v2")
         actions = self.list_actions(snapshot, v2=v2)
-        count = len(actions)
-        if form == "v2-sidecars":
-            actions = self._move_to_sidecar(actions)
-        name = (
-            file_names.uuid_checkpoint_name(snapshot.version, str(uuid.uuid4()), "parquet")
-            if v2
-            else file_names.classic_checkpoint_name(snapshot.version)
-        )
-        if not (self.log / name).exists():
-            write_new_file(self.log / name, self.encode(actions, v2=v2))
-        self.write_hint(LastCheckpoint(version=snapshot.version, size=count))
+        hint = LastCheckpoint(version=snapshot.version, size=len(actions))
+        match form:
+            case "multipart":
+                files = self._divide(snapshot, actions)
+                hint = msgspec.structs.replace(hint, parts=len(files))
+            case "v1":
+                files = {file_names.classic_checkpoint_name(snapshot.version): actions}
+            case _:
+                name = file_names.uuid_checkpoint_name(snapshot.version, str(uuid.uuid4()), "parquet")
+                files = {name: self._move_to_sidecar(actions) if form == "v2-sidecars" else actions}
+        for name, content in files.items():
+            if not (self.log / name).exists():
+                write_new_file(self.log / name, self.encode(content, v2=v2))
+        self.write_hint(hint)
 
     def list_actions(self, snapshot: Snapshot, *, v2: bool) -> list[Action]:
         """Return the actions of a checkpoint."""
@@ -164,6 +171,21 @@ class CheckpointWriter:
         temporary = self.log / f".{uuid.uuid4()}.tmp"
         write_new_file(temporary, encode_hint(hint))
         temporary.replace(self.log / "_last_checkpoint")
+
+    @staticmethod
+    def _divide(snapshot: Snapshot, actions: Sequence[Action]) -> dict[str, list[Action]]:
+        """Return the actions of each part of a multi-part checkpoint by its name."""
+        assert snapshot.protocol is not None
+        parts: list[list[Action]] = [[] for _ in range(_PARTS)]
+        has_vectors = supports(snapshot.protocol, "deletionVectors")
+        for each in actions:
+            path = each.path if isinstance(each, Add | Remove) else None
+            vector = get_vector_id(each) if has_vectors and isinstance(each, Add | Remove) else None
+            parts[compute_part((path, vector), _PARTS) - 1].append(each)
+        return {
+            file_names.multipart_checkpoint_name(snapshot.version, number, _PARTS): part
+            for number, part in enumerate(parts, 1)
+        }
 
     def _move_to_sidecar(self, actions: list[Action]) -> list[Action]:
         files = [each for each in actions if isinstance(each, Add | Remove)]

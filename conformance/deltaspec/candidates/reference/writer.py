@@ -294,7 +294,7 @@ class Writer:
         state = log.read_state()
         form = operation.get("form") or "v1"
         has_v2 = "v2Checkpoint" in (state.protocol.writer_features or ())
-        if form == "multipart" or (form != "v1" and not has_v2):
+        if form == "multipart" if has_v2 else form.startswith("v2"):
             raise EngineError("unsupported", f"no checkpoint of the form {form}", phase="commit")
         self.derived_files(table).write_checkpoint(state.snapshot, form)
 
