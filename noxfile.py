@@ -357,6 +357,16 @@ def engines(session: nox.Session) -> None:
 
 
 @nox.session
+def writers(session: nox.Session) -> None:
+    """Let writers perform histories; `nox -s writers -- deltalake --tables 200`.
+
+    The report of each engine and the page of all go to `reports/writers`.
+    """
+    _with_project(session, "dev,engines")
+    session.run("python", "conformance/engines/run_writers.py", *session.posargs)
+
+
+@nox.session
 def faults(session: nox.Session) -> None:
     """Kill writers, let them race and fill their disks; `nox -s faults -- deltalake --kills 50`.
 

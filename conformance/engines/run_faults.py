@@ -29,6 +29,8 @@ written again. `none` is the control: every operation once without a fault.
 *weak*: the table is right, but the error has another category than `io` or `conflict`, or an operation that failed is
 in the table. Orphaned files are legal: the log does not name them.
 
+[histories](histories.md) has what writers do without faults.
+
 """
 _SHOWN = ("acknowledged", "refused: conflict", "refused: io", "no answer", "rows compared", "rows lost",
           "rows duplicated", "rows unexpected", "orphaned files", "leftovers in the log directory")  # fmt: skip

@@ -38,11 +38,17 @@ def test_engine_has_only_known_failures(engine: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "function"), [("README.md", "render_page"), ("golden/README.md", "render_golden_page")]
+    ("script", "function", "page"),
+    [
+        ("run.py", "render_page", "engines/README.md"),
+        ("run.py", "render_golden_page", "engines/golden/README.md"),
+        ("run_writers.py", "render_page", "writers/histories.md"),
+        ("run_faults.py", "render_page", "writers/README.md"),
+    ],
 )
-def test_page_shows_the_reports(page: str, function: str) -> None:
-    render = runpy.run_path(str(ROOT / "conformance/engines/run.py"))[function]
-    assert (ROOT / "reports/engines" / page).read_text("utf-8") == render()
+def test_page_shows_the_reports(script: str, function: str, page: str) -> None:
+    render = runpy.run_path(str(ROOT / "conformance/engines" / script))[function]
+    assert (ROOT / "reports" / page).read_text("utf-8") == render()
 
 
 def test_matrix_shows_the_reports() -> None:
