@@ -111,6 +111,7 @@ fn category(error: &KernelError, phase: Phase) -> &'static str {
         Generic(message) | InvalidTransactionState(message) if message.contains("Append-only") => "constraint",
         // Rows with nulls in a column that is not nullable.
         Arrow(ArrowError::InvalidArgumentError(_)) if phase == Phase::Commit => "constraint",
+        InvalidPartitionValues(message) if message.contains("is not nullable") => "constraint",
         LogHistory(cause) => match cause.as_ref() {
             LogHistoryError::TimestampOutOfRange { .. } | LogHistoryError::NoCommitsFound { .. } => "not-found",
             LogHistoryError::NoRecreatableCommit { .. } => "corrupt",
