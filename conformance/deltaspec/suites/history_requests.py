@@ -1,18 +1,19 @@
 """Turn the steps of a history into requests `apply`, and perform the step that no engine offers."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow as pa
 
-from deltaspec.candidates.messages import Apply, SnapshotAnswer
+from deltaspec.candidates.messages import Apply, Capabilities, SnapshotAnswer
 from deltaspec.candidates.write_operations import CommitOptions, parse_operation
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.suites.write_judging import LOG
-from deltaspec_generators.histories.drawing import Step
-from deltaspec_generators.histories.plain_table import PlainTable
+from deltaspec_generators.histories.drawing import FEATURE_PROPERTIES, Step
+from deltaspec_generators.histories.plain_table import UNKNOWN_FEATURE, PlainTable
 
 STEP_ARGUMENTS = {"step": "version", "start_step": "start", "end_step": "end"}
 """Arguments that are numbers of steps, and the arguments with versions that replace them."""
@@ -43,6 +44,20 @@ def build_request(table: Path, step: Step, before: PlainTable | None, versions: 
             fields[argument] = versions[fields.pop(name)]
     commit = msgspec.convert(step.commit, CommitOptions) if step.commit else None
     return Apply(str(table), parse_operation(fields), commit)
+
+
+def find_undeclared(operation: Mapping[str, Any], capabilities: Capabilities) -> str | None:
+    """Return what an operation needs and a candidate does not declare; None if it declares everything."""
+    kind, properties = operation["kind"], operation.get("properties") or {}
+    if kind not in (UNKNOWN_FEATURE, *capabilities.kinds):
+        return f"the kind {kind}"
+    missing = [
+        feature
+        for feature, enabling in FEATURE_PROPERTIES.items()
+        if feature not in capabilities.writer_features
+        and any(properties.get(name) not in (None, "false", "none") for name in enabling)
+    ]
+    return f"the feature {', '.join(missing)}" if missing else None
 
 
 def find_reason_to_skip(step: Step, versions: Sequence[int], newest: int) -> str | None:

@@ -117,9 +117,10 @@ def _is_selected(plan: Plan, case: Case) -> bool:
 def build_plan(
     suites: Sequence[SuiteName], seed: int, tables: int, select: Callable[[str], bool] | None = None, jobs: int = 1
 ) -> Plan:
-    """Return the plan of suites: as many drawn tables to read, and as many histories to perform."""
+    """Return the plan of suites: as many drawn tables to read and histories to perform, and the written ones."""
     reads, writes = (any(each in suites for each in names) for names in (SUITES, WRITE_SUITES))
-    corpus = Corpus(seed, tables if reads else 0, written=reads, histories=tables if writes else 0)
+    histories = tables if writes else 0
+    corpus = Corpus(seed, tables if reads else 0, written=reads, histories=histories, written_histories=writes)
     return Plan(corpus, suites, select, jobs)
 
 

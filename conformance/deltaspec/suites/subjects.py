@@ -28,6 +28,8 @@ class Corpus:
     written: bool = True
     histories: int = 0
     """Number of drawn histories, for the suites that write."""
+    written_histories: bool = False
+    """Whether to include the written histories."""
     rare: bool = False
     """Whether to include the rare tables, so far only for the self-test."""
     golden: bool = False
@@ -44,7 +46,9 @@ class Corpus:
         written += [f"{RARE}.{name}" for name in RARE_TABLES] if self.rare else []
         written += [f"{GOLDEN}.{case.id}" for case in _list_golden_cases()] if self.golden else []
         drawn = [f"{DRAWN}.{self.seed}.{number}" for number in range(self.tables)]
-        return [*written, *drawn, *(f"{HISTORY}.{self.seed}.{number}" for number in range(self.histories))]
+        histories = [f"{HISTORY}.{name}" for name in WRITTEN_HISTORIES] if self.written_histories else []
+        histories += [f"{HISTORY}.{self.seed}.{number}" for number in range(self.histories)]
+        return [*written, *drawn, *histories]
 
     def build_subject(self, identity: str, directory: Path) -> TableUnderTest:
         """Write the table of an id into a directory, which must not exist; imported tables stay where they are.

@@ -13,7 +13,13 @@ import pyarrow as pa
 
 from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import ApplyAnswer, Capabilities, Scan, SnapshotAnswer
-from deltaspec.suites.history_requests import STEP_ARGUMENTS, add_unknown_feature, build_request, find_reason_to_skip
+from deltaspec.suites.history_requests import (
+    STEP_ARGUMENTS,
+    add_unknown_feature,
+    build_request,
+    find_reason_to_skip,
+    find_undeclared,
+)
 from deltaspec.suites.mixed_engines import get_writer, list_readers
 from deltaspec.suites.row_comparison import WrongType, find_row_difference
 from deltaspec.suites.write_judging import (
@@ -153,6 +159,10 @@ class _Run:
 
     def _perform_step(self, number: int, step: Step) -> bool:
         before = self.past[-1] if self.past else None
+        if undeclared := find_undeclared(step.operation, self.candidate.capabilities):
+            if before is None:
+                self.done.not_asked = f"the candidate does not declare {undeclared}"
+            return self._skip(step, before, f"left out: the candidate does not declare {undeclared}")
         try:
             expected = perform(before, step.operation, step.commit, self.past)
         except NotApplicable as error:

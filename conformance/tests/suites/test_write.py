@@ -15,13 +15,14 @@ from deltaspec.suites.cases import list_cases, run_case
 from deltaspec.suites.checks import WRITE_SUITES
 from deltaspec.suites.mixed_engines import MixedEngines
 from deltaspec.suites.outcomes import CaseResult, Outcome
-from deltaspec.suites.runner import build_plan, run_table
+from deltaspec.suites.runner import Plan, build_plan, run_table
 from deltaspec.suites.saved_histories import load_history, save_history
-from deltaspec.suites.subjects import build_history_subject
+from deltaspec.suites.subjects import Corpus, build_history_subject
 from deltaspec.suites.write_history import HistoryUnderTest
 from deltaspec_generators.histories import conditions
 from deltaspec_generators.histories.drawing import Offer, Step, draw_history
 from deltaspec_generators.histories.plain_table import Column, Forbidden, PlainTable, perform
+from deltaspec_generators.histories.written import WRITTEN_HISTORIES
 from deltaspec_generators.tables.choices import SeededChoices
 
 CAPABILITIES = InProcess(Engine()).capabilities
@@ -51,7 +52,7 @@ def perform_steps(engine: Engine, steps: tuple[Step, ...], directory: Path) -> d
 
 
 def test_reference_writer_passes(tmp_path: Path) -> None:
-    plan = build_plan(WRITE_SUITES, seed=11, tables=2)
+    plan = Plan(Corpus(seed=11, tables=0, written=False, histories=2), WRITE_SUITES)
     candidate = InProcess(Engine())
     tables = [run_table(candidate, each, plan, tmp_path) for each in plan.corpus.list_ids()]
     results = [each for table in tables for each in table.results]
@@ -138,6 +139,32 @@ def test_table_that_cannot_be_created_counts_as_an_operation_that_is_not_support
                             tmp_path)  # fmt: skip
     assert {each.outcome for each in results.values()} == {Outcome.NOT_ASKED}
     assert results["write.operations"].counts == {"operations": 1, "create: not supported": 1}
+
+
+def test_kinds_that_are_not_declared_are_left_out(tmp_path: Path) -> None:
+    class WithoutDelete(Engine):
+        def hello(self) -> dict[str, Any]:
+            return {**super().hello(), "kinds": ["create", "append"]}
+
+    results = perform_steps(WithoutDelete(), build_faulted_history(), tmp_path)
+    assert results["write.operations"].outcome is Outcome.PASSED
+    assert results["write.operations"].counts == {
+        "operations": 3, "create: done": 1, "append: done": 1, "append: refused": 1,
+    }  # fmt: skip
+
+
+def test_history_with_a_feature_that_is_not_declared_is_not_asked(tmp_path: Path) -> None:
+    class WithoutVectors(Engine):
+        def hello(self) -> dict[str, Any]:
+            return {**super().hello(), "writer_features": ["domainMetadata", "invariants"]}
+
+    results = perform_steps(WithoutVectors(), build_faulted_history(), tmp_path)
+    assert {each.message for each in results.values()} == {"the candidate does not declare the feature deletionVectors"}
+
+
+def test_suite_performs_the_written_histories_and_as_many_drawn_ones() -> None:
+    ids = build_plan(WRITE_SUITES, seed=1, tables=2).corpus.list_ids()
+    assert ids == [*(f"history.{name}" for name in WRITTEN_HISTORIES), "history.1.0", "history.1.1"]
 
 
 @pytest.mark.parametrize(("kind", "check"), FAULTY_WRITERS.items(), ids=lambda each: getattr(each, "__name__", each))

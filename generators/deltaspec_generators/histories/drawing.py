@@ -34,8 +34,11 @@ FEATURE_PROPERTIES: dict[str, dict[str, str]] = {
     "v2Checkpoint": {"delta.checkpointPolicy": "v2"},
     "domainMetadata": {"delta.feature.domainMetadata": "supported"},
     "appendOnly": {"delta.appendOnly": "true"},
+    "typeWidening": {"delta.enableTypeWidening": "true"},
 }
 """Properties that enable a writer feature when a table is created."""
+_NOT_DRAWN = ("typeWidening",)
+"""Features that only written histories use."""
 _NEUTRAL_PROPERTIES = (
     {"delta.logRetentionDuration": "interval 60 days"},
     {"delta.checkpointInterval": "3"},
@@ -211,7 +214,7 @@ class _Author:
         properties: dict[str, str] = {}
         for feature, enabling in FEATURE_PROPERTIES.items():
             rare = feature in ("appendOnly",)
-            if feature in features and choices.chance(1, 10 if rare else 3):
+            if feature in features and feature not in _NOT_DRAWN and choices.chance(1, 10 if rare else 3):
                 properties |= enabling
         table = PlainTable(tuple(columns), tuple(partition_by), properties)
         operation: Operation = {

@@ -186,6 +186,8 @@ def _perform(table: PlainTable, operation: Json, past: Sequence[PlainTable | Non
             return _change_constraints(table, operation)
         case "add-column" | "rename-column" | "drop-column":
             return _change_columns(table, operation)
+        case "widen-column":
+            return _widen_column(table, operation)
     if kind == UNKNOWN_FEATURE:
         return Effect(replace(table, has_unknown_feature=True))
     if kind not in WITHOUT_ROWS:
@@ -243,6 +245,8 @@ def _add(table: PlainTable, left: tuple[Row, ...], rows: Sequence[Row]) -> Effec
                 if column.name in row and value != row[ID] + 1:
                     return Forbidden(f"the value {value} of {column.name} is not {ID} + 1", "generated-columns.values")
                 value = row[ID] + 1
+            if column.type == "integer" and value is not None and not -(2**31) <= value < 2**31:
+                raise NotApplicable(f"the value {value} of {column.name} needs a wider type")
             if value is None and not column.nullable:
                 return Forbidden(f"{column.name} is null, but not nullable", "column-invariants.rows-refused")
             complete[column.name] = value
@@ -277,6 +281,14 @@ def _change_constraints(table: PlainTable, operation: Json) -> Effect | Forbidde
     if any(evaluate(tree, row) is not True for row in table.rows):
         return Forbidden(f"a row violates the new constraint {name}", "check-constraints.rows")
     return Effect(replace(table, constraints={**table.constraints, name: tree}))
+
+
+def _widen_column(table: PlainTable, operation: Json) -> Effect:
+    (name,) = operation["name"]
+    if not table.is_enabled("delta.enableTypeWidening"):
+        raise NotApplicable("type widening is not enabled")
+    widened = replace(table.get_column(name), type=operation["type"])
+    return Effect(replace(table, columns=tuple(widened if each.name == name else each for each in table.columns)))
 
 
 def _change_columns(table: PlainTable, operation: Json) -> Effect | Forbidden:

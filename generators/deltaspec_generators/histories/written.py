@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from deltaspec_generators.histories import conditions
-from deltaspec_generators.histories.drawing import Step
+from deltaspec_generators.histories.drawing import FEATURE_PROPERTIES, Step
 from deltaspec_generators.histories.plain_table import ID, Column, PlainTable, Row
 
 _VECTORS = {"delta.enableDeletionVectors": "true"}
@@ -214,6 +214,39 @@ def build_row_ids() -> tuple[Step, ...]:
     )
 
 
+def build_widened_columns() -> tuple[Step, ...]:
+    """Widen columns of a table with rows, write wider values, and rewrite files of both types."""
+    properties = FEATURE_PROPERTIES["typeWidening"]
+    return (
+        _create(Column("size", "integer"), Column("part", "integer"), partition_by=("part",), properties=properties),
+        _append(*({ID: number, "size": number, "part": 1} for number in range(3))),
+        Step({"kind": "widen-column", "name": ["size"], "type": "long"}),
+        _append({ID: 3, "size": 2**40, "part": 1}),
+        Step({"kind": "checkpoint", "form": None}),
+        Step({"kind": "update", "set": {"size": ["lit", "long", str(2**41)]}, "where": _where(0)}),
+        Step({"kind": "widen-column", "name": ["part"], "type": "long"}),
+        _append({ID: 4, "size": None, "part": 2**33}),
+        _delete(1),
+        Step({"kind": "optimize"}),
+    )
+
+
+def build_cleaned_log() -> tuple[Step, ...]:
+    """Clean up a log whose commits expire at once, write, and clean it up again; nothing else may clean it up."""
+    durations = dict.fromkeys(("delta.logRetentionDuration", "delta.deletedFileRetentionDuration"), "interval 0 hours")
+    return (
+        _create(Column("size", "long"), properties={**durations, "delta.enableExpiredLogCleanup": "false"}),
+        *(_append({ID: number, "size": number}) for number in range(3)),
+        Step({"kind": "checkpoint", "form": None}),
+        _delete(1),
+        Step({"kind": "cleanup-log"}),
+        _append({ID: 4, "size": 4}, txn={"app_id": "app", "version": 1}),
+        Step({"kind": "checkpoint", "form": None}),
+        Step({"kind": "cleanup-log"}),
+        _delete(2),
+    )
+
+
 WRITTEN_HISTORIES: dict[str, Callable[[], tuple[Step, ...]]] = {
     "null-in-constraint": build_null_in_constraint,
     "null-in-required-partition": build_null_in_required_partition,
@@ -228,5 +261,7 @@ WRITTEN_HISTORIES: dict[str, Callable[[], tuple[Step, ...]]] = {
     "columns-mapped-by-id": build_columns_mapped_by_id,
     "properties": build_properties,
     "row-ids": build_row_ids,
+    "widened-columns": build_widened_columns,
+    "cleaned-log": build_cleaned_log,
 }
 """All histories by name."""
