@@ -76,7 +76,7 @@ pub fn apply(writer: &Writer, request: ApplyRequest) -> Result<ApplyAnswer, Refu
         Operation::AddColumn { name, r#type, nullable, after } => {
             let field = parse_column(&name, r#type, nullable, after.as_ref())?;
             let builder = load(writer, table)?.update_table(UpdateTableOperation::AlterTable, ENGINE_INFO, false);
-            Ok(ApplyAnswer::committed(commit_update(writer, add_facts(builder.add_column(field), &commit)?, &commit)?))
+            Ok(ApplyAnswer::committed(commit_update(writer, change_facts(builder.add_column(field), &commit)?, &commit)?))
         }
         Operation::Unknown => Err(Refusal::unsupported("operation", "the kernel does not offer this kind")),
     }
@@ -118,7 +118,7 @@ fn append(writer: &Writer, table: &str, rows: &str, commit: &Commit) -> Result<u
     let batch = refuse_kernel(read_rows(rows))?;
     let builder = snapshot.update_table(UpdateTableOperation::Write, ENGINE_INFO, true).with_blind_append();
     let engine = writer.engine.as_ref();
-    let builder = add_facts(builder, commit)?;
+    let builder = change_facts(builder, commit)?;
     let mut transaction = refuse_kernel(builder.build(engine, Box::new(FileSystemCommitter::new())))?;
     let names = transaction.logical_partition_columns().to_vec();
     let state = refuse_kernel(transaction.write_state())?;
@@ -192,7 +192,7 @@ fn delete(writer: &Writer, table: &str, tree: Option<&Value>, commit: &Commit) -
     let snapshot = load(writer, table)?;
     let engine = writer.engine.as_ref();
     let builder = snapshot.clone().update_table(UpdateTableOperation::Delete, ENGINE_INFO, true);
-    let builder = add_facts(builder, commit)?;
+    let builder = change_facts(builder, commit)?;
     let mut transaction = refuse_kernel(builder.build(engine, Box::new(FileSystemCommitter::new())))?;
     let found = refuse_kernel(find_rows(writer, &snapshot, predicate, transaction.logical_partition_columns()))?;
     if found.is_empty() {
@@ -341,6 +341,15 @@ fn parse_column(name: &Value, kind: String, nullable: bool, after: Option<&Value
     Ok(StructField::new(name, kind, nullable))
 }
 
+/// Add transaction, domains and user metadata, and remove domains.
+fn change_facts(
+    builder: TransactionBuilder<UpdateTable>,
+    commit: &Commit,
+) -> Result<TransactionBuilder<UpdateTable>, Refusal> {
+    let removed = commit.domains.iter().filter(|(_, configuration)| configuration.is_none());
+    Ok(removed.fold(add_facts(builder, commit)?, |builder, (domain, _)| builder.with_domain_metadata_removed(domain)))
+}
+
 /// Add transaction, domains and user metadata.
 fn add_facts<T: TransactionType>(
     mut builder: TransactionBuilder<T>,
@@ -350,9 +359,8 @@ fn add_facts<T: TransactionType>(
         builder = builder.with_transaction_id(transaction.app_id.clone(), transaction.version);
     }
     for (domain, configuration) in &commit.domains {
-        match configuration {
-            Some(configuration) => builder = builder.with_domain_metadata(domain.clone(), configuration.clone()),
-            None => return Err(Refusal::unsupported("operation", "this operation does not remove domains")),
+        if let Some(configuration) = configuration {
+            builder = builder.with_domain_metadata(domain.clone(), configuration.clone());
         }
     }
     if let Some(text) = &commit.user_metadata {
