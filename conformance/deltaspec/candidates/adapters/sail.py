@@ -9,7 +9,7 @@ import pysail
 from pysail.spark import SparkConnectServer
 
 from deltaspec.candidates.adapters.answers import ErrorTable, refuse_operation, translate_errors
-from deltaspec.candidates.adapters.sail_writes import SailWriter
+from deltaspec.candidates.adapters.sail_spark_writes import SailWriter
 from deltaspec.candidates.adapters.spark_frames import connect, load_table, read_frame
 from deltaspec.candidates.adapters.sql_text import Path
 
