@@ -1,6 +1,5 @@
 """Hooks of MkDocs: pages that are written from the catalogue, and pages that include files of the repository."""
 
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,6 @@ _LISTED = {"rules/index.md", "requirements/index.md", "golden/index.md", "notes.
 """Generated pages in the navigation; the others are reached from them and by search."""
 _STATIC = {"matrix.html": ROOT / "reports/matrix/matrix.html"}
 """Files that the site has as they are."""
-
-logging.getLogger("mkdocs.plugins.griffe").setLevel(logging.ERROR)
 
 
 def on_config(config: MkDocsConfig) -> None:
