@@ -62,6 +62,10 @@ def validate(
             - select (str | collection of str): codes of the rules to run, or prefixes of codes; one string may name
               several, separated by commas. Default: all.
             - ignore (str | collection of str): codes, or prefixes of codes, to leave out.
+            - accept (list of dict): findings that are accepted, so that they are no failures: `rule` (code or prefix of
+              codes), `reason`, and if needed `path` (glob over data files or log files, relative to the table), `link`,
+              and `until` (last day, as a date or YYYY-MM-DD). Their rules run, unlike those of `ignore`.
+            - baseline (str): file with known findings, which are accepted; `deltaspec baseline update` creates it.
             - samples (int): how many findings of each rule the report has. Default: 1000.
             - accept_unchecked (str | collection of str): rules whose unchecked places do not make the run incomplete;
               `feature:NAME` for a table feature that is not checked.

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from deltaspec import __version__
+from deltaspec.commands.baseline import baseline
 from deltaspec.commands.candidate_tests import known, replay, test
 from deltaspec.commands.discover import discover
 from deltaspec.commands.doctor import doctor
@@ -29,7 +30,7 @@ from deltaspec.exit_handling import CommandGroup, translate_write_errors
 
 
 @click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="deltaspec")
+@click.version_option(__version__, "-V", "--version", prog_name="deltaspec")
 def main() -> None:
     """Conformance and validation for the Delta transaction-log protocol.
 
@@ -152,6 +153,7 @@ def show(table: str, files: bool, at: int | None, output_format: str, color: str
 
 
 main.add_command(validate)
+main.add_command(baseline)
 main.add_command(discover)
 main.add_command(doctor)
 main.add_command(smoke)

@@ -97,13 +97,15 @@ class TestValidate:
         for form in ("text", "json", "junit"):
             assert run("validate", "t", "--format", form).exit_code == code
 
-    def test_options_reach_the_run(self, answer: Any) -> None:
-        calls = answer(report())
+    def test_options_reach_the_run(self, answer: Any, tmp_path: Path) -> None:
+        calls, baseline = answer(report()), tmp_path / "b.json"
+        baseline.write_text('{"baseline_version": 1, "findings": []}')
         run(
             *("validate", "s3://lake/sales", "--at", 7, "--history", "all", "--revision", "r2", "--level", "files"),
             *("--clock", "2026-11-21T14:00:00.5+02:00"),
             *("--select", "log, fil001", "--select", "DOM", "--ignore", "log002", "--samples", 9),
             *("--accept-unchecked", "crc001", "--allow-outside", "--state", "kept", "--resume"),
+            *("--baseline", baseline),
         )
         (call,) = calls
         del call["selection"]
@@ -124,6 +126,9 @@ class TestValidate:
             "findings_out": None,
             "state": "kept",
             "resume": True,
+            "accept": (),
+            "baseline": str(baseline),
+            "recorded": None,
         }
 
     @pytest.mark.parametrize(("form", "samples"), [("text", 5), ("json", 1000), ("junit", 1000)])

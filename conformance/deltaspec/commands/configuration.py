@@ -2,26 +2,34 @@
 
 The keys are the long options of the command, so that nothing has to be described twice. `[storage-options]` has
 settings of storage clients, and `[tables."GLOB"]` has keys for the tables whose location matches. The command line wins
-over a table's section, later sections over earlier ones, and sections over the top of the file.
+over a table's section, later sections over earlier ones, and sections over the top of the file. Paths are relative to
+the file.
+
+`[[accept]]` accepts findings of rules that run; `ignore` lists rules that do not run. The entries of all sections that
+match apply.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from deltaspec.errors import InvalidUsage, suggest_name
 
+if TYPE_CHECKING:
+    from deltaspec.report.report_types import AcceptEntry
+
 FILE_NAME = "deltaspec.toml"
 STORAGE_OPTIONS = "storage-options"
 TABLES = "tables"
+ACCEPT = "accept"
 _ONE_RUN = frozenset(
     {"config", "at", "output", "report", "estimate", "findings-out", "state", "resume", "tables-from", "jobs", "help"}
 )
@@ -40,6 +48,8 @@ class Configuration:
     """Values by long option, without `--`."""
     storage_options: Mapping[str, str]
     """Settings of storage clients, with the values of environment variables filled in."""
+    accept: Sequence[AcceptEntry] = ()
+    """Entries that accept findings."""
 
 
 NO_CONFIGURATION = Configuration("", {}, {})
@@ -48,7 +58,7 @@ NO_CONFIGURATION = Configuration("", {}, {})
 class ConfiguredCommand(click.Command):
     """A command with the argument `table` and the option `--config`, whose defaults come from a configuration file.
 
-    `context.meta[CONFIGURATION_KEY]` has the configuration.
+    `context.meta[CONFIGURATION_KEY]` has the configuration. The parameter `accept` has its entries of `[[accept]]`.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -59,12 +69,13 @@ class ConfiguredCommand(click.Command):
         configuration = load_configuration(ctx.params["config"], table, self.configurable_options)
         ctx.meta[CONFIGURATION_KEY] = configuration
         if not configuration.values:
+            ctx.params[ACCEPT] = configuration.accept
             return rest
         options = self.configurable_options
         ctx.default_map = {str(options[key].name): value for key, value in configuration.values.items()}
         ctx.params.clear()
         try:
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, args)
         except click.BadParameter as fault:
             key = next((key for key, option in options.items() if option is fault.param), "")
             if key in configuration.values and ctx.get_parameter_source(str(options[key].name)) in (
@@ -73,6 +84,8 @@ class ConfiguredCommand(click.Command):
             ):
                 raise InvalidUsage(f"{configuration.file}: {key}: {fault.message}") from fault
             raise
+        ctx.params[ACCEPT] = configuration.accept
+        return rest
 
     def get_configured_table(self, ctx: click.Context) -> str | None:
         """Return the table whose sections apply; None if none does."""
@@ -111,16 +124,22 @@ def load_configuration(file: str | None, table: str | None, options: Mapping[str
     _check_sections(path, sections)
     values: dict[str, Any] = {}
     storage: dict[str, Any] = {}
+    accept: list[AcceptEntry] = []
     for place, section, applies in _list_sections(content, sections, table):
         for key, value in section.items():
             where = f"{path}: {place}{key}"
             if key == STORAGE_OPTIONS:
                 _check_storage_options(where, value)
                 storage.update(value if applies else {})
+            elif key == ACCEPT:
+                entries = _parse_accept_entries(where, value)
+                accept += entries if applies else []
             else:
                 checked = _check_value(where, key, value, options)
-                values.update({key: checked} if applies else {})
-    return Configuration(str(path), values, {name: _fill_in(path, name, value) for name, value in storage.items()})
+                if applies:
+                    values[key] = _locate(path, checked) if isinstance(options[key].type, click.Path) else checked
+    storage = {name: _fill_in(path, name, value) for name, value in storage.items()}
+    return Configuration(str(path), values, storage, accept)
 
 
 def _find_file(directory: Path) -> Path | None:
@@ -188,13 +207,15 @@ def _check_value(where: str, key: str, value: Any, options: Mapping[str, click.O
     """Return a value as the option takes it; Click checks it further."""
     option = options.get(key)
     if option is None:
-        known = [*options, STORAGE_OPTIONS, TABLES]
+        known = [*options, STORAGE_OPTIONS, ACCEPT, TABLES]
         hint = "only on the command line" if key in _ONE_RUN else suggest_name(key, known)
         raise InvalidUsage(f"{where}: unknown key ({hint})")
     if option.is_flag:
         expected, fits = "true or false", isinstance(value, bool)
     elif option.multiple:
         given = [value] if isinstance(value, str) else value
+        if key == "ignore" and isinstance(given, list) and any(isinstance(each, dict) for each in given):
+            raise InvalidUsage(f"{where}: names rules that are not run; accept findings with [[{ACCEPT}]]")
         expected, fits = "a list of strings", isinstance(given, list) and all(isinstance(each, str) for each in given)
         value = given
     else:
@@ -202,6 +223,19 @@ def _check_value(where: str, key: str, value: Any, options: Mapping[str, click.O
     if not fits:
         raise InvalidUsage(f"{where}: expected {expected}")
     return value
+
+
+def _parse_accept_entries(where: str, entries: Any) -> list[AcceptEntry]:
+    from deltaspec.validation.accept_entries import parse_accept_entry
+
+    if not isinstance(entries, list):
+        raise InvalidUsage(f"{where}: expected entries such as [[{ACCEPT}]] with rule and reason")
+    return [parse_accept_entry(f"{where}[{number}]", each) for number, each in enumerate(entries)]
+
+
+def _locate(file: Path, path: str) -> str:
+    """Return a path in a configuration file, relative to the working directory or absolute."""
+    return os.path.relpath(file.parent / path) if not os.path.isabs(path) else path
 
 
 def _check_storage_options(where: str, options: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.exit_handling import EXIT_CODE_KEY, REPORT_KEY, translate_write_errors
 
 if TYPE_CHECKING:
-    from deltaspec.report.report_types import Report, Severity
+    from deltaspec.report.report_types import AcceptEntry, Report, Severity
     from deltaspec.validation.options import Options, RunSettings
     from deltaspec.wire.storage.settings import StorageSettings
 
@@ -52,6 +52,12 @@ _MACHINE_SAMPLES = 1000
 )
 @click.option("--select", multiple=True, callback=parse_codes, metavar="CODES", help="Run only these rules.")
 @click.option("--ignore", multiple=True, callback=parse_codes, metavar="CODES", help="Do not run these rules.")
+@click.option(
+    "--baseline",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Accept the findings in this file, which `deltaspec baseline update` creates. More of them are new findings.",
+)
 @click.option("--format", "output_format", type=click.Choice(list(FORMATS)), default="text", show_default=True)
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report to this file.")
 @click.option(
@@ -129,6 +135,7 @@ def validate(
     clock: int | None,
     select: list[str],
     ignore: list[str],
+    baseline: str | None,
     output_format: str,
     output: str | None,
     reports: tuple[str, ...],
@@ -146,6 +153,7 @@ def validate(
     exit_zero: bool,
     quiet: bool,
     color: str,
+    accept: Sequence[AcceptEntry],
 ) -> None:
     """Validate the TABLE at a path or URI, or several.
 
@@ -164,6 +172,10 @@ def validate(
     Defaults can be in deltaspec.toml, or in [tool.deltaspec] of pyproject.toml, in the working directory or above: keys
     are the long options without dashes. [storage-options] has settings of storage clients, with secrets only as
     '${env:NAME}', and [tables."GLOB"] has keys for some tables. The command line wins.
+
+    [[accept]] in such a file accepts findings of a `rule` (code or prefix) for a `reason`. Optional keys: `path`, a
+    glob over data files or log files, relative to the table; `until`, the last day; `link`, such as an issue. Accepted
+    findings are counted and do not fail the run. Rules of --ignore do not run at all.
 
     CODES are rule codes or prefixes of codes, separated by commas, such as LOG,FIL001. `deltaspec rules` lists them.
 
@@ -208,10 +220,12 @@ def validate(
         accept_unchecked=accept_unchecked,
         allow_outside=allow_outside,
         writer_time_zone=writer_time_zone,
+        accept=accept,
+        baseline=baseline,
     )
     with nullcontext() if quiet else progress_bar() as progress:
         settings = RunSettings(progress or ignore_progress, state, resume, findings_out)
-        report = _run_engine(table, engine, options, settings, storage)
+        report = run_engine(table, engine, options, settings, storage)
     exit_code = compute_exit_code(report, fail_on, exit_zero=exit_zero)
     context.meta[EXIT_CODE_KEY] = exit_code
     context.meta[REPORT_KEY] = report
@@ -223,7 +237,7 @@ def validate(
     sys.exit(exit_code)
 
 
-def _run_engine(table: str, engine: str, options: Options, settings: RunSettings, storage: StorageSettings) -> Report:
+def run_engine(table: str, engine: str, options: Options, settings: RunSettings, storage: StorageSettings) -> Report:
     """Run the engine that the user chose, or the one that suits the table, and return its report."""
     from deltaspec.validation.engine_choice import choose_engine, parse_engine
 

@@ -1,10 +1,10 @@
-"""What a run did and did not check, in lines that every format shows."""
+"""What a run did not check and what the user accepts, in lines that every format shows."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from deltaspec.report.report_types import NotChecked, Report
+from deltaspec.report.report_types import NEEDS_CLOCK, NotChecked, Report
 from deltaspec.report.text import bound_text, count, escape_text
 
 _FILES_SHOWN = 3
@@ -12,7 +12,7 @@ _FILES_SHOWN = 3
 
 @dataclass(frozen=True)
 class LedgerPart:
-    """What a run did not check, of one kind."""
+    """What a run did not check, or what the user accepts, of one kind."""
 
     kind: str
     entries: list[str]
@@ -24,17 +24,16 @@ def describe_rules_run(report: Report) -> str:
     """Return how many rules ran and how many did not, in one line."""
     checked = report.checked
     undecided = len(checked.undecided_rules)
-    without_clock = [code for code in checked.not_applicable if checked.reasons.get(code) == "needs --clock"]
+    without_clock = [code for code in checked.not_applicable if checked.reasons.get(code) == NEEDS_CLOCK]
     return (
         f"{count(len(checked.run), 'rule')} run, {len(checked.not_applicable) - len(without_clock)} not applicable"
         + _describe_skipped(report, [*checked.skipped, *without_clock])
         + (f", {undecided} not completely checked" if undecided else "")
-        + (f", {count(len(report.accepted), 'accepted finding')} not shown" if report.accepted else "")
     )
 
 
 def list_ledger(report: Report) -> list[LedgerPart]:
-    """Return what the run did not check, compare, read or find; printable."""
+    """Return what the run did not check, compare, read or find, and what the user accepts; printable."""
     checked = report.checked
     files_by_reason: dict[str, list[str]] = defaultdict(list)
     for each in checked.derived_files_not_compared:
@@ -51,7 +50,37 @@ def list_ledger(report: Report) -> list[LedgerPart]:
         LedgerPart("not compared", [f"not compared: {each}" for each in not_compared], False),
         LedgerPart("not read", [f"not read: {each}" for each in not_read], False),
         LedgerPart("not listed", [f"not listed: {each}" for each in missing], False),
+        LedgerPart("acceptance", list(_list_accepted(report)), False),
+        LedgerPart("outdated", [f"outdated: {each}" for each in _list_outdated(report)], False),
     ]
+
+
+def _list_accepted(report: Report) -> Iterator[str]:
+    """Yield a line for each entry of the configuration that accepted findings, and for the baseline."""
+    for each in report.accept:
+        if each.count:
+            until = f", until {each.until}" if each.until else ""
+            reason = _printable(" ".join(filter(None, (each.reason, each.link))))
+            yield f"{count(each.count, 'finding')} accepted ({reason}): {each.description}{until}"
+    if report.baseline is not None and report.baseline.known:
+        yield f"{count(report.baseline.known, 'finding')} accepted (baseline {_printable(report.baseline.file)})"
+
+
+def _list_outdated(report: Report) -> Iterator[str]:
+    """Yield a line for each entry that is expired or unused, and for findings of the baseline that are gone."""
+    for each in report.accept:
+        entry = f"accept {each.description} ({_printable(each.reason)})"
+        if each.status == "expired":
+            yield f"{entry} expired after {each.until}"
+        elif each.status == "unused":
+            yield f"{entry} is unused"
+    baseline = report.baseline
+    if baseline is not None and baseline.gone:
+        file = _printable(baseline.file)
+        verb = "is" if baseline.gone == 1 else "are"
+        yield f"{count(baseline.gone, 'finding')} of the baseline {file} {verb} gone; run `deltaspec baseline prune`"
+    if baseline is not None and baseline.new and not baseline.has_table:
+        yield f"the baseline {_printable(baseline.file)} has no findings of this table"
 
 
 def _describe_skipped(report: Report, codes: Sequence[str]) -> str:

@@ -35,8 +35,9 @@ SCHEMA = pa.schema(
         "url": pa.string(),
     }
 )
-"""Columns of the table. `kind` is `finding`, `accepted`, `not shown`, `refused`, or how something was not checked: `not
-checked`, `accepted unchecked`, `not compared`, `not read` or `not listed`; then `message` is the reason."""
+"""Columns of the table. `kind` is `finding`, `accepted`, `not shown`, `refused`, `acceptance` (numbers and reasons of
+accepted findings), `outdated`, or how something was not checked: `not checked`, `accepted unchecked`, `not compared`,
+`not read` or `not listed`; then `message` is the reason."""
 
 
 def render_parquet(report: Report) -> bytes:

@@ -96,6 +96,8 @@ class RuleDoc(Struct, frozen=True):
     """Address of the section in the protocol."""
 
 
+NEEDS_CLOCK = "needs --clock"
+"""Why a rule that depends on the current time was not evaluated."""
 FEATURE_PREFIX = "feature:"
 """What precedes the name of a table feature in `NotChecked.rule` and in accepted codes."""
 
@@ -191,6 +193,12 @@ class Checked(Struct, frozen=True, kw_only=True):
         """Codes of the rules in `not_checked`."""
         return {each.rule for each in self.not_checked if not each.rule.startswith(FEATURE_PREFIX)}
 
+    @property
+    def decided_rules(self) -> set[str]:
+        """Codes of the rules whose findings are all known."""
+        without_clock = {code for code in self.not_applicable if self.reasons.get(code) == NEEDS_CLOCK}
+        return {*self.run, *self.not_applicable} - self.undecided_rules - without_clock
+
 
 class Refusal(Struct, frozen=True, kw_only=True):
     """The revision requires its clients to refuse the table, because the table needs something it does not define."""
@@ -201,12 +209,49 @@ class Refusal(Struct, frozen=True, kw_only=True):
     """What the table requires and the revision does not define."""
 
 
+class AcceptEntry(Struct, frozen=True, kw_only=True):
+    """An entry of the configuration that accepts findings, and what became of it in the run."""
+
+    rule: str
+    """Code of a rule, or prefix of codes."""
+    path: str | None = None
+    """Glob over the subject of a finding, relative to the table: the data file, or else the file of the log. None
+    accepts findings about anything."""
+    reason: str
+    link: str = ""
+    until: str | None = None
+    """Last day on which it applies, as YYYY-MM-DD; None for no end."""
+    status: Literal["used", "unused", "expired", "not checked"] = "unused"
+    """`expired`: the day of `until` is before the day of the run, or of its clock. `not checked`: it accepted nothing,
+    and not all of its rules were decided."""
+    count: int = 0
+    """Number of findings that it accepted."""
+
+    @property
+    def description(self) -> str:
+        """Rules and path, in one printable line."""
+        return _printable(self.rule if self.path is None else f"{self.rule} in {self.path}")
+
+
+class Baseline(Struct, frozen=True, kw_only=True):
+    """Comparison of a run with a baseline."""
+
+    file: str
+    known: int
+    """Number of findings that the baseline accepts."""
+    new: int
+    """Number of findings that are neither in the baseline nor accepted by an entry."""
+    gone: int
+    """Number of findings in the baseline that this run would have found, and did not."""
+    has_table: bool
+    """Whether the baseline has findings of this table."""
+
+
 class AcceptedFinding(Struct, frozen=True, kw_only=True):
     """A finding that the user accepted before the run, so it changes neither the verdict nor the counts."""
 
     finding: Finding
-    source: Literal["baseline", "ignore"]
-    """`baseline`: an earlier report has it. `ignore`: an entry of the configuration names it."""
+    source: Literal["baseline", "configuration"]
     reason: str = ""
     link: str = ""
 
@@ -234,9 +279,13 @@ class Report(Struct, frozen=True, kw_only=True):
     rules: dict[str, RuleDoc] = field(default_factory=dict)
     """Why each rule with findings matters, how to repair it, and where the protocol says so; by code."""
     accepted: list[AcceptedFinding] = field(default_factory=list)
-    """Findings that the user accepted; none of them is in `findings`, `totals` or `counts`."""
-    baseline: str | None = None
-    """File of the baseline that the findings were compared with, if there was one."""
+    """Findings that the user accepted, the first of each rule; none of them is in `findings`, `totals` or `counts`."""
+    accepted_totals: dict[str, int] = field(default_factory=dict)
+    """Number of all accepted findings, by rule."""
+    accept: list[AcceptEntry] = field(default_factory=list)
+    """Entries of the configuration that accept findings of this table."""
+    baseline: Baseline | None = None
+    """The baseline that the findings were compared with, if there was one."""
     inventory: Inventory | None = None
     """Files in the table's directories; None at level `log`."""
     refusal: Refusal | None = None
@@ -255,7 +304,9 @@ class Report(Struct, frozen=True, kw_only=True):
 
     def describe_verdict(self, exit_code: int) -> str:
         """Return the verdict, the number of findings and the exit code of the command, in one line."""
-        return f"{self.verdict.upper()}  {self._counted or 'nothing found'} · exit {exit_code}"
+        accepted = sum(self.accepted_totals.values())
+        found = ", ".join(filter(None, (self._counted, f"{accepted:,} accepted" if accepted else "")))
+        return f"{self.verdict.upper()}  {found or 'nothing found'} · exit {exit_code}"
 
     @property
     def _counted(self) -> str:

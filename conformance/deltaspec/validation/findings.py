@@ -15,15 +15,12 @@ import polars as pl
 
 from deltaspec.model.revisions import Revision
 from deltaspec.report.report_types import FEATURE_PREFIX, Finding, NotChecked
-from deltaspec.report.text import bound_text
 from deltaspec.rules.registry import Rule
+from deltaspec.validation.acceptance import Acceptance, AcceptedFindings
 from deltaspec.validation.findings_table import InMemorySink, Sink, build_finding_rows
+from deltaspec.validation.kept_findings import KeptFindings, build_findings
 from deltaspec.validation.ledger import Ledger
-from deltaspec.views.base import CHANGED_COLUMNS, LEVELS, LOCATION, View
-
-_MAX_ITEMS = 10
-_MAX_TIES = 10_000
-"""Rows of one location that are ordered by their evidence."""
+from deltaspec.views.base import CHANGED_COLUMNS, LEVELS, View
 
 
 class Findings:
@@ -40,12 +37,16 @@ class Findings:
         self._codes = frozenset(rule.code for rule in self.rules)
         self._samples = samples
         self._revision = str(revision)
-        self._kept: dict[str, list[Finding]] = defaultdict(list)
-        self.totals: Counter[str] = Counter()
+        self._kept: KeptFindings[str] = KeptFindings(samples)
+        self._totals: Counter[str] = Counter()
+        self.accepted = AcceptedFindings(samples, self._revision)
+        """What the user accepts of the findings, and what exceeds the baseline."""
         self.evaluated_views: set[str] = set()
         self._ledger = Ledger()
         self.sink: Sink | None = None
         """Receives every finding, not only the first of each rule; None if they are not needed."""
+        self.acceptance: Acceptance | None = None
+        """What the user accepts; None for nothing."""
 
     @property
     def rules(self) -> list[Rule]:
@@ -53,10 +54,23 @@ class Findings:
         return [rule for rules in self._rules.values() for rule in rules]
 
     @property
+    def totals(self) -> Counter[str]:
+        """Number of findings by rule that the user does not accept."""
+        return self._totals if self.acceptance is None else self._totals + self.accepted.count_new(self.acceptance)
+
+    @property
+    def found_rules(self) -> set[str]:
+        """Codes of rules with findings, accepted or not."""
+        return {*self._totals, *self.accepted.rules}
+
+    @property
     def sorted_findings(self) -> list[Finding]:
-        """The findings in report order: most severe first."""
-        first = [sorted(kept, key=_sort_key)[: self._samples] for kept in self._kept.values()]
-        return sorted(chain.from_iterable(first), key=_sort_key)
+        """The findings that the user does not accept, the first of each rule, in report order: most severe first."""
+        kept = KeptFindings[str](self._samples)
+        kept.merge(self._kept)
+        for finding in [] if self.acceptance is None else self.accepted.list_new(self.acceptance):
+            kept.add(finding.rule, [finding])
+        return sorted(chain.from_iterable(found for _, found in kept.items()), key=lambda finding: finding.sort_key)
 
     @property
     def not_checked(self) -> list[NotChecked]:
@@ -67,15 +81,16 @@ class Findings:
         """Return a recorder with the same rules and without findings."""
         other = Findings(self.rules, self._samples, self._revision)
         other.sink = None if self.sink is None else InMemorySink()
+        other.acceptance = self.acceptance
         return other
 
     def merge(self, other: Findings) -> None:
         """Add what another recorder with the same rules found."""
-        self.totals.update(other.totals)
+        self._totals.update(other._totals)
         self.evaluated_views |= other.evaluated_views
         self._ledger.merge(other._ledger)
-        for code, found in other._kept.items():
-            self._keep(code, found)
+        self._kept.merge(other._kept)
+        self.accepted.merge(other.accepted)
         if self.sink is not None and isinstance(other.sink, InMemorySink):
             self.sink.take(other.sink.all())
 
@@ -100,13 +115,8 @@ class Findings:
                 self._ledger.add_undecided_rows(rule.code, view.name, hits.null_count())
             if CHANGED_COLUMNS in frame.columns:
                 hits &= _has_new_evidence(rule, frame[CHANGED_COLUMNS])
-            number = int(hits.sum())
-            if number:
-                self.totals[rule.code] += number
-                found = frame.filter(hits)
-                self._keep(rule.code, self._findings(rule, found))
-                if self.sink is not None:
-                    self.sink.take(build_finding_rows(rule, self._revision, found))
+            if hits.any():
+                self._record(rule, frame.filter(hits))
 
     def evaluate_rows(self, view: View, rows: list[dict[str, Any]]) -> None:
         """Evaluate every rule of a view over rows given as dictionaries."""
@@ -165,92 +175,30 @@ class Findings:
             if rule.level in levels:
                 self._ledger.add_reason(rule.code, reason, file)
 
-    def discard_findings(self, reason: str, *, except_views: Iterable[View]) -> None:
+    def discard_findings(self, reason: str, *, except_views: Collection[View]) -> None:
         """Discard all findings except those over some views, and record that all other rules could not be decided."""
-        views = {view.name for view in except_views}
-        self.evaluated_views &= views
-        for rule in self.rules:
-            if rule.view.name not in views:
-                self.totals.pop(rule.code, None)
-                self._kept.pop(rule.code, None)
-                self._ledger.replace_reasons(rule.code, reason)
+        remaining = [rule.code for rule in self.rules if rule.view in except_views]
+        self.evaluated_views &= {view.name for view in except_views}
+        for code in self._codes.difference(remaining):
+            self._totals.pop(code, None)
+            self._ledger.replace_reasons(code, reason)
+        self._kept.drop(self._codes.difference(remaining))
+        self.accepted.drop_rules(self._codes.difference(remaining))
         if self.sink is not None:
-            self.sink.retain_rules([rule.code for rule in self.rules if rule.view.name in views])
+            self.sink.retain_rules(remaining)
 
-    def _keep(self, code: str, found: list[Finding]) -> None:
-        """Keep the first findings. They are sorted only when twice as many as needed have been collected."""
-        kept = self._kept[code]
-        kept += found
-        if len(kept) > 2 * self._samples:
-            kept.sort(key=_sort_key)
-            del kept[self._samples :]
-
-    def _findings(self, rule: Rule, rows: pl.DataFrame) -> list[Finding]:
-        if len(rows) > self._samples:
-            rows = self._first(rows, rule)
-        found = []
-        for row in rows.iter_rows(named=True):
-            where = {name: row[name] for name in LOCATION if name in row}
-            finding = Finding(
-                rule=rule.code,
-                name=rule.name,
-                severity=rule.severity_in(self._revision),
-                requirement=rule.requirement_in(self._revision).id,
-                level=rule.level,
-                message=rule.message,
-                evidence={
-                    name: _format_evidence(row[name]) for name in rule.view.columns if _is_evidence(rule, name, row)
-                },
-                **where,
-            )
-            found.append(finding)
-        if len(found) > self._samples:
-            found = sorted(found, key=_sort_key)[: self._samples]
-        return found
-
-    def _first(self, rows: pl.DataFrame, rule: Rule) -> pl.DataFrame:
-        """Return the rows whose findings may be among the first `samples`, including ties with the last location."""
-        order = [name for name in LOCATION if name in rows.columns]
-        if not order:
-            return rows
-        locations = rows.select(_nulls_first(name, rows.schema[name]) for name in order).with_row_index("_row")
-        locations = locations.sort(order)
-        last = locations.row(self._samples - 1, named=True)
-        same = pl.all_horizontal(pl.col(name) == last[name] for name in order)
-        tied = locations.filter(same)
-        if len(tied) > _MAX_TIES:  # too many to compare by evidence: any of them will do
-            tied = tied.sort("_row").head(_MAX_TIES)
-        chosen = pl.concat([locations.head(self._samples)["_row"], tied["_row"]]).unique().sort()
-        return rows[chosen]
+    def _record(self, rule: Rule, rows: pl.DataFrame) -> None:
+        """Record the findings of a rule, one for each row."""
+        if self.sink is not None:
+            self.sink.take(build_finding_rows(rule, self._revision, rows))
+        if self.acceptance is not None:
+            rows = self.accepted.select_others(self.acceptance, rule, rows)
+        if len(rows):
+            self._totals[rule.code] += len(rows)
+            self._kept.add(rule.code, build_findings(rule, self._revision, rows, self._samples))
 
 
 def _has_new_evidence(rule: Rule, changed_columns: pl.Series) -> pl.Series:
     """Return for each row whether a rule over the state may give another result than in the preceding version."""
     other = changed_columns.list.set_intersection(pl.Series([list(rule.reads)])).list.len() > 0
     return other.fill_null(True)
-
-
-def _sort_key(finding: Finding) -> tuple[Any, ...]:
-    return finding.sort_key
-
-
-def _nulls_first(name: str, dtype: pl.DataType) -> pl.Expr:
-    """Return a location column in report order, in which null comes first."""
-    return pl.col(name).fill_null("" if dtype == pl.String else -1)
-
-
-def _is_evidence(rule: Rule, name: str, row: dict[str, Any]) -> bool:
-    """Return whether a column is evidence: not the location, which the finding has, and no binary sort key."""
-    column = rule.view.columns[name]
-    if name in LOCATION or column.dtype == pl.Binary:
-        return False
-    return name in rule.reads or (column.shown and row[name] is not None)
-
-
-def _format_evidence(value: Any) -> Any:
-    if isinstance(value, str):
-        return bound_text(value)
-    if isinstance(value, list):
-        items = [_format_evidence(each) for each in value[:_MAX_ITEMS]]
-        return [*items, f"… {len(value) - _MAX_ITEMS} more"] if len(value) > _MAX_ITEMS else items
-    return value

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 from zoneinfo import ZoneInfo
+
+from msgspec.structs import replace
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.model.revisions import Revision
-from deltaspec.report.report_types import FEATURE_PREFIX
+from deltaspec.report.report_types import FEATURE_PREFIX, AcceptEntry
 from deltaspec.rules import RULES
 from deltaspec.rules.registry import Rule
+from deltaspec.validation.accept_entries import is_expired, parse_accept_entry
+from deltaspec.validation.acceptance import RecordedFindings
+from deltaspec.validation.baseline import read_baseline
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.instants import parse_instant
 from deltaspec.validation.plan import parse_history
@@ -36,6 +41,8 @@ class OptionArguments(TypedDict, total=False):
     accept_unchecked: str | Collection[str]
     allow_outside: bool
     writer_time_zone: str | None
+    accept: Sequence[Mapping[str, Any] | AcceptEntry]
+    baseline: str | None
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,10 @@ class Options:
     """Follow absolute paths that lead out of the table."""
     writer_time_zone: str | None
     """Time zone of the sessions that wrote the table, for SQL expressions that depend on it; None if unknown."""
+    accept: tuple[AcceptEntry, ...] = ()
+    """Entries that accept findings; those whose last day is over are marked as expired."""
+    baseline: str | None = None
+    """File with the findings that are known; None for no baseline."""
 
     @classmethod
     def create(cls, **arguments: Unpack[OptionArguments]) -> Options:
@@ -74,19 +85,21 @@ class Options:
             raise InvalidUsage(f"invalid level {level!r}; choose from {', '.join(LEVELS)}")
         if revision not in list(Revision):
             raise InvalidUsage(f"invalid revision {revision!r}; choose from {', '.join(Revision)}")
-        select = arguments.get("select")
+        select, clock_ms = arguments.get("select"), parse_instant(arguments.get("clock"))
         options = cls(
             level=LEVELS[LEVELS.index(level)],
             at=_check_integer("at", arguments.get("at"), at_least=0),
             history=parse_history(arguments.get("history", "latest")),
             revision=Revision(revision),
-            clock_ms=parse_instant(arguments.get("clock")),
+            clock_ms=clock_ms,
             select=None if select is None else _check_codes("select", select),
             ignore=_check_codes("ignore", arguments.get("ignore", ())),
             samples=_check_integer("samples", arguments.get("samples", 1000), at_least=1) or 1000,
             accept_unchecked=_check_codes("accept_unchecked", arguments.get("accept_unchecked", ()), features=True),
             allow_outside=_check_boolean("allow_outside", arguments.get("allow_outside", False)),
             writer_time_zone=_check_time_zone(arguments.get("writer_time_zone")),
+            accept=_check_accept_entries(arguments.get("accept", ()), clock_ms),
+            baseline=_check_baseline(arguments.get("baseline")),
         )
         _check_selection(options)
         return options
@@ -144,6 +157,8 @@ class RunSettings:
     """Continue from the state that `state` contains."""
     findings_out: str | None = None
     """Where to write every finding as Parquet; None for nowhere."""
+    recorded: RecordedFindings | None = None
+    """Receives every finding that no entry accepts, for a baseline; None if they are not needed."""
 
     def __post_init__(self) -> None:
         if self.state == "":
@@ -170,6 +185,21 @@ def _check_time_zone(name: str | None) -> str | None:
     except (KeyError, OSError, TypeError, ValueError) as fault:  # ZoneInfoNotFoundError is a KeyError
         raise InvalidUsage(f"unknown time zone {name!r}; write a name such as Europe/Paris, or +01:00") from fault
     return name
+
+
+def _check_accept_entries(entries: Any, clock_ms: int | None) -> tuple[AcceptEntry, ...]:
+    """Parse entries that accept findings, and mark those that are expired."""
+    if not isinstance(entries, Sequence) or isinstance(entries, str):
+        raise InvalidUsage(f"invalid accept {entries!r}; expected a list of entries with rule and reason")
+    parsed = [parse_accept_entry(f"accept[{number}]", each) for number, each in enumerate(entries)]
+    return tuple(replace(each, status="expired") if is_expired(each, clock_ms) else each for each in parsed)
+
+
+def _check_baseline(file: str | None) -> str | None:
+    """Raise `InvalidUsage` for a file that is not a baseline."""
+    if file is not None:
+        read_baseline(file)
+    return file
 
 
 def _check_boolean(name: str, value: bool) -> bool:

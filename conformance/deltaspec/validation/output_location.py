@@ -27,8 +27,8 @@ def require_outside_table(place: str, table_root: str | None) -> None:
     local = _get_local_path(place)
     if local is None:
         root = (table_root or "").rstrip("/") + "/"
-        inside = root != "/" and (unquote(posixpath.normpath(_normalize_scheme(place))) + "/").startswith(
-            _normalize_scheme(root)
+        inside = root != "/" and (unquote(posixpath.normpath(normalize_scheme(place))) + "/").startswith(
+            normalize_scheme(root)
         )
     else:
         path = Path(os.path.realpath(local))
@@ -46,7 +46,7 @@ def _get_local_path(place: str) -> str | None:
     return unquote(parts.path) if parts.scheme.lower() == "file" else None
 
 
-def _normalize_scheme(uri: str) -> str:
+def normalize_scheme(uri: str) -> str:
     """Return a URI with a canonical scheme, because several schemes name the same store."""
     scheme, _, rest = uri.partition("://")
     return {"s3a": "s3", "gcs": "gs", "abfss": "abfs"}.get(scheme.lower(), scheme.lower()) + ":/" + rest

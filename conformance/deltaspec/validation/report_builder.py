@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -10,8 +11,11 @@ from deltaspec.model.commit.catalog_managed import FEATURE
 from deltaspec.model.log.file_names import SidecarName, StagedCommit, parse_log_file_name
 from deltaspec.report.report_types import (
     FEATURE_PREFIX,
+    NEEDS_CLOCK,
     REPORT_VERSION,
     SEVERITIES,
+    AcceptEntry,
+    Baseline,
     Checked,
     DerivedFileNotCompared,
     FilesNotRead,
@@ -22,6 +26,7 @@ from deltaspec.report.report_types import (
 )
 from deltaspec.report.text import bound_text, escape_text
 from deltaspec.rules import RULES
+from deltaspec.validation.findings import Findings
 from deltaspec.validation.fingerprint import compute_fingerprint
 from deltaspec.validation.ledger import find_unused_rules
 from deltaspec.validation.log.log_run import LogRun, describe_unknown_readers
@@ -58,6 +63,16 @@ def build_report(run: LogRun, engine: str) -> Report:
         for severity in SEVERITIES
     }
     refusal = run.facts.state.refusal
+    checked = Checked(
+        run=evaluated,
+        not_applicable=not_applicable,
+        skipped=[code for code in RULES if code not in selection.in_level and code not in decided],
+        not_checked=ledger,
+        derived_files_not_compared=_list_uncompared_files(run),
+        files_not_read=[*plan.not_read, *_list_unread_files(run)],
+        missing_commits=list(plan.gaps[:MAX_LISTED_GAPS]),
+        reasons={code: why for code, why in _build_reasons(options, not_applicable).items() if code not in decided},
+    )
     return Report(
         report_version=REPORT_VERSION,
         deltaspec=__version__,
@@ -74,20 +89,53 @@ def build_report(run: LogRun, engine: str) -> Report:
         findings=[
             replace(each, fingerprint=compute_fingerprint(each, run.store.root)) for each in findings.sorted_findings
         ],
-        rules={code: build_rule_doc(code) for code in sorted(findings.totals)},
+        rules={code: build_rule_doc(code) for code in sorted(findings.found_rules)},
         inventory=run.inventory,
         refusal=Refusal(requirement=refusal.requirement, why=refusal.reason) if refusal else None,
-        checked=Checked(
-            run=evaluated,
-            not_applicable=not_applicable,
-            skipped=[code for code in RULES if code not in selection.in_level and code not in decided],
-            not_checked=ledger,
-            derived_files_not_compared=_list_uncompared_files(run),
-            files_not_read=[*plan.not_read, *_list_unread_files(run)],
-            missing_commits=list(plan.gaps[:MAX_LISTED_GAPS]),
-            reasons={code: why for code, why in _build_reasons(options, not_applicable).items() if code not in decided},
-        ),
+        checked=checked,
+        **_build_acceptance(findings, options, checked.decided_rules),
     )
+
+
+def _build_acceptance(findings: Findings, options: Options, decided: Collection[str]) -> dict[str, Any]:
+    """Return the fields of the report about accepted findings.
+
+    Args:
+        findings: of the run.
+        options: of the run.
+        decided: codes of the rules whose findings are all known.
+    """
+    acceptance, accepted = findings.acceptance, findings.accepted
+    if acceptance is None:
+        return {}
+    counts = accepted.count_by_entry(acceptance)
+    totals = accepted.count_accepted(acceptance)
+    baseline = None
+    if options.baseline is not None:
+        baseline = Baseline(
+            file=options.baseline,
+            known=totals.total() - sum(counts),
+            new=findings.totals.total(),
+            gone=accepted.count_gone(acceptance, decided),
+            has_table=bool(acceptance.known),
+        )
+    return {
+        "accepted": accepted.list_accepted(acceptance),
+        "accepted_totals": dict(sorted(totals.items())),
+        "accept": [
+            replace(entry, count=number, status=_find_status(entry, number, options, decided))
+            for entry, number in zip(acceptance.entries, counts, strict=True)
+        ],
+        "baseline": baseline,
+    }
+
+
+def _find_status(entry: AcceptEntry, number: int, options: Options, decided: Collection[str]) -> str:
+    """Return whether an entry is used, unused, expired, or whether this is not known."""
+    if entry.status == "expired":
+        return "expired"
+    rules = [code for code in RULES if code.startswith(entry.rule) and options.revision in RULES[code].revisions]
+    return "used" if number else "unused" if set(rules) <= set(decided) else "not checked"
 
 
 def _drop_unused_rules(entries: list[NotChecked], state: TableState) -> list[NotChecked]:
@@ -108,7 +156,7 @@ def _list_blocked_rules(options: Options) -> Iterator[NotChecked]:
         if code not in selection.in_level:
             yield NotChecked(rule=code, reason=f"needs --level {RULES[code].level}")
         elif code in selection.without_clock:
-            yield NotChecked(rule=code, reason="needs --clock")
+            yield NotChecked(rule=code, reason=NEEDS_CLOCK)
 
 
 def _list_uncompared_files(run: LogRun) -> list[DerivedFileNotCompared]:
@@ -132,7 +180,7 @@ def _build_reasons(options: Options, not_applicable: list[str]) -> dict[str, str
     """Return why rules were not evaluated, by code."""
     selection = options.selection
     reasons = {
-        code: "needs --clock"
+        code: NEEDS_CLOCK
         if code in selection.without_clock
         else f"the view {RULES[code].view.name} has no rows for this table"
         for code in not_applicable

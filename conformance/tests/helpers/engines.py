@@ -20,6 +20,7 @@ import msgspec
 
 from deltaspec.report.report_types import Report
 from deltaspec.validation import buckets, embedded
+from deltaspec.validation.acceptance import build_acceptance
 from deltaspec.validation.buckets import LocalBuckets
 from deltaspec.validation.embedded import EmbeddedRun
 from deltaspec.validation.options import Options, RunSettings
@@ -44,7 +45,9 @@ def embedded_engine(rows_in_memory: int | None = None, count: int = 1) -> Engine
         store = open_store(uri)
         plan = build_plan(store.uri, store.list_log(), at=options.at, history=options.history)
         buckets = LocalBuckets(rows_in_memory, count)
-        run = EmbeddedRun(store, plan, options, options.create_findings(), buckets=buckets)
+        findings = options.create_findings()
+        findings.acceptance = build_acceptance(options.accept, options.baseline, store)
+        run = EmbeddedRun(store, plan, options, findings, buckets=buckets)
         run.run()
         return build_report(run, "embedded")
 
@@ -67,6 +70,7 @@ def list_engine(count: int, seed: int, *, executors_can_read: bool = True) -> En
             )
         plan = build_plan(store.uri, listing, at=options.at, history=options.history)
         run = SparkRun(jobs, access, plan, options, count)  # type: ignore[arg-type]
+        run.findings.acceptance = build_acceptance(options.accept, options.baseline, store)
         with (
             patch.object(driver, "has_row_constraints", lambda facts, findings: False),
             patch.object(log_sources, "fetch", _build_fetch(jobs)),

@@ -3,6 +3,7 @@
 from typing import Any
 
 from deltaspec.report.report_types import (
+    Baseline,
     Checked,
     DerivedFileNotCompared,
     Finding,
@@ -81,6 +82,11 @@ def report(
         rules=RULE_DOCS,
         checked=Checked(**(ledger | checked)),
     )
+
+
+def make_baseline(**changes: Any) -> Baseline:
+    facts: dict[str, Any] = {"file": "b.json", "known": 1, "new": 1, "gone": 0, "has_table": True}
+    return Baseline(**(facts | changes))
 
 
 def not_checked(**changes: Any) -> NotChecked:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pyarrow.parquet as pq
 from helpers.hypothesis_settings import example_settings
-from helpers.reports import make_divergence, make_finding, make_not_compared, not_checked, report
+from helpers.reports import make_baseline, make_divergence, make_finding, make_not_compared, not_checked, report
 from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft4Validator
@@ -18,7 +18,7 @@ from deltaspec.report.github import render_github
 from deltaspec.report.junit import render_junit
 from deltaspec.report.markdown import render_markdown
 from deltaspec.report.parquet import render_parquet
-from deltaspec.report.report_types import AcceptedFinding, Refusal, Report
+from deltaspec.report.report_types import AcceptedFinding, AcceptEntry, Refusal, Report
 from deltaspec.report.sarif import render_sarif
 
 SARIF = Draft4Validator(json.loads((Path(__file__).parent / "schemas" / "sarif-2.1.0-rtm.5.json").read_text("utf-8")))
@@ -40,8 +40,19 @@ def build_report(table: str, text: str) -> Report:
         not_checked=[not_checked(reason=text, file=text), not_checked(rule=f"feature:{text}", reason=text, file=None)],
         derived_files_not_compared=[make_not_compared(text, text)],
     )
-    accepted = AcceptedFinding(finding=finding, source="ignore", reason=text, link=text)
-    return replace(shown, table=table, refusal=Refusal(requirement="a.b", why=text), accepted=[accepted])
+    accepted = AcceptedFinding(finding=finding, source="configuration", reason=text, link=text)
+    entries = [
+        AcceptEntry(rule="FIL", path=text, reason=text, link=text, status="used", count=1),
+        AcceptEntry(rule="FIL", path=text, reason=text, until="2026-01-31", status="expired"),
+    ]
+    return replace(
+        shown,
+        table=table,
+        refusal=Refusal(requirement="a.b", why=text),
+        accepted=[accepted],
+        accept=entries,
+        baseline=make_baseline(file=text, gone=1),
+    )
 
 
 @example_settings(25)
@@ -68,7 +79,7 @@ def test_sarif_is_valid(table: str, text: str) -> None:
 def test_github_output_has_the_commands_of_a_harmless_report(table: str, text: str) -> None:
     lines = render_github(build_report(f"/lake/{table}", text), 3, "/lake").split("\n")
     commands = [line.partition(" ")[0] for line in lines]
-    assert commands == ["::error", "::warning", "::notice", "::error", "::notice", "REFUSED", ""]
+    assert commands == ["::error", "::warning", *["::notice"] * 3, "::error", "::notice", "REFUSED", ""]
     assert all(line.isprintable() for line in lines)
 
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from helpers.reports import make_divergence, make_finding, make_not_compared, not_checked, report
+from helpers.reports import make_baseline, make_divergence, make_finding, make_not_compared, not_checked, report
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 
 from deltaspec.report.report_schema import build_report_schema, render_report_schema
-from deltaspec.report.report_types import FilesNotRead, MissingCommits, Report
+from deltaspec.report.report_types import AcceptedFinding, AcceptEntry, FilesNotRead, MissingCommits, Report
 
 PUBLISHED = Path(__file__).parents[3] / "reports" / "report.schema.json"
 EXAMPLES = {
@@ -25,6 +26,13 @@ EXAMPLES = {
         files_not_read=[FilesNotRead(reason="later than version 7", count=2, files=["_delta_log/8.json"])],
         missing_commits=[MissingCommits(first=0, last=4, explained=True)],
         reasons={"CKP001": "no row"},
+    ),
+    "accepted": replace(
+        report(),
+        accepted=[AcceptedFinding(finding=make_finding(), source="configuration", reason="legacy")],
+        accepted_totals={"FIL001": 2},
+        accept=[AcceptEntry(rule="FIL001", reason="legacy", until="2027-01-31", status="used", count=1)],
+        baseline=make_baseline(),
     ),
 }
 

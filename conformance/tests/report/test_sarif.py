@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.reports import COMMIT, make_divergence, make_finding, make_not_compared, not_checked, report
+from helpers.reports import (
+    COMMIT,
+    make_baseline,
+    make_divergence,
+    make_finding,
+    make_not_compared,
+    not_checked,
+    report,
+)
 from jsonschema import Draft4Validator
 from msgspec.structs import replace
 
@@ -121,8 +129,8 @@ def test_findings_that_are_not_results_are_counted(monkeypatch: pytest.MonkeyPat
 
 def test_accepted_findings_are_suppressed() -> None:
     known = AcceptedFinding(finding=make_finding(), source="baseline")
-    ignored = AcceptedFinding(finding=make_divergence(), source="ignore", reason="legacy", link="https://x/1")
-    shown = replace(report(make_finding(line=9)), accepted=[known, ignored], baseline="b.json")
+    ignored = AcceptedFinding(finding=make_divergence(), source="configuration", reason="legacy", link="https://x/1")
+    shown = replace(report(make_finding(line=9)), accepted=[known, ignored], baseline=make_baseline())
     new, first, second = render(shown)["results"]
     assert (new["baselineState"], "suppressions" in new) == ("new", False)
     assert (first["baselineState"], first["suppressions"][0]["justification"]) == (

@@ -5,10 +5,10 @@ from io import StringIO
 
 import msgspec
 import pytest
-from helpers.reports import COMMIT, make_divergence, make_finding, make_not_compared, not_checked, report
+from helpers.reports import COMMIT, make_baseline, make_divergence, make_finding, make_not_compared, not_checked, report
 from rich.console import Console
 
-from deltaspec.report.report_types import AcceptedFinding, FilesNotRead, MissingCommits, Refusal, Report
+from deltaspec.report.report_types import AcceptEntry, FilesNotRead, MissingCommits, Refusal, Report
 from deltaspec.report.terminal import write
 
 
@@ -217,10 +217,23 @@ def test_report_has_the_clock_and_the_reason_of_a_refusal() -> None:
     assert text.splitlines()[-1] == "REFUSED  nothing found · exit 3"
 
 
-def test_accepted_findings_are_counted() -> None:
-    accepted = AcceptedFinding(finding=make_finding(), source="baseline")
-    lines = render(msgspec.structs.replace(report(), accepted=[accepted])).splitlines()
-    assert lines[-2:] == [
-        "3 rules run, 1 not applicable, 1 not selected, 1 accepted finding not shown",
-        "CONFORMS  nothing found · exit 0",
+def test_accepted_findings_are_counted_with_their_reasons() -> None:
+    entries = [
+        AcceptEntry(rule="FIL", path="day=1/*", reason="legacy loader", link="https://x/1", status="used", count=2),
+        AcceptEntry(rule="FIL001", reason="old", until="2026-01-31", status="expired"),
+        AcceptEntry(rule="FIL002", reason="fixed", status="unused"),
+        AcceptEntry(rule="STA002", reason="not run", status="not checked"),
     ]
+    baseline = make_baseline(known=3, new=0, gone=1, has_table=True)
+    shown = msgspec.structs.replace(report(), accept=entries, baseline=baseline, accepted_totals={"FIL001": 5})
+    assert render(shown).splitlines()[-7:] == [
+        "3 rules run, 1 not applicable, 1 not selected",
+        "2 findings accepted (legacy loader https://x/1): FIL in day=1/*",
+        "3 findings accepted (baseline b.json)",
+        "outdated: accept FIL001 (old) expired after 2026-01-31",
+        "outdated: accept FIL002 (fixed) is unused",
+        "outdated: 1 finding of the baseline b.json is gone; run `deltaspec baseline prune`",
+        "CONFORMS  5 accepted · exit 0",
+    ]
+    missing = msgspec.structs.replace(shown, accept=[], baseline=make_baseline(known=0, has_table=False))
+    assert "outdated: the baseline b.json has no findings of this table" in render(missing).splitlines()

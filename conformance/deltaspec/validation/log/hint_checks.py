@@ -46,7 +46,7 @@ def check_hint(
     row = build_hint_row(data, facts.plan.all_checkpoints, parsed_checkpoints, facts.plan.sizes, facts.options.revision)
     found = findings.copy_without_findings()
     found.evaluate_rows(last_checkpoint, [row])
-    if found.totals and not is_hint_unchanged(facts.store, facts.plan):
+    if found.found_rules and not is_hint_unchanged(facts.store, facts.plan):
         findings.mark_undecided((last_checkpoint,), "was overwritten after the log was listed", HINT_FILE)
         return None
     findings.evaluate_rows(last_checkpoint, [row])

@@ -13,12 +13,13 @@ import msgspec
 import polars as pl
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.validation.acceptance import Acceptance
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan
 from deltaspec.version import __version__
 from deltaspec.wire.storage.interface import Store
 
-STATE_FORMAT = 2
+STATE_FORMAT = 3
 """Format number of a state. Increase it if the content or the encoding of a state changes within a release."""
 Key = dict[str, Any]
 """JSON values by the name that messages use."""
@@ -26,7 +27,9 @@ BUCKET_COUNT = "the number of buckets"
 _LISTING, _CLOCK = "the listing of the log", "the clock"
 
 
-def build_key(options: Options, store: Store, plan: Plan, engine: str, buckets: int) -> Key:
+def build_key(
+    options: Options, store: Store, plan: Plan, engine: str, buckets: int, acceptance: Acceptance | None
+) -> Key:
     """Build the key of a run.
 
     Args:
@@ -35,6 +38,7 @@ def build_key(options: Options, store: Store, plan: Plan, engine: str, buckets: 
         plan: of the run.
         engine: name of the engine, with the way it reads the table.
         buckets: number of buckets.
+        acceptance: what the user accepts; None for nothing.
     """
     return {
         "the format of the state": STATE_FORMAT,
@@ -54,8 +58,17 @@ def build_key(options: Options, store: Store, plan: Plan, engine: str, buckets: 
         "--accept-unchecked": sorted(options.accept_unchecked),
         "--allow-outside": options.allow_outside,
         "--writer-time-zone": options.writer_time_zone,
+        "--baseline": options.baseline,
+        "the set of accepted findings": None if acceptance is None else _list_accepted(acceptance),
         _LISTING: _compute_listing_digest(plan),
     }
+
+
+def _list_accepted(acceptance: Acceptance) -> list[Any]:
+    digest = sha256(
+        msgspec.json.encode(sorted((name, each.count) for name, each in acceptance.known.items()))
+    ).hexdigest()
+    return [*(msgspec.to_builtins(each) for each in acceptance.entries), digest]
 
 
 def _compute_listing_digest(plan: Plan) -> str:

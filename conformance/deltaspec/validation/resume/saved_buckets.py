@@ -115,6 +115,7 @@ class SavedBuckets:
         if saved is None:
             found, rows = findings.copy_without_findings(), _RowFile(self._folder, record, self.count, self._progress)
             aggregates = stage(facts, found, self._read_rows(chunks), rows)
+            found.acceptance = None  # the run has it
             saved = found, aggregates, rows.finish()
             self._folder.save(record, saved)
         found, aggregates, new_chunks = saved

@@ -40,7 +40,7 @@ def build_findings_frame(jobs: Jobs, buckets: SparkBuckets, findings: Findings) 
     for frame in buckets.get_frames(FINDINGS):
         rows = rows.unionAll(frame)
     found = rows.mapInArrow(_decode_batches, FINDINGS_DDL)
-    return found.filter(found["rule"].isin(sorted(findings.totals)))
+    return found.filter(found["rule"].isin(sorted(findings.found_rules)))
 
 
 def write_findings(frame: DataFrame, uri: str) -> None:

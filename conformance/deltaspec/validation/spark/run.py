@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from deltaspec.report.report_types import Report
+from deltaspec.validation.acceptance import build_acceptance
 from deltaspec.validation.findings_table import InMemorySink
 from deltaspec.validation.log.hint_checks import HINT_FILE
 from deltaspec.validation.options import Options, RunSettings
@@ -61,15 +62,22 @@ def run_on_spark(
         saved = None if settings.state is None else SavedJobs(jobs, settings.state, access.store)
         count = bucket_count or (saved and saved.bucket_count) or compute_bucket_count(plan, jobs.parallelism)
         run = SparkRun(jobs, access, plan, options, count, settings.progress)
+        run.findings.acceptance = build_acceptance(
+            options.accept, options.baseline, access.store, records=settings.recorded is not None
+        )
         if not access.driver_can_read:  # it is unknown whether the file exists
             run.findings.mark_undecided((last_checkpoint,), "Spark does not list files with such names", HINT_FILE)
         if settings.findings_out is not None:
             _write_findings_at_end(jobs, run, settings.findings_out)
         if saved is None:
             run.run()
+            if settings.recorded is not None:
+                settings.recorded.take(run.findings.accepted, access.store)
             return build_report(run, "spark")
         engine = f"spark, {_describe_access(access)}"
-        saved.begin(build_key(options, access.store, plan, engine, count), resume=settings.resume)
+        saved.begin(
+            build_key(options, access.store, plan, engine, count, run.findings.acceptance), resume=settings.resume
+        )
         return _resume(jobs, run, saved)
 
 

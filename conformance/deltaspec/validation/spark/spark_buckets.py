@@ -260,6 +260,7 @@ def build_result_payloads(bucket: int, findings: Findings, aggregates: Aggregate
         if len(rows):
             tags = {*tags, FINDINGS}
             yield from frame_to_payloads(FINDINGS, bucket, rows)
+    findings.acceptance = None  # the driver has it
     result: TaskResult = (findings, aggregates, tags)
     yield value_to_payload(RESULT, bucket, result)
 

@@ -1,0 +1,152 @@
+"""`deltaspec baseline`: files with the findings that are known."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deltaspec.commands.configuration import CONFIGURATION_KEY, load_configuration
+from deltaspec.commands.printing import print_text
+from deltaspec.commands.startup import choose_allocator
+from deltaspec.commands.validate import run_engine, validate
+from deltaspec.errors import TableUnreadable
+
+if TYPE_CHECKING:
+    from deltaspec.report.report_types import Report
+    from deltaspec.validation.acceptance import RecordedFindings
+    from deltaspec.validation.baseline import KnownFinding
+
+_GIVEN_KEY = "deltaspec.baseline_options"
+_SHARED = ("level", "history", "revision", "clock", "select", "ignore", "allow_outside", "writer_time_zone", "engine")
+_OPTIONS: list[click.Parameter] = [each for each in validate.params if each.name in (*_SHARED, "config")]
+
+
+class _ValidatingCommand(click.Command):
+    """A command that validates tables with options of `deltaspec validate`, which it keeps as the user gave them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_GIVEN_KEY], *_ = self.make_parser(ctx).parse_args(list(args))
+        return super().parse_args(ctx, args)
+
+
+@click.group()
+def baseline() -> None:
+    """Create, update and show baselines: JSON files with known findings.
+
+    `deltaspec validate --baseline FILE` accepts the findings in FILE. A finding is known by its fingerprint: rule, data
+    file or column, and what is wrong, but neither version nor line. So commits may be added, rewritten or cleaned up.
+    Paths of tables are relative to FILE.
+    """
+
+
+@baseline.command("update", cls=_ValidatingCommand, params=list(_OPTIONS))
+@click.argument("file", type=click.Path(dir_okay=False))
+@click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
+def update(file: str, tables: tuple[str, ...], **_: Any) -> None:
+    """Validate each TABLE, and write what is found into the baseline FILE.
+
+    What is in FILE about other tables, or about rules that this run did not decide completely, does not change.
+    Findings that [[accept]] of a configuration file accepts are left out.
+    """
+    _update(file, tables, _read(file) if os.path.exists(file) else [], adds=True)
+
+
+@baseline.command("prune", cls=_ValidatingCommand, params=list(_OPTIONS))
+@click.argument("file", type=click.Path(dir_okay=False))
+@click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
+def prune(file: str, tables: tuple[str, ...], **_: Any) -> None:
+    """Validate each TABLE, and remove from the baseline FILE the findings that are gone. Nothing is added.
+
+    Use the options of the runs that the baseline is for: with a shorter --history fewer findings are found. Findings of
+    rules that this run did not decide completely are not removed.
+    """
+    _update(file, tables, _read(file), adds=False)
+
+
+@baseline.command()
+@click.argument("file", type=click.Path(dir_okay=False))
+def show(file: str) -> None:
+    """Show what the baseline FILE has: findings by table and rule. FILE has a line for each different finding."""
+    from deltaspec.report.text import count, escape_text
+    from deltaspec.rules import RULES
+
+    findings, lines = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for each in _read(file):
+        findings[each.table, each.rule] += each.count
+        lines[each.table, each.rule] += 1
+    for table in sorted({table for table, _ in findings}):
+        print_text(escape_text(table))
+        for (_, rule), number in sorted(item for item in findings.items() if item[0][0] == table):
+            name = f" {RULES[rule].name}" if rule in RULES else ""
+            print_text(escape_text(f"  {rule}{name}: {count(number, 'finding')}, {lines[table, rule]:,} different"))
+    print_text(f"{count(findings.total(), 'finding')} of {count(len({table for table, _ in findings}), 'table')}")
+
+
+def _read(file: str) -> list[KnownFinding]:
+    from deltaspec.validation.baseline import read_baseline
+
+    return read_baseline(file)
+
+
+def _update(file: str, tables: tuple[str, ...], known: list[KnownFinding], *, adds: bool) -> None:
+    """Validate the tables, and write the baseline when all have been validated."""
+    from deltaspec.report.text import count, escape_text
+    from deltaspec.validation.baseline import build_table_key, update_findings, write_baseline
+    from deltaspec.validation.output_location import require_outside_table
+
+    choose_allocator()
+    require_outside_table(file, None)
+    given = click.get_current_context().meta[_GIVEN_KEY]
+    lines = []
+    for location in _list_locations(tables, given):
+        report, recorded = _validate(location, given)
+        table = build_table_key(recorded.table_root, file)
+        before = sum(each.count for each in known if each.table == table)
+        known = update_findings(known, table, recorded.findings, report.checked.decided_rules, adds=adds)
+        after = sum(each.count for each in known if each.table == table)
+        line = f"{table}: {count(after, 'finding')}, before {before:,}"
+        if undecided := len(report.checked.undecided_rules):
+            line += f"; {count(undecided, 'rule')} not completely checked"
+        lines.append(escape_text(line))
+    write_baseline(file, known)
+    for line in lines:
+        print_text(line)
+
+
+def _list_locations(tables: tuple[str, ...], given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the location of each table, for a glob those of all tables that match.
+
+    Raises:
+        TableUnreadable: a glob matches no table, or a folder cannot be searched.
+    """
+    from deltaspec.commands.table_locations import find_locations
+    from deltaspec.wire.storage.settings import StorageSettings
+
+    def get_storage(location: str) -> StorageSettings:
+        configuration = load_configuration(given.get("config"), location, validate.configurable_options)
+        return StorageSettings(configuration.storage_options)
+
+    for each in find_locations(tables, get_storage, None):
+        if not isinstance(each, str):
+            raise TableUnreadable(f"{each.location}: {each.reason}")
+        yield each
+
+
+def _validate(table: str, given: Mapping[str, Any]) -> tuple[Report, RecordedFindings]:
+    """Validate a table as `deltaspec validate` does with the same options and configuration."""
+    from deltaspec.validation.acceptance import RecordedFindings
+    from deltaspec.validation.options import OptionArguments, Options, RunSettings
+    from deltaspec.wire.storage.settings import StorageSettings
+
+    context = validate.make_context("validate", [*validate.build_arguments(given), "--", table])
+    chosen = {name: context.params[name] for name in OptionArguments.__annotations__}
+    options = Options.create(**{**chosen, "select": chosen["select"] or None, "samples": 1, "baseline": None})
+    settings = RunSettings(recorded=RecordedFindings())
+    storage = StorageSettings(context.meta[CONFIGURATION_KEY].storage_options)
+    report = run_engine(table, context.params["engine"], options, settings, storage)
+    assert settings.recorded is not None
+    return report, settings.recorded

@@ -1,0 +1,293 @@
+"""Decide which findings the user accepted before the run: by entries of the configuration, or by a baseline.
+
+Every finding is decided, not only those that a report shows. What was accepted is recorded in `AcceptedFindings`, and
+several of them can be merged, because a baseline accepts a number of findings with one fingerprint and their total is
+known only at the end. Then the last of them in report order are new, because later versions come last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import translate
+from functools import cached_property, lru_cache
+
+import polars as pl
+from msgspec.structs import replace
+
+from deltaspec.model.log.paths import path_key
+from deltaspec.report.report_types import AcceptedFinding, AcceptEntry, Finding
+from deltaspec.rules.registry import Rule
+from deltaspec.validation.baseline import MAX_FINDINGS, KnownFinding, build_table_key, read_baseline
+from deltaspec.validation.fingerprint import compute_fingerprint, compute_fingerprints, describe_subject
+from deltaspec.validation.kept_findings import KeptFindings, build_findings
+from deltaspec.wire.storage.interface import Store
+
+_KEPT_OF_FINGERPRINT = 10
+"""Findings with one fingerprint that are kept, so that new ones among them can be shown."""
+Source = tuple[str, int | str]
+"""Rule, and what accepted its findings: the number of an entry, or a fingerprint."""
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """What the user accepts in one table."""
+
+    entries: tuple[AcceptEntry, ...]
+    """Entries of the configuration; those that are expired accept nothing."""
+    known: Mapping[str, KnownFinding]
+    """Findings of the baseline, by fingerprint."""
+    table_root: str | None
+    """Decoded path or URI of the table."""
+    records: bool = False
+    """Whether every finding that no entry accepts is counted by its fingerprint, to create a baseline."""
+
+    def list_entries(self, code: str) -> list[tuple[int, AcceptEntry]]:
+        """Return the entries that apply to a rule, with their numbers."""
+        return [
+            (number, entry)
+            for number, entry in enumerate(self.entries)
+            if entry.status != "expired" and code.startswith(entry.rule)
+        ]
+
+    def match_entry(self, entry: AcceptEntry, rows: pl.DataFrame) -> pl.Series:
+        """Return for each row whether its subject matches the path of an entry."""
+        if entry.path is None:
+            return pl.Series([True]).new_from_index(0, len(rows))
+        columns = [name for name in ("path", "file") if name in rows.columns]
+        if not columns:
+            return pl.Series([False]).new_from_index(0, len(rows))
+        subjects = rows.select(pl.coalesce(columns)).to_series()
+        pattern = _compile_glob(entry.path)
+        matching = [
+            each
+            for each in subjects.drop_nulls().unique()
+            if pattern.match(each) or pattern.match(path_key(each, self.table_root))
+        ]
+        return subjects.is_in(pl.Series(matching, dtype=pl.String).implode()).fill_null(False)
+
+    def counts_fingerprints(self, code: str) -> bool:
+        """Return whether findings of a rule are counted by their fingerprints."""
+        return self.records or code in self._known_rules
+
+    def match_baseline(self, fingerprints: pl.Series) -> pl.Series:
+        """Return which fingerprints are counted: those of the baseline, or all if the run records."""
+        if self.records:
+            return pl.Series([True]).new_from_index(0, len(fingerprints))
+        return fingerprints.is_in(self._fingerprints.implode())
+
+    @cached_property
+    def _fingerprints(self) -> pl.Series:
+        return pl.Series(list(self.known), dtype=pl.String)
+
+    @cached_property
+    def _known_rules(self) -> frozenset[str]:
+        return frozenset(each.rule for each in self.known.values())
+
+
+class AcceptedFindings:
+    """Findings that entries accept, and those that a baseline may accept. Several can be merged."""
+
+    def __init__(self, samples: int, revision: str) -> None:
+        self._samples = samples
+        self._revision = revision
+        self._counts: Counter[Source] = Counter()
+        self._by_entry: KeptFindings[Source] = KeptFindings(samples)
+        self._most = min(samples, _KEPT_OF_FINGERPRINT)
+        self._by_fingerprint: KeptFindings[Source] = KeptFindings(self._most, last=True)
+
+    @property
+    def rules(self) -> set[str]:
+        """Codes of rules with findings here."""
+        return {code for code, _ in self._counts}
+
+    def select_others(self, acceptance: Acceptance, rule: Rule, rows: pl.DataFrame) -> pl.DataFrame:
+        """Record the findings that are accepted, or may be, and return the rows of the others.
+
+        Args:
+            acceptance: what the user accepts.
+            rule: a rule.
+            rows: rows of its view for which it is true.
+        """
+        for number, entry in acceptance.list_entries(rule.code):
+            matches = acceptance.match_entry(entry, rows)
+            accepted = rows.filter(matches)
+            if len(accepted):
+                self._counts[rule.code, number] += len(accepted)
+                kept = build_findings(rule, self._revision, accepted, self._samples)
+                self._by_entry.add((rule.code, number), kept)
+                rows = rows.filter(~matches)
+        if rows.is_empty() or not acceptance.counts_fingerprints(rule.code):
+            return rows
+        fingerprints = compute_fingerprints(rule, rows, acceptance.table_root)
+        is_counted = acceptance.match_baseline(fingerprints)
+        self._record(rule, rows.filter(is_counted), fingerprints.filter(is_counted))
+        return rows.filter(~is_counted)
+
+    def merge(self, other: AcceptedFindings) -> None:
+        """Add what another recorder of the same run has."""
+        self._counts.update(other._counts)
+        self._by_entry.merge(other._by_entry)
+        if len(self._by_fingerprint) <= MAX_FINDINGS:  # more can only be recorded, for a baseline that is too large
+            self._by_fingerprint.merge(other._by_fingerprint)
+
+    def drop_rules(self, codes: Collection[str]) -> None:
+        """Drop the findings of some rules."""
+        dropped = [source for source in self._counts if source[0] in codes]
+        for source in dropped:
+            del self._counts[source]
+        self._by_entry.drop(dropped)
+        self._by_fingerprint.drop(dropped)
+
+    def count_new(self, acceptance: Acceptance) -> Counter[str]:
+        """Return the number of findings by rule that exceed what the baseline allows."""
+        found = Counter[str]()
+        for (code, source), number in self._counts.items():
+            if (more := _count_excess(acceptance, source, number)) > 0:
+                found[code] += more
+        return found
+
+    def count_accepted(self, acceptance: Acceptance) -> Counter[str]:
+        """Return the number of accepted findings by rule."""
+        found = Counter[str]()
+        for (code, _), number in self._counts.items():
+            found[code] += number
+        found.subtract(self.count_new(acceptance))
+        return +found
+
+    def count_by_entry(self, acceptance: Acceptance) -> list[int]:
+        """Return the number of findings that each entry accepted."""
+        found = [0] * len(acceptance.entries)
+        for (_, source), number in self._counts.items():
+            if isinstance(source, int):
+                found[source] += number
+        return found
+
+    def count_gone(self, acceptance: Acceptance, decided: Collection[str]) -> int:
+        """Return how many findings of the baseline are gone, of rules whose findings are all known."""
+        return sum(
+            max(each.count - self._counts[each.rule, each.fingerprint], 0)
+            for each in acceptance.known.values()
+            if each.rule in decided
+        )
+
+    def list_new(self, acceptance: Acceptance) -> list[Finding]:
+        """Return findings that exceed what the baseline allows: the last of each fingerprint in report order."""
+        return [finding for finding, is_new in self._list_by_fingerprint(acceptance) if is_new]
+
+    def list_accepted(self, acceptance: Acceptance) -> list[AcceptedFinding]:
+        """Return the first accepted findings of each rule, in report order."""
+        by_rule: dict[str, list[tuple[Finding, AcceptEntry | None]]] = {}
+        for (code, number), found in self._by_entry.items():
+            assert isinstance(number, int)
+            by_rule.setdefault(code, []).extend((each, acceptance.entries[number]) for each in found)
+        for finding, is_new in self._list_by_fingerprint(acceptance):
+            if not is_new:
+                by_rule.setdefault(finding.rule, []).append((finding, None))
+        chosen = [
+            each
+            for found in by_rule.values()
+            for each in sorted(found, key=lambda item: item[0].sort_key)[: self._samples]
+        ]
+        chosen.sort(key=lambda item: item[0].sort_key)
+        return [_describe(finding, entry, acceptance.table_root) for finding, entry in chosen]
+
+    def list_known(self, table_root: str | None) -> list[KnownFinding]:
+        """Return the findings that are counted by fingerprint, without the name of the table."""
+        return [
+            KnownFinding(
+                table="",
+                rule=code,
+                subject=describe_subject(found[-1], table_root),
+                fingerprint=str(fingerprint),
+                count=self._counts[code, fingerprint],
+            )
+            for (code, fingerprint), found in self._by_fingerprint.items()
+        ]
+
+    def _record(self, rule: Rule, rows: pl.DataFrame, fingerprints: pl.Series) -> None:
+        """Count findings by fingerprint, and keep the last of each."""
+        numbers = dict(fingerprints.value_counts().iter_rows())
+        self._counts.update({(rule.code, name): number for name, number in numbers.items()})
+        frequent = [name for name, number in numbers.items() if number > self._most]
+        is_rare = ~fingerprints.is_in(pl.Series(frequent, dtype=pl.String).implode())
+        rare = rows.filter(is_rare).head(MAX_FINDINGS + 1)
+        found = build_findings(rule, self._revision, rare, len(rare))
+        for name, finding in zip(fingerprints.filter(is_rare), found, strict=False):
+            self._by_fingerprint.add((rule.code, name), [finding])
+        if frequent:
+            marked = rows.with_columns(_fingerprint=fingerprints).filter(~is_rare)
+            for (name,), part in marked.partition_by("_fingerprint", as_dict=True, include_key=False).items():
+                last = build_findings(rule, self._revision, part, self._most, last=True)
+                self._by_fingerprint.add((rule.code, name), last)
+
+    def _list_by_fingerprint(self, acceptance: Acceptance) -> Iterator[tuple[Finding, bool]]:
+        """Yield the findings that are kept by fingerprint, and whether each is new."""
+        for source, found in self._by_fingerprint.items():
+            first_new = len(found) - max(_count_excess(acceptance, source[1], self._counts[source]), 0)
+            for number, each in enumerate(found):
+                yield each, number >= first_new
+
+
+@dataclass
+class RecordedFindings:
+    """All findings of a run that no entry accepts, for a baseline."""
+
+    table_root: str = ""
+    """Decoded path or URI of the table."""
+    findings: list[KnownFinding] = field(default_factory=list)
+    """Without the name of the table."""
+
+    def take(self, found: AcceptedFindings, store: Store) -> None:
+        """Take what a run with `Acceptance.records` found."""
+        self.table_root = store.root or store.uri
+        self.findings = found.list_known(store.root)
+
+
+def build_acceptance(
+    entries: Sequence[AcceptEntry], baseline: str | None, store: Store, *, records: bool = False
+) -> Acceptance | None:
+    """Build what the user accepts in a table; None for nothing.
+
+    Args:
+        entries: entries of the configuration.
+        baseline: file of the baseline, if there is one.
+        store: the table.
+        records: whether every finding is counted by its fingerprint.
+
+    Raises:
+        InvalidUsage: the baseline cannot be read.
+    """
+    if not entries and baseline is None and not records:
+        return None
+    found: list[KnownFinding] = []
+    if baseline is not None:
+        table = build_table_key(store.root or store.uri, baseline)
+        found = [each for each in read_baseline(baseline) if each.table == table]
+    return Acceptance(
+        entries=tuple(entries),
+        known={each.fingerprint: each for each in found},
+        table_root=store.root,
+        records=records,
+    )
+
+
+def _count_excess(acceptance: Acceptance, source: int | str, number: int) -> int:
+    """Return how many of the findings from one source are new; negative if the baseline allows more."""
+    if isinstance(source, int):
+        return 0
+    return number - (acceptance.known[source].count if source in acceptance.known else 0)
+
+
+def _describe(finding: Finding, entry: AcceptEntry | None, table_root: str | None) -> AcceptedFinding:
+    found = replace(finding, fingerprint=compute_fingerprint(finding, table_root))
+    if entry is None:
+        return AcceptedFinding(finding=found, source="baseline")
+    return AcceptedFinding(finding=found, source="configuration", reason=entry.reason, link=entry.link)
+
+
+@lru_cache
+def _compile_glob(glob: str) -> re.Pattern[str]:
+    return re.compile(translate(glob))
