@@ -15,6 +15,8 @@ from pathlib import Path
 import msgspec
 
 from deltaspec.candidates.registry import ADAPTERS, find_missing_requirement
+from deltaspec.report.text import count
+from deltaspec.suites.all_checks import CHECKS
 from deltaspec.suites.known_failures import load_known_failures
 from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.results import SuiteReport
@@ -27,11 +29,12 @@ KNOWN = ROOT / "reports/engines/known"
 OPERATION_OUTCOMES = ("done", "refused", "not supported", "failed")
 HEAD = """# Histories that writers performed
 
-`nox -s writers` writes this page. Each engine performed histories of operations that it declares, drawn with seed
-{seed}. After every operation the table is validated with its history, and its rows, state, changes and row ids are
-compared with those of the history ([the checks](../../conformance/CANDIDATES.md#writers)). The time includes that, so
-histories per minute compare runs, not engines. [mixed](mixed.md) has engines that write to the same tables in turn, and
-[faults](README.md) writers that are killed, race or have no space.
+`nox -s writers` writes this page. Each engine performed the written histories, and others drawn with seed {seed}, as
+far as it declares their operations and features. After every operation the table is validated with its history, and its
+rows, state, changes and row ids are compared with those of the history
+([the checks](../../conformance/CANDIDATES.md#writers)). The time includes that, so histories per minute compare runs,
+not engines. [mixed](mixed.md) has engines that write to the same tables in turn, and [faults](README.md) writers that
+are killed, race or have no space.
 """
 KINDS_HEAD = """## Operations
 
@@ -103,9 +106,10 @@ def render_page() -> str:
 
 def _render_run(report: SuiteReport) -> str:
     counts, run = report.counts["write"], report.run
-    rate = f"{60 * run.tables / run.seconds:.1f}"
+    histories = report.total.total() // sum(each.suite == "write" for each in CHECKS.values())
+    rate = f"{60 * histories / run.seconds:.1f}"
     cases = ", ".join(f"{number:,} {outcome}" for outcome, number in report.outcomes["write"].items())
-    cells = [f"[{report.candidate.name}]({run.candidate}.json) {report.candidate.version}", f"{run.tables:,}", rate]
+    cells = [f"[{report.candidate.name}]({run.candidate}.json) {report.candidate.version}", f"{histories:,}", rate]
     cells += [f"{counts.get(name, 0):,}" for name in ("operations", "tables validated", "rows compared")]
     return f"| {' | '.join([*cells, cases])} |"
 
@@ -129,10 +133,11 @@ def _render_violations(report: SuiteReport) -> list[str]:
         title = f"[{reason}](../../{entry.link})" if entry is not None and entry.link else reason
         shortest = min(cases, key=lambda each: len(each.history))
         requirement = f" Requirement `{entry.requirement}`." if entry is not None and entry.requirement else ""
-        where = f"{len(cases)} of {report.run.tables} histories, for example `{shortest.case}`"
+        where = f"{count(len(cases), 'case')}, for example `{shortest.case}`"
         saved = ROOT / entry.link / HISTORY_FILE if entry is not None and entry.link else None
         lines += [f"- {title} {where}.{requirement}"]
-        lines += [f"  - `{title}`" for title in (_list_titles(saved) if saved and saved.exists() else shortest.history)]
+        titles = _list_titles(saved) if saved and saved.exists() else shortest.history
+        lines += [f"  - `` {each} ``" if "`" in each else f"  - `{each}`" for each in titles]
     return [*(lines if causes else [*lines, "None."]), ""]
 
 
