@@ -32,9 +32,9 @@ HEAD = """# Histories that writers performed
 `nox -s writers` writes this page. Each engine performed the written histories, and others drawn with seed {seed}, as
 far as it declares their operations and features. After every operation the table is validated with its history, and its
 rows, state, changes and row ids are compared with those of the history
-([the checks](../../conformance/CANDIDATES.md#writers)). The time includes that, so histories per minute compare runs,
-not engines. [mixed](mixed.md) has engines that write to the same tables in turn, and [faults](README.md) writers that
-are killed, race or have no space.
+([the checks](../../conformance/CANDIDATES.md#writers)). The time includes that, and the machine had other work, so
+histories per minute say little about engines. [mixed](mixed.md) has engines that write to the same tables in turn, and
+[faults](README.md) writers that are killed, race or have no space.
 """
 KINDS_HEAD = """## Operations
 
