@@ -10,7 +10,7 @@ import polars as pl
 from deltaspec.report.report_types import Finding
 from deltaspec.report.text import bound_text
 from deltaspec.rules.registry import Rule
-from deltaspec.views.base import LOCATION
+from deltaspec.views.base import LOCATION, Column
 
 _MAX_ITEMS = 10
 _MAX_TIES = 10_000
@@ -78,18 +78,25 @@ def build_findings(rule: Rule, revision: str, rows: pl.DataFrame, most: int, *, 
     """
     if len(rows) > most:
         rows = _select_rows(rows, most, last=last)
+    location = [name for name in LOCATION if name in rows.columns]
+    evidence = [name for name, column in rule.view.columns.items() if _may_be_evidence(rule, name, column)]
+    fixed: dict[str, Any] = {
+        "rule": rule.code,
+        "name": rule.name,
+        "severity": rule.severity_in(revision),
+        "requirement": rule.requirement_in(revision).id,
+        "level": rule.level,
+        "message": rule.message,
+    }
     found = [
         Finding(
-            rule=rule.code,
-            name=rule.name,
-            severity=rule.severity_in(revision),
-            requirement=rule.requirement_in(revision).id,
-            level=rule.level,
-            message=rule.message,
-            evidence={name: format_evidence(row[name]) for name in rule.view.columns if _is_evidence(rule, name, row)},
-            **{name: row[name] for name in LOCATION if name in row},
+            **fixed,
+            **{name: row[name] for name in location},
+            evidence={
+                name: format_evidence(row[name]) for name in evidence if row[name] is not None or name in rule.reads
+            },
         )
-        for row in rows.iter_rows(named=True)
+        for row in rows.select(*location, *evidence).iter_rows(named=True)
     ]
     return select_findings(found, most, last=last) if len(found) > most else found
 
@@ -124,9 +131,8 @@ def _nulls_first(name: str, dtype: pl.DataType) -> pl.Expr:
     return pl.col(name).fill_null("" if dtype == pl.String else -1)
 
 
-def _is_evidence(rule: Rule, name: str, row: dict[str, Any]) -> bool:
-    """Return whether a column is evidence: not the location, which the finding has, and no binary sort key."""
-    column = rule.view.columns[name]
+def _may_be_evidence(rule: Rule, name: str, column: Column) -> bool:
+    """Return whether a column may be evidence: not the location, which the finding has, and no binary sort key."""
     if name in LOCATION or column.dtype == pl.Binary:
         return False
-    return name in rule.reads or (column.shown and row[name] is not None)
+    return name in rule.reads or column.shown

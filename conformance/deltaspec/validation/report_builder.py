@@ -46,6 +46,7 @@ def build_report(run: LogRun, engine: str) -> Report:
     """
     findings, plan, options = run.findings, run.plan, run.options
     revision, selection = options.revision, options.selection
+    totals = findings.totals
     evaluated = [
         code
         for code in selection.in_level
@@ -57,9 +58,7 @@ def build_report(run: LogRun, engine: str) -> Report:
     decided = {*evaluated, *(entry.rule for entry in ledger)}
     not_applicable = [code for code in selection.in_level if code not in decided]
     counts: dict[str, int] = {
-        severity: sum(
-            number for code, number in findings.totals.items() if RULES[code].severity_in(revision) == severity
-        )
+        severity: sum(number for code, number in totals.items() if RULES[code].severity_in(revision) == severity)
         for severity in SEVERITIES
     }
     refusal = run.facts.state.refusal
@@ -85,7 +84,7 @@ def build_report(run: LogRun, engine: str) -> Report:
         clock=options.clock_ms,
         verdict="refused" if refusal else _compute_verdict(counts, ledger),
         counts=counts,
-        totals=dict(sorted(findings.totals.items())),
+        totals=dict(sorted(totals.items())),
         findings=[
             replace(each, fingerprint=compute_fingerprint(each, run.store.root)) for each in findings.sorted_findings
         ],
@@ -93,16 +92,17 @@ def build_report(run: LogRun, engine: str) -> Report:
         inventory=run.inventory,
         refusal=Refusal(requirement=refusal.requirement, why=refusal.reason) if refusal else None,
         checked=checked,
-        **_build_acceptance(findings, options, checked.decided_rules),
+        **_build_acceptance(findings, options, totals.total(), checked.decided_rules),
     )
 
 
-def _build_acceptance(findings: Findings, options: Options, decided: Collection[str]) -> dict[str, Any]:
+def _build_acceptance(findings: Findings, options: Options, new: int, decided: Collection[str]) -> dict[str, Any]:
     """Return the fields of the report about accepted findings.
 
     Args:
         findings: of the run.
         options: of the run.
+        new: number of findings that are not accepted.
         decided: codes of the rules whose findings are all known.
     """
     acceptance, accepted = findings.acceptance, findings.accepted
@@ -115,7 +115,7 @@ def _build_acceptance(findings: Findings, options: Options, decided: Collection[
         baseline = Baseline(
             file=options.baseline,
             known=totals.total() - sum(counts),
-            new=findings.totals.total(),
+            new=new,
             gone=accepted.count_gone(acceptance, decided),
             has_table=bool(acceptance.known),
         )
