@@ -30,6 +30,8 @@ class RenderSettings:
     """Exit code of the command."""
     quiet: bool = False
     """Whether text has only the verdict."""
+    verbose: bool = False
+    """Whether text has also accepted findings, and more about requirements."""
     storage: StorageSettings | None = None
     """Settings of storage clients, for charts of the data files; None for the environment."""
 
@@ -46,7 +48,7 @@ def write_text(report: Report, settings: RenderSettings, stream: Any) -> None:
     if settings.quiet:
         terminal.write_verdict(report, console, settings.exit_code)
     else:
-        terminal.write(report, console, settings.samples, settings.exit_code)
+        terminal.write(report, console, settings.samples, settings.exit_code, verbose=settings.verbose)
 
 
 def _render_text(report: Report, settings: RenderSettings) -> bytes:

@@ -125,6 +125,11 @@ _MACHINE_SAMPLES = 1000
     help="Tables to validate at once, each in a process.",
 )
 @click.option("-q", "--quiet/--no-quiet", help="Print only the verdict as text, and no progress.")
+@click.option(
+    "-v",
+    "--verbose/--no-verbose",
+    help="Print all samples, accepted findings and requirements as text, and the time of each phase on stderr.",
+)
 @COLOR
 def validate(
     table: str,
@@ -152,6 +157,7 @@ def validate(
     fail_on: Severity,
     exit_zero: bool,
     quiet: bool,
+    verbose: bool,
     color: str,
     accept: Sequence[AcceptEntry],
 ) -> None:
@@ -186,6 +192,8 @@ def validate(
     A state is refused if the release, the options or the log have changed. Only you may be able to write to DIR,
     because it contains pickles, which are executed when they are loaded. You may delete it after the run.
     """
+    if quiet and verbose:
+        raise InvalidUsage("--verbose cannot be combined with --quiet")
     context = click.get_current_context()
     given = context.get_parameter_source("output_format")
     format_is_given = given not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
@@ -203,11 +211,11 @@ def validate(
     with faster_imports():
         from deltaspec.report.report_types import compute_exit_code
         from deltaspec.validation.options import Options, RunSettings
-        from deltaspec.validation.progress import ignore_progress
+        from deltaspec.validation.progress import PhaseTimer, ignore_progress
 
     # with a state, the format does not change the samples: another format may be asked for when the run resumes
     only_text = all(each.format == "text" for each in targets)
-    default_samples = _TEXT_SAMPLES if only_text and state is None else _MACHINE_SAMPLES
+    default_samples = _TEXT_SAMPLES if only_text and state is None and not verbose else _MACHINE_SAMPLES
     options = Options.create(
         level=level,
         at=at,
@@ -224,14 +232,20 @@ def validate(
         baseline=baseline,
     )
     with nullcontext() if quiet else progress_bar() as progress:
-        settings = RunSettings(progress or ignore_progress, state, resume, findings_out)
+        timer = PhaseTimer(progress or ignore_progress)
+        settings = RunSettings(timer, state, resume, findings_out)
         report = run_engine(table, engine, options, settings, storage)
+    seconds = timer.finish()
     exit_code = compute_exit_code(report, fail_on, exit_zero=exit_zero)
     context.meta[EXIT_CODE_KEY] = exit_code
     context.meta[REPORT_KEY] = report
     if configuration.file and not quiet:
         click.echo(f"defaults from {configuration.file}", err=True)
-    write_reports(report, targets, RenderSettings(samples or _TEXT_SAMPLES, color, exit_code, quiet, storage))
+    if verbose:
+        phases = ", ".join(f"{phase} {each:.2f}" for phase, each in seconds.items())
+        click.echo(f"{sum(seconds.values()):.2f} seconds: {phases}", err=True)
+    shown = samples or default_samples if verbose else samples or _TEXT_SAMPLES
+    write_reports(report, targets, RenderSettings(shown, color, exit_code, quiet, verbose, storage))
     if not quiet and (files := [each.path for each in targets if each.path is not None]):
         click.echo(f"{report.describe_verdict(exit_code)} · report in {', '.join(files)}", err=True)
     sys.exit(exit_code)

@@ -94,6 +94,8 @@ class RuleDoc(Struct, frozen=True):
     fix: str
     url: str = ""
     """Address of the section in the protocol."""
+    reading: str = ""
+    """How the kit reads the requirement, if the protocol is ambiguous or silent."""
 
 
 NEEDS_CLOCK = "needs --clock"

@@ -16,7 +16,14 @@ _INDENT = "    "
 _LEDGER_LINES = 10
 
 
-def write(report: Report, console: Console, samples: int = 5, exit_code: int | None = None) -> None:
+def write(
+    report: Report,
+    console: Console,
+    samples: int = 5,
+    exit_code: int | None = None,
+    *,
+    verbose: bool = False,
+) -> None:
     """Print a report.
 
     Args:
@@ -24,10 +31,15 @@ def write(report: Report, console: Console, samples: int = 5, exit_code: int | N
         console: the console to print to.
         samples: findings printed for each rule.
         exit_code: exit code of the command; None for that of the report.
+        verbose: print also accepted findings, and more about the requirement of each rule.
     """
     _header(report, console)
     for rule, group in groupby(report.findings, key=lambda finding: finding.rule):
-        _rule(list(group), report.totals[rule], report.rules[rule], console, samples)
+        findings, doc = list(group), report.rules[rule]
+        _rule(findings, report.totals[rule], console, samples)
+        _documentation(findings[0], doc, console, verbose=verbose)
+    if verbose:
+        _accepted(report, console, samples)
     _inventory(report, console)
     _refusal(report, console)
     _ledger(report, console)
@@ -73,7 +85,7 @@ def _header(report: Report, console: Console) -> None:
     console.print()
 
 
-def _rule(findings: list[Finding], total: int, doc: RuleDoc, console: Console, samples: int) -> None:
+def _rule(findings: list[Finding], total: int, console: Console, samples: int) -> None:
     first = findings[0]
     title = Text.assemble(
         (first.severity.upper(), _STYLES[first.severity]), " ", (first.rule, "bold"), f" {first.name}"
@@ -84,20 +96,47 @@ def _rule(findings: list[Finding], total: int, doc: RuleDoc, console: Console, s
     for line in wrap_text(first.message, console.width - len(_INDENT)):
         console.print(_INDENT + line)
     for finding in findings[:samples]:
-        for line in _location_lines(finding, console):
-            console.print(Text(_INDENT + line, style="bold"))
-        for line in _evidence_lines(finding, console):
-            console.print(Text(_INDENT + line, style="dim"))
+        _finding(finding, console)
     if total > samples:
         console.print(Text(f"{_INDENT}… and {total - min(samples, len(findings)):,} more", style="dim"))
+
+
+def _finding(finding: Finding, console: Console) -> None:
+    for line in _location_lines(finding, console):
+        console.print(Text(_INDENT + line, style="bold"))
+    for line in _evidence_lines(finding, console):
+        console.print(Text(_INDENT + line, style="dim"))
+
+
+def _documentation(finding: Finding, doc: RuleDoc, console: Console, *, verbose: bool) -> None:
+    """Print what a finding means and how to repair it."""
+    requirement = [("Id", finding.requirement), ("Reading", doc.reading), ("See", doc.url)] if verbose else []
     for label, text in (
         (doc.level.upper(), f"{doc.section}: {doc.statement}"),
+        *requirement,
         ("Why", doc.why),
         ("Fix", doc.fix),
-        ("Next", f"deltaspec explain {first.rule}"),
+        ("Next", f"deltaspec explain {finding.rule}"),
     ):
-        _paragraph(label, text, console)
+        if text:
+            _paragraph(label, text, console)
     console.print()
+
+
+def _accepted(report: Report, console: Console, samples: int) -> None:
+    """Print accepted findings, each with the reason."""
+    for rule, group in groupby(report.accepted, key=lambda each: each.finding.rule):
+        found = list(group)
+        total = report.accepted_totals.get(rule, len(found))
+        title = Text.assemble(("ACCEPTED", "green"), " ", (rule, "bold"), f" {found[0].finding.name}")
+        console.print(title.append(f"   {count(total, 'finding')}", style="dim"))
+        for each in found[:samples]:
+            _finding(each.finding, console)
+            reason = " ".join(filter(None, (each.reason, each.link))) or f"in the {each.source}"
+            _paragraph("Reason", escape_text(reason), console)
+        if (more := total - len(found[:samples])) > 0:
+            console.print(Text(f"{_INDENT}… and {more:,} more", style="dim"))
+        console.print()
 
 
 def _paragraph(label: str, text: str, console: Console) -> None:

@@ -28,7 +28,9 @@ def build_rule_doc(code: str) -> RuleDoc:
         url = _PROPOSALS
     else:
         url = build_section_url(requirement.section) if Revision.CURRENT in requirement.revisions else _PROTOCOL
-    return RuleDoc(requirement.statement, requirement.section, level, rule.why, rule.fix, url)
+    return RuleDoc(
+        requirement.statement, requirement.section, level, rule.why, rule.fix, url, requirement.reading or ""
+    )
 
 
 def build_section_url(section: str) -> str:

@@ -304,5 +304,16 @@ def test_too_many_different_findings_are_refused(monkeypatch: pytest.MonkeyPatch
     )
 
 
+def test_verbose_prints_all_samples_accepted_findings_and_times() -> None:
+    update("b.json", "lake/b")
+    write_faulty_table("lake/a", [f"f{number}" for number in range(9)])
+    plain, verbose = validate("lake/a"), validate("lake/a", "-v")
+    assert ("f8" in plain.stdout, "f8" in verbose.stdout) == (False, True)
+    assert "Id    add.path-encoding" in verbose.stdout
+    assert "commits" in verbose.stderr
+    assert "ACCEPTED FIL001" in validate("lake/b", "-v", "--baseline", "b.json").stdout
+    assert "cannot be combined" in single_error_line(validate("lake/a", "-v", "-q"))
+
+
 def test_version_has_a_short_form() -> None:
     assert run("-V").stdout == run("--version").stdout != ""

@@ -8,16 +8,24 @@ import pytest
 from helpers.reports import COMMIT, make_baseline, make_divergence, make_finding, make_not_compared, not_checked, report
 from rich.console import Console
 
-from deltaspec.report.report_types import AcceptEntry, FilesNotRead, MissingCommits, Refusal, Report
+from deltaspec.report.report_types import (
+    AcceptedFinding,
+    AcceptEntry,
+    FilesNotRead,
+    MissingCommits,
+    Refusal,
+    Report,
+    RuleDoc,
+)
 from deltaspec.report.terminal import write
 
 
-def render(shown: Report, *, samples: int = 5, width: int = 100, color: bool = False) -> str:
+def render(shown: Report, *, samples: int = 5, width: int = 100, color: bool = False, verbose: bool = False) -> str:
     stream = StringIO()
     console = Console(
         file=stream, width=width, force_terminal=color, highlight=False, soft_wrap=True, markup=False, emoji=False
     )
-    write(shown, console, samples)
+    write(shown, console, samples, verbose=verbose)
     return stream.getvalue()
 
 
@@ -237,3 +245,34 @@ def test_accepted_findings_are_counted_with_their_reasons() -> None:
     ]
     missing = msgspec.structs.replace(shown, accept=[], baseline=make_baseline(known=0, has_table=False))
     assert "outdated: the baseline b.json has no findings of this table" in render(missing).splitlines()
+
+
+def test_verbose_report_has_the_requirement_and_accepted_findings() -> None:
+    doc = RuleDoc(
+        "A path is a URI.", "Add File", "must", "It fails.", "Do x.", "https://x/#add", "A colon is excluded."
+    )
+    accepted = [
+        AcceptedFinding(finding=make_finding(line=9), source="configuration", reason="legacy", link="https://x/1"),
+        AcceptedFinding(finding=make_finding(line=10), source="baseline"),
+    ]
+    shown = msgspec.structs.replace(
+        report(make_finding()), rules={"FIL001": doc}, accepted=accepted, accepted_totals={"FIL001": 3}
+    )
+    lines = render(shown, verbose=True).splitlines()
+    start = lines.index("    MUST  Add File: A path is a URI.")
+    assert lines[start + 1 : start + 4] == [
+        "    Id    add.path-encoding",
+        "    Reading A colon is excluded.",
+        "    See   https://x/#add",
+    ]
+    start = lines.index("ACCEPTED FIL001 malformed-path   3 findings")
+    assert [line.strip() for line in lines[start:] if "line" in line or "Reason" in line or "more" in line] == [
+        "at _delta_log/00000000000000000007.json line 9 · a b.parquet",
+        "Reason legacy https://x/1",
+        "at _delta_log/00000000000000000007.json line 10 · a b.parquet",
+        "Reason in the baseline",
+        "… and 1 more",
+    ]
+    plain = render(shown)
+    assert "ACCEPTED" not in plain
+    assert "https://x/#add" not in plain

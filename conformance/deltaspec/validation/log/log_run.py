@@ -151,9 +151,11 @@ class LogRun(ABC):
         if log.derived_files is None:
             return None
         facts, findings = log.facts, log.findings
+        self.progress("replay", 0, None)
         aggregates = replay_and_check(facts, findings, self.buckets)
         if self.plan.base is not None:
             aggregates.wrong_base_actions = self._check_base(self.plan.base, aggregates)
+        self.progress("derived files", 0, None)
         log.derived_files.check(facts, findings, aggregates)
         if self.plan.has_hint:
             self.hint_not_compared = check_hint(facts, findings, self.all_parsed_checkpoints)
