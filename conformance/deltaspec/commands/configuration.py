@@ -31,7 +31,10 @@ STORAGE_OPTIONS = "storage-options"
 TABLES = "tables"
 ACCEPT = "accept"
 _ONE_RUN = frozenset(
-    {"config", "at", "output", "report", "estimate", "findings-out", "state", "resume", "tables-from", "jobs", "help"}
+    {
+        *("config", "at", "output", "report", "estimate", "findings-out", "state", "resume", "since"),
+        *("tables-from", "jobs", "help"),
+    }
 )
 """Options that belong to one run or one table, not into a file."""
 _MAX_BYTES = 1 << 20

@@ -30,7 +30,7 @@ _REQUEST_KEY = "deltaspec.several_tables"
 _OF_SUMMARY = frozenset({"table", "tables_from", "jobs", "output_format", "output", "color", "quiet"})
 """Parameters that concern the summary, not the run of a table."""
 _SUMMARY_FORMATS = ("text", "json")
-_PLACES = {"findings_out": "--findings-out", "state": "--state"}
+_PLACES = {"findings_out": "--findings-out", "state": "--state", "since": "--since"}
 """Options that must name another place for each table."""
 
 
@@ -144,7 +144,7 @@ def _check_options(options: Mapping[str, Any]) -> None:
         )
     for each in options["reports"]:
         require_format(each.partition(":")[0])
-    given = {name: options[name] for name in OptionArguments.__annotations__}
+    given = {name: options[name] for name in OptionArguments.__annotations__ if name != "since"}
     Options.create(**{**given, "select": given["select"] or None, "samples": given["samples"] or 1})
 
 
@@ -200,7 +200,8 @@ def _plan_tables(
     for name, option in _PLACES.items():
         if isinstance(place := values.get(name), str):
             for table, each in zip(by_table, expand_path(option, place, names), strict=True):
-                table[name] = each
+                # a table that is new since the last run has no earlier report
+                table[name] = each if name != "since" or os.path.lexists(each) else None
     files = [[report.partition(":")[2] for report in table["reports"]] for table in by_table]
     output = request.values.get("output")
     _create_directories([*chain.from_iterable(files), *([output] if isinstance(output, str) else [])])

@@ -95,6 +95,12 @@ _MACHINE_SAMPLES = 1000
     metavar="embedded|spark[=MASTER]|auto",
     help="Where the rules run: in this process, on Spark, or on Spark only if the table is large.",
 )
+@click.option(
+    "--since",
+    type=click.Path(),
+    metavar="REPORT",
+    help="Check only files that were added since this JSON report of the table. It has to be complete.",
+)
 @click.option("--estimate", "estimates", is_flag=True, help="Print how much each level would read, and exit.")
 @click.option(
     "--findings-out",
@@ -149,6 +155,7 @@ def validate(
     allow_outside: bool,
     writer_time_zone: str | None,
     engine: str,
+    since: str | None,
     estimates: bool,
     findings_out: str | None,
     state: str | None,
@@ -230,6 +237,7 @@ def validate(
         writer_time_zone=writer_time_zone,
         accept=accept,
         baseline=baseline,
+        since=since,
     )
     with nullcontext() if quiet else progress_bar() as progress:
         timer = PhaseTimer(progress or ignore_progress)
@@ -283,10 +291,12 @@ def run_engine(table: str, engine: str, options: Options, settings: RunSettings,
 
 def _check_local_table(table: str, master: str | None) -> None:
     """Raise `TableUnreadable` before Spark starts if only this machine can have the table, and does not."""
+    from deltaspec.validation.spark.catalog import is_catalog_name
     from deltaspec.validation.spark.environment import is_configured
     from deltaspec.wire.storage.factory import is_local, open_store
 
-    if not is_configured() and (master is None or master.startswith("local")) and is_local(table):
+    is_on_this_machine = is_local(table) and not is_catalog_name(table)
+    if not is_configured() and (master is None or master.startswith("local")) and is_on_this_machine:
         open_store(table).list_log()
 
 

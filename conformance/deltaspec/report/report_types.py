@@ -249,6 +249,32 @@ class Baseline(Struct, frozen=True, kw_only=True):
     """Whether the baseline has findings of this table."""
 
 
+class Continuation(Struct, frozen=True, kw_only=True):
+    """What identifies the validated version, for a later run with `--since`."""
+
+    table_id: str
+    """Id of the table's metadata."""
+    commit_sha256: str
+    """SHA-256 of the commit file of the validated version."""
+    rules: str
+    """Digest of the rules of the release."""
+
+
+class Since(Struct, frozen=True, kw_only=True):
+    """The earlier report that this run continues, and what it did not check again. The ledger has the rules."""
+
+    version: int
+    """Version of the earlier report."""
+    first_version: int
+    """Version of the report of the last complete run, which the earlier one continues, perhaps through others."""
+    counts: dict[str, int]
+    """Number of findings by severity in all these reports."""
+    skipped_files: int
+    """Number of live data files that were not checked again."""
+    reason: str | None = None
+    """Why all files were checked again; None if only those after `version` were."""
+
+
 class AcceptedFinding(Struct, frozen=True, kw_only=True):
     """A finding that the user accepted before the run, so it changes neither the verdict nor the counts."""
 
@@ -292,6 +318,10 @@ class Report(Struct, frozen=True, kw_only=True):
     """Files in the table's directories; None at level `log`."""
     refusal: Refusal | None = None
     """Why the verdict is `refused`; only for revisions older than `current`."""
+    continuation: Continuation | None = None
+    """Identifies the validated version for `--since`; None if its commit or its metadata could not be read."""
+    since: Since | None = None
+    """The earlier report that the run continues; None without `--since`."""
     checked: Checked
 
     @property

@@ -42,6 +42,8 @@ class Aggregates:
     rearranging: set[int] = field(default_factory=set)
     """Versions of commits with a file action whose dataChange is false."""
     inventory: Inventory | None = None
+    skipped_files: int = 0
+    """Number of live files that are not checked because an earlier report has checked them."""
     wrong_base_files: int = 0
     """Number of files whose state in the base contradicts earlier commits."""
     wrong_base_actions: set[TableActionKey] = field(default_factory=set)
@@ -68,6 +70,7 @@ class Aggregates:
             self.kinds[each] |= kinds
         self.rearranging |= other.rearranging
         self.wrong_base_files += other.wrong_base_files
+        self.skipped_files += other.skipped_files
         if other.inventory is not None:
             self.inventory = (
                 other.inventory if self.inventory is None else add_inventories(self.inventory, other.inventory)

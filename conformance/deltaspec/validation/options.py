@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from deltaspec.validation.findings import Findings
 from deltaspec.validation.instants import parse_instant
 from deltaspec.validation.plan import parse_history
 from deltaspec.validation.progress import Progress, ignore_progress
+from deltaspec.validation.since import EarlierReport, load_earlier_report
 from deltaspec.views.base import LEVELS, Level
 
 
@@ -43,6 +45,7 @@ class OptionArguments(TypedDict, total=False):
     writer_time_zone: str | None
     accept: Sequence[Mapping[str, Any] | AcceptEntry]
     baseline: str | None
+    since: str | None
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,8 @@ class Options:
     """Entries that accept findings; those whose last day is over are marked as expired."""
     baseline: str | None = None
     """File with the findings that are known; None for no baseline."""
+    since: EarlierReport | None = None
+    """Report whose files are not checked again; None to check all."""
 
     @classmethod
     def create(cls, **arguments: Unpack[OptionArguments]) -> Options:
@@ -102,7 +107,11 @@ class Options:
             baseline=_check_baseline(arguments.get("baseline")),
         )
         _check_selection(options)
-        return options
+        if (file := arguments.get("since")) is None:
+            return options
+        codes = [rule.code for rule in options.selection.rules if rule.level != "log"]
+        earlier = load_earlier_report(file, codes, revision=str(options.revision), history=options.history)
+        return dataclasses.replace(options, since=earlier)
 
     def accepts_feature(self, name: str) -> bool:
         """Return whether the user accepts that a table feature is not checked."""

@@ -155,7 +155,13 @@ def parse_history(value: str | int) -> str:
 
 
 def build_plan(
-    uri: str, listed: list[Entry], *, at: int | None, history: str, revision: Revision = Revision.CURRENT
+    uri: str,
+    listed: list[Entry],
+    *,
+    at: int | None,
+    history: str,
+    revision: Revision = Revision.CURRENT,
+    since: int | None = None,
 ) -> Plan:
     """Choose what to read.
 
@@ -166,20 +172,23 @@ def build_plan(
         history: `latest`, `all`, or how many versions to go back. `snapshot` compares nothing.
         revision: protocol revision. Files that it does not define are not read, unless the version needs them: a table
             with such a checkpoint may require a feature that the revision does not define.
+        since: version after which every commit is read, whatever the history; None for none.
 
     Raises:
         TableUnreadable: the listing has neither a commit nor a checkpoint.
         InvalidUsage: the version does not exist.
     """
-    plan = _build_plan(uri, listed, at=at, history=history, revision=revision)
+    plan = _build_plan(uri, listed, at=at, history=history, revision=revision, since=since)
     if plan.missing and revision is not Revision.CURRENT:
-        complete = _build_plan(uri, listed, at=at, history=history, revision=Revision.CURRENT)
+        complete = _build_plan(uri, listed, at=at, history=history, revision=Revision.CURRENT, since=since)
         if not complete.missing:
             return replace(complete, revision=revision, missing_in_revision=plan.missing)
     return plan
 
 
-def _build_plan(uri: str, listed: list[Entry], *, at: int | None, history: str, revision: Revision) -> Plan:
+def _build_plan(
+    uri: str, listed: list[Entry], *, at: int | None, history: str, revision: Revision, since: int | None
+) -> Plan:
     entries = {entry.name: entry for entry in listed if is_defined(entry.name, revision)}
     needs_commits = False
     try:
@@ -190,7 +199,7 @@ def _build_plan(uri: str, listed: list[Entry], *, at: int | None, history: str, 
         raise InvalidUsage(f"{uri}: version {at} is not readable; {_describe_readable(entries)}") from fault
     except BrokenLog as fault:
         version, needs_commits = fault.version, True
-    log = _Log(entries, version, history, revision)
+    log = _Log(entries, version, history, revision, since)
     plan = log.plan_broken_history() if needs_commits else log.plan_history()
     if history == "all":
         plan = log.plan_remaining_files(plan)
@@ -206,8 +215,11 @@ def _describe_readable(names: Iterable[str]) -> str:
 class _Log:
     """The log up to the validated version, and the history to read of it."""
 
-    def __init__(self, entries: dict[str, Entry], version: int, history: str, revision: Revision) -> None:
+    def __init__(
+        self, entries: dict[str, Entry], version: int, history: str, revision: Revision, since: int | None
+    ) -> None:
         self._entries, self._version, self._history, self._revision = entries, version, history, revision
+        self._since = version if since is None else since
         self._names = {name: parse_log_file_name(name) for name in entries}
         parsed = self._names.values()
         self._commits = {name.version for name in parsed if isinstance(name, CommitName) and name.version <= version}
@@ -237,12 +249,10 @@ class _Log:
         elif self._history == SNAPSHOT:
             compactions, checksums = [], []
         plan = self._plan(self._version, base, first, earlier, compactions, checksums)
-        if base is not None and (
-            self._history == SNAPSHOT
-            or (self._history == "latest" and newest is not None and base.version < newest.version)
-        ):
-            later = tuple(each for each in plan.compared_checkpoints if each.version > base.version)
-            plan = replace(plan, compared_checkpoints=later)
+        if base is not None and self._history == SNAPSHOT:
+            plan = replace(plan, compared_checkpoints=_select_checkpoints(plan, base.version + 1))
+        elif self._history == "latest" and newest is not None and (base is None or base.version < newest.version):
+            plan = replace(plan, compared_checkpoints=_select_checkpoints(plan, newest.version))
         return replace(
             plan,
             has_hint=any(isinstance(name, LastCheckpointName) for name in self._names.values()),
@@ -345,6 +355,8 @@ class _Log:
         else:
             wanted = min(newest.version - 1, self._version - int(self._history))
         reachable = [each for each in self._checkpoints if each.version >= start - 1]
+        if self._history != SNAPSHOT:
+            wanted = min(wanted, self._since)
         older = [each for each in reachable if each.version <= wanted]
         if older:
             return older[-1]
@@ -424,6 +436,11 @@ class _Log:
         if self._history != "all":
             return f"history is {self._history}; use --history all"
         return f"the log has more than {MAX_RANGES} gaps"
+
+
+def _select_checkpoints(plan: Plan, first: int) -> tuple[Checkpoint, ...]:
+    """Return the compared checkpoints from a version on."""
+    return tuple(each for each in plan.compared_checkpoints if each.version >= first)
 
 
 def list_unread_files(reason: str, names: Iterable[str]) -> FilesNotRead:

@@ -33,6 +33,7 @@ from deltaspec.validation.log.log_run import LogRun, describe_unknown_readers
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import MAX_LISTED_GAPS, list_unread_files
 from deltaspec.validation.rule_docs import build_rule_doc
+from deltaspec.validation.since import build_continuation
 from deltaspec.version import __version__
 from deltaspec.views.table.state import TableState
 
@@ -90,6 +91,8 @@ def build_report(run: LogRun, engine: str) -> Report:
         ],
         rules={code: build_rule_doc(code) for code in sorted(findings.found_rules)},
         inventory=run.inventory,
+        continuation=build_continuation(run.store, plan, run.facts.state.metadata),
+        since=run.since,
         refusal=Refusal(requirement=refusal.requirement, why=refusal.reason) if refusal else None,
         checked=checked,
         **_build_acceptance(findings, options, totals.total(), checked.decided_rules),
@@ -198,10 +201,11 @@ def _build_reasons(options: Options, not_applicable: list[str]) -> dict[str, str
 
 
 def _find_accepted_reasons(run: LogRun) -> list[str]:
-    """Return the reasons of entries that concern only features which the user accepts as unchecked."""
+    """Return the reasons of entries that the user accepts: unchecked features, and files that `--since` leaves out."""
     needed = run.facts.state.unknown_reader_features
     accepted = bool(needed) and all(map(run.options.accepts_feature, needed))
-    return [describe_unknown_readers(needed)] if accepted else []
+    earlier = () if run.facts.since is None else run.facts.since.accepted_reasons
+    return [*([describe_unknown_readers(needed)] if accepted else []), *earlier]
 
 
 def _build_ledger(

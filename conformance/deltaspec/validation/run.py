@@ -9,9 +9,10 @@ from deltaspec.validation.embedded import EmbeddedRun
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.findings_table import ParquetSink
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
+from deltaspec.validation.log.new_files import plan_run
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.output_location import require_outside_table
-from deltaspec.validation.plan import Plan, build_plan
+from deltaspec.validation.plan import Plan
 from deltaspec.validation.report_builder import build_report
 from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.interface import Store
@@ -21,9 +22,7 @@ from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 def run_embedded(uri: str, options: Options, settings: RunSettings, storage: StorageSettings = ENVIRONMENT) -> Report:
     """Validate a table in this process. `deltaspec.validate` documents options, settings and errors."""
     store = open_store(uri, storage)
-    plan = build_plan(
-        store.uri, load_pinned_listing(store), at=options.at, history=options.history, revision=options.revision
-    )
+    plan, options = plan_run(store, load_pinned_listing(store), options)
     findings = options.create_findings()
     findings.acceptance = build_acceptance(
         options.accept, options.baseline, store, records=settings.recorded is not None

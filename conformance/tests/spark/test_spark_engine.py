@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from helpers.cli import run, single_error_line
 from spark.tables_checkpoints import checkpoint_v2_sidecars
 
 import deltaspec
@@ -99,6 +100,26 @@ def test_catalog_table_is_found(spark: Any, table: str) -> None:
     assert found.totals == deltaspec.validate(copy, level="log").totals
     with pytest.raises(TableUnreadable, match="no_such_table"):
         validate(spark, "default.no_such_table")
+
+
+def test_delta_tables_of_a_schema_are_validated(spark: Any, table: str) -> None:
+    spark.sql("CREATE SCHEMA lake")
+    for name in ("orders", "old_orders"):
+        shutil.copytree(table, f"{table}-{name}")
+        spark.sql(f"CREATE TABLE lake.{name} USING delta LOCATION '{table}-{name}'")
+    spark.sql("CREATE TABLE lake.orders_csv (id INT) USING csv")
+    spark.sql("CREATE VIEW lake.orders_view AS SELECT 1")
+    try:
+        result = run("validate", "lake.*", "lake.order*", "--engine", "spark", "--level", "log", "--format", "json")
+        missing = run("validate", "no_such_schema.*", "--engine", "spark")
+    finally:
+        spark.sql("DROP SCHEMA lake CASCADE")
+    summary = json.loads(result.stdout)
+    assert [(each["table"].rpartition("-")[2], each["level"]) for each in summary["tables"]] == [
+        *(("old_orders", "log"), ("orders", "log"))
+    ]
+    assert missing.exit_code == 2
+    assert "no_such_schema" in single_error_line(missing)
 
 
 def test_missing_table_and_invalid_options_are_reported(spark: Any, tmp_path: Path) -> None:

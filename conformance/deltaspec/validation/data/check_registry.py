@@ -20,7 +20,9 @@ from deltaspec.validation.data.variant_bound_checks import check_variant_paths
 from deltaspec.validation.data.variant_checks import check_variants
 from deltaspec.validation.data.write_settings_checks import check_write_settings
 from deltaspec.validation.log.facts import LogFacts
-from deltaspec.views.base import LEVELS, Level
+from deltaspec.views.base import LEVELS, Level, View
+from deltaspec.views.data.identity_values import identity_values
+from deltaspec.views.files.row_ids import row_id_files
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class DataCheck:
     check: Callable[[DataBucket], None]
     applies: Callable[[LogFacts], bool] = lambda _: True
     """Whether the table may have what the check needs."""
+    views: tuple[View, ...] = ()
+    """Views whose rows need all live files at once."""
 
 
 FILE_CHECKS = (
@@ -51,8 +55,8 @@ COMMIT_CHECKS = (
 )
 """Checks of one commit at a time, with all files that it adds and removes."""
 TABLE_CHECKS = (
-    DataCheck("rows", check_identity_values, has_identity_columns),
-    DataCheck("rows", check_live_row_ids, has_row_tracking),
+    DataCheck("rows", check_identity_values, has_identity_columns, (identity_values,)),
+    DataCheck("rows", check_live_row_ids, has_row_tracking, (row_id_files,)),
 )
 """Checks that compare the rows of all live files."""
 

@@ -6,6 +6,8 @@ that a later commit removes is no finding.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +27,7 @@ from deltaspec.wire.data.deletion_vector_reader import DeletionVectorReader
 from deltaspec.wire.log.line_decoder import LogFile
 from deltaspec.wire.storage.data_access import NON_CANONICAL_KEY, DataAccess, is_outside_table, normalize_key
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, FileGone, StorageError
+from deltaspec.wire.storage.prefetch import MAX_CONCURRENT_READS
 
 _ROWS_AT_ONCE = 10_000
 _KEY_SCHEMA = {"path_key": pl.String, "_normal": pl.String}
@@ -85,10 +88,13 @@ class DataBucket:
         self.listed = listed
         adds = number_repeated_adds(intervals.filter(pl.col("kind") == "add"), "partition_text", "size")
         self._adds = adds.unique("_series", keep="last", maintain_order=True).drop("_series")
-        self.files = DataFiles(self._with_sizes(find_live_files(self._adds, self.version)))
-        """Live data files of the validated version."""
-        self.changes = DataFiles(self._with_sizes(cdcs))
-        """Change data files of the validated commits."""
+        live = find_live_files(self._adds, self.version)
+        self.files = DataFiles(self._with_sizes(self._select_new(live)))
+        """Live data files of the validated version; with `--since` only those after the earlier report."""
+        self.skipped_files = len(live) - len(self.files.rows)
+        """Number of live data files that an earlier report has checked."""
+        self.changes = DataFiles(self._with_sizes(self._select_new(cdcs)))
+        """Change data files of the validated commits, selected as `files`."""
         self.commits = Commits(facts.store, intervals.clear(), intervals.clear())
         """Commits that change or rearrange rows; set for the checks of commits."""
 
@@ -114,7 +120,16 @@ class DataBucket:
     def earlier_files(self) -> DataFiles:
         """Data files that earlier versions of the validated history had, and the validated version does not."""
         ended = (pl.col("until") <= self.version) & (pl.col("until") > pl.col("version"))
-        return DataFiles(self._with_sizes(self._adds.filter(ended)))
+        return DataFiles(self._with_sizes(self._select_new(self._adds.filter(ended))))
+
+    def select_versions(self, versions: Iterable[int]) -> list[int]:
+        """Return the versions whose commits are checked: all, or with `--since` those after the earlier report."""
+        since = self.facts.since
+        return [version for version in versions if since is None or version > since.version]
+
+    def _select_new(self, rows: pl.DataFrame) -> pl.DataFrame:
+        since = self.facts.since
+        return rows if since is None else rows.filter(pl.col("version") > since.version)
 
     @cached_property
     def later_commits(self) -> LaterCommits:
@@ -131,9 +146,12 @@ class DataBucket:
         """Add `actual_size` from the listing, or from storage for files that it leaves out; null if missing."""
         if "actual_size" in rows.columns:
             return rows
-        odd = rows.filter(pl.col("path_key").str.contains(NON_CANONICAL_KEY) | _is_in_log())
+        is_odd = pl.col("path_key").str.contains(NON_CANONICAL_KEY) | _is_in_log()
+        odd = rows.filter(is_odd | (self.facts.since is not None))
         renamed = {
-            key: normalize_key(key) for key in odd["path_key"] if not _is_unlisted(key) and normalize_key(key) != key
+            key: normalize_key(key)
+            for key in odd["path_key"]
+            if not self._is_unlisted(key) and normalize_key(key) != key
         }
         listed = self.listed
         if renamed:
@@ -142,11 +160,16 @@ class DataBucket:
             )
             found = others.join(self.listed.rename({"path_key": "_normal"}), on="_normal")
             listed = pl.concat([listed, found.select(list(LISTING_SCHEMA))])
-        outside = {key: self.size_outside(key) for key in odd["path_key"].unique() if _is_unlisted(key)}
+        unlisted = [key for key in odd["path_key"].unique(maintain_order=True) if self._is_unlisted(key)]
+        outside = dict(zip(unlisted, self._request_sizes(unlisted), strict=True))
         known = [(key, size) for key, size in outside.items() if size is not None]
         if known:
             listed = pl.concat([listed, pl.DataFrame(known, schema=LISTING_SCHEMA, orient="row")])
         return rows.join(listed.unique("path_key"), on="path_key", how="left", maintain_order="left")
+
+    def _request_sizes(self, keys: list[str]) -> Iterable[int | None]:
+        with ThreadPoolExecutor(MAX_CONCURRENT_READS if self.access.store.is_remote else 1) as pool:
+            return list(pool.map(self.size_outside, keys))
 
     def size_outside(self, key: str) -> int | None:
         """Return the size of a file that is not listed; None if it does not exist or must not be read."""
@@ -167,9 +190,9 @@ class DataBucket:
 
     def get_missing_file_error(self, key: str) -> StorageError:
         """Return why a file was not found: `FileGone`, unless storage or the listing failed."""
-        if self.listing_error and not _is_unlisted(key):
+        if self.listing_error and not self._is_unlisted(key):
             return StorageError(f"the table cannot be listed completely: {self.listing_error}")
-        if not _is_unlisted(key):
+        if not self._is_unlisted(key):
             return FileGone(f"{key}: does not exist")
         try:
             self.access.size(key)
@@ -179,7 +202,11 @@ class DataBucket:
 
     def is_known_missing(self, key: str) -> bool:
         """Return whether a complete listing of its directory does not have a file."""
-        return not self.listing_error and not _is_unlisted(key)
+        return not self.listing_error and not self._is_unlisted(key)
+
+    def _is_unlisted(self, key: str) -> bool:
+        """Return whether a file is not in a listing: elsewhere, in the log, or any file with `--since`."""
+        return self.facts.since is not None or is_outside_table(key) or key.startswith(f"{LOG_DIRECTORY}/")
 
     @cached_property
     def present_files(self) -> DataFiles:
@@ -234,11 +261,6 @@ class DataBucket:
 
 def _is_in_log() -> pl.Expr:
     return pl.col("path_key").str.starts_with(f"{LOG_DIRECTORY}/")
-
-
-def _is_unlisted(key: str) -> bool:
-    """Return whether a file is outside the directories that are listed: elsewhere, or in the log."""
-    return is_outside_table(key) or key.startswith(f"{LOG_DIRECTORY}/")
 
 
 def describe_read_error(fault: Exception) -> str:

@@ -7,7 +7,7 @@ columns.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -26,8 +26,10 @@ from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.replay_stage import CDC_ROWS, INTERVAL_ROWS, VECTORS
 from deltaspec.validation.progress import Progress, ignore_progress
+from deltaspec.validation.since import NEEDS_ALL_FILES, NEEDS_LISTING
 from deltaspec.views.files.file_actions import deletion_vectors
 from deltaspec.views.files.file_replay import DATA_REPLAY_COLUMNS, build_empty_replay_frame
+from deltaspec.views.files.retention import removed_files
 from deltaspec.wire.data.deletion_vector_reader import find_vector_key
 from deltaspec.wire.storage.interface import Entry, Store
 
@@ -45,9 +47,19 @@ _ALL_FILES = "all files"
 _LISTED_AT_ONCE = 10_000
 
 
+@dataclass(frozen=True)
+class CheckedFiles:
+    """Which files outside the log were found and checked."""
+
+    inventory: Inventory | None
+    """None if the live files are not known, or the directories were not listed."""
+    skipped_files: int
+    """Number of live files that an earlier report has checked."""
+
+
 def check_data(
     facts: LogFacts, findings: Findings, buckets: Buckets, aggregates: Aggregates, progress: Progress
-) -> Inventory | None:
+) -> CheckedFiles:
     """Check the files outside the log that the level includes.
 
     Args:
@@ -56,28 +68,38 @@ def check_data(
         buckets: with the rows that the stages of the log produced.
         aggregates: of the stages of the log.
         progress: called while the table is listed.
-
-    Returns:
-        The inventory of the table; None if the live files are not known.
     """
     if facts.replay_blocked_reason:
         buckets.run_stage(_check_descriptors, facts, findings, (VECTORS,))
         findings.mark_levels_undecided(facts.replay_blocked_reason, facts.replay_blocked_file)
-        return None
-    progress("listing", 0, None)
-    listing_error = buckets.run_once(lambda: put_listing(facts.store, buckets, progress))
-    facts = replace(facts, listing_error=listing_error)
+        return CheckedFiles(None, 0)
+    if facts.since is not None:
+        _mark_checks_of_all_files(facts, findings)
+    else:
+        progress("listing", 0, None)
+        listing_error = buckets.run_once(lambda: put_listing(facts.store, buckets, progress))
+        facts = replace(facts, listing_error=listing_error)
     progress("data files", 0, None)
     file_tags = (INTERVAL_ROWS, CDC_ROWS, VECTORS, LISTING)
-    buckets.run_stage(_FileStage(aggregates.rewriting), facts, findings, file_tags, opens_files=True)
+    checked = buckets.run_stage(_FileStage(aggregates.rewriting), facts, findings, file_tags, opens_files=True)
     buckets.run_stage(_check_stored_vectors, facts, findings, (_DESCRIPTORS, _STORED_VECTORS), opens_files=True)
     buckets.drop((VECTORS, _DESCRIPTORS, _STORED_VECTORS, INTERVAL_ROWS, CDC_ROWS))
     progress("rows of commits", 0, None)
     buckets.run_stage(_check_commits, facts, findings, (_WRITTEN, _ENDED, _CHANGES), opens_files=True)
     buckets.run_stage(_check_all_files, facts, findings, (_ALL_FILES,), in_one_bucket=True, opens_files=True)
     buckets.drop((_WRITTEN, _ENDED, _CHANGES, _ALL_FILES))
+    if facts.since is not None:
+        return CheckedFiles(None, checked.skipped_files)
     totals = buckets.run_stage(_take_inventory, facts, findings, (LISTING, _REFERENCES))
-    return totals.inventory or _build_inventory(facts, {})
+    return CheckedFiles(totals.inventory or _build_inventory(facts, {}), 0)
+
+
+def _mark_checks_of_all_files(facts: LogFacts, findings: Findings) -> None:
+    """Record in the ledger what `--since` cannot check: rules that compare files, or that need the listing."""
+    for each in select_checks(TABLE_CHECKS, facts):
+        findings.mark_undecided(each.views, NEEDS_ALL_FILES)
+    if facts.options.clock_ms is not None:
+        findings.mark_undecided((removed_files,), NEEDS_LISTING)
 
 
 def put_listing(store: Store, buckets: Buckets, progress: Progress = ignore_progress) -> str | None:
@@ -136,6 +158,8 @@ class _FileStage:
             output.put(LIVE_FILES, existing.with_columns(stats=pl.lit(None, pl.String)))
         if select_checks(COMMIT_CHECKS, facts):
             self._put_commits(data, output)
+        if facts.since is not None:
+            return Aggregates(skipped_files=data.skipped_files)
         if select_checks(TABLE_CHECKS, facts):
             output.put(_ALL_FILES, _with_sizes(data))
         output.put(_REFERENCES, collect_references(data))
@@ -157,7 +181,8 @@ class _FileStage:
 
     def _put_commits(self, data: DataBucket, output: StageOutput) -> None:
         """Put actions of commits that change or rearrange rows, and files that they end, into buckets by version."""
-        written, ended = split_written_and_ended(data.intervals, [*self.rewriting, *data.versions_with_change_data])
+        versions = data.select_versions([*self.rewriting, *data.versions_with_change_data])
+        written, ended = split_written_and_ended(data.intervals, versions)
         output.put(_WRITTEN, written, written["version"])
         output.put(_ENDED, ended, ended["until"])
         output.put(_CHANGES, data.changes.rows, data.changes.rows["version"])

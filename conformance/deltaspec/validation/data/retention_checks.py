@@ -27,7 +27,7 @@ _AT_ONCE = 10_000
 
 def check_removed_files(data: DataBucket) -> None:
     """Check that the files of unexpired tombstones exist."""
-    if not data.findings.has_rules_for(removed_files):
+    if not data.findings.has_rules_for(removed_files) or data.facts.since is not None:
         return
     if not data.state.metadata_known:
         data.findings.mark_undecided((removed_files,), "a metaData action could not be decoded")

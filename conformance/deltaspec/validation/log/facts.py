@@ -12,6 +12,7 @@ from deltaspec.model.actions import WireStruct
 from deltaspec.validation.log.derived_file_types import DerivedFileActions
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan
+from deltaspec.validation.since import EarlierReport
 from deltaspec.views.files.file_action_facts import FileContext
 from deltaspec.views.files.row_id_history import StatedRowIds
 from deltaspec.views.log.derived_file_rows import CommitFacts
@@ -63,6 +64,8 @@ class LogFacts(ReadContext):
     replay_blocked_file: str | None
     """File that the reason concerns."""
     derived_files: tuple[DerivedFileActions, ...] = ()
+    since: EarlierReport | None = None
+    """Only files after the version of this report are checked; None if all are."""
     listing_error: str | None = None
     """Why the directories of the table could not be listed completely."""
     constraints_on_spark: bool = False

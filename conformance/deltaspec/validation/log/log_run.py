@@ -16,7 +16,7 @@ from deltaspec.model.features.table_features import get_unchecked_effect
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.log.segment import Checkpoint
 from deltaspec.model.revisions import Revision
-from deltaspec.report.report_types import DerivedFileNotCompared, Inventory
+from deltaspec.report.report_types import DerivedFileNotCompared, Inventory, Since
 from deltaspec.report.text import bound_text, escape_text
 from deltaspec.validation.aggregates import Aggregates, TableActionKey
 from deltaspec.validation.buckets import Buckets
@@ -29,6 +29,7 @@ from deltaspec.validation.log.facts import LogFacts, LogFactsBuilder, ReadContex
 from deltaspec.validation.log.file_times import file_time_before
 from deltaspec.validation.log.hint_checks import check_hint
 from deltaspec.validation.log.log_listing_checks import check_log_listing
+from deltaspec.validation.log.new_files import describe_since, find_reason_for_all_files, mark_earlier_files
 from deltaspec.validation.log.outdated_file_checks import check_outdated_files
 from deltaspec.validation.log.replay_stage import EARLIER_ROWS, REPLAY_ROWS, replay_and_check
 from deltaspec.validation.log.type_change_checks import check_type_changes
@@ -112,6 +113,8 @@ class LogRun(ABC):
         self.parsed_checkpoints: dict[Checkpoint, ParsedCheckpoint] = {}
         self._earlier_checkpoints: dict[Checkpoint, ParsedCheckpoint] = {}
         """Checkpoints of earlier parts of the log, without their actions."""
+        self._reason_for_all_files: str | None = None
+        self._skipped_files = 0
         self.hint_not_compared: DerivedFileNotCompared | None = None
         self._base_lines: list[tuple[int, WireStruct]] = []
         self._evaluated_base: str | None = None
@@ -139,8 +142,28 @@ class LogRun(ABC):
         if aggregates is not None and self.options.level != "log":
             from deltaspec.validation.data.data_stages import check_data  # the readers of data take long to import
 
-            self.inventory = check_data(self.facts, self.findings, self.buckets, aggregates, self.progress)
+            self._select_files()
+            found = check_data(self.facts, self.findings, self.buckets, aggregates, self.progress)
+            self.inventory, self._skipped_files = found.inventory, found.skipped_files
         return self.findings
+
+    def _select_files(self) -> None:
+        """Decide which files are checked: all, or those after an earlier report."""
+        earlier = self.options.since
+        if earlier is None:
+            return
+        self._reason_for_all_files = find_reason_for_all_files(earlier, self.facts)
+        if self._reason_for_all_files is None:
+            self.facts = replace(self.facts, since=earlier)
+            mark_earlier_files(earlier, self.findings)
+
+    @property
+    def since(self) -> Since | None:
+        """What the run did not check again because an earlier report did; None without such a report."""
+        earlier = self.options.since
+        if earlier is None:
+            return None
+        return describe_since(earlier, self._skipped_files, self._reason_for_all_files)
 
     def _check_log(self) -> Aggregates | None:
         """Read and check the log. Return the aggregates of all buckets; None if the revision refuses the table."""

@@ -60,6 +60,7 @@ def build_key(
         "--writer-time-zone": options.writer_time_zone,
         "--baseline": options.baseline,
         "the set of accepted findings": None if acceptance is None else _list_accepted(acceptance),
+        "--since": None if options.since is None else options.since.version,
         _LISTING: _compute_listing_digest(plan),
     }
 

@@ -9,9 +9,10 @@ from deltaspec.report.report_types import Report
 from deltaspec.validation.acceptance import build_acceptance
 from deltaspec.validation.findings_table import InMemorySink
 from deltaspec.validation.log.hint_checks import HINT_FILE
+from deltaspec.validation.log.new_files import plan_run
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.output_location import require_outside_table
-from deltaspec.validation.plan import Plan, build_plan
+from deltaspec.validation.plan import Plan
 from deltaspec.validation.report_builder import build_report
 from deltaspec.validation.resume.resume_key import build_key
 from deltaspec.validation.spark.catalog import find_table_uri
@@ -56,9 +57,7 @@ def run_on_spark(
         access = find_table_access(jobs, uri, storage)
         if settings.findings_out is not None:
             require_outside_table(settings.findings_out, access.store.root)
-        plan = build_plan(
-            access.store.uri, access.listing, at=options.at, history=options.history, revision=options.revision
-        )
+        plan, options = plan_run(access.store, access.listing, options)
         saved = None if settings.state is None else SavedJobs(jobs, settings.state, access.store)
         count = bucket_count or (saved and saved.bucket_count) or compute_bucket_count(plan, jobs.parallelism)
         run = SparkRun(jobs, access, plan, options, count, settings.progress)

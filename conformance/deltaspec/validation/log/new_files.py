@@ -1,0 +1,85 @@
+"""Which files a run with `--since` must check, decided once, when the log has been read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from deltaspec.model.actions import DomainMetadata, MetaData, Protocol
+from deltaspec.model.features import clustering
+from deltaspec.report.report_types import Since
+from deltaspec.validation.findings import Findings
+from deltaspec.validation.log.facts import LogFacts
+from deltaspec.validation.options import Options
+from deltaspec.validation.plan import Plan, build_plan
+from deltaspec.validation.since import EarlierReport, refuse_report, require_same_history
+from deltaspec.wire.storage.interface import Entry, Store
+
+
+def plan_run(store: Store, listed: list[Entry], options: Options) -> tuple[Plan, Options]:
+    """Plan a run, and compare the history of the table with that of an earlier report, if the options have one.
+
+    Args:
+        store: the table.
+        listed: the pinned listing of `_delta_log`.
+        options: of the run.
+
+    Raises:
+        TableUnreadable: as `build_plan`.
+        InvalidUsage: as `build_plan` and `require_same_history`.
+    """
+    earlier = options.since
+    plan = build_plan(
+        store.uri,
+        listed,
+        at=options.at,
+        history=options.history,
+        revision=options.revision,
+        since=None if earlier is None else earlier.version,
+    )
+    if earlier is None:
+        return plan, options
+    return plan, replace(options, since=require_same_history(earlier, store, plan))
+
+
+def find_reason_for_all_files(earlier: EarlierReport, facts: LogFacts) -> str | None:
+    """Return why all files must be checked; None if those after the earlier report suffice.
+
+    Raises:
+        InvalidUsage: the report is of another table.
+    """
+    metadata = facts.state.metadata
+    if metadata is None or facts.replay_blocked_reason is not None:
+        return "the state of the table is not known"
+    if metadata.id != earlier.table_id:
+        raise refuse_report(earlier.file, f"is of the table with id {earlier.table_id}, not {metadata.id}")
+    for version, action in facts.table_actions:
+        is_clustering = isinstance(action, DomainMetadata) and action.domain == clustering.DOMAIN
+        if version > earlier.version and (is_clustering or isinstance(action, Protocol | MetaData)):
+            return f"version {version} changes what files must conform to"
+    return None
+
+
+def mark_earlier_files(earlier: EarlierReport, findings: Findings) -> None:
+    """Record in the ledger that rules were not decided for the files that the earlier report has checked."""
+    for rule in findings.rules:
+        if rule.level != "log" and rule.code not in earlier.not_applicable:
+            findings.mark_rule_undecided(rule.code, earlier.reason)
+    for each in earlier.undecided:
+        findings.mark_rule_undecided(each.rule, each.reason, each.file)
+
+
+def describe_since(earlier: EarlierReport, skipped_files: int, reason: str | None) -> Since:
+    """Describe for the report what a run did not check again.
+
+    Args:
+        earlier: the earlier report.
+        skipped_files: number of live files that were not checked.
+        reason: why all were checked; None if not all were.
+    """
+    return Since(
+        version=earlier.version,
+        first_version=earlier.first_version,
+        counts=earlier.counts,
+        skipped_files=skipped_files,
+        reason=reason,
+    )

@@ -1,0 +1,193 @@
+"""`--since`: check only the files that were added after the version of an earlier report of the same table.
+
+The log is always read and checked completely, because it says which files are new. Of the files outside the log, those
+that were added up to the version of the report are not opened, and the directories are not listed. Every rule over such
+files is in the ledger, with the report that has checked them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import sha256
+
+import msgspec
+
+from deltaspec.errors import InvalidUsage
+from deltaspec.model.actions import MetaData
+from deltaspec.model.log.file_names import commit_name
+from deltaspec.report.report_types import REPORT_VERSION, Continuation, NotChecked, Report
+from deltaspec.report.text import count
+from deltaspec.rules import RULES
+from deltaspec.validation.plan import Plan
+from deltaspec.version import __version__
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
+
+NEEDS_ALL_FILES = "compares all live files, of which --since reads only new ones"
+NEEDS_LISTING = "needs the listing of the table's directories, which --since does not make"
+_CHECKED_BY = "checked by the report"
+_MAX_REPORT_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class EarlierReport:
+    """What a run needs of an earlier report."""
+
+    file: str
+    """For messages."""
+    version: int
+    first_version: int
+    """Version of the complete run that this report continues, perhaps through others; its own version if it is one."""
+    table_id: str
+    commit_sha256: str
+    history: str
+    counts: dict[str, int]
+    """Number of findings by severity, in it and in the reports that it continues."""
+    not_applicable: frozenset[str]
+    """Codes of rules that no file of the table had anything for."""
+    undecided: tuple[NotChecked, ...]
+    """What could not be checked, although its user accepted that."""
+    committed_ms: int | None = None
+    """When the version was committed, from the listing of the log."""
+
+    @property
+    def reason(self) -> str:
+        """Why files up to its version are not checked again, for the ledger."""
+        first, last = self.first_version, self.version
+        which = f" of version {last}" if first == last else f"s of versions {first} to {last}"
+        date = ""
+        if self.committed_ms is not None:
+            moment = datetime.fromtimestamp(self.committed_ms / 1000, UTC)
+            date = f", committed {moment:%Y-%m-%dT%H:%M:%SZ}"
+        found = ", ".join(count(number, each) for each, number in self.counts.items() if number)
+        found = f", with {found}" if found else ""
+        return f"files up to version {last}: {_CHECKED_BY}{which}{date}{found}"
+
+    @property
+    def accepted_reasons(self) -> tuple[str, ...]:
+        """Reasons in the ledger that do not make the run incomplete, because `--since` asks for them."""
+        return self.reason, NEEDS_ALL_FILES, NEEDS_LISTING
+
+
+def load_earlier_report(file: str, codes: Sequence[str], *, revision: str, history: str) -> EarlierReport:
+    """Load a JSON report, and check that a run can continue from it.
+
+    Args:
+        file: path of the report.
+        codes: rules of the run over files outside the log.
+        revision: revision of the run.
+        history: history of the run.
+
+    Raises:
+        InvalidUsage: it is not a report of this release and rule set, its options differ, or it is not complete.
+    """
+    report = _read_report(file)
+    known = report.continuation
+    if report.deltaspec != __version__ or (known is not None and known.rules != compute_rules_digest()):
+        raise refuse_report(file, f"is of another release or rule set (deltaspec {report.deltaspec})")
+    for name, found, wanted in (("revision", report.revision, revision), ("history", report.history, history)):
+        if found != wanted:
+            raise refuse_report(file, f"is of {name} {found}, not {wanted}")
+    ledger = report.checked.not_checked
+    if report.verdict == "refused" or any(not each.accepted for each in ledger):
+        raise refuse_report(file, "is not complete, because something could not be checked")
+    if known is None or report.version is None:
+        raise refuse_report(file, "does not identify the table, because its last commit or metadata could not be read")
+    reasons = report.checked.reasons
+    absent = [code for code in codes if code in report.checked.skipped or reasons.get(code) == "needs --clock"]
+    if absent:
+        more = f" and {count(len(absent) - 1, 'more rule')}" if len(absent) > 1 else ""
+        raise refuse_report(
+            file, f"did not check {absent[0]}{more}; its level and rules must include those of this run"
+        )
+    return EarlierReport(
+        file=file,
+        version=report.version,
+        first_version=report.version if report.since is None else report.since.first_version,
+        table_id=known.table_id,
+        commit_sha256=known.commit_sha256,
+        history=report.history,
+        counts=_add_counts(report),
+        not_applicable=frozenset(report.checked.not_applicable),
+        undecided=tuple(each for each in ledger if _CHECKED_BY not in each.reason),
+    )
+
+
+def require_same_history(earlier: EarlierReport, store: Store, plan: Plan) -> EarlierReport:
+    """Check that the log still contains the version of an earlier report, and all that was committed since.
+
+    Returns:
+        The report with the time at which its version was committed.
+
+    Raises:
+        InvalidUsage: history was rewritten, or commits since the report no longer exist.
+    """
+    version, name = earlier.version, commit_name(earlier.version)
+    if plan.version < version:
+        raise refuse_report(earlier.file, f"is of version {version}, but this run validates version {plan.version}")
+    entry = plan.entries.get(name)
+    is_missing = entry is None or (plan.base is not None and plan.base.version > version)
+    if entry is None or is_missing:
+        raise refuse_report(earlier.file, f"is too old: the log no longer has every commit from version {version}")
+    try:
+        is_same = compute_commit_digest(store, version) == earlier.commit_sha256
+    except StorageError as fault:
+        raise refuse_report(earlier.file, f"cannot be compared with the history of the table: {fault}") from fault
+    if not is_same:
+        raise refuse_report(
+            earlier.file, f"is of another history: commit {version} has changed since, or is of another table"
+        )
+    return replace(earlier, committed_ms=entry.modified_ms)
+
+
+def build_continuation(store: Store, plan: Plan, metadata: MetaData | None) -> Continuation | None:
+    """Return what a later run with `--since` compares; None if the last commit or the metadata cannot be read."""
+    if metadata is None or plan.missing or commit_name(plan.version) not in plan.entries:
+        return None
+    try:
+        digest = compute_commit_digest(store, plan.version)
+    except StorageError:
+        return None
+    return Continuation(table_id=metadata.id, commit_sha256=digest, rules=compute_rules_digest())
+
+
+def compute_commit_digest(store: Store, version: int) -> str:
+    """Return the SHA-256 of a commit file. Raise `StorageError` if it cannot be read."""
+    digest = sha256()
+    for chunk in store.chunks(f"{LOG_DIRECTORY}/{commit_name(version)}"):
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+def compute_rules_digest() -> str:
+    """Return a digest of the rules of this release: codes, views, columns and texts."""
+    facts = [(rule.code, rule.view.name, sorted(rule.reads), rule.message, rule.revisions) for rule in RULES.values()]
+    return sha256(repr(sorted(facts)).encode()).hexdigest()
+
+
+def _read_report(file: str) -> Report:
+    try:
+        with open(file, "rb") as stream:
+            data = stream.read(_MAX_REPORT_BYTES + 1)
+    except OSError as fault:
+        raise InvalidUsage(f"--since {file}: cannot be read: {fault.strerror}") from fault
+    if len(data) > _MAX_REPORT_BYTES:
+        raise InvalidUsage(f"--since {file}: larger than {_MAX_REPORT_BYTES:,} bytes")
+    try:
+        report = msgspec.json.decode(data, type=Report)
+    except (msgspec.MsgspecError, RecursionError) as fault:
+        raise InvalidUsage(f"--since {file}: is not a report of `deltaspec validate --format json`") from fault
+    if report.report_version != REPORT_VERSION:
+        raise refuse_report(file, f"is of report version {report.report_version}, not {REPORT_VERSION}")
+    return report
+
+
+def _add_counts(report: Report) -> dict[str, int]:
+    earlier = {} if report.since is None else report.since.counts
+    return {severity: number + earlier.get(severity, 0) for severity, number in report.counts.items()}
+
+
+def refuse_report(file: str, why: str) -> InvalidUsage:
+    """Return the error for an earlier report that a run cannot continue."""
+    return InvalidUsage(f"--since {file}: {why}; run without --since")

@@ -1,0 +1,281 @@
+"""`--since`: only files after an earlier report are checked, and the report says so."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from helpers.cli import run, single_error_line
+
+import deltaspec
+from deltaspec.rules import RULES
+from deltaspec.validation.ledger import find_unused_rules
+from deltaspec_generators.table_files import (
+    CheckpointFiles,
+    TableFiles,
+    add_action,
+    metadata_action,
+    protocol_action,
+    remove_action,
+    write_table,
+)
+
+FIELDS = [("id", "long")]
+GOOD, BAD = pa.table({"id": pa.array([1, 2], pa.int64())}), pa.table({"id": pa.array(["x", "y"])})
+
+
+class Lake:
+    """A table that grows: each commit adds files, good or bad ones (whose column has another type)."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.files = TableFiles()
+        self.files.commits[0] = [protocol_action(1, 2), metadata_action(FIELDS)]
+
+    def commit(self, *actions: Any, **added: pa.Table) -> None:
+        """Append a commit with actions and files by name."""
+        version = max(self.files.commits) + 1
+        lines = list(actions)
+        for name, data in added.items():
+            self.files.data[f"{name}.parquet"] = data
+            lines.append(add_action(f"{name}.parquet", rows=2, size=_size(data)))
+        self.files.commits[version] = lines or [{"commitInfo": {"operation": "WRITE"}}]
+        write_table(self.files, self.root)
+
+    def report(self, name: str, *options: object) -> dict[str, Any]:
+        """Validate at level rows into `name`, and return the report."""
+        run("validate", self.root, "--level", "rows", "--output", self.root.parent / name, "--format", "json", *options)
+        found: dict[str, Any] = json.loads((self.root.parent / name).read_bytes())
+        return found
+
+
+def _size(data: pa.Table) -> int:
+    from deltaspec_generators.table_files import encode_parquet
+
+    return len(encode_parquet(data, None))
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    """A table with a file at version 1, and the report `first.json` of it, in the directory above."""
+    lake = Lake(tmp_path / "sales")
+    lake.commit(a=GOOD)
+    lake.report("first.json")
+    return lake
+
+
+def list_reasons(report: dict[str, Any]) -> set[str]:
+    return {each["reason"] for each in report["checked"]["not_checked"]}
+
+
+def test_only_new_files_are_opened_and_the_ledger_says_so(lake: Lake, tmp_path: Path) -> None:
+    lake.commit(b=GOOD)
+    (lake.root / "a.parquet").write_bytes(b"damaged")
+    report = lake.report("second.json", "--since", tmp_path / "first.json")
+    assert (report["verdict"], report["totals"]) == ("conforms", {})
+    assert report["since"] == {
+        "version": 1,
+        "first_version": 1,
+        "counts": {"violation": 0, "warning": 0, "divergence": 0},
+        "skipped_files": 1,
+        "reason": None,
+    }
+    assert report["inventory"] is None
+    (reason,) = list_reasons(report)
+    assert reason.startswith("files up to version 1: checked by the report of version 1, committed 20")
+    unchecked = {each["rule"] for each in report["checked"]["not_checked"]}
+    run_over_files = {code for code in report["checked"]["run"] if RULES[code].level != "log"}
+    assert run_over_files - find_unused_rules(run_over_files, ["appendOnly"]) == unchecked
+    assert all(each["accepted"] for each in report["checked"]["not_checked"])
+
+
+def test_new_faults_are_found_at_every_level(lake: Lake, tmp_path: Path) -> None:
+    lake.commit(b=BAD, c=GOOD)
+    (lake.root / "c.parquet").unlink()
+    report = lake.report("second.json", "--since", tmp_path / "first.json")
+    full = lake.report("full.json")
+    assert report["verdict"] == "violations"
+    assert report["totals"] == full["totals"]
+    assert {each["path"] for each in report["findings"]} == {"b.parquet", "c.parquet"}
+
+
+def test_reports_form_a_chain(lake: Lake, tmp_path: Path) -> None:
+    lake.commit(b=BAD)
+    second = lake.report("second.json", "--since", tmp_path / "first.json")
+    lake.commit(c=GOOD)
+    third = lake.report("third.json", "--since", tmp_path / "second.json")
+    assert third["verdict"] == "conforms"
+    assert third["since"]["skipped_files"] == 2
+    assert (third["since"]["version"], third["since"]["first_version"]) == (2, 1)
+    violations = second["counts"]["violation"]
+    assert third["since"]["counts"]["violation"] == violations > 0
+    (reason,) = list_reasons(third)
+    assert reason.startswith("files up to version 2: checked by the reports of versions 1 to 2, committed ")
+    assert reason.endswith(f", with {violations} violation{'s' if violations > 1 else ''}")
+
+
+def test_file_added_again_with_a_vector_or_other_statistics_is_new(lake: Lake, tmp_path: Path) -> None:
+    wrong = add_action("a.parquet", size=_size(GOOD), stats=json.dumps({"numRecords": 3}))
+    lake.commit(wrong)
+    report = lake.report("second.json", "--since", tmp_path / "first.json")
+    assert (report["verdict"], report["since"]["skipped_files"]) == ("violations", 0)
+
+
+def test_without_new_commits_nothing_is_opened(lake: Lake, tmp_path: Path) -> None:
+    report = lake.report("again.json", "--since", tmp_path / "first.json")
+    assert (report["verdict"], report["since"]["skipped_files"]) == ("conforms", 1)
+
+
+def test_all_files_are_checked_if_the_schema_changed(lake: Lake, tmp_path: Path) -> None:
+    lake.commit(metadata_action([*FIELDS, ("name", "string")]), b=GOOD)
+    (lake.root / "a.parquet").write_bytes(b"damaged")
+    report = lake.report("second.json", "--since", tmp_path / "first.json")
+    assert report["verdict"] == "violations"
+    assert report["since"]["reason"] == "version 2 changes what files must conform to"
+    assert report["since"]["skipped_files"] == 0
+    assert report["inventory"]["files"] == 2
+    assert list_reasons(report) == list_reasons(lake.report("full.json"))
+
+
+def test_files_in_checkpoints_are_told_from_new_ones(lake: Lake, tmp_path: Path) -> None:
+    for name in "bcd":
+        lake.commit(**{name: GOOD})
+    adds = [line for commit in lake.files.commits.values() for line in commit if "add" in line]
+    head = lake.files.commits[0]
+    for version in (1, 3, 4):
+        lake.files.checkpoints.append(CheckpointFiles(version, rows=[*head, *adds[:version]]))
+    write_table(lake.files, lake.root)
+    report = lake.report("second.json", "--since", tmp_path / "first.json")
+    assert (report["totals"], report["since"]["skipped_files"]) == ({}, 1)
+    assert report["verdict"] == "conforms"
+
+
+def test_removed_files_of_new_commits_are_no_fault(lake: Lake, tmp_path: Path) -> None:
+    lake.commit(remove_action(lake.files.commits[1][0]), b=GOOD)
+    report = lake.report("second.json", "--since", tmp_path / "first.json")
+    assert (report["verdict"], report["since"]["skipped_files"]) == ("conforms", 0)
+
+
+def test_what_an_earlier_report_accepted_as_unchecked_stays_unchecked(lake: Lake, tmp_path: Path) -> None:
+    first = json.loads((tmp_path / "first.json").read_bytes())
+    entry = {"rule": "ROW001", "reason": "no permission", "file": "a.parquet", "accepted": True}
+    first["checked"]["not_checked"].append(entry)
+    (tmp_path / "first.json").write_text(json.dumps(first))
+    lake.commit(b=GOOD)
+    report = lake.report("second.json", "--since", tmp_path / "first.json")
+    assert {**entry, "accepted": False} in report["checked"]["not_checked"]
+    assert report["verdict"] == "incomplete"
+    accepted = lake.report("third.json", "--since", tmp_path / "first.json", "--accept-unchecked", "ROW001")
+    assert (accepted["verdict"], entry in accepted["checked"]["not_checked"]) == ("conforms", True)
+
+
+def test_tables_have_reports_of_their_own(lake: Lake, tmp_path: Path) -> None:
+    from deltaspec.commands.table_names import build_table_name
+
+    shutil.copytree(lake.root, tmp_path / "copy")
+    name = build_table_name(str(lake.root))
+    shutil.move(tmp_path / "first.json", tmp_path / f"{name}.json")
+    options = ("--level", "rows", "--since", f"{tmp_path}/{{table}}.json", "--report", f"json:{tmp_path}/new/")
+    result = run("validate", lake.root, tmp_path / "copy", *options, "--format", "json")
+    assert result.exit_code == 0
+    reports = [json.loads(Path(each["reports"][0]).read_bytes()) for each in json.loads(result.stdout)["tables"]]
+    assert [each["since"] is None for each in reports] == [False, True]
+
+
+def test_python_takes_the_path_of_a_report(lake: Lake, tmp_path: Path) -> None:
+    report = deltaspec.validate(str(lake.root), level="rows", since=str(tmp_path / "first.json"))
+    assert report.since is not None
+    assert report.since.skipped_files == 1
+
+
+class TestRefusal:
+    def refuse(self, lake: Lake, *options: object) -> str:
+        result = run("validate", lake.root, "--since", lake.root.parent / "first.json", *options)
+        assert result.exit_code == 2
+        line = single_error_line(result)
+        assert line.endswith("; run without --since")
+        return line.partition("first.json: ")[2].removesuffix("; run without --since")
+
+    def change(self, lake: Lake, **changes: Any) -> None:
+        path = lake.root.parent / "first.json"
+        path.write_text(json.dumps({**json.loads(path.read_bytes()), **changes}))
+
+    def test_history_was_rewritten(self, lake: Lake) -> None:
+        path = lake.root / "_delta_log" / f"{1:020}.json"
+        path.write_bytes(path.read_bytes() + b"\n")
+        assert self.refuse(lake) == "is of another history: commit 1 has changed since, or is of another table"
+
+    def test_history_is_shorter(self, lake: Lake) -> None:
+        self.change(lake, version=5)
+        assert self.refuse(lake) == "is of version 5, but this run validates version 1"
+
+    def test_commits_since_the_report_are_gone(self, lake: Lake) -> None:
+        for name in "bc":
+            lake.commit(**{name: GOOD})
+        adds = [line for commit in lake.files.commits.values() for line in commit if "add" in line]
+        lake.files.checkpoints.append(CheckpointFiles(2, rows=[*lake.files.commits[0], *adds[:2]]))
+        write_table(lake.files, lake.root)
+        for version in (0, 1):
+            (lake.root / "_delta_log" / f"{version:020}.json").unlink()
+        assert self.refuse(lake) == "is too old: the log no longer has every commit from version 1"
+
+    def test_report_is_of_another_table(self, lake: Lake) -> None:
+        continuation = json.loads((lake.root.parent / "first.json").read_bytes())["continuation"]
+        self.change(lake, continuation={**continuation, "table_id": "other"})
+        assert self.refuse(lake).startswith("is of the table with id other, not ")
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"deltaspec": "0.0.9"}, "is of another release or rule set (deltaspec 0.0.9)"),
+            ({"report_version": 1}, "is of report version 1, not 2"),
+            ({"verdict": "refused"}, "is not complete, because something could not be checked"),
+            (
+                {"continuation": None},
+                "does not identify the table, because its last commit or metadata could not be read",
+            ),
+            ({"version": None}, "does not identify the table"),
+        ],
+    )
+    def test_report_is_of_another_run(self, changes: dict[str, Any], message: str, lake: Lake) -> None:
+        self.change(lake, **changes)
+        assert self.refuse(lake).startswith(message)
+
+    def test_rules_differ(self, lake: Lake) -> None:
+        known = json.loads((lake.root.parent / "first.json").read_bytes())
+        self.change(lake, continuation={**known["continuation"], "rules": "0"})
+        assert self.refuse(lake).startswith("is of another release or rule set")
+
+    def test_incomplete_report(self, lake: Lake) -> None:
+        checked = json.loads((lake.root.parent / "first.json").read_bytes())["checked"]
+        entry = {"rule": "ROW001", "reason": "no permission", "file": "a.parquet", "accepted": False}
+        self.change(lake, checked={**checked, "not_checked": [entry]}, verdict="violations")
+        assert self.refuse(lake) == "is not complete, because something could not be checked"
+
+    def test_report_had_a_lower_level_or_fewer_rules(self, lake: Lake) -> None:
+        lake.report("first.json", "--level", "files")
+        assert self.refuse(lake, "--level", "rows").startswith("did not check ")
+        lake.report("first.json", "--ignore", "ROW001")
+        expected = "did not check ROW001; its level and rules must include those of this run"
+        assert self.refuse(lake, "--level", "rows") == expected
+
+    def test_options_differ(self, lake: Lake) -> None:
+        assert self.refuse(lake, "--history", "all") == "is of history latest, not all"
+        assert self.refuse(lake, "--revision", "r3") == "is of revision current, not r3"
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            (None, "cannot be read: No such file or directory"),
+            (b"{}", "is not a report of `deltaspec validate --format json`"),
+            (b"\xff", "is not a report of `deltaspec validate --format json`"),
+            (b"[" * 100_000, "is not a report of `deltaspec validate --format json`"),
+        ],
+    )
+    def test_file_is_no_report(self, content: bytes | None, message: str, lake: Lake, tmp_path: Path) -> None:
+        if content is not None:
+            (tmp_path / "x.json").write_bytes(content)
+        result = run("validate", lake.root, "--since", tmp_path / "x.json")
+        assert (result.exit_code, single_error_line(result)) == (2, f"deltaspec: --since {tmp_path}/x.json: {message}")
