@@ -126,6 +126,7 @@ class TestValidate:
             "resume": True,
             "accept": (),
             "baseline": str(baseline),
+            "since": None,
             "recorded": None,
         }
 
