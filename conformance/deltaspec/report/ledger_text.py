@@ -47,12 +47,22 @@ def list_ledger(report: Report) -> list[LedgerPart]:
     ]
     return [
         LedgerPart("not checked", _unchecked(checked.not_checked), True),
+        LedgerPart("since", list(_describe_since(report)), False),
         LedgerPart("not compared", [f"not compared: {each}" for each in not_compared], False),
         LedgerPart("not read", [f"not read: {each}" for each in not_read], False),
         LedgerPart("not listed", [f"not listed: {each}" for each in missing], False),
         LedgerPart("acceptance", list(_list_accepted(report)), False),
         LedgerPart("outdated", [f"outdated: {each}" for each in _list_outdated(report)], False),
     ]
+
+
+def _describe_since(report: Report) -> Iterator[str]:
+    """Yield a line about the files that an earlier report made unnecessary to check again."""
+    since = report.since
+    if since is not None and since.reason is not None:
+        yield f"since version {since.version}: all files checked again, because {_printable(since.reason)}"
+    elif since is not None:
+        yield f"since version {since.version}: {count(since.skipped_files, 'live file')} not checked again"
 
 
 def _list_accepted(report: Report) -> Iterator[str]:

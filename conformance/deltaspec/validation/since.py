@@ -17,7 +17,7 @@ import msgspec
 from deltaspec.errors import InvalidUsage
 from deltaspec.model.actions import MetaData
 from deltaspec.model.log.file_names import commit_name
-from deltaspec.report.report_types import REPORT_VERSION, Continuation, NotChecked, Report
+from deltaspec.report.report_types import NEEDS_CLOCK, REPORT_VERSION, Continuation, NotChecked, Report
 from deltaspec.report.text import count
 from deltaspec.rules import RULES
 from deltaspec.validation.plan import Plan
@@ -95,7 +95,7 @@ def load_earlier_report(file: str, codes: Sequence[str], *, revision: str, histo
     if known is None or report.version is None:
         raise refuse_report(file, "does not identify the table, because its last commit or metadata could not be read")
     reasons = report.checked.reasons
-    absent = [code for code in codes if code in report.checked.skipped or reasons.get(code) == "needs --clock"]
+    absent = [code for code in codes if code in report.checked.skipped or reasons.get(code) == NEEDS_CLOCK]
     if absent:
         more = f" and {count(len(absent) - 1, 'more rule')}" if len(absent) > 1 else ""
         raise refuse_report(

@@ -91,6 +91,16 @@ def test_only_new_files_are_opened_and_the_ledger_says_so(lake: Lake, tmp_path: 
     assert all(each["accepted"] for each in report["checked"]["not_checked"])
 
 
+def test_text_names_what_was_skipped(lake: Lake, tmp_path: Path) -> None:
+    lake.commit(b=GOOD)
+    shown = run("validate", lake.root, "--level", "rows", "--since", tmp_path / "first.json").stdout
+    assert "since version 1: 1 live file not checked again" in shown
+    assert "files up to version 1: checked by the report of version 1, committed" in " ".join(shown.split())
+    lake.commit(metadata_action([*FIELDS, ("name", "string")]))
+    shown = run("validate", lake.root, "--level", "rows", "--since", tmp_path / "first.json").stdout
+    assert "since version 1: all files checked again, because version 3 changes what files must" in shown
+
+
 def test_new_faults_are_found_at_every_level(lake: Lake, tmp_path: Path) -> None:
     lake.commit(b=BAD, c=GOOD)
     (lake.root / "c.parquet").unlink()
