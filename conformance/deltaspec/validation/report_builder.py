@@ -91,7 +91,7 @@ def build_report(run: LogRun, engine: str) -> Report:
         ],
         rules={code: build_rule_doc(code) for code in sorted(findings.found_rules)},
         inventory=run.inventory,
-        continuation=build_continuation(run.store, plan, run.facts.state.metadata),
+        continuation=build_continuation(run.store, plan, run.facts.state.metadata, run.facts.commit_sha256),
         since=run.since,
         refusal=Refusal(requirement=refusal.requirement, why=refusal.reason) if refusal else None,
         checked=checked,

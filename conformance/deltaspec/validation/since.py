@@ -8,6 +8,7 @@ files is in the ledger, with the report that has checked them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -28,6 +29,8 @@ NEEDS_ALL_FILES = "compares all live files, of which --since reads only new ones
 NEEDS_LISTING = "needs the listing of the table's directories, which --since does not make"
 _CHECKED_BY = "checked by the report"
 _MAX_REPORT_BYTES = 1 << 30
+_STREAMED_BYTES = 64 << 20
+"""Size from which a commit may have been read as a stream. It is read again for its digest."""
 
 
 @dataclass(frozen=True)
@@ -141,15 +144,26 @@ def require_same_history(earlier: EarlierReport, store: Store, plan: Plan) -> Ea
     return replace(earlier, committed_ms=entry.modified_ms)
 
 
-def build_continuation(store: Store, plan: Plan, metadata: MetaData | None) -> Continuation | None:
-    """Return what a later run with `--since` compares; None if the last commit or the metadata cannot be read."""
-    if metadata is None or plan.missing or commit_name(plan.version) not in plan.entries:
+def build_continuation(
+    store: Store, plan: Plan, metadata: MetaData | None, commit_sha256: str | None
+) -> Continuation | None:
+    """Return what a later run with `--since` compares; None if the metadata or the last commit could not be read.
+
+    Args:
+        store: the table.
+        plan: of the run.
+        metadata: of the validated version.
+        commit_sha256: digest of the last commit; None if it could not be read, or was read as a stream.
+    """
+    entry = plan.entries.get(commit_name(plan.version))
+    if metadata is None or entry is None:
         return None
-    try:
-        digest = compute_commit_digest(store, plan.version)
-    except StorageError:
+    if commit_sha256 is None and entry.size_bytes >= _STREAMED_BYTES:
+        with suppress(StorageError):
+            commit_sha256 = compute_commit_digest(store, plan.version)
+    if commit_sha256 is None:
         return None
-    return Continuation(table_id=metadata.id, commit_sha256=digest, rules=compute_rules_digest())
+    return Continuation(table_id=metadata.id, commit_sha256=commit_sha256, rules=compute_rules_digest())
 
 
 def compute_commit_digest(store: Store, version: int) -> str:

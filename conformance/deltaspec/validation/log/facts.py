@@ -19,6 +19,7 @@ from deltaspec.views.log.derived_file_rows import CommitFacts
 from deltaspec.views.log.replay_differences import TableActions
 from deltaspec.views.table.state import TableState
 from deltaspec.views.table.table_schema import TableSchema
+from deltaspec.wire.log.line_decoder import LogSummary
 from deltaspec.wire.storage.interface import Store
 
 
@@ -63,6 +64,8 @@ class LogFacts(ReadContext):
     """Why the result of replay cannot be trusted; None if it can."""
     replay_blocked_file: str | None
     """File that the reason concerns."""
+    commit_sha256: str | None
+    """SHA-256 of the commit file of the validated version; None if it is not known."""
     derived_files: tuple[DerivedFileActions, ...] = ()
     since: EarlierReport | None = None
     """Only files after the version of this report are checked; None if all are."""
@@ -93,6 +96,12 @@ class LogFactsBuilder:
         self.base_is_complete = context.plan.base is not None
         self.replay_blocked_reason: str | None = None
         self.replay_blocked_file: str | None = None
+        self.commit_sha256: str | None = None
+
+    def remember_digest(self, version: int, log: LogSummary) -> None:
+        """Record the digest of a commit if it is that of the validated version."""
+        if version == self.context.plan.version:
+            self.commit_sha256 = log.sha256
 
     def build(self, derived_files: tuple[DerivedFileActions, ...] = ()) -> LogFacts:
         """Return what has been collected so far."""
@@ -116,5 +125,6 @@ class LogFactsBuilder:
             base_is_complete=self.base_is_complete,
             replay_blocked_reason=self.replay_blocked_reason,
             replay_blocked_file=self.replay_blocked_file,
+            commit_sha256=self.commit_sha256,
             derived_files=derived_files,
         )

@@ -369,6 +369,7 @@ class LogRun(ABC):
             if log.undecoded_kinds or log.unread:
                 history.earlier_known_from = max(history.earlier_known_from, version + 1)
             read[version] = log, state
+            history.remember_digest(version, log)
             context = state.file_context(self.store.root)
             self._put_commit_files(file, version, context, log, EARLIER_ROWS)
             if version in self.plan.compared_versions:  # of the version of the base, all is known
@@ -432,6 +433,7 @@ class LogRun(ABC):
                 previous = PreviousCommit()
                 continue
             self._mark_undecoded_lines(file, log)
+            history.remember_digest(version, log)
             self.state.apply(version, file, log.actions)
             history.table_actions += [(version, a) for _, a in log.actions if not isinstance(a, CommitInfo)]
             history.operations[version] = find_operation(log.actions)

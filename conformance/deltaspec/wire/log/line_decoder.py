@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -47,6 +48,8 @@ class LogFile:
     """Outcome of each line."""
     unread: dict[int, str] = field(default_factory=dict)
     """Line number -> why the line was not decoded: it is too long or nested too deeply, but may be valid."""
+    sha256: str | None = None
+    """SHA-256 of the file; None if it was read as a stream."""
 
     @property
     def kinds(self) -> list[str | None]:
@@ -79,6 +82,7 @@ class LogFile:
             removes_with_data_change=self.files.removes_with_data_change,
             has_cdc=self.files.has_cdc,
             file_actions=len(self.files.rows),
+            sha256=self.sha256,
         )
 
 
@@ -101,11 +105,15 @@ class LogSummary:
     has_cdc: bool
     file_actions: int
     """Number of its decodable file actions."""
+    sha256: str | None
+    """As in `LogFile`."""
 
 
 def decode_lines(data: bytes, revision: Revision = Revision.CURRENT) -> LogFile:
     """Decode a complete JSON log file as readers of a revision do. No content raises an exception."""
-    return decode_line_stream(_split_lines(data), revision)
+    log = decode_line_stream(_split_lines(data), revision)
+    log.sha256 = sha256(data).hexdigest()
+    return log
 
 
 def _split_lines(data: bytes) -> Iterator[bytes]:
