@@ -22,6 +22,8 @@ ERRORS: ErrorTable = (
 WRITE_ERRORS: ErrorTable = (
     (r"DELTA_NOT_NULL_CONSTRAINT_VIOLATED|CHECK constraint|table is append-only", "constraint"),
     (r"Unsupported table features? required|Table features must be specified", "unsupported"),
+    (r"Failed to commit transaction: \d+", "conflict"),
+    (r"os error (13|27|28)\b", "io"),  # no permission, file too large, no space
     *ERRORS,
 )
 

@@ -188,7 +188,11 @@ final class Writes {
     TransactionCommitResult result = transaction.commit(engine, actions);
     if (commit.path("hooks").asBoolean(true)) {
       for (PostCommitHook hook : result.getPostCommitHooks()) {
-        hook.threadSafeInvoke(engine);
+        try {
+          hook.threadSafeInvoke(engine);
+        } catch (IOException | RuntimeException error) {
+          error.printStackTrace(); // the version is committed, whatever becomes of its checkpoint and checksum
+        }
       }
     }
     return answer(true, result.getVersion());
