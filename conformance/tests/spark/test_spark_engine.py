@@ -16,7 +16,11 @@ import deltaspec
 from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.report.report_types import Report
 from deltaspec.spark import validate
+from deltaspec.validation.acceptance import RecordedFindings
+from deltaspec.validation.baseline import build_table_key, write_baseline
+from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.spark import table_access
+from deltaspec.validation.spark.run import run_on_spark
 
 pytestmark = pytest.mark.spark
 
@@ -57,6 +61,21 @@ def test_notebook_gets_the_report_of_the_embedded_engine(spark: Any, table: str,
     assert "VIOLATIONS" in capsys.readouterr().out
     assert dict(spark.sparkContext.getConf().getAll()) == before
     assert {name: spark.conf.get(name, None) for name in session} == session
+
+
+def test_baseline_of_one_engine_holds_for_the_other(spark: Any, table: str, tmp_path: Path) -> None:
+    baseline = str(tmp_path / "b.json")
+    recorded = RecordedFindings()
+    found = run_on_spark(spark, table, Options.create(level="files"), RunSettings(recorded=recorded))
+    key = build_table_key(recorded.table_root, baseline)
+    write_baseline(baseline, [msgspec.structs.replace(each, table=key) for each in recorded.findings])
+    accept = [{"rule": "DAT001", "path": "*.parquet", "reason": "restored by hand"}]
+    reports = [validate(spark, table, accept=accept, baseline=baseline).report]
+    reports.append(deltaspec.validate(table, accept=accept, baseline=baseline))
+    assert equal_except_engine(*reports)
+    assert reports[0].totals == {}
+    assert reports[0].accepted_totals == found.totals
+    assert reports[0].accept[0].count == found.totals["DAT001"] > 0
 
 
 BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
