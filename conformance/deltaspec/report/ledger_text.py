@@ -1,10 +1,12 @@
 """What a run did not check and what the user accepts, in lines that every format shows."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from deltaspec.report.report_types import NEEDS_CLOCK, NotChecked, Report
+from msgspec.structs import replace
+
+from deltaspec.report.report_types import NEEDS_CLOCK, AcceptEntry, AcceptStatus, Baseline, NotChecked, Report
 from deltaspec.report.text import bound_text, count, escape_text
 
 _FILES_SHOWN = 3
@@ -65,6 +67,30 @@ def _describe_since(report: Report) -> Iterator[str]:
         yield f"since version {since.version}: {count(since.skipped_files, 'live file')} not checked again"
 
 
+def list_outdated_of_tables(tables: Sequence[tuple[Sequence[AcceptEntry], Baseline | None]]) -> list[str]:
+    """Return what is outdated in runs over several tables: an entry is unused if no table uses it.
+
+    Args:
+        tables: entries and baseline of each report.
+    """
+    statuses: dict[AcceptEntry, set[str]] = {}
+    for entry in (entry for entries, _ in tables for entry in entries):
+        statuses.setdefault(replace(entry, status="unused", count=0), set()).add(entry.status)
+    combined = [replace(entry, status=_combine_statuses(found)) for entry, found in statuses.items()]
+    gone: Counter[str] = Counter()
+    for baseline in (baseline for _, baseline in tables if baseline is not None):
+        gone[baseline.file] += baseline.gone
+    return [
+        *(f"outdated: {each}" for each in _list_outdated_entries(combined)),
+        *(f"outdated: {_describe_gone(file, number)}" for file, number in gone.items() if number),
+    ]
+
+
+def _combine_statuses(statuses: Collection[str]) -> AcceptStatus:
+    order: tuple[AcceptStatus, ...] = ("expired", "used", "not checked", "unused")
+    return next(each for each in order if each in statuses)
+
+
 def _list_accepted(report: Report) -> Iterator[str]:
     """Yield a line for each entry of the configuration that accepted findings, and for the baseline."""
     for each in report.accept:
@@ -78,19 +104,26 @@ def _list_accepted(report: Report) -> Iterator[str]:
 
 def _list_outdated(report: Report) -> Iterator[str]:
     """Yield a line for each entry that is expired or unused, and for findings of the baseline that are gone."""
-    for each in report.accept:
+    yield from _list_outdated_entries(report.accept)
+    baseline = report.baseline
+    if baseline is not None and baseline.gone:
+        yield _describe_gone(baseline.file, baseline.gone)
+    if baseline is not None and baseline.new and not baseline.has_table:
+        yield f"the baseline {_printable(baseline.file)} has no findings of this table"
+
+
+def _list_outdated_entries(entries: Iterable[AcceptEntry]) -> Iterator[str]:
+    for each in entries:
         entry = f"accept {each.description} ({_printable(each.reason)})"
         if each.status == "expired":
             yield f"{entry} expired after {each.until}"
         elif each.status == "unused":
             yield f"{entry} is unused"
-    baseline = report.baseline
-    if baseline is not None and baseline.gone:
-        file = _printable(baseline.file)
-        verb = "is" if baseline.gone == 1 else "are"
-        yield f"{count(baseline.gone, 'finding')} of the baseline {file} {verb} gone; run `deltaspec baseline prune`"
-    if baseline is not None and baseline.new and not baseline.has_table:
-        yield f"the baseline {_printable(baseline.file)} has no findings of this table"
+
+
+def _describe_gone(file: str, number: int) -> str:
+    verb = "is" if number == 1 else "are"
+    return f"{count(number, 'finding')} of the baseline {_printable(file)} {verb} gone; run `deltaspec baseline prune`"
 
 
 def _describe_skipped(report: Report, codes: Sequence[str]) -> str:

@@ -211,6 +211,9 @@ class Refusal(Struct, frozen=True, kw_only=True):
     """What the table requires and the revision does not define."""
 
 
+AcceptStatus = Literal["used", "unused", "expired", "not checked"]
+
+
 class AcceptEntry(Struct, frozen=True, kw_only=True):
     """An entry of the configuration that accepts findings, and what became of it in the run."""
 
@@ -223,7 +226,7 @@ class AcceptEntry(Struct, frozen=True, kw_only=True):
     link: str = ""
     until: str | None = None
     """Last day on which it applies, as YYYY-MM-DD; None for no end."""
-    status: Literal["used", "unused", "expired", "not checked"] = "unused"
+    status: AcceptStatus = "unused"
     """`expired`: the day of `until` is before the day of the run, or of its clock. `not checked`: it accepted nothing,
     and not all of its rules were decided."""
     count: int = 0

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, field
 
-from deltaspec.report.report_types import Report, Verdict
+from deltaspec.report.report_types import AcceptEntry, Baseline, Report, Verdict
 from deltaspec.report.text import count
 
 TABLES_VERSION = 1
@@ -35,6 +35,12 @@ class TableResult(Struct, frozen=True, kw_only=True):
     exit_code: int
     counts: dict[str, int] = field(default_factory=dict)
     """Number of all findings, by severity."""
+    accepted: int = 0
+    """Number of findings that the user accepted."""
+    accept: list[AcceptEntry] = field(default_factory=list)
+    """Entries of the configuration that accept findings of this table."""
+    baseline: Baseline | None = None
+    """The baseline that the findings were compared with."""
     not_checked: int = 0
     """Number of rules and table features that could not be decided completely."""
     seconds: float = 0.0
@@ -68,6 +74,9 @@ class TableResult(Struct, frozen=True, kw_only=True):
             verdict=report.verdict,
             exit_code=exit_code,
             counts=report.counts,
+            accepted=sum(report.accepted_totals.values()),
+            accept=report.accept,
+            baseline=report.baseline,
             not_checked=len({each.rule for each in report.checked.not_checked}),
             seconds=seconds,
             reason=reason,

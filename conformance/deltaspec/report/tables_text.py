@@ -5,9 +5,10 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
+from deltaspec.report.ledger_text import list_outdated_of_tables
 from deltaspec.report.report_types import SEVERITIES
 from deltaspec.report.tables_summary import TableResult, TablesSummary
-from deltaspec.report.text import escape_text, wrap_text
+from deltaspec.report.text import count, escape_text, wrap_text
 
 _HEADER = ("verdict", *(f"{severity}s" for severity in SEVERITIES), "unchecked", "time", "table")
 _STYLES = {"violations": "bold red", "failed": "bold red", "unreadable": "bold red"}
@@ -27,6 +28,13 @@ def write_summary(summary: TablesSummary, console: Console) -> None:
         if reason is not None:
             for each in wrap_text(escape_text(reason), console.width, indent=_INDENT):
                 console.print(Text(_INDENT + each.removeprefix(_INDENT)))
+    results = summary.tables
+    if accepted := sum(each.accepted for each in results):
+        number = sum(each.accepted > 0 for each in results)
+        console.print(Text(f"{count(accepted, 'finding')} of {count(number, 'table')} accepted", style="dim"))
+    if all(each.level is not None for each in results):  # otherwise entries may be used in the others
+        for line in list_outdated_of_tables([(each.accept, each.baseline) for each in results]):
+            console.print(Text(line, style="dim"))
     console.print(Text(summary.summary_line, style="bold"))
 
 

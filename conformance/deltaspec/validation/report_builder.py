@@ -15,6 +15,7 @@ from deltaspec.report.report_types import (
     REPORT_VERSION,
     SEVERITIES,
     AcceptEntry,
+    AcceptStatus,
     Baseline,
     Checked,
     DerivedFileNotCompared,
@@ -133,7 +134,7 @@ def _build_acceptance(findings: Findings, options: Options, new: int, decided: C
     }
 
 
-def _find_status(entry: AcceptEntry, number: int, options: Options, decided: Collection[str]) -> str:
+def _find_status(entry: AcceptEntry, number: int, options: Options, decided: Collection[str]) -> AcceptStatus:
     """Return whether an entry is used, unused, expired, or whether this is not known."""
     if entry.status == "expired":
         return "expired"

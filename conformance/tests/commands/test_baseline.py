@@ -207,6 +207,33 @@ def test_entries_accept_findings_with_a_reason_until_a_day() -> None:
     assert validate("lake/b", "--clock", "2023-12-31T00:00:00Z").stdout.count("expired") == 0
 
 
+def test_summary_of_tables_names_entries_that_no_table_uses() -> None:
+    update("b.json", "lake/a")
+    write_faulty_table("lake/a", ["y"])
+    Path("deltaspec.toml").write_text(
+        """
+        accept = [
+            { rule = "FIL001", path = "z*", reason = "only b" },
+            { rule = "FIL001", path = "q*", reason = "nobody" },
+            { rule = "FIL001", reason = "old", until = 2024-01-31 },
+        ]
+        """
+    )
+    result = run("validate", "lake/a", "lake/b", *OPTIONS, "--baseline", "b.json")
+    assert (result.exit_code, result.stdout.splitlines()[3:]) == (
+        0,
+        [
+            "2 findings of 2 tables accepted",
+            "outdated: accept FIL001 in q* (nobody) is unused",
+            "outdated: accept FIL001 (old) expired after 2024-01-31",
+            "outdated: 1 finding of the baseline b.json is gone; run `deltaspec baseline prune`",
+            "2 tables: 2 conforms · exit 0",
+        ],
+    )
+    failed = run("validate", "lake/b", "lake/none", *OPTIONS)
+    assert "unused" not in failed.stdout
+
+
 def test_reports_have_what_was_accepted() -> None:
     update("b.json", "lake/a")
     write_faulty_table("lake/a", ["x", "y", "w"], ["new"])
