@@ -116,7 +116,9 @@ def _validate_tables(command: TablesCommand, context: click.Context, request: _R
                 for number, run in _print_in_order(runs, options, len(tasks)):
                     results[number] = run.result
         except (KeyboardInterrupt, Terminated) as end:
-            exit_code = INTERRUPTED if isinstance(end, KeyboardInterrupt) else TERMINATED
+            is_interrupt = isinstance(end, KeyboardInterrupt)
+            exit_code = INTERRUPTED if is_interrupt else TERMINATED
+            click.echo(f"deltaspec: {'interrupted' if is_interrupt else 'terminated'}", err=True)
     found = [*results.values(), *map(_describe_unsearched, unsearched)]
     summary = TablesSummary(
         tables_version=TABLES_VERSION,
@@ -134,6 +136,8 @@ def _check_options(options: Mapping[str, Any]) -> None:
     from deltaspec.commands.report_formats import require_format
     from deltaspec.validation.options import OptionArguments, Options
 
+    if options["quiet"] and options["verbose"]:
+        raise InvalidUsage("--verbose cannot be combined with --quiet")
     if options["estimates"]:
         raise InvalidUsage("--estimate supports only one table")
     if options["output_format"] not in _SUMMARY_FORMATS:

@@ -156,7 +156,7 @@ class TestTables:
 
         monkeypatch.setattr(table_workers, "run_in_workers", stop)
         result = run("validate", "eu/orders", "us/items")
-        assert result.exit_code == 130
+        assert (result.exit_code, result.stderr) == (130, "deltaspec: interrupted\n")
         assert result.stdout.endswith("2 tables: 1 conforms, 1 not run · exit 130\n")
 
 
@@ -213,6 +213,7 @@ class TestOutput:
             (["--findings-out", "x.parquet"], "--findings-out x.parquet: names one place for several tables"),
             (["--state", "x"], "--state x: names one place for several tables; write a path with {table}"),
             (["--format", "sarif"], "the summary of several tables supports only: text, json; for a report of each"),
+            (["-q", "-v"], "--verbose cannot be combined with --quiet"),
             (["--estimate"], "--estimate supports only one table"),
             (["--select", "NONE1"], "unknown rule 'NONE1'"),
             (["--tables-from", "nothing"], "--tables-from nothing: cannot be read: No such file or directory"),

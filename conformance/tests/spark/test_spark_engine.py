@@ -141,6 +141,18 @@ def test_delta_tables_of_a_schema_are_validated(spark: Any, table: str) -> None:
     assert "no_such_schema" in single_error_line(missing)
 
 
+def test_earlier_report_makes_the_same_files_unnecessary(spark: Any, tmp_path: Path) -> None:
+    table, report = str(tmp_path / "table"), str(tmp_path / "first.json")
+    for _ in range(2):
+        spark.range(10).coalesce(1).write.format("delta").mode("append").save(table)
+        if not Path(report).exists():
+            run("validate", table, "--level", "rows", "--format", "json", "--output", report)
+    expected = deltaspec.validate(table, level="rows", since=report)
+    assert expected.since is not None
+    assert (expected.verdict, expected.since.skipped_files) == ("conforms", 1)
+    assert equal_except_engine(validate(spark, table, level="rows", since=report).report, expected)
+
+
 def test_missing_table_and_invalid_options_are_reported(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(TableUnreadable, match="no such file"):
         validate(spark, str(tmp_path / "absent"))

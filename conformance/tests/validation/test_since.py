@@ -181,6 +181,16 @@ def test_what_an_earlier_report_accepted_as_unchecked_stays_unchecked(lake: Lake
     assert (accepted["verdict"], entry in accepted["checked"]["not_checked"]) == ("conforms", True)
 
 
+def test_known_findings_of_other_files_are_not_called_gone(lake: Lake, tmp_path: Path) -> None:
+    lake.commit(b=BAD)
+    lake.report("first.json")
+    run("baseline", "update", tmp_path / "baseline.json", lake.root, "--level", "rows")
+    lake.commit(c=GOOD)
+    report = lake.report("second.json", "--since", tmp_path / "first.json", "--baseline", tmp_path / "baseline.json")
+    assert report["verdict"] == "conforms"
+    assert (report["baseline"]["known"], report["baseline"]["gone"]) == (0, 0)
+
+
 def test_tables_have_reports_of_their_own(lake: Lake, tmp_path: Path) -> None:
     from deltaspec.commands.table_names import build_table_name
 
