@@ -71,8 +71,8 @@ def validate(
               `feature:NAME` for a table feature that is not checked.
             - writer_time_zone (str): time zone of the sessions that wrote the table, such as `Europe/Paris` or
               `+01:00`. SQL expressions that depend on it, such as `CAST(ts AS DATE)`, are unchecked without it.
-            - since (str): path of an earlier JSON report of the table. Only files that were added after its version are
-              checked; rules over the others are in the ledger. It has to be complete, and of the same release and rules.
+            - since (str): path of an earlier JSON report of the table, complete and of the same release and rules. Only
+              files that were added after its version are checked; rules over the others are in the ledger.
             - allow_outside (bool): follow absolute paths that lead out of the table, as in shallow clones.
 
     Raises:
