@@ -105,7 +105,7 @@ _MACHINE_SAMPLES = 1000
 @click.option(
     "--findings-out",
     metavar="LOCATION",
-    help="Write every finding as Parquet: to a file, which is replaced; on Spark to the URI of a new directory.",
+    help="Write every finding, also accepted ones, as Parquet: to a file; on Spark to the URI of a new directory.",
 )
 @click.option("--state", type=click.Path(), metavar="DIR", help="Save progress here, so that --resume can continue.")
 @click.option("--resume", is_flag=True, help="Continue from the progress in --state, if there is any.")

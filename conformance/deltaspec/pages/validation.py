@@ -18,6 +18,7 @@ _PARTITION_CHARACTERS = 80
 
 _MEANINGS = {
     "conforms": "No violation was found, and every selected rule was decided.",
+    "accepted": "No violation was found that is not accepted, and every selected rule was decided.",
     "violations": "The table violates the protocol.",
     "incomplete": "No violation was found, but some selected rules could not be decided.",
     "refused": "Clients of this revision must refuse the table.",
@@ -59,7 +60,7 @@ def render_validation(report: Report, charts: Charts) -> str:
     return render_page(
         "validation",
         report=report,
-        meaning=_MEANINGS[report.verdict],
+        meaning=_MEANINGS["accepted" if report.verdict == "conforms" and report.accepted_totals else report.verdict],
         clock=clock,
         severities=[(name, report.counts.get(name, 0)) for name in SEVERITIES],
         rules=rules,

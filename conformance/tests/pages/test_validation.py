@@ -7,10 +7,11 @@ from helpers.cli import run, single_error_line
 from helpers.pages import assert_markup_is_ours
 from helpers.reports import make_finding, report
 from helpers.validation_pages import build_files, render_hostile_report
+from msgspec.structs import replace
 
 from deltaspec.pages import renderer
 from deltaspec.pages.validation import MOST_FINDINGS, Charts, render_validation
-from deltaspec.report.report_types import Verdict
+from deltaspec.report.report_types import AcceptEntry, Verdict
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.table_files import write_table
 
@@ -32,6 +33,13 @@ def test_page_says_what_the_verdict_means(verdict: Verdict, text: str) -> None:
     assert verdict.upper() in html
     assert text in html
     assert "Not shown: no version" in html
+
+
+def test_page_counts_accepted_findings_with_their_reason() -> None:
+    entry = AcceptEntry(rule="FIL001", reason="legacy loader", status="used", count=2)
+    html = render_validation(replace(report(), accept=[entry], accepted_totals={"FIL001": 2}), Charts(None, "none"))
+    assert "No violation was found that is not accepted" in html
+    assert "2 findings accepted (legacy loader): FIL001" in html
 
 
 def test_findings_beyond_the_limit_are_counted() -> None:

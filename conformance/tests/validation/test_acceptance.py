@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from helpers.engines import compare_reports, embedded_engine, list_engine
 from helpers.hypothesis_settings import example_settings
@@ -265,6 +266,37 @@ def test_engines_accept_the_same_findings(samples: int, tmp_path: Path) -> None:
     assert compare_reports(table, engines, **options) == []
     report = validate(table, **options)
     assert (report.totals, report.accepted_totals) == ({"FIL001": 4}, {"FIL001": 17})
+
+
+def test_resumed_run_has_the_same_accepted_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    baseline, table, state = tmp_path / "b.json", str(tmp_path / "t"), str(tmp_path / "state")
+    record(write_faulty_table(tmp_path / "t", ["a", "b"]), baseline)
+    write_faulty_table(tmp_path / "t", ["a", "b", "c"], ["a", "d"])
+    options: Any = {"baseline": str(baseline), "accept": [accept(path="c*")]}
+    with monkeypatch.context() as patched:
+        patched.setattr("deltaspec.validation.run.build_report", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            validate(table, state=state, **options)
+    first = validate(table, state=state, resume=True, **options)
+    assert first == validate(table, **options)
+    assert (first.totals, first.accepted_totals) == ({"FIL001": 2}, {"FIL001": 3})
+    for changed in ({"accept": []}, {"baseline": None}):
+        with pytest.raises(InvalidUsage, match=r"the set of accepted findings|--baseline"):
+            validate(table, state=state, resume=True, **{**options, **changed})
+    record(str(tmp_path / "t"), baseline)
+    with pytest.raises(InvalidUsage, match="the set of accepted findings differs"):
+        validate(table, state=state, resume=True, **options)
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_file_of_all_findings_has_accepted_ones_too(tmp_path: Path) -> None:
+    table = write_faulty_table(tmp_path / "t", ["a", "b"])
+    every = str(tmp_path / "all.parquet")
+    validate(table, accept=[accept(path="a*")], findings_out=every)
+    assert pl.read_parquet(every)["path"].to_list() == ["a\t.parquet", "b\t.parquet"]
 
 
 @st.composite
