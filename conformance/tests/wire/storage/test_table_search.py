@@ -1,6 +1,7 @@
 """Tables are found in an object store without listing their data or their logs."""
 
 import json
+from pathlib import Path
 
 import pytest
 from helpers.cli import run
@@ -8,6 +9,7 @@ from helpers.faulty_s3 import Fault, FaultyS3
 
 from deltaspec.commands import table_workers
 from deltaspec.commands.table_workers import run_tables
+from deltaspec.wire.storage.folders import ArrowFolders
 from deltaspec_generators.table_files import metadata_action, protocol_action
 
 COMMIT = "\n".join(map(json.dumps, (protocol_action(1, 2), metadata_action([("id", "long")])))).encode()
@@ -55,3 +57,21 @@ def test_folder_that_cannot_be_listed_is_named(lake: FaultyS3) -> None:
     result = run("discover", "s3://lake")
     assert (result.exit_code, len(result.stdout.splitlines())) == (3, 4)
     assert result.stderr.startswith("deltaspec: s3://lake/raw: not searched: ")
+
+
+def test_file_systems_of_arrow_are_searched(tmp_path: Path) -> None:
+    for name in ("eu/orders", "us/a b", "us/orders/in a table", "us/orders"):
+        (tmp_path / name / "_delta_log").mkdir(parents=True)
+    (tmp_path / "file").touch()
+    folders = ArrowFolders(tmp_path.as_uri())
+    assert [each.name for each in folders.list_folders("")] == ["eu", "us"]
+    assert folders.list_folders("gone") == []
+    assert [folders.is_table(each) for each in ("", "eu", "eu/orders", "gone", "file")] == [
+        False,
+        False,
+        True,
+        False,
+        False,
+    ]
+    assert folders.get_location("us/a b") == f"{tmp_path.as_uri()}/us/a%20b"
+    assert ArrowFolders(folders.get_location("us/a b")).is_table("")
