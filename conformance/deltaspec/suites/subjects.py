@@ -30,8 +30,6 @@ class Corpus:
     """Number of drawn histories, for the suites that write."""
     written_histories: bool = False
     """Whether to include the written histories."""
-    rare: bool = False
-    """Whether to include the rare tables, so far only for the self-test."""
     golden: bool = False
     """Whether to include the golden cases that have a question for a reader; needs a checkout."""
     imported: ImportedTables | None = None
@@ -41,9 +39,8 @@ class Corpus:
         """List the ids of the tables, the written ones first."""
         if self.imported is not None:
             return self.imported.list_ids()
-        kinds = ((BROKEN, BROKEN_TABLES), (SOUND, SOUND_TABLES))
+        kinds = ((BROKEN, BROKEN_TABLES), (SOUND, SOUND_TABLES), (RARE, RARE_TABLES))
         written = [f"{kind}.{name}" for kind, tables in kinds for name in tables] if self.written else []
-        written += [f"{RARE}.{name}" for name in RARE_TABLES] if self.rare else []
         written += [f"{GOLDEN}.{case.id}" for case in _list_golden_cases()] if self.golden else []
         drawn = [f"{DRAWN}.{self.seed}.{number}" for number in range(self.tables)]
         histories = [f"{HISTORY}.{name}" for name in WRITTEN_HISTORIES] if self.written_histories else []

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from helpers.hypothesis_settings import EXAMPLES_FACTOR
 from helpers.recording_run import RecordingRun
+from helpers.selection import ROOT
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -102,9 +103,27 @@ _WITH_OWN_COLUMNS = ("deletionVectors", "changeDataFeed", "inCommitTimestamp")
 """Features of columns that are rarely filled otherwise."""
 
 
-@pytest.fixture(scope="module")
-def captured() -> dict[str, pl.DataFrame]:
-    """Rows of every view from runs over drawn and mutated logs, one frame per view."""
+SOURCES = [str(path.relative_to(ROOT)) for path in (ROOT / "conformance/deltaspec/views").rglob("*.py")]
+
+
+@pytest.mark.multiplied(4, *SOURCES)
+def test_real_rows_fill_every_column_and_rules_do_not_depend_on_their_partitions() -> None:
+    """One test, because capturing the rows takes much longer than looking at them."""
+    captured = capture_rows()
+    empty = {
+        f"{view.name}.{name}"
+        for view in VIEWS.values()
+        for name in view.columns
+        if captured[view.name][name].null_count() == len(captured[view.name])
+    }
+    assert empty == set()
+    # without findings, the comparison of partitions would prove nothing
+    assert [rule.code for rule in KEYED if captured[rule.view.name].filter(rule.expression()).is_empty()] == []
+    check_partitions(captured)
+
+
+def capture_rows() -> dict[str, pl.DataFrame]:
+    """Return rows of every view from runs over drawn and mutated logs, one frame per view."""
     frames: dict[str, list[pl.DataFrame]] = defaultdict(list)
 
     @settings(
@@ -197,8 +216,8 @@ def _required_after_null(
 KEYED = [rule for rule in RULES.values() if rule.view.key]
 
 
-def test_findings_on_real_rows_do_not_depend_on_partitions(captured: dict[str, pl.DataFrame]) -> None:
-    """Rows with the same key stay in one partition, so a rule that compares rows finds the same violations."""
+def check_partitions(captured: dict[str, pl.DataFrame]) -> None:
+    """Check that rules which compare rows find the same if only rows with the same key stay together."""
     for (name, rules), partitions in product(_by_view(KEYED).items(), (2, 7)):
         rows = captured[name]
         keys = rows.select(VIEWS[name].key).iter_rows()
@@ -219,19 +238,3 @@ def _by_view(rules: list[Rule]) -> dict[str, list[Rule]]:
 
 def _partition_of(key: tuple[Any, ...], partitions: int) -> int:
     return zlib.crc32(repr(key).encode()) % partitions
-
-
-def test_keyed_rules_find_something_in_the_captured_rows(captured: dict[str, pl.DataFrame]) -> None:
-    """Without findings, the comparison of partitions would prove nothing."""
-    assert [rule.code for rule in KEYED if captured[rule.view.name].filter(rule.expression()).is_empty()] == []
-
-
-def test_every_column_is_filled_by_some_row(captured: dict[str, pl.DataFrame]) -> None:
-    """One test for all views: each test process computes the rows again."""
-    empty = {
-        f"{view.name}.{name}"
-        for view in VIEWS.values()
-        for name in view.columns
-        if captured[view.name][name].null_count() == len(captured[view.name])
-    }
-    assert empty == set()
