@@ -3,6 +3,11 @@
 Every finding is decided, not only those that a report shows. What was accepted is recorded in `AcceptedFindings`, and
 several of them can be merged, because a baseline accepts a number of findings with one fingerprint and their total is
 known only at the end. Then the last of them in report order are new, because later versions come last.
+
+Checkpoints and other derived files repeat the actions of commits, and a remove repeats what is wrong with the path of
+an add. So the findings with one fingerprint in commits, and those in each derived file, are compared with the baseline
+separately, and so are adds and removes. Otherwise a known fault would be new as soon as a checkpoint is written, or the
+file is removed.
 """
 
 from __future__ import annotations
@@ -17,18 +22,29 @@ from functools import cached_property, lru_cache
 import polars as pl
 from msgspec.structs import replace
 
+from deltaspec.model.log.file_names import (
+    ClassicCheckpoint,
+    CompactionName,
+    MultipartCheckpoint,
+    SidecarName,
+    StagedCommit,
+    UuidCheckpoint,
+    parse_log_file_name,
+)
 from deltaspec.model.log.paths import path_key
 from deltaspec.report.report_types import AcceptedFinding, AcceptEntry, Finding
 from deltaspec.rules.registry import Rule
 from deltaspec.validation.baseline import MAX_FINDINGS, KnownFinding, build_table_key, read_baseline
 from deltaspec.validation.fingerprint import compute_fingerprint, compute_fingerprints, describe_subject
 from deltaspec.validation.kept_findings import KeptFindings, build_findings
-from deltaspec.wire.storage.interface import Store
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, Store
 
 _KEPT_OF_FINGERPRINT = 10
 """Findings with one fingerprint that are kept, so that new ones among them can be shown."""
+_DERIVED = (ClassicCheckpoint, MultipartCheckpoint, UuidCheckpoint, CompactionName, SidecarName, StagedCommit)
 Source = tuple[str, int | str]
-"""Rule, and what accepted its findings: the number of an entry, or a fingerprint."""
+"""Rule, and what may accept its findings: the number of an entry, or a fingerprint, a space, and what is compared
+separately: kind of action and derived file."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +139,8 @@ class AcceptedFindings:
             return rows
         fingerprints = compute_fingerprints(rule, rows, acceptance.table_root)
         is_counted = acceptance.match_baseline(fingerprints)
-        self._record(rule, rows.filter(is_counted), fingerprints.filter(is_counted))
+        counted = rows.filter(is_counted)
+        self._record(rule, counted, fingerprints.filter(is_counted) + " " + _find_groups(counted))
         return rows.filter(~is_counted)
 
     def merge(self, other: AcceptedFindings) -> None:
@@ -167,8 +184,9 @@ class AcceptedFindings:
 
     def count_gone(self, acceptance: Acceptance, decided: Collection[str]) -> int:
         """Return how many findings of the baseline are gone, of rules whose findings are all known."""
+        found = self._count_by_fingerprint()
         return sum(
-            max(each.count - self._counts[each.rule, each.fingerprint], 0)
+            max(each.count - found.get((each.rule, each.fingerprint), 0), 0)
             for each in acceptance.known.values()
             if each.rule in decided
         )
@@ -196,32 +214,40 @@ class AcceptedFindings:
 
     def list_known(self, table_root: str | None) -> list[KnownFinding]:
         """Return the findings that are counted by fingerprint, without the name of the table."""
+        subjects = {
+            (rule, _get_fingerprint(source)): describe_subject(found[-1], table_root)
+            for (rule, source), found in self._by_fingerprint.items()
+        }
+        counts = self._count_by_fingerprint()
         return [
-            KnownFinding(
-                table="",
-                rule=code,
-                subject=describe_subject(found[-1], table_root),
-                fingerprint=str(fingerprint),
-                count=self._counts[code, fingerprint],
-            )
-            for (code, fingerprint), found in self._by_fingerprint.items()
+            KnownFinding(table="", rule=rule, subject=subject, fingerprint=fingerprint, count=counts[rule, fingerprint])
+            for (rule, fingerprint), subject in subjects.items()
         ]
 
-    def _record(self, rule: Rule, rows: pl.DataFrame, fingerprints: pl.Series) -> None:
-        """Count findings by fingerprint, and keep the last of each."""
-        numbers = dict(fingerprints.value_counts().iter_rows())
-        self._counts.update({(rule.code, name): number for name, number in numbers.items()})
-        frequent = [name for name, number in numbers.items() if number > self._most]
-        is_rare = ~fingerprints.is_in(pl.Series(frequent, dtype=pl.String).implode())
+    def _count_by_fingerprint(self) -> dict[tuple[str, str], int]:
+        """Return the number of findings by rule and fingerprint: the highest of those that are compared separately."""
+        found: dict[tuple[str, str], int] = {}
+        for (rule, source), number in self._counts.items():
+            if isinstance(source, str):
+                key = rule, _get_fingerprint(source)
+                found[key] = max(found.get(key, 0), number)
+        return found
+
+    def _record(self, rule: Rule, rows: pl.DataFrame, sources: pl.Series) -> None:
+        """Count findings by their sources, and keep the last of each."""
+        numbers = dict(sources.value_counts().iter_rows())
+        self._counts.update({(rule.code, source): number for source, number in numbers.items()})
+        frequent = [source for source, number in numbers.items() if number > self._most]
+        is_rare = ~sources.is_in(pl.Series(frequent, dtype=pl.String).implode())
         rare = rows.filter(is_rare).head(MAX_FINDINGS + 1)
         found = build_findings(rule, self._revision, rare, len(rare))
-        for name, finding in zip(fingerprints.filter(is_rare), found, strict=False):
-            self._by_fingerprint.add((rule.code, name), [finding])
+        for source, finding in zip(sources.filter(is_rare), found, strict=False):
+            self._by_fingerprint.add((rule.code, source), [finding])
         if frequent:
-            marked = rows.with_columns(_fingerprint=fingerprints).filter(~is_rare)
-            for (name,), part in marked.partition_by("_fingerprint", as_dict=True, include_key=False).items():
+            marked = rows.with_columns(_source=sources).filter(~is_rare)
+            for (source,), part in marked.partition_by("_source", as_dict=True, include_key=False).items():
                 last = build_findings(rule, self._revision, part, self._most, last=True)
-                self._by_fingerprint.add((rule.code, name), last)
+                self._by_fingerprint.add((rule.code, source), last)
 
     def _list_by_fingerprint(self, acceptance: Acceptance) -> Iterator[tuple[Finding, bool]]:
         """Yield the findings that are kept by fingerprint, and whether each is new."""
@@ -278,7 +304,28 @@ def _count_excess(acceptance: Acceptance, source: int | str, number: int) -> int
     """Return how many of the findings from one source are new; negative if the baseline allows more."""
     if isinstance(source, int):
         return 0
-    return number - (acceptance.known[source].count if source in acceptance.known else 0)
+    known = acceptance.known.get(_get_fingerprint(source))
+    return number - (0 if known is None else known.count)
+
+
+def _get_fingerprint(source: int | str) -> str:
+    return str(source).partition(" ")[0]
+
+
+def _find_groups(rows: pl.DataFrame) -> pl.Series:
+    """Return for each row what is compared separately: kind of action, and the derived file that repeats an action."""
+    parts = [pl.lit("")]
+    if "kind" in rows.columns:
+        parts.append(pl.col("kind").cast(pl.String).fill_null(""))
+    if "file" in rows.columns and "line" in rows.columns:
+        names = [each for each in rows["file"].unique() if each is not None and _is_derived(each)]
+        repeats = pl.col("file").is_in(names) & pl.col("line").is_not_null()
+        parts.append(pl.when(repeats).then(pl.col("file")).otherwise(pl.lit("")))
+    return rows.select(pl.concat_str(parts)).to_series()
+
+
+def _is_derived(file: str) -> bool:
+    return isinstance(parse_log_file_name(file.removeprefix(f"{LOG_DIRECTORY}/")), _DERIVED)
 
 
 def _describe(finding: Finding, entry: AcceptEntry | None, table_root: str | None) -> AcceptedFinding:
