@@ -38,8 +38,8 @@ def baseline() -> None:
     """Create, update and show baselines: JSON files with known findings.
 
     `deltaspec validate --baseline FILE` accepts the findings in FILE. A finding is known by its fingerprint: rule, data
-    file or column, and what is wrong, but neither version nor line. So commits may be added, rewritten or cleaned up, and
-    checkpoints written. Paths of tables are relative to FILE.
+    file or column, and what is wrong, but neither version nor line. So commits may be added, rewritten or cleaned up.
+    Checkpoints may be written. Paths of tables are relative to FILE.
     """
 
 

@@ -32,7 +32,7 @@ class KnownFinding(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Data file, column or log file, for readers of the baseline."""
     fingerprint: Annotated[str, Meta(min_length=1, max_length=100)]
     count: Annotated[int, Meta(ge=1)]
-    """Number of findings that are known, without those that repeat an action in a checkpoint or another derived file."""
+    """Number of findings that are known, without those that repeat an action in a checkpoint or other derived file."""
 
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
