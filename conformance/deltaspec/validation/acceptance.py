@@ -6,8 +6,8 @@ known only at the end. Then the last of them in report order are new, because la
 
 Checkpoints and other derived files repeat the actions of commits, and a remove repeats what is wrong with the path of
 an add. So the findings with one fingerprint in commits, and those in each derived file, are compared with the baseline
-separately, and so are adds and removes. Otherwise a known fault would be new as soon as a checkpoint is written, or the
-file is removed.
+separately, and so are adds, removes, and versions that add a file again with a deletion vector. Otherwise a known fault
+would be new as soon as a checkpoint is written, the file is removed, or rows are deleted from it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _KEPT_OF_FINGERPRINT = 10
 _DERIVED = (ClassicCheckpoint, MultipartCheckpoint, UuidCheckpoint, CompactionName, SidecarName, StagedCommit)
 Source = tuple[str, int | str]
 """Rule, and what may accept its findings: the number of an entry, or a fingerprint, a space, and what is compared
-separately: kind of action and derived file."""
+separately: kind of action, derived file, and version of a deletion vector."""
 
 
 @dataclass(frozen=True)
@@ -313,7 +313,10 @@ def _get_fingerprint(source: int | str) -> str:
 
 
 def _find_groups(rows: pl.DataFrame) -> pl.Series:
-    """Return for each row what is compared separately: kind of action, and the derived file that repeats an action."""
+    """Return for each row what is compared separately, because it repeats what is wrong with another action.
+
+    That is the kind of action, the derived file, and the version if the action has a deletion vector.
+    """
     parts = [pl.lit("")]
     if "kind" in rows.columns:
         parts.append(pl.col("kind").cast(pl.String).fill_null(""))
@@ -321,6 +324,9 @@ def _find_groups(rows: pl.DataFrame) -> pl.Series:
         names = [each for each in rows["file"].unique() if each is not None and _is_derived(each)]
         repeats = pl.col("file").is_in(names) & pl.col("line").is_not_null()
         parts.append(pl.when(repeats).then(pl.col("file")).otherwise(pl.lit("")))
+    if "has_deletion_vector" in rows.columns and "version" in rows.columns:
+        version = pl.col("version").cast(pl.String).fill_null("")
+        parts.append(pl.when(pl.col("has_deletion_vector")).then(version).otherwise(pl.lit("")))
     return rows.select(pl.concat_str(parts)).to_series()
 
 

@@ -227,11 +227,11 @@ def test_rewritten_commits_keep_the_baseline_valid(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("history", ["latest", "all"])
-@pytest.mark.parametrize("later", ["checkpoint", "cleanup", "two checkpoints", "compaction", "remove"])
+@pytest.mark.parametrize("later", [*("checkpoint", "cleanup", "two checkpoints", "compaction", "remove", "vectors")])
 def test_actions_that_are_repeated_in_the_log_are_known(later: str, history: str, tmp_path: Path) -> None:
-    """A checkpoint repeats the faulty actions of commits, and a remove the faulty path of an add."""
+    """Checkpoints repeat faulty actions of commits; a remove, and an add with a vector, the faulty path of an add."""
     baseline, table = tmp_path / "b.json", str(tmp_path / "t")
-    options: Any = {"history": history, "select": ["FIL", "MET"]}
+    options: Any = {"history": history, "select": ["FIL001", "MET"]}
     files = build_table_with_faulty_actions()
     write_table(files, tmp_path / "t")
     record(table, baseline, **options)
@@ -271,6 +271,17 @@ def repeat_actions(files: TableFiles, later: str) -> None:
         files.compactions[1, 3] = [action for number in (1, 2, 3) for action in files.commits[number]]
     elif later == "remove":
         files.commits[4] = [remove_action(add_action("a\t.parquet"))]
+    elif later == "vectors":
+        added = add_action("a\t.parquet")
+        for version in (3, 4):
+            vector = {
+                "storageType": "u",
+                "pathOrInlineDv": f"{version}" * 20,
+                "sizeInBytes": 40,
+                "cardinality": version,
+            }
+            replaced, added = added, add_action("a\t.parquet", deletionVector=vector)
+            files.commits[version] = [remove_action(replaced), added]
 
 
 def test_entries_come_before_the_baseline(tmp_path: Path) -> None:
