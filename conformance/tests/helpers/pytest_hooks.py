@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from helpers.selection import compute_seed, describe_selection, format_reproduction, is_selected
+from hypothesis import settings
 
 _PRINTED = pytest.StashKey[bool]()
 
@@ -12,6 +13,8 @@ _PRINTED = pytest.StashKey[bool]()
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("hypothesis_seed", None) is None:
         config.option.hypothesis_seed = str(compute_seed())
+    settings.register_profile("deltaspec", deadline=None)  # a loaded machine must not fail a test
+    settings.load_profile("deltaspec")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

@@ -208,6 +208,16 @@ def test_deleted_rows_violate_nothing() -> None:
     }
 
 
+def test_nullable_struct_decides_at_every_depth_whether_a_required_field_may_be_missing() -> None:
+    lowest = Struct((Field("x", LONG, True), Field("missing", LONG, False)))
+    middle = Struct((Field("c", lowest, False),))
+    schema = Struct((Field("a", Struct((Field("b", middle, False),)), True),))
+    kind = pa.struct({"b": pa.struct({"c": pa.struct({"x": pa.int64()})})})
+    table = pa.table({"a": pa.array([None, {"b": {"c": {"x": 1}}}], kind)})
+    assert find_broken_checks(read_file_rows(table, schema)) == {("not null", "a.b.c.missing"): (1, 1)}
+    assert find_broken_checks(read_file_rows(table, schema, deleted=[1])) == {}
+
+
 # column resolution
 
 

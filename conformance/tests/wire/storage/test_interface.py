@@ -102,6 +102,26 @@ class TestListing:
         assert names(open_store(str(table)))[0] == "00000000000000000000.json"
         assert len(names(open_store(str(table)))) == 3
 
+    def test_file_whose_facts_are_refused_makes_the_listing_incomplete(
+        self, table: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (table / "part").touch()
+        scan = os.scandir
+
+        class Refused:
+            name, path = "part", "part"
+
+            def stat(self) -> os.stat_result:
+                raise PermissionError(13, "Permission denied")
+
+        @contextmanager
+        def scan_refusing(folder: str) -> Iterator[Iterator[Any]]:
+            with scan(folder) as entries:
+                yield iter([Refused() if each.name == "part" else each for each in entries])
+
+        monkeypatch.setattr(os, "scandir", scan_refusing)
+        assert [str(each) for each in open_store(str(table)).list_files()] == ["part: Permission denied"]
+
     def test_log_behind_a_link_is_listed(self, table: Path, tmp_path: Path) -> None:
         (tmp_path / "elsewhere").mkdir()
         (tmp_path / "elsewhere" / "_delta_log").symlink_to(table / "_delta_log")

@@ -11,7 +11,8 @@ from wire.s3_tables import COMMIT, list_names, put_table
 
 from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.wire.storage.arrow import ArrowStore
-from deltaspec.wire.storage.block_reader import BLOCK_BYTES
+from deltaspec.wire.storage.block_reader import BLOCK_BYTES, BlockReader
+from deltaspec.wire.storage.client import describe_error
 from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.interface import Entry, FileGone, FileTooLarge, NoPermission, StorageError
 from deltaspec.wire.storage.object_store import ObjectStore
@@ -177,6 +178,19 @@ class TestReading:
             assert one.read(length) == other.read(length)
             assert one.tell() == other.tell()
 
+    def test_requests_end_at_the_end_of_the_file(self) -> None:
+        data, ranges = bytes(300), []
+
+        def fetch(start: int, end: int) -> bytes:
+            ranges.append((start, end))
+            return data[start:end]
+
+        reader = BlockReader(len(data), fetch, block=200)
+        for start, length in ((0, 10), (250, 10), (150, 100)):
+            reader.seek(start)
+            assert reader.read(length) == data[start : start + length]
+        assert ranges == [(0, 200), (250, 300), (150, 300)]
+
     def test_object_overwritten_during_a_read_is_an_error(self, s3: FaultyS3) -> None:
         store = put_table(s3, big=b"a" * 300_000)
         source = store.open_seekable("big")
@@ -275,6 +289,10 @@ class TestSecrets:
         monkeypatch.setenv("AWS_ENDPOINT_URL", "https://me:hunter22@host")
         said = ENVIRONMENT.redact("signed by sig=a/b+c== or sig%3Da%2Fb%2Bc%3D%3D of hunter22 at AWS")
         assert said == "signed by *** or *** of *** at AWS"
+
+    def test_addresses_and_accounts_are_left_out(self) -> None:
+        text = "cannot sign https://host/x?sig=1 for svc@project.example because the key is malformed"
+        assert describe_error(OSError(text)) == "cannot sign for because the key is malformed"
 
     @pytest.mark.parametrize("what", ["403", "503", "reset", "cut"])
     def test_exceptions_and_tracebacks_contain_no_secret(
