@@ -174,8 +174,8 @@ def test_command_says_what_is_wrong(arguments: list[str], code: int, text: str) 
 
 def test_known_failures_that_cannot_be_written_are_reported(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
-    assert CliRunner().invoke(main, ["test", SHELL_CANDIDATE, "--tables", "0", "--select", "no such case", "--format", "json",
-                                     "--output", str(report)]).exit_code == 2  # fmt: skip
+    asked = ["test", SHELL_CANDIDATE, "--tables", "0", "--select", "no such case", "--format", "json"]
+    assert CliRunner().invoke(main, [*asked, "--output", str(report)]).exit_code == 2
     result = CliRunner().invoke(main, ["known", "update", str(tmp_path / "none" / "known.toml"), str(report)])
     assert result.exit_code == 2
     assert "cannot be written" in result.output
