@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deltaspec.errors import InvalidUsage, suggest_name
+from deltaspec.input_files import read_input_file
 
 if TYPE_CHECKING:
     from deltaspec.report.report_types import AcceptEntry
@@ -158,20 +159,10 @@ def _find_file(directory: Path) -> Path | None:
         if (each / FILE_NAME).is_file():
             return each / FILE_NAME
         project = each / "pyproject.toml"
-        if project.is_file() and b"tool.deltaspec" in _read_bytes(project) and _read_table(project) is not None:
+        is_likely = project.is_file() and b"tool.deltaspec" in read_input_file(project, _MAX_BYTES)
+        if is_likely and _read_table(project) is not None:
             return project
     return None
-
-
-def _read_bytes(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            data = file.read(_MAX_BYTES + 1)
-    except OSError as fault:
-        raise InvalidUsage(f"{path}: cannot be read: {fault.strerror}") from fault
-    if len(data) > _MAX_BYTES:
-        raise InvalidUsage(f"{path}: larger than {_MAX_BYTES:,} bytes")
-    return data
 
 
 def _read_table(path: Path) -> dict[str, Any] | None:
@@ -179,7 +170,7 @@ def _read_table(path: Path) -> dict[str, Any] | None:
     import tomllib
 
     try:
-        content = tomllib.loads(_read_bytes(path).decode())
+        content = tomllib.loads(read_input_file(path, _MAX_BYTES).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as fault:
         raise InvalidUsage(f"{path}: not TOML: {fault}") from fault
     if path.name != "pyproject.toml":

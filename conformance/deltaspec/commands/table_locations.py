@@ -9,6 +9,7 @@ from typing import Any
 
 from deltaspec.commands.table_names import normalize_location
 from deltaspec.errors import DeltaspecError, InvalidUsage, TableUnreadable
+from deltaspec.input_files import read_input_file
 from deltaspec.wire.storage.factory import is_local
 from deltaspec.wire.storage.interface import escape_file_name, redact_uri
 from deltaspec.wire.storage.settings import StorageSettings
@@ -23,16 +24,10 @@ def read_table_list(file: str) -> list[str]:
     Raises:
         InvalidUsage: the file cannot be read, is too large, or names no table.
     """
-    try:
-        if file == "-":
-            data = sys.stdin.buffer.read(_MAX_LIST_BYTES + 1)
-        else:
-            with open(file, "rb") as stream:
-                data = stream.read(_MAX_LIST_BYTES + 1)
-    except OSError as fault:
-        raise InvalidUsage(f"--tables-from {file}: cannot be read: {fault.strerror}") from fault
-    if len(data) > _MAX_LIST_BYTES:
-        raise InvalidUsage(f"--tables-from {file}: larger than {_MAX_LIST_BYTES:,} bytes")
+    if file != "-":
+        data = read_input_file(file, _MAX_LIST_BYTES, f"--tables-from {file}")
+    elif len(data := sys.stdin.buffer.read(_MAX_LIST_BYTES + 1)) > _MAX_LIST_BYTES:
+        raise InvalidUsage(f"--tables-from -: larger than {_MAX_LIST_BYTES:,} bytes")
     lines = (os.fsdecode(line).strip() for line in data.splitlines())
     found = [line for line in lines if line and not line.startswith("#")]
     if any("\0" in each for each in found):

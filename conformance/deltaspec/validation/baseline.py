@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.input_files import read_input_file
 from deltaspec.validation.output_location import normalize_scheme, require_outside_table
 
 BASELINE_VERSION = 1
@@ -46,15 +47,9 @@ def read_baseline(file: str) -> list[KnownFinding]:
     Raises:
         InvalidUsage: the file does not exist, or is not a baseline that this release can read.
     """
-    try:
-        with open(file, "rb") as stream:
-            data = stream.read(_MAX_BYTES + 1)
-    except FileNotFoundError as fault:
-        raise InvalidUsage(f"{file}: not found; `deltaspec baseline update {file} TABLE` creates a baseline") from fault
-    except OSError as fault:
-        raise InvalidUsage(f"{file}: cannot be read: {fault.strerror}") from fault
-    if len(data) > _MAX_BYTES:
-        raise InvalidUsage(f"{file}: larger than {_MAX_BYTES:,} bytes")
+    if not os.path.lexists(file):
+        raise InvalidUsage(f"{file}: not found; `deltaspec baseline update {file} TABLE` creates a baseline")
+    data = read_input_file(file, _MAX_BYTES)
     try:
         found = msgspec.json.decode(data, type=_File)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:

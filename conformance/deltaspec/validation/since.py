@@ -16,6 +16,7 @@ from hashlib import sha256
 import msgspec
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.input_files import read_input_file
 from deltaspec.model.actions import MetaData
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.report.report_types import NEEDS_CLOCK, REPORT_VERSION, Continuation, NotChecked, Report
@@ -181,13 +182,7 @@ def compute_rules_digest() -> str:
 
 
 def _read_report(file: str) -> Report:
-    try:
-        with open(file, "rb") as stream:
-            data = stream.read(_MAX_REPORT_BYTES + 1)
-    except OSError as fault:
-        raise InvalidUsage(f"--since {file}: cannot be read: {fault.strerror}") from fault
-    if len(data) > _MAX_REPORT_BYTES:
-        raise InvalidUsage(f"--since {file}: larger than {_MAX_REPORT_BYTES:,} bytes")
+    data = read_input_file(file, _MAX_REPORT_BYTES, f"--since {file}")
     try:
         report = msgspec.json.decode(data, type=Report)
     except (msgspec.MsgspecError, RecursionError) as fault:

@@ -18,6 +18,7 @@ MODULES = [(package, path) for package, root in PACKAGES.items() for path in sor
 ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.errors": set(),
     "deltaspec.version": set(),
+    "deltaspec.input_files": {"errors"},
     "deltaspec.build": {"version"},
     "deltaspec.requirements": set(),
     "deltaspec.model": set(),
@@ -26,14 +27,17 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.sql": {"model", "wire"},
     "deltaspec.views": {"model", "wire", "sql"},
     "deltaspec.rules": {"requirements", "views"},
-    "deltaspec.validation": {"rules", "views", "sql", "wire", "model", "report", "errors", "version", "build"},
+    "deltaspec.validation": {
+        *("rules", "views", "sql", "wire", "model", "report"),
+        *("errors", "input_files", "version", "build"),
+    },
     "deltaspec.candidates": {"model", "wire", "sql", "errors"},
     "deltaspec.suites": {"candidates", "deltaspec_generators", "golden", "validation", "model", "report", "errors"},
     "deltaspec.faults": {"candidates", "suites", "validation", "model", "report", "errors"},
     "deltaspec.differential": {"candidates", "deltaspec_generators", "suites", "model"},
     "deltaspec.golden": {
         *("candidates", "deltaspec_generators", "model", "report", "requirements", "sql", "suites", "validation"),
-        *("errors", "version"),
+        *("errors", "input_files", "version"),
     },
     "deltaspec.pages": {"report", "errors"},
     "deltaspec.matrix": {

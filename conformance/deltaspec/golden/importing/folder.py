@@ -7,6 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.input_files import read_input_file
 from deltaspec.report.text import escape_text
 
 MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
@@ -77,13 +78,7 @@ class ImportFolder:
             InvalidUsage: It cannot be read, is too large, or has another content.
         """
         try:
-            with path.open("rb") as file:
-                data = file.read(MAX_DOCUMENT_BYTES + 1)
-            if len(data) > MAX_DOCUMENT_BYTES:
-                raise InvalidUsage(f"{path}: larger than {MAX_DOCUMENT_BYTES:,} bytes")
-            return msgspec.json.decode(data, type=kind)
-        except OSError as error:
-            raise InvalidUsage(f"{path}: cannot be read: {error.strerror}") from None
+            return msgspec.json.decode(read_input_file(path, MAX_DOCUMENT_BYTES), type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InvalidUsage(f"{path}: {error}") from None
 
