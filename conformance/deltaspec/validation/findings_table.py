@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from deltaspec.errors import InvalidUsage
 from deltaspec.report.report_types import Finding
 from deltaspec.rules.registry import Rule
+from deltaspec.validation.kept_findings import describe_rule
 from deltaspec.views.base import LOCATION
 
 FINDING_SCHEMA: dict[str, Any] = {
@@ -43,14 +44,7 @@ def build_finding_rows(rule: Rule, revision: str, rows: pl.DataFrame) -> pl.Data
     evidence_columns = [
         name for name in rule.reads if name not in LOCATION and rule.view.columns[name].dtype != pl.Binary
     ]
-    known = {
-        "rule": rule.code,
-        "name": rule.name,
-        "severity": rule.severity_in(revision),
-        "requirement": rule.requirement_in(revision).id,
-        "level": rule.level,
-        "message": rule.message,
-    }
+    known = describe_rule(rule, revision)
     columns: list[pl.Expr] = []
     for name, dtype in FINDING_SCHEMA.items():
         if name in known:

@@ -80,14 +80,7 @@ def build_findings(rule: Rule, revision: str, rows: pl.DataFrame, most: int, *, 
         rows = _select_rows(rows, most, last=last)
     location = [name for name in LOCATION if name in rows.columns]
     evidence = [name for name, column in rule.view.columns.items() if _may_be_evidence(rule, name, column)]
-    fixed: dict[str, Any] = {
-        "rule": rule.code,
-        "name": rule.name,
-        "severity": rule.severity_in(revision),
-        "requirement": rule.requirement_in(revision).id,
-        "level": rule.level,
-        "message": rule.message,
-    }
+    fixed = describe_rule(rule, revision)
     found = [
         Finding(
             **fixed,
@@ -99,6 +92,18 @@ def build_findings(rule: Rule, revision: str, rows: pl.DataFrame, most: int, *, 
         for row in rows.select(*location, *evidence).iter_rows(named=True)
     ]
     return select_findings(found, most, last=last) if len(found) > most else found
+
+
+def describe_rule(rule: Rule, revision: str) -> dict[str, Any]:
+    """Return the fields that all findings of a rule have in a revision."""
+    return {
+        "rule": rule.code,
+        "name": rule.name,
+        "severity": rule.severity_in(revision),
+        "requirement": rule.requirement_in(revision).id,
+        "level": rule.level,
+        "message": rule.message,
+    }
 
 
 def format_evidence(value: Any) -> Any:
