@@ -52,7 +52,9 @@ def validate(
             - level (str): how much of the table is read. `log` reads `_delta_log` only; `files` (the default) also
               lists the directories of the table and reads deletion vectors; `footers` reads the footer of every live
               data file; `rows` reads the data.
-            - at (int): version to validate. Default: the latest.
+            - at (int | str | datetime): version to validate, or an ISO 8601 time with a time zone: the latest version
+              that was committed by then, according to in-commit timestamps where the table enables them, else to file
+              times. Default: the latest.
             - history (str | int): `latest` (the default), `all`, or how many versions to go back.
             - revision (str): `r1`, `r2`, `r3` or `current` (the default). Rules that the revision does not define are
               skipped. A table that needs features unknown to the revision gets the verdict `refused`.

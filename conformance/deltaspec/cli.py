@@ -13,7 +13,7 @@ from deltaspec.commands.doctor import doctor
 from deltaspec.commands.faults import faults
 from deltaspec.commands.golden import golden
 from deltaspec.commands.matrix import matrix
-from deltaspec.commands.options import COLOR, REVISIONS, parse_codes, parse_names
+from deltaspec.commands.options import AT, COLOR, REVISIONS, parse_codes, parse_names
 from deltaspec.commands.printing import (
     build_console,
     encode_json,
@@ -122,10 +122,10 @@ def requirements(chapters: list[str], revision: str | None, uncovered: bool, out
 @main.command()
 @click.argument("table")
 @click.option("--files", is_flag=True, help="Show the distribution of live data files instead.")
-@click.option("--at", type=click.IntRange(min=0), metavar="VERSION", help="Version to show. [default: the latest]")
+@AT
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @COLOR
-def show(table: str, files: bool, at: int | None, output_format: str, color: str) -> None:
+def show(table: str, files: bool, at: str | None, output_format: str, color: str) -> None:
     """Show a TABLE: state, schema, files, and a chart of its log.
 
     The chart has one row each for commits, checkpoints, compactions and version checksums.

@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,7 @@ TABLES = "tables"
 ACCEPT = "accept"
 _ONE_RUN = frozenset(
     {
-        *("config", "at", "output", "report", "estimate", "findings-out", "state", "resume", "since"),
+        *("config", "output", "report", "estimate", "findings-out", "state", "resume", "since"),
         *("tables-from", "jobs", "help"),
     }
 )
@@ -213,6 +214,7 @@ def _check_value(where: str, key: str, value: Any, options: Mapping[str, click.O
         expected, fits = "a list of strings", isinstance(given, list) and all(isinstance(each, str) for each in given)
         value = given
     else:
+        value = value.isoformat() if isinstance(value, datetime) else value
         expected, fits = "a string or number", isinstance(value, str | int) and not isinstance(value, bool)
     if not fits:
         raise InvalidUsage(f"{where}: expected {expected}")

@@ -25,6 +25,26 @@ def parse_names(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -
     return found
 
 
+def check_at(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """Check that a value is a version, or an ISO 8601 time with a time zone."""
+    from deltaspec.errors import InvalidUsage
+    from deltaspec.validation.instants import parse_at
+
+    try:
+        parse_at(value)
+    except InvalidUsage as fault:
+        raise click.BadParameter(str(fault)) from fault
+    return value
+
+
+AT = click.option(
+    "--at",
+    callback=check_at,
+    metavar="VERSION|TIME",
+    help="Version, or the latest one committed by a time in ISO 8601 with a time zone. [default: the latest]",
+)
+
+
 def parse_clock(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
     """Parse `now` or an ISO 8601 time with a time zone into milliseconds since the epoch."""
     from deltaspec.errors import InvalidUsage

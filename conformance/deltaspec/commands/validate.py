@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from deltaspec.commands.configuration import CONFIGURATION_KEY
-from deltaspec.commands.options import COLOR, CONFIG, REVISIONS, parse_clock, parse_codes, parse_names
+from deltaspec.commands.options import AT, COLOR, CONFIG, REVISIONS, parse_clock, parse_codes, parse_names
 from deltaspec.commands.printing import build_console, encode_json, print_bytes, progress_bar
 from deltaspec.commands.report_formats import FORMATS, RenderSettings
 from deltaspec.commands.report_output import plan_reports, write_reports
@@ -39,7 +39,7 @@ _MACHINE_SAMPLES = 1000
     show_default=True,
     help="How much of the table is read: the log; also the file listing and deletion vectors; also footers; also rows.",
 )
-@click.option("--at", type=click.IntRange(min=0), metavar="VERSION", help="Version to validate. [default: the latest]")
+@AT
 @click.option("--history", default="latest", show_default=True, metavar="latest|N|all", help="How far to go back.")
 @click.option(
     "--revision", type=REVISIONS, default="current", show_default=True, help="Protocol revision to validate against."
@@ -140,7 +140,7 @@ _MACHINE_SAMPLES = 1000
 def validate(
     table: str,
     level: str,
-    at: int | None,
+    at: str | None,
     history: str,
     revision: str,
     clock: int | None,
@@ -302,7 +302,7 @@ def _check_local_table(table: str, master: str | None) -> None:
 
 def _print_estimate(
     table: str,
-    at: int | None,
+    at: str | None,
     history: str,
     revision: str,
     output_format: str,

@@ -252,6 +252,20 @@ class Baseline(Struct, frozen=True, kw_only=True):
     """Whether the baseline has findings of this table."""
 
 
+CommitTimeSource = Literal["in-commit timestamp", "file time"]
+
+
+class VersionAt(Struct, frozen=True, kw_only=True):
+    """How the validated version was found, if the user named a time."""
+
+    moment: int
+    """The time that the user named, in milliseconds since the epoch."""
+    committed: int
+    """Time of the version's commit, in milliseconds since the epoch."""
+    source: CommitTimeSource
+    """What the time of the commit is: its in-commit timestamp, or the modification time of its file."""
+
+
 class Continuation(Struct, frozen=True, kw_only=True):
     """What identifies the validated version, for a later run with `--since`."""
 
@@ -295,6 +309,8 @@ class Report(Struct, frozen=True, kw_only=True):
     table: str
     version: int | None
     """The validated version; None if there is no snapshot."""
+    at: VersionAt | None = None
+    """How the version was found, if the user named a time; None otherwise."""
     revision: str
     level: str
     engine: str

@@ -9,7 +9,7 @@ from rich.text import Text
 from deltaspec.report.evidence import list_evidence
 from deltaspec.report.ledger_text import describe_rules_run, list_ledger
 from deltaspec.report.report_types import Finding, Report, RuleDoc
-from deltaspec.report.text import bound_text, count, escape_text, size, split_text, wrap_text
+from deltaspec.report.text import bound_text, count, escape_text, format_instant, size, split_text, wrap_text
 
 _STYLES = {"violation": "bold red", "warning": "yellow", "divergence": "cyan"}
 _INDENT = "    "
@@ -82,6 +82,12 @@ def _header(report: Report, console: Console) -> None:
         options += f" · clock {datetime.fromtimestamp(report.clock / 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"
     console.print(f"deltaspec {report.deltaspec} · validate · {options}", style="dim")
     console.print(Text.assemble(("table  ", "dim"), _printable(report.table), (f" · {version}", "dim")))
+    if report.at is not None:
+        at = report.at
+        text = (
+            f"{format_instant(at.moment)} · latest version until then, of {format_instant(at.committed)} ({at.source})"
+        )
+        console.print(Text.assemble(("at     ", "dim"), text))
     console.print()
 
 

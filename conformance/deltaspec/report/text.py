@@ -4,6 +4,7 @@ import codecs
 import re
 import textwrap
 import unicodedata
+from datetime import UTC, datetime, timedelta
 
 _INVISIBLE = ("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp")
 _PLAIN = {"·": "-", "…": "...", "–": "-", "—": "-", "×": "x", "→": "->", "≤": "<=", "≥": ">=", "µ": "u"}
@@ -93,3 +94,12 @@ def format_code(text: str, width: int | None = None) -> str:
         return f"`{shown}`"
     fence = "`" * (longest + 1)
     return f"{fence} {shown} {fence}"
+
+
+def format_instant(ms: int) -> str:
+    """Return milliseconds since the epoch as ISO 8601 in UTC, with milliseconds if there are any."""
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
+    except OverflowError:  # of a damaged log
+        return f"{ms} ms after 1970"
+    return moment.isoformat(timespec="milliseconds" if ms % 1000 else "seconds").replace("+00:00", "Z")

@@ -22,7 +22,7 @@ from deltaspec.validation.accept_entries import is_expired, parse_accept_entry
 from deltaspec.validation.acceptance import RecordedFindings
 from deltaspec.validation.baseline import read_baseline
 from deltaspec.validation.findings import Findings
-from deltaspec.validation.instants import parse_instant
+from deltaspec.validation.instants import At, AtArgument, parse_at, parse_instant
 from deltaspec.validation.plan import parse_history
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.validation.since import EarlierReport, load_earlier_report
@@ -33,7 +33,7 @@ class OptionArguments(TypedDict, total=False):
     """Keyword arguments of every public entry point. `deltaspec.validate` documents them."""
 
     level: str
-    at: int | None
+    at: AtArgument
     history: str | int
     revision: str
     clock: int | str | None
@@ -53,8 +53,8 @@ class Options:
     """Checked options. Rules are given as codes or prefixes of codes."""
 
     level: Level
-    at: int | None
-    """Version to validate; None for the latest."""
+    at: At
+    """Version to validate, or a time; None for the latest version."""
     history: str
     """`latest`, `all`, or a number of versions."""
     revision: Revision
@@ -93,7 +93,7 @@ class Options:
         select, clock_ms = arguments.get("select"), parse_instant(arguments.get("clock"))
         options = cls(
             level=LEVELS[LEVELS.index(level)],
-            at=_check_integer("at", arguments.get("at"), at_least=0),
+            at=parse_at(arguments.get("at")),
             history=parse_history(arguments.get("history", "latest")),
             revision=Revision(revision),
             clock_ms=clock_ms,

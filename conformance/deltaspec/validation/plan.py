@@ -37,7 +37,7 @@ from deltaspec.model.log.segment import (
     find_readable_ranges,
 )
 from deltaspec.model.revisions import Revision
-from deltaspec.report.report_types import DerivedFileNotCompared, FilesNotRead, MissingCommits
+from deltaspec.report.report_types import DerivedFileNotCompared, FilesNotRead, MissingCommits, VersionAt
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry
 
 MAX_LISTED_GAPS = 1000
@@ -85,6 +85,8 @@ class Plan:
     """It is part of the log before the validated history."""
     earlier_ranges: tuple[Plan, ...] = ()
     """Parts of the log before the validated history. Missing commits separate them from each other and from it."""
+    at: VersionAt | None = None
+    """How the version was found, if the user named a time; None otherwise."""
 
     @cached_property
     def commits_after_gaps(self) -> set[int]:

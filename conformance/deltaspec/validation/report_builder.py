@@ -79,6 +79,7 @@ def build_report(run: LogRun, engine: str) -> Report:
         deltaspec=__version__,
         table=run.store.uri,
         version=plan.version,
+        at=plan.at,
         revision=str(revision),
         level=options.level,
         engine=engine,

@@ -242,4 +242,4 @@ def test_quiet_prints_only_the_verdict(table: Path) -> None:
 
 def test_every_option_is_configurable_or_belongs_to_one_run() -> None:
     assert {"level", "history", "revision", "engine", "fail-on", "select", "ignore", "quiet"} <= OPTIONS.keys()
-    assert not {"at", "output", "report", "config", "resume", STORAGE_OPTIONS, TABLES} & OPTIONS.keys()
+    assert not {"output", "report", "config", "resume", STORAGE_OPTIONS, TABLES} & OPTIONS.keys()

@@ -23,8 +23,8 @@ from deltaspec.validation import buckets, embedded
 from deltaspec.validation.acceptance import build_acceptance
 from deltaspec.validation.buckets import LocalBuckets
 from deltaspec.validation.embedded import EmbeddedRun
+from deltaspec.validation.log.new_files import plan_run
 from deltaspec.validation.options import Options, RunSettings
-from deltaspec.validation.plan import build_plan
 from deltaspec.validation.report_builder import build_report
 from deltaspec.validation.spark import driver, log_sources, log_tasks, payloads, spark_buckets
 from deltaspec.validation.spark.driver import SparkRun
@@ -43,7 +43,7 @@ def embedded_engine(rows_in_memory: int | None = None, count: int = 1) -> Engine
 
     def validate(uri: str, options: Options) -> Report:
         store = open_store(uri)
-        plan = build_plan(store.uri, store.list_log(), at=options.at, history=options.history)
+        plan, options = plan_run(store, store.list_log(), options)
         buckets = LocalBuckets(rows_in_memory, count)
         findings = options.create_findings()
         findings.acceptance = build_acceptance(options.accept, options.baseline, store)
@@ -68,7 +68,7 @@ def list_engine(count: int, seed: int, *, executors_can_read: bool = True) -> En
             access = TableAccess(
                 uri, store, listing, InMemoryStore(store.uri, {}, root=store.root), "executors cannot read"
             )
-        plan = build_plan(store.uri, listing, at=options.at, history=options.history)
+        plan, options = plan_run(store, listing, options)
         run = SparkRun(jobs, access, plan, options, count)  # type: ignore[arg-type]
         run.findings.acceptance = build_acceptance(options.accept, options.baseline, store)
         with (

@@ -183,7 +183,7 @@ def test_one_string_names_rules_like_a_list(checkpointed: Path) -> None:
         ({"clock": "yesterday"}, "neither `now` nor a time"),
         ({"clock": 1.5}, "neither `now` nor a time"),
         ({"clock": True}, "neither `now` nor a time"),
-        ({"at": "3"}, "invalid at '3'; expected an integer from 0"),
+        ({"at": "x"}, "invalid at 'x'; expected a version, or a time such as 2026-11-21T12:00:00Z"),
         ({"at": -1}, "invalid at -1"),
         ({"samples": 0}, "invalid samples 0; expected an integer from 1"),
         ({"writer_time_zone": "Europe/Paris"}, None),

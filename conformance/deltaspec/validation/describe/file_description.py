@@ -18,6 +18,7 @@ from deltaspec.report.description import (
 )
 from deltaspec.validation.describe.table_description import replay_table
 from deltaspec.validation.embedded import EmbeddedRun
+from deltaspec.validation.instants import AtArgument
 from deltaspec.validation.log.replay_stage import REPLAY_ROWS
 from deltaspec.views.files.partition_facts import ENTRY_END, VALUE_BEGIN
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
@@ -46,7 +47,7 @@ class _FileRun(EmbeddedRun):
 def describe_files(
     uri: str,
     *,
-    at: int | None = None,
+    at: AtArgument = None,
     progress: Callable[[str, int, int | None], None] | None = None,
     storage: StorageSettings = ENVIRONMENT,
 ) -> FilesDescription:
@@ -54,7 +55,7 @@ def describe_files(
 
     Args:
         uri: path or URI of the table's root.
-        at: the version; None for the latest.
+        at: the version, or a time with a time zone; None for the latest version.
         progress: as in `deltaspec.validate`.
         storage: settings of storage clients.
 

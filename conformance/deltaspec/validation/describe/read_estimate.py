@@ -29,8 +29,10 @@ from deltaspec.model.log.segment import Checkpoint
 from deltaspec.model.log.version_checksum import VersionChecksum
 from deltaspec.model.revisions import Revision
 from deltaspec.report.estimate import ESTIMATE_VERSION, Amount, Estimate, LevelReads, Reads, exact_amount
+from deltaspec.validation.instants import AtArgument, parse_at
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.validation.log.derived_files import needs_file_fields
+from deltaspec.validation.log.version_at import resolve_at
 from deltaspec.validation.plan import Plan, build_plan, parse_history
 from deltaspec.views.log.derived_file_rows import read_checksum
 from deltaspec.wire.parquet.file_opener import LARGE_FILE_BYTES
@@ -58,7 +60,7 @@ _CHANGE_DATA = "change data files of the validated commits"
 def estimate_table(
     uri: str,
     *,
-    at: int | None = None,
+    at: AtArgument = None,
     history: str | int = "latest",
     revision: str = "current",
     storage: StorageSettings = ENVIRONMENT,
@@ -76,7 +78,9 @@ def estimate_table(
     """
     parsed_history = parse_history(history)
     store = open_store(uri, storage)
-    plan = build_plan(store.uri, load_pinned_listing(store), at=at, history=parsed_history, revision=Revision(revision))
+    listed = load_pinned_listing(store)
+    version, _ = resolve_at(store, listed, parse_at(at), Revision(revision))
+    plan = build_plan(store.uri, listed, at=version, history=parsed_history, revision=Revision(revision))
     return estimate(store, plan, history=parsed_history, revision=revision)
 
 

@@ -17,7 +17,9 @@ from deltaspec.model.schema.schema_string import render_tree
 from deltaspec.report.description import FeatureState, LogFiles, TableDescription
 from deltaspec.validation.embedded import EmbeddedRun
 from deltaspec.validation.findings import Findings
+from deltaspec.validation.instants import AtArgument, parse_at
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
+from deltaspec.validation.log.version_at import resolve_at
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan, build_plan
 from deltaspec.validation.progress import ignore_progress
@@ -32,13 +34,13 @@ _MAX_UNREAD = 16
 
 
 def describe_table(
-    uri: str, *, at: int | None = None, progress: Callable[[str, int, int | None], None] | None = None
+    uri: str, *, at: AtArgument = None, progress: Callable[[str, int, int | None], None] | None = None
 ) -> TableDescription:
     """Describe the state of a table.
 
     Args:
         uri: path or URI of the table's root.
-        at: the version; None for the latest.
+        at: the version, or a time with a time zone; None for the latest version.
         progress: as in `deltaspec.validate`.
 
     Raises:
@@ -99,7 +101,7 @@ class Replayed:
 
 def replay_table(
     uri: str,
-    at: int | None,
+    at: AtArgument,
     progress: Callable[[str, int, int | None], None] | None,
     run_type: type[EmbeddedRun] = EmbeddedRun,
     storage: StorageSettings = ENVIRONMENT,
@@ -112,7 +114,8 @@ def replay_table(
     """
     store = open_store(uri, storage)
     listed, unread = load_pinned_listing(store), dict[str, str]()
-    plan = whole_log = build_plan(store.uri, listed, at=at, history="snapshot")
+    version, _ = resolve_at(store, listed, parse_at(at))
+    plan = whole_log = build_plan(store.uri, listed, at=version, history="snapshot")
     while True:
         if plan.missing:
             problem = next(iter(unread.values()), f"commit {plan.missing[0]} is missing")
@@ -126,7 +129,7 @@ def replay_table(
             raise TableUnreadable(f"{store.uri}: {reason}; run `deltaspec validate` to see where")
         unread[plan.base.files[0]] = reason
         listed = [entry for entry in listed if entry.name not in plan.base.files]
-        plan = build_plan(store.uri, listed, at=at, history="snapshot")
+        plan = build_plan(store.uri, listed, at=version, history="snapshot")
 
 
 def _is_commit(file: str | None) -> bool:

@@ -9,6 +9,7 @@ from deltaspec.model.features import clustering
 from deltaspec.report.report_types import Since
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
+from deltaspec.validation.log.version_at import resolve_at
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan, build_plan
 from deltaspec.validation.since import EarlierReport, refuse_report, require_same_history
@@ -25,17 +26,19 @@ def plan_run(store: Store, listed: list[Entry], options: Options) -> tuple[Plan,
 
     Raises:
         TableUnreadable: as `build_plan`.
-        InvalidUsage: as `build_plan` and `require_same_history`.
+        InvalidUsage: as `find_version_at`, `build_plan` and `require_same_history`.
     """
     earlier = options.since
+    version, at = resolve_at(store, listed, options.at, options.revision)
     plan = build_plan(
         store.uri,
         listed,
-        at=options.at,
+        at=version,
         history=options.history,
         revision=options.revision,
         since=None if earlier is None else earlier.version,
     )
+    plan = replace(plan, at=at)
     if earlier is None:
         return plan, options
     return plan, replace(options, since=require_same_history(earlier, store, plan))

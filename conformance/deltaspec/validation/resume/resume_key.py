@@ -50,7 +50,7 @@ def build_key(
         "the table": store.uri,
         "the revision": str(options.revision),
         "the level": options.level,
-        "the version": options.at,
+        "the version": options.at if isinstance(options.at, int | None) else str(options.at),
         "the history": options.history,
         _CLOCK: options.clock_ms,
         "the selection of rules": list(options.selection.selected),
