@@ -13,6 +13,7 @@ from deltaspec.version import __version__
 TYPE_CHECKING = False  # importing it from `typing` would take most of the time of `import deltaspec`
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import timedelta
     from typing import Unpack
 
     from deltaspec.report.report_types import Report
@@ -30,6 +31,7 @@ def validate(
     state: str | None = None,
     resume: bool = False,
     findings_out: str | None = None,
+    budget: str | float | timedelta | None = None,
     **options: Unpack[OptionArguments],
 ) -> Report:
     """Validate a table, and return the report that `deltaspec validate --format json` prints.
@@ -47,6 +49,8 @@ def validate(
             run. The state must come from the same release, options and listing of the log.
         findings_out: Parquet file for every finding, with the columns of `findings_table.FINDING_SCHEMA`; the report
             has only the first findings of each rule. Cannot be combined with `state`.
+        budget: time after which the run stops in order, in seconds or as `30m`. What it has not decided is in the
+            ledger, and `Report.stopped` says why. With `state`, a later run can resume.
         options: what to check:
 
             - level (str): how much of the table is read. `log` reads `_delta_log` only; `files` (the default) also
@@ -85,7 +89,8 @@ def validate(
     from deltaspec.validation.options import Options, RunSettings
     from deltaspec.validation.progress import ignore_progress
     from deltaspec.validation.run import run_embedded
+    from deltaspec.validation.stopping import parse_budget
     from deltaspec.wire.storage.settings import StorageSettings
 
-    settings = RunSettings(progress or ignore_progress, state, resume, findings_out)
+    settings = RunSettings(progress or ignore_progress, state, resume, findings_out, budget=parse_budget(budget))
     return run_embedded(table, Options.create(**options), settings, StorageSettings(storage_options))

@@ -19,8 +19,8 @@ from deltaspec.commands.printing import (
     encode_json,
     print_bytes,
     print_text,
-    progress_bar,
 )
+from deltaspec.commands.progress import show_progress
 from deltaspec.commands.schema import schema
 from deltaspec.commands.selftest import selftest
 from deltaspec.commands.smoke import smoke
@@ -139,7 +139,7 @@ def show(table: str, files: bool, at: str | None, output_format: str, color: str
         from deltaspec.validation.describe.table_description import describe_table
     leave_out_pandas()
 
-    with progress_bar() as progress:
+    with show_progress() as progress:
         description: Any = (describe_files if files else describe_table)(table, at=at, progress=progress)
     if output_format == "json":
         print_bytes(encode_json(description))

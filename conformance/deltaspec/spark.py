@@ -16,6 +16,7 @@ import msgspec
 from deltaspec.report.report_types import Report
 
 if TYPE_CHECKING:
+    from datetime import timedelta
     from typing import Unpack
 
     from pyspark.sql import DataFrame, SparkSession
@@ -35,6 +36,7 @@ def validate(
     state: str | None = None,
     resume: bool = False,
     findings_out: str | None = None,
+    budget: str | float | timedelta | None = None,
     **options: Unpack[OptionArguments],
 ) -> SparkReport:
     """Validate a table on a Spark session, classic or Connect.
@@ -49,6 +51,7 @@ def validate(
             itself, and may be deleted when the run has finished.
         resume: continue from the state in `state`, if there is one.
         findings_out: URI of a new directory for every finding, as Parquet. Cannot be combined with `state`.
+        budget: as in `deltaspec.validate`. Tasks stop between buckets; with `state`, the run stops between jobs.
         options: as in `deltaspec.validate`.
 
     Raises:
@@ -59,9 +62,10 @@ def validate(
     from deltaspec.validation.options import Options, RunSettings
     from deltaspec.validation.progress import ignore_progress
     from deltaspec.validation.spark.run import run_on_spark
+    from deltaspec.validation.stopping import parse_budget
     from deltaspec.wire.storage.settings import StorageSettings
 
-    settings = RunSettings(progress or ignore_progress, state, resume, findings_out)
+    settings = RunSettings(progress or ignore_progress, state, resume, findings_out, budget=parse_budget(budget))
     storage = StorageSettings(storage_options)
     report = run_on_spark(spark, table, Options.create(**options), settings, storage=storage)
     return SparkReport(spark, report, findings_out)

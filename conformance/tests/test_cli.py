@@ -3,9 +3,7 @@
 import json
 import os
 import stat
-import sys
 import threading
-from io import StringIO
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -19,8 +17,8 @@ from jsonschema import Draft202012Validator
 
 import deltaspec.validation.run
 from deltaspec import __version__
-from deltaspec.commands import printing
 from deltaspec.errors import InvalidUsage, TableUnreadable
+from deltaspec.exit_handling import Terminated
 from deltaspec.report.report_schema import build_report_schema
 from deltaspec.rules import RULES
 from deltaspec.validation.options import Options, RunSettings
@@ -104,9 +102,11 @@ class TestValidate:
             *("--clock", "2026-11-21T14:00:00.5+02:00"),
             *("--select", "log, fil001", "--select", "DOM", "--ignore", "log002", "--samples", 9),
             *("--accept-unchecked", "crc001", "--allow-outside", "--state", "kept", "--resume"),
-            *("--baseline", baseline),
+            *("--baseline", baseline, "--budget", "30m"),
         )
         (call,) = calls
+        assert call.pop("budget").text == "30m"
+        assert call.pop("interrupts") == {KeyboardInterrupt: "interrupted", Terminated: "terminated"}
         del call["selection"], call["progress"]
         assert call == {
             "uri": "s3://lake/sales",
@@ -323,31 +323,6 @@ class TestShow:
         result = run("show", table)
         assert result.exit_code == 2
         assert "commit 0 is missing; run `deltaspec validate`" in single_error_line(result)
-
-
-class TestProgress:
-    class Terminal(StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    @pytest.mark.parametrize(("delay", "drawn"), [(0.0, True), (3600.0, False)])
-    def test_terminal_shows_a_bar_after_a_delay(
-        self, delay: float, drawn: bool, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        terminal = self.Terminal()
-        monkeypatch.setattr(sys, "stderr", terminal)
-        monkeypatch.setattr(printing, "PROGRESS_DELAY_SECONDS", delay)
-        monkeypatch.setenv("TERM", "xterm-256color")
-        with printing.progress_bar() as progress:
-            progress("commits", 3, 10)
-            progress("replay", 0, None)
-        assert ("replay" in terminal.getvalue()) is drawn
-        assert bool(terminal.getvalue()) is drawn
-
-    def test_no_bar_without_a_terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(sys, "stderr", StringIO())
-        with printing.progress_bar() as progress:
-            assert progress is None
 
 
 def test_help_lists_every_command() -> None:

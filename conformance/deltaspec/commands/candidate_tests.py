@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deltaspec.commands.options import parse_names
-from deltaspec.commands.printing import encode_json, print_bytes, print_text, progress_bar
+from deltaspec.commands.printing import encode_json, print_bytes, print_text
+from deltaspec.commands.progress import show_progress
 from deltaspec.errors import InvalidUsage
 from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
 
@@ -168,10 +169,9 @@ def _save_failures(start: Callable[[], Candidate], cases: Sequence[CaseResult], 
     from deltaspec.suites.subjects import describe_subject
 
     chosen = select_smallest(cases)
-    with closing(start()) as candidate, progress_bar() as advance, translate_write_errors(directory):
+    with closing(start()) as candidate, show_progress() as advance, translate_write_errors(directory):
         for number, each in enumerate(chosen):
-            if advance is not None:
-                advance("shrinking failures", number, len(chosen))
+            advance("shrinking failures", number, len(chosen))
             try:
                 table, result = shrink_failure(candidate, each, describe_subject(each.table).table)
             except GivenUp as error:
@@ -209,15 +209,14 @@ def _run(
     with ExitStack() as stack:
         stack.enter_context(translate_write_errors(events or "stdout"))
         sink = stack.enter_context(open(events, "w", encoding="utf-8")) if events else None
-        advance = stack.enter_context(progress_bar())
+        advance = stack.enter_context(show_progress())
         try:
             for done, table in enumerate(run_plan(start, plan), 1):
                 judged = [judge.judge(each) for each in table.results]
                 results += judged
                 for each in judged if sink else ():
                     print(to_json(each), file=sink, flush=True)
-                if advance is not None:
-                    advance("tables", done, total)
+                advance("tables", done, total)
         except Stopped as error:
             complete = False
             click.echo(f"deltaspec: {error}", err=True)

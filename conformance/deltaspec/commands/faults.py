@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 from deltaspec.commands.options import parse_names
-from deltaspec.commands.printing import encode_json, print_bytes, progress_bar
+from deltaspec.commands.printing import encode_json, print_bytes
+from deltaspec.commands.progress import show_progress
 from deltaspec.errors import InvalidUsage
 from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
 
@@ -148,7 +149,7 @@ def _run(
         stack.enter_context(translate_write_errors(keep or "the temporary directory"))
         record = stack.enter_context(_open_events(events))
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="deltaspec-faults-")))
-        advance = stack.enter_context(progress_bar())
+        advance = stack.enter_context(show_progress())
         host = stack.enter_context(start_candidate(candidate, timeout_scale=timeout_scale))
         try:
             bench = build_bench(host, directory, seed)
@@ -156,8 +157,7 @@ def _run(
             for result in run_trials(bench, plan):
                 results.append(result)
                 record(result)
-                if advance is not None:
-                    advance(result.fault.value, len(results), None)
+                advance(result.fault.value, len(results), None)
         except NotAsked as error:
             click.echo(f"deltaspec: {error}", err=True)
         except (GivenUp, Died) as error:

@@ -1,9 +1,5 @@
-"""Output of all commands: plain text, bytes for machines, and a progress bar on stderr."""
+"""Output of all commands: plain text, and bytes for machines."""
 
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -11,8 +7,6 @@ import click
 from deltaspec.exit_handling import translate_write_errors
 
 _WIDTH = 100
-PROGRESS_DELAY_SECONDS = 1.0
-"""Runs shorter than this show no progress bar."""
 
 
 def encode_json(value: Any) -> bytes:
@@ -53,39 +47,3 @@ def build_console(stream: Any, color: str) -> Any:
     )
     console.width = min(console.width, _WIDTH) if console.is_terminal and color == "auto" else _WIDTH
     return console
-
-
-@contextmanager
-def progress_bar() -> Iterator[Any]:
-    """Yield a callback that draws a bar on stderr in longer runs, or None if stderr is not a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    bars = Progress(
-        TextColumn("{task.description:<20}", markup=False),
-        BarColumn(),
-        TextColumn("{task.completed:,}"),
-        TimeElapsedColumn(),
-        transient=True,
-        console=Console(stderr=True),
-    )
-    started = time.monotonic()
-    task = bars.add_task("", total=None)
-    current = ""
-
-    def report(phase: str, done: int, total: int | None) -> None:
-        nonlocal current
-        if phase != current:
-            bars.reset(task, total=total, description=phase)
-            current = phase
-        bars.update(task, completed=done, total=total)
-        if time.monotonic() - started > PROGRESS_DELAY_SECONDS:
-            bars.start()
-
-    try:
-        yield report
-    finally:
-        bars.stop()

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deltaspec.commands.printing import encode_json, print_bytes, progress_bar
+from deltaspec.commands.printing import encode_json, print_bytes
+from deltaspec.commands.progress import show_progress
 from deltaspec.errors import InvalidUsage
 from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
 
@@ -94,15 +95,14 @@ def selftest(
     with ExitStack() as stack:
         stack.enter_context(translate_write_errors(events or "stdout"))
         sink = stack.enter_context(open(events, "w", encoding="utf-8")) if events else None
-        advance = stack.enter_context(progress_bar())
+        advance = stack.enter_context(show_progress())
 
         def report(result: MutantResult) -> None:
             nonlocal done
             done += 1
             if sink is not None:
                 print(to_json(result), file=sink, flush=True)
-            if advance is not None:
-                advance("mutants", done, len(names))
+            advance("mutants", done, len(names))
 
         results = run_in_processes(names, ids, min(jobs, len(names)), report)
     table = build_kill_table(results, seed, tables, earlier)

@@ -16,7 +16,8 @@ import click
 
 from deltaspec import __version__
 from deltaspec.commands.configuration import ConfiguredCommand, load_configuration
-from deltaspec.commands.printing import build_console, encode_json, print_bytes, print_text, progress_bar
+from deltaspec.commands.printing import build_console, encode_json, print_bytes, print_text
+from deltaspec.commands.progress import show_progress
 from deltaspec.commands.table_names import build_table_name, expand_path, expand_report
 from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.exit_handling import INCOMPLETE, INTERRUPTED, TERMINATED, Terminated, translate_write_errors
@@ -135,6 +136,7 @@ def _check_options(options: Mapping[str, Any]) -> None:
     """Raise `InvalidUsage` for what would fail with every table."""
     from deltaspec.commands.report_formats import require_format
     from deltaspec.validation.options import OptionArguments, Options
+    from deltaspec.validation.stopping import parse_budget
 
     if options["quiet"] and options["verbose"]:
         raise InvalidUsage("--verbose cannot be combined with --quiet")
@@ -148,6 +150,7 @@ def _check_options(options: Mapping[str, Any]) -> None:
         )
     for each in options["reports"]:
         require_format(each.partition(":")[0])
+    parse_budget(options["budget"])
     given = {name: options[name] for name in OptionArguments.__annotations__ if name != "since"}
     Options.create(**{**given, "select": given["select"] or None, "samples": given["samples"] or 1})
 
@@ -242,7 +245,9 @@ def _print_in_order(
     prints = options["output_format"] == "text" and not options["quiet"]
     ended: dict[int, TableRun] = {}
     following = 0
-    with nullcontext() if options["quiet"] else progress_bar() as progress:
+    with nullcontext() if options["quiet"] else show_progress() as progress:
+        if progress is not None:
+            progress("tables", 0, total)
         for done, (number, run) in enumerate(runs, 1):
             yield number, run
             ended[number] = run

@@ -18,7 +18,7 @@ import click
 
 from deltaspec.commands.startup import choose_allocator, faster_imports
 from deltaspec.errors import DeltaspecError
-from deltaspec.exit_handling import BUG, REPORT_KEY, Terminated, describe_bug
+from deltaspec.exit_handling import BUG, INTERRUPTED, REPORT_KEY, TERMINATED, Terminated, describe_bug
 from deltaspec.report.tables_summary import TableResult, TableVerdict
 
 if TYPE_CHECKING:
@@ -60,6 +60,10 @@ def run_table(task: TableTask) -> TableRun:
                 validate.invoke(context)
     except SystemExit as end:
         exit_code = int(end.code or 0)
+        if exit_code == INTERRUPTED:  # after the report of this table; the others are not validated
+            raise KeyboardInterrupt from None
+        if exit_code == TERMINATED:
+            raise Terminated from None
     except DeltaspecError as fault:
         exit_code, verdict, reason = fault.exit_code, "unreadable", str(fault)
     except click.ClickException as fault:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from importlib import import_module
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,19 +14,30 @@ from click.core import ParameterSource
 
 from deltaspec.commands.configuration import CONFIGURATION_KEY
 from deltaspec.commands.options import AT, COLOR, CONFIG, REVISIONS, parse_clock, parse_codes, parse_names
-from deltaspec.commands.printing import build_console, encode_json, print_bytes, progress_bar
+from deltaspec.commands.printing import build_console, encode_json, print_bytes
+from deltaspec.commands.progress import show_progress
 from deltaspec.commands.report_formats import FORMATS, RenderSettings
 from deltaspec.commands.report_output import plan_reports, write_reports
 from deltaspec.commands.several_tables import TablesCommand
 from deltaspec.commands.startup import choose_allocator, faster_imports, leave_out_pandas
 from deltaspec.errors import InvalidUsage
-from deltaspec.exit_handling import EXIT_CODE_KEY, REPORT_KEY, translate_write_errors
+from deltaspec.exit_handling import (
+    EXIT_CODE_KEY,
+    INTERRUPTED,
+    REPORT_KEY,
+    TERMINATED,
+    Terminated,
+    translate_write_errors,
+)
 
 if TYPE_CHECKING:
     from deltaspec.report.report_types import AcceptEntry, Report, Severity
     from deltaspec.validation.options import Options, RunSettings
     from deltaspec.wire.storage.settings import StorageSettings
 
+INTERRUPTS: dict[type[BaseException], str] = {KeyboardInterrupt: "interrupted", Terminated: "terminated"}
+"""What stops a run with a partial report, and what the report calls it."""
+EXIT_CODES = {"interrupted": INTERRUPTED, "terminated": TERMINATED}
 _TEXT_SAMPLES = 5
 _MACHINE_SAMPLES = 1000
 
@@ -108,6 +120,11 @@ _MACHINE_SAMPLES = 1000
     help="Write every finding, also accepted ones, as Parquet: to a file; on Spark to the URI of a new directory.",
 )
 @click.option("--state", type=click.Path(), metavar="DIR", help="Save progress here, so that --resume can continue.")
+@click.option(
+    "--budget",
+    metavar="DURATION",
+    help="Stop in order after this time, such as 30m or 1h30m, and report what was not checked.",
+)
 @click.option("--resume", is_flag=True, help="Continue from the progress in --state, if there is any.")
 @CONFIG
 @click.option(
@@ -159,6 +176,7 @@ def validate(
     estimates: bool,
     findings_out: str | None,
     state: str | None,
+    budget: str | None,
     resume: bool,
     config: str | None,
     fail_on: Severity,
@@ -198,6 +216,10 @@ def validate(
     If a run with --state DIR is killed, rerun it with --resume. The report is the same as that of an uninterrupted run.
     A state is refused if the release, the options or the log have changed. Only you may be able to write to DIR,
     because it contains pickles, which are executed when they are loaded. You may delete it after the run.
+
+    A run that is interrupted, or that has used its --budget, stops between two steps, writes the report of what it has
+    found, and lists as not checked what it has not decided. With --state DIR, --resume continues it. On Spark, tasks
+    stop between buckets; with --state, the run stops between jobs. A budget applies to each of several tables.
     """
     if quiet and verbose:
         raise InvalidUsage("--verbose cannot be combined with --quiet")
@@ -219,6 +241,7 @@ def validate(
         from deltaspec.report.report_types import compute_exit_code
         from deltaspec.validation.options import Options, RunSettings
         from deltaspec.validation.progress import PhaseTimer, ignore_progress
+        from deltaspec.validation.stopping import parse_budget
 
     # with a state, the format does not change the samples: another format may be asked for when the run resumes
     only_text = all(each.format == "text" for each in targets)
@@ -239,12 +262,12 @@ def validate(
         baseline=baseline,
         since=since,
     )
-    with nullcontext() if quiet else progress_bar() as progress:
+    with nullcontext() if quiet else show_progress() as progress:
         timer = PhaseTimer(progress or ignore_progress)
-        settings = RunSettings(timer, state, resume, findings_out)
+        settings = RunSettings(timer, state, resume, findings_out, budget=parse_budget(budget), interrupts=INTERRUPTS)
         report = run_engine(table, engine, options, settings, storage)
     seconds = timer.finish()
-    exit_code = compute_exit_code(report, fail_on, exit_zero=exit_zero)
+    exit_code = EXIT_CODES.get(report.stopped or "", compute_exit_code(report, fail_on, exit_zero=exit_zero))
     context.meta[EXIT_CODE_KEY] = exit_code
     context.meta[REPORT_KEY] = report
     if configuration.file and not quiet:
@@ -256,7 +279,16 @@ def validate(
     write_reports(report, targets, RenderSettings(shown, color, exit_code, quiet, verbose, storage))
     if not quiet and (files := [each.path for each in targets if each.path is not None]):
         click.echo(f"{report.describe_verdict(exit_code)} · report in {', '.join(files)}", err=True)
+    if report.stopped is not None:
+        click.echo(f"deltaspec: {report.stopped}; {_describe_resuming(state)}", err=True)
     sys.exit(exit_code)
+
+
+def _describe_resuming(state: str | None) -> str:
+    """Return how a run that stopped can be continued."""
+    if state is None:
+        return "the report is partial; with --state DIR, a later run can continue with --resume"
+    return f"the report is partial; to continue, run the same command with --state {quote(state)} --resume"
 
 
 def run_engine(table: str, engine: str, options: Options, settings: RunSettings, storage: StorageSettings) -> Report:

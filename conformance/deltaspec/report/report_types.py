@@ -341,6 +341,8 @@ class Report(Struct, frozen=True, kw_only=True):
     """Identifies the validated version for `--since`; None if its commit or its metadata could not be read."""
     since: Since | None = None
     """The earlier report that the run continues; None without `--since`."""
+    stopped: str | None = None
+    """Why the run stopped before everything was checked, such as a used budget; None if it did not."""
     checked: Checked
 
     @property

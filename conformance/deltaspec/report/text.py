@@ -103,3 +103,14 @@ def format_instant(ms: int) -> str:
     except OverflowError:  # of a damaged log
         return f"{ms} ms after 1970"
     return moment.isoformat(timespec="milliseconds" if ms % 1000 else "seconds").replace("+00:00", "Z")
+
+
+def format_duration(seconds: float) -> str:
+    """Return seconds as `0.4 s`, `12 s`, `3 min 20 s` or `2 h 5 min`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours:,} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -21,6 +21,7 @@ from deltaspec.validation.findings_table import InMemorySink, Sink, build_findin
 from deltaspec.validation.kept_findings import KeptFindings, build_findings
 from deltaspec.validation.ledger import Ledger
 from deltaspec.views.base import CHANGED_COLUMNS, LEVELS, View
+from deltaspec.views.files.file_actions import deletion_vectors
 
 
 class Findings:
@@ -174,6 +175,12 @@ class Findings:
         for rule in self.rules:
             if rule.level in levels:
                 self._ledger.add_reason(rule.code, reason, file)
+
+    def mark_stopped(self, reason: str, levels: Collection[str]) -> None:
+        """Record that a run stopped before the rules of these levels were decided."""
+        self.mark_levels_undecided(reason, levels=levels)
+        if "files" in levels:
+            self.mark_undecided((deletion_vectors,), reason)  # evaluated when stored vectors are read
 
     def discard_findings(self, reason: str, *, except_views: Collection[View]) -> None:
         """Discard all findings except those over some views, and record that all other rules could not be decided."""

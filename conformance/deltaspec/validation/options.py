@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, TypedDict, Unpack
@@ -26,6 +26,7 @@ from deltaspec.validation.instants import At, AtArgument, parse_at, parse_instan
 from deltaspec.validation.plan import parse_history
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.validation.since import EarlierReport, load_earlier_report
+from deltaspec.validation.stopping import Budget
 from deltaspec.views.base import LEVELS, Level
 
 
@@ -157,7 +158,7 @@ class RuleSelection:
 
 @dataclass(frozen=True)
 class RunSettings:
-    """How one run works. None of it changes the report."""
+    """How one run works. None of it changes the report of a run that ends."""
 
     progress: Progress = ignore_progress
     state: str | None = None
@@ -168,6 +169,10 @@ class RunSettings:
     """Where to write every finding as Parquet; None for nowhere."""
     recorded: RecordedFindings | None = None
     """Receives every finding that no entry accepts, for a baseline; None if they are not needed."""
+    budget: Budget | None = None
+    """Time after which the run stops; None for no limit."""
+    interrupts: Mapping[type[BaseException], str] = field(default_factory=dict)
+    """Exceptions that stop the run with a report, and what the report calls them. Others end it without one."""
 
     def __post_init__(self) -> None:
         if self.state == "":
@@ -176,6 +181,11 @@ class RunSettings:
             raise InvalidUsage("--resume needs --state DIR, the directory of the interrupted run")
         if self.state is not None and self.findings_out is not None:
             raise InvalidUsage("--findings-out cannot be combined with --state")
+
+    @property
+    def limited_progress(self) -> Progress:
+        """The callback for progress, which stops the run when the budget is used."""
+        return self.progress if self.budget is None else self.budget.limit(self.progress)
 
 
 def _check_integer(name: str, value: int | None, at_least: int) -> int | None:

@@ -95,6 +95,7 @@ def build_report(run: LogRun, engine: str) -> Report:
         inventory=run.inventory,
         continuation=build_continuation(run.store, plan, run.facts.state.metadata, run.facts.commit_sha256),
         since=run.since,
+        stopped=run.stop_reason,
         refusal=Refusal(requirement=refusal.requirement, why=refusal.reason) if refusal else None,
         checked=checked,
         **_build_acceptance(findings, options, totals.total(), checked.decided_rules),

@@ -41,9 +41,10 @@ def run_embedded(uri: str, options: Options, settings: RunSettings, storage: Sto
     with open_resume_folder(settings.state, key, store, resume=settings.resume) as folder:
         report: Report | None = folder.report
         if report is None:
-            buckets = SavedBuckets(folder, SPILLED_BUCKETS, settings.progress)
+            buckets = SavedBuckets(folder, SPILLED_BUCKETS, settings.limited_progress)
             report = _run(store, plan, options, settings, findings, buckets)
-            folder.save_report(report)
+            if report.stopped is None:
+                folder.save_report(report)
         return report
 
 
@@ -55,8 +56,8 @@ def _run(
     findings: Findings,
     buckets: Buckets | None = None,
 ) -> Report:
-    run = EmbeddedRun(store, plan, options, findings, settings.progress, buckets)
-    run.run()
+    run = EmbeddedRun(store, plan, options, findings, settings.limited_progress, buckets)
+    run.run(settings.interrupts)
     if settings.recorded is not None:
         settings.recorded.take(run.findings.accepted, store)
     return build_report(run, "embedded")

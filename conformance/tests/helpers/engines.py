@@ -31,6 +31,7 @@ from deltaspec.validation.spark.driver import SparkRun
 from deltaspec.validation.spark.log_fetch import Fetch
 from deltaspec.validation.spark.payloads import Payload, batches_to_payloads, payloads_to_batches
 from deltaspec.validation.spark.table_access import TableAccess
+from deltaspec.validation.stopping import Budget
 from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.in_memory import InMemoryStore
 from deltaspec_generators.table_files import TableFiles, write_table
@@ -54,7 +55,7 @@ def embedded_engine(rows_in_memory: int | None = None, count: int = 1) -> Engine
     return validate
 
 
-def list_engine(count: int, seed: int, *, executors_can_read: bool = True) -> Engine:
+def list_engine(count: int, seed: int, *, executors_can_read: bool = True, budget: Budget | None = None) -> Engine:
     """Return the Spark engine over lists of rows in `count` buckets, ordered by a seed.
 
     SQL expressions of the metadata are not evaluated by Spark.
@@ -69,7 +70,7 @@ def list_engine(count: int, seed: int, *, executors_can_read: bool = True) -> En
                 uri, store, listing, InMemoryStore(store.uri, {}, root=store.root), "executors cannot read"
             )
         plan, options = plan_run(store, listing, options)
-        run = SparkRun(jobs, access, plan, options, count)  # type: ignore[arg-type]
+        run = SparkRun(jobs, access, plan, options, count, budget=budget)  # type: ignore[arg-type]
         run.findings.acceptance = build_acceptance(options.accept, options.baseline, store)
         with (
             patch.object(driver, "has_row_constraints", lambda facts, findings: False),

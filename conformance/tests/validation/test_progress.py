@@ -16,7 +16,16 @@ def test_run_reports_its_phases_in_order(tmp_path: Path) -> None:
     deltaspec.validate(str(tmp_path), progress=timer)
     seconds = timer.finish()
     assert list(seconds) == [
-        *("start", "commits", "replay", "derived files", "listing", "data files", "rows of commits"),
+        *(
+            "start",
+            "commits",
+            "replay",
+            "derived files",
+            "listing",
+            "data files",
+            "deletion vectors",
+            "rows of commits",
+        ),
     ]
     assert list(dict.fromkeys(phase for phase, _, _ in calls)) == list(seconds)[1:]
     assert all(each >= 0 for each in seconds.values())

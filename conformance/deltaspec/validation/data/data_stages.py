@@ -7,6 +7,7 @@ columns.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -27,6 +28,7 @@ from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.replay_stage import CDC_ROWS, INTERVAL_ROWS, VECTORS
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.validation.since import NEEDS_ALL_FILES, NEEDS_LISTING
+from deltaspec.validation.stopping import leaving_undecided
 from deltaspec.views.files.file_actions import deletion_vectors
 from deltaspec.views.files.file_replay import DATA_REPLAY_COLUMNS, build_empty_replay_frame
 from deltaspec.views.files.retention import removed_files
@@ -82,11 +84,14 @@ def check_data(
     progress("data files", 0, None)
     file_tags = (INTERVAL_ROWS, CDC_ROWS, VECTORS, LISTING)
     checked = buckets.run_stage(_FileStage(aggregates.rewriting), facts, findings, file_tags, opens_files=True)
-    buckets.run_stage(_check_stored_vectors, facts, findings, (_DESCRIPTORS, _STORED_VECTORS), opens_files=True)
+    with leaving_undecided("files", "rows"):
+        progress("deletion vectors", 0, None)
+        buckets.run_stage(_check_stored_vectors, facts, findings, (_DESCRIPTORS, _STORED_VECTORS), opens_files=True)
     buckets.drop((VECTORS, _DESCRIPTORS, _STORED_VECTORS, INTERVAL_ROWS, CDC_ROWS))
-    progress("rows of commits", 0, None)
-    buckets.run_stage(_check_commits, facts, findings, (_WRITTEN, _ENDED, _CHANGES), opens_files=True)
-    buckets.run_stage(_check_all_files, facts, findings, (_ALL_FILES,), in_one_bucket=True, opens_files=True)
+    with leaving_undecided("rows"):
+        progress("rows of commits", 0, None)
+        buckets.run_stage(_check_commits, facts, findings, (_WRITTEN, _ENDED, _CHANGES), opens_files=True)
+        buckets.run_stage(_check_all_files, facts, findings, (_ALL_FILES,), in_one_bucket=True, opens_files=True)
     buckets.drop((_WRITTEN, _ENDED, _CHANGES, _ALL_FILES))
     if facts.since is not None:
         return CheckedFiles(None, checked.skipped_files)
@@ -151,7 +156,10 @@ class _FileStage:
         data.check_files_exist()
         self._put_vectors(data, rows.get(VECTORS), output)
         for each in select_checks(FILE_CHECKS, facts):
-            each.check(data)
+            # the footers of other buckets may not have been checked
+            has_footers = each.level == "rows" and facts.bucket_count == 1
+            with leaving_undecided("files", "rows") if has_footers else nullcontext():
+                each.check(data)
         if facts.constraints_on_spark:
             mark_missing_files_undecided(data)
             existing = data.files.rows.filter(pl.col("actual_size").is_not_null())

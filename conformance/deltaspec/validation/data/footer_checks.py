@@ -114,6 +114,8 @@ class _FooterChecker:
         """By the identity of file schema and table schema. Both are stored, so that their identity stays valid."""
         self.kept = 0
         """Number of columns in `facts`."""
+        self.total = 0
+        """Number of files to read."""
         self.unknown: set[tuple[str, int]] = set()
         """Versions whose schema is not known."""
         table = data.table
@@ -121,7 +123,7 @@ class _FooterChecker:
 
     def check(self, files: DataFiles) -> None:
         """Read and evaluate files."""
-        done = 0
+        done, self.total = 0, len(files)
         rows = self._with_mapping(self._with_shredding(self._with_compatibility(files.rows)))
         for part in rows.iter_slices(FILES_PER_BATCH):
             batch = _Batch()
@@ -213,7 +215,7 @@ class _FooterChecker:
             located = rows if self._locator is None else self._locator.locate(rows, some)
             self.data.findings.evaluate(file_columns, located)
         done += len(files)
-        self.data.progress("footers", done, None)
+        self.data.progress("footers", done, self.total)
         batch.clear()
         return done
 

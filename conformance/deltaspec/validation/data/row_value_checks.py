@@ -44,8 +44,7 @@ def check_row_values(data: DataBucket) -> None:
     pending = _Pending(data)
     unread: dict[str, str] = {}
     for number, (data_file, held) in enumerate(read_ahead(data, data.present_files, partial(_read, data, table))):
-        if number % 100 == 0:
-            data.progress("rows", number, len(data.present_files))
+        data.progress("rows", number, len(data.present_files))
         if isinstance(held, DataFileRows):
             pending.add(table, data_file, held)
         else:

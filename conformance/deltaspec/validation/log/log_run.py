@@ -6,7 +6,7 @@ Engines provide how bytes become actions, and where: `EmbeddedRun` in this proce
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -37,7 +37,8 @@ from deltaspec.validation.log.variant_use_checks import check_variant_uses
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan
 from deltaspec.validation.progress import Progress, ignore_progress
-from deltaspec.views.base import View
+from deltaspec.validation.stopping import RunStopped
+from deltaspec.views.base import LEVELS, View
 from deltaspec.views.data.change_data import change_commits, change_files
 from deltaspec.views.data.data_files import data_files
 from deltaspec.views.data.file_columns import file_columns
@@ -113,6 +114,9 @@ class LogRun(ABC):
         self.parsed_checkpoints: dict[Checkpoint, ParsedCheckpoint] = {}
         self._earlier_checkpoints: dict[Checkpoint, ParsedCheckpoint] = {}
         """Checkpoints of earlier parts of the log, without their actions."""
+        self.stop_reason: str | None = None
+        """Why the run stopped before everything was checked; None if it did not."""
+        self._log_was_read = self._log_was_checked = False
         self._reason_for_all_files: str | None = None
         self._skipped_files = 0
         self.hint_not_compared: DerivedFileNotCompared | None = None
@@ -130,12 +134,34 @@ class LogRun(ABC):
         """Every checkpoint that was read, also in earlier parts of the log."""
         return self._earlier_checkpoints | self.parsed_checkpoints
 
-    def run(self) -> Findings:
-        """Read the log and evaluate the rules."""
+    def run(self, interrupts: Mapping[type[BaseException], str] | None = None) -> Findings:
+        """Read the log and evaluate the rules.
+
+        Args:
+            interrupts: exceptions that stop the run, and how to report them; None for none.
+        """
         try:
             return self._run()
+        except RunStopped as stop:
+            self._mark_unchecked(stop.reason, stop.levels)
+            return self.findings
+        except tuple(interrupts or ()) as fault:
+            assert interrupts is not None
+            self._mark_unchecked(interrupts[type(fault)], None)
+            return self.findings
         finally:
             self.buckets.close()
+
+    def _mark_unchecked(self, reason: str, levels: Collection[str] | None) -> None:
+        """Record why the run stopped, and the rules that it has not decided."""
+        self.stop_reason = reason
+        if not self._log_was_read:
+            unknown = LogFactsBuilder(self.context)
+            unknown.state.lose({None})
+            self.facts = unknown.build()
+        if levels is None:
+            levels = LEVELS[1:] if self._log_was_checked else LEVELS
+        self.findings.mark_stopped(reason, levels)
 
     def _run(self) -> Findings:
         aggregates = self._check_log()
@@ -171,6 +197,7 @@ class LogRun(ABC):
             self._check_range(part)
         log = self._read_log()
         self.facts, self.findings, self.parsed_checkpoints = log.facts, log.findings, log.parsed_checkpoints
+        self._log_was_read = True
         if log.derived_files is None:
             return None
         facts, findings = log.facts, log.findings
@@ -185,6 +212,7 @@ class LogRun(ABC):
         check_outdated_files(facts, findings, aggregates)
         check_type_changes(facts, findings, aggregates)
         check_variant_uses(facts, findings)
+        self._log_was_checked = True
         return aggregates
 
     def _check_range(self, part: Plan) -> None:

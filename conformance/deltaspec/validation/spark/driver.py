@@ -41,6 +41,7 @@ from deltaspec.validation.spark.log_tasks import (
 from deltaspec.validation.spark.payloads import payload_to_value
 from deltaspec.validation.spark.spark_buckets import SparkBuckets
 from deltaspec.validation.spark.table_access import TableAccess
+from deltaspec.validation.stopping import Budget, RunStopped, leaving_undecided
 from deltaspec.views.files.file_action_facts import FileContext
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint, PartSummary, complete_actions, list_parts
 from deltaspec.wire.log.line_decoder import LogSummary
@@ -62,12 +63,13 @@ class SparkRun(LogRun):
         options: Options,
         bucket_count: int,
         progress: Progress = ignore_progress,
+        budget: Budget | None = None,
     ) -> None:
         super().__init__(access.store, plan, options, options.create_findings(), progress)
         self._access = access
         self._executor_context = replace(self.context, store=access.executor_store)
         self._sources = Sources(jobs, access)
-        self.buckets = SparkBuckets(jobs, access, bucket_count, progress)
+        self.buckets = SparkBuckets(jobs, access, bucket_count, progress, budget)
         self._jobs = jobs
         self._units = _list_units(plan)
         self._summaries: dict[str, LogSummary | StorageError] = {}
@@ -99,9 +101,15 @@ class SparkRun(LogRun):
         return aggregates
 
     def _run(self) -> Findings:
-        findings = super()._run()
-        if self.facts.constraints_on_spark and self.facts.replay_blocked_reason is None:
-            findings.merge(self.buckets.run_once(self._check_row_constraints))
+        try:
+            findings = super()._run()
+            if self.facts.constraints_on_spark and self.facts.replay_blocked_reason is None:
+                with leaving_undecided("rows"):
+                    self.progress("constraints", 0, None)
+                findings.merge(self.buckets.run_once(self._check_row_constraints))
+        except RunStopped:
+            self.on_finished()
+            raise
         self.on_finished()
         return findings
 

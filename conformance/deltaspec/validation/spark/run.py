@@ -60,7 +60,7 @@ def run_on_spark(
         plan, options = plan_run(access.store, access.listing, options)
         saved = None if settings.state is None else SavedJobs(jobs, settings.state, access.store)
         count = bucket_count or (saved and saved.bucket_count) or compute_bucket_count(plan, jobs.parallelism)
-        run = SparkRun(jobs, access, plan, options, count, settings.progress)
+        run = SparkRun(jobs, access, plan, options, count, settings.limited_progress, settings.budget)
         run.findings.acceptance = build_acceptance(
             options.accept, options.baseline, access.store, records=settings.recorded is not None
         )
@@ -69,7 +69,7 @@ def run_on_spark(
         if settings.findings_out is not None:
             _write_findings_at_end(jobs, run, settings.findings_out)
         if saved is None:
-            run.run()
+            run.run(settings.interrupts)
             if settings.recorded is not None:
                 settings.recorded.take(run.findings.accepted, access.store)
             return build_report(run, "spark")
@@ -77,7 +77,7 @@ def run_on_spark(
         saved.begin(
             build_key(options, access.store, plan, engine, count, run.findings.acceptance), resume=settings.resume
         )
-        return _resume(jobs, run, saved)
+        return _resume(jobs, run, saved, settings)
 
 
 def _write_findings_at_end(jobs: Jobs, run: SparkRun, uri: str) -> None:
@@ -85,14 +85,15 @@ def _write_findings_at_end(jobs: Jobs, run: SparkRun, uri: str) -> None:
     run.on_finished = lambda: write_findings(build_findings_frame(jobs, run.buckets, run.findings), uri)
 
 
-def _resume(jobs: Jobs, run: SparkRun, saved: SavedJobs) -> Report:
+def _resume(jobs: Jobs, run: SparkRun, saved: SavedJobs, settings: RunSettings) -> Report:
     """Return the saved report, or finish the run from the saved jobs and save its report."""
     report = saved.report
     if report is None:
         jobs.job_store = run.buckets.job_store = saved
-        run.run()
+        run.run(settings.interrupts)
         report = build_report(run, "spark")
-        saved.save_report(report)
+        if report.stopped is None:
+            saved.save_report(report)
     return report
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import groupby
@@ -29,6 +29,8 @@ from deltaspec.validation.spark.payloads import (
     value_to_payload,
 )
 from deltaspec.validation.spark.table_access import TableAccess
+from deltaspec.validation.stopping import Budget, RunStopped
+from deltaspec.views.base import LEVELS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -50,7 +52,14 @@ T = TypeVar("T")
 class SparkBuckets:
     """Rows in Spark frames, persisted on the disks of executors until no stage needs them."""
 
-    def __init__(self, jobs: Jobs, access: TableAccess, count: int, progress: Progress = ignore_progress) -> None:
+    def __init__(
+        self,
+        jobs: Jobs,
+        access: TableAccess,
+        count: int,
+        progress: Progress = ignore_progress,
+        budget: Budget | None = None,
+    ) -> None:
         """Begin without rows.
 
         Args:
@@ -58,8 +67,10 @@ class SparkBuckets:
             access: says whether executors can read the table. If not, the driver runs the stages that open files.
             count: number of buckets.
             progress: called after each bucket of a stage.
+            budget: time after which executors stop; None for no limit.
         """
         self._jobs = jobs
+        self._budget = budget
         self._access = access
         self._progress = progress
         self.count = count
@@ -106,7 +117,10 @@ class SparkBuckets:
         on_driver = opens_files and not self._access.executors_can_read
         store = self._access.store if on_driver else self._access.executor_store
         task_facts, recorder = replace(facts, store=store), findings.copy_without_findings()
-        task = StageTask(stage, task_facts, recorder, self.count, in_one_bucket)
+        # a saved job is never repeated, so it must be complete
+        budget = self._budget if self.job_store is None else None
+        levels = LEVELS[1:] if opens_files else LEVELS
+        task = StageTask(stage, task_facts, recorder, self.count, in_one_bucket, levels, budget)
         if on_driver:
             return self._run_on_driver(findings, rows, task)
         return self.collect(findings, self._jobs.run(rows, task))
@@ -218,8 +232,9 @@ def split_into_payloads(tag: str, rows: pl.DataFrame, keys: pl.Series | None, co
 class TaskOutput:
     """Collects the rows that a task produces, and splits them into payloads once there are enough. A `StageOutput`."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, budget: Budget | None = None) -> None:
         self._count = count
+        self._budget = budget
         self._collected: dict[str, list[tuple[pl.DataFrame, pl.Series]]] = defaultdict(list)
         self._row_counts: dict[str, int] = defaultdict(int)
         self._ready: list[Payload] = []
@@ -235,7 +250,9 @@ class TaskOutput:
             self._split(tag)
 
     def report_progress(self, phase: str, done: int, total: int | None) -> None:
-        """Do nothing: nobody sees the progress of an executor."""
+        """Stop if the budget is used. Nobody sees the progress of an executor."""
+        if self._budget is not None and done != total:
+            self._budget.check()
 
     def drain_payloads(self, *, include_incomplete: bool = False) -> Iterator[Payload]:
         """Yield the payloads that are complete; all of them at the end of the task."""
@@ -275,6 +292,10 @@ class StageTask:
     """Without findings."""
     count: int
     in_one_bucket: bool
+    levels: Sequence[str] = LEVELS
+    """Levels whose rules the stage may decide."""
+    budget: Budget | None = None
+    """Time after which buckets are left out; None for no limit."""
 
     def __call__(self, rows: Iterable[Payload]) -> Iterator[Payload]:
         key: Callable[[Payload], int] = (lambda _: 0) if self.in_one_bucket else (lambda row: row.bucket)
@@ -285,7 +306,12 @@ class StageTask:
             rows_by_tag: RowsByTag = {}
             for tag in list(payloads):
                 rows_by_tag[tag] = payloads_to_frame(payloads.pop(tag))
-            findings, output = self.recorder.copy_without_findings(), TaskOutput(self.count)
-            aggregates = self.stage(self.facts, findings, rows_by_tag, output)
+            findings, output = self.recorder.copy_without_findings(), TaskOutput(self.count, self.budget)
+            try:
+                output.report_progress("buckets", 0, None)
+                aggregates = self.stage(self.facts, findings, rows_by_tag, output)
+            except RunStopped as stop:
+                findings.mark_stopped(stop.reason, self.levels)
+                aggregates, output = Aggregates(), TaskOutput(self.count)
             yield from output.drain_payloads(include_incomplete=True)
             yield from build_result_payloads(bucket, findings, aggregates, output.tags)

@@ -1,0 +1,132 @@
+"""Progress on stderr: a bar on a terminal, and elsewhere a line every 30 seconds."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from deltaspec.validation.progress import Progress
+
+PROGRESS_DELAY_SECONDS = 1.0
+"""Runs shorter than this show no progress bar."""
+HEARTBEAT_SECONDS = 30.0
+"""Time between two lines where stderr is not a terminal."""
+_BUCKETS = "buckets"
+_RATE_SECONDS = 1.0
+"""Time of a phase after which its rate is shown."""
+
+
+@dataclass
+class ProgressTracker:
+    """What a run is doing, how fast, and how long that will take. A `Progress`."""
+
+    clock: Callable[[], float] = time.monotonic
+    phase: str = "start"
+    done: int = 0
+    total: int | None = None
+    _started: float = field(init=False)
+    _phase_started: float = field(init=False)
+    _first: int = 0
+    """Amount done when the phase began, which a resumed run has not done itself."""
+    _stage_started: float = field(init=False)
+    _buckets: tuple[int, int] | None = None
+    """Buckets of the stage that are done, and their number. Every bucket has the same phases."""
+
+    def __post_init__(self) -> None:
+        self._started = self._phase_started = self._stage_started = self.clock()
+
+    def __call__(self, phase: str, done: int, total: int | None) -> None:
+        if phase == _BUCKETS and total:
+            self._buckets = (done, total) if done < total else None
+            return
+        if phase != self.phase or done < self.done:
+            self.phase, self._first, self._phase_started = phase, done, self.clock()
+            if total is None and done == 0:
+                self._stage_started, self._buckets = self._phase_started, None
+        self.done, self.total = done, total
+
+    def describe(self) -> str:
+        """Return the phase with amounts, the rate, the time left and the time since the start, in one line."""
+        from deltaspec.report.text import format_duration
+
+        now = self.clock()
+        parts = [self._describe_amount()]
+        seconds, number = now - self._phase_started, self.done - self._first
+        rate = number / seconds if seconds >= _RATE_SECONDS else 0.0
+        if rate:
+            parts.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:,.1f}/s")
+        if self._buckets is not None:
+            done, total = self._buckets
+            left = (now - self._stage_started) / done * (total - done)
+            parts.append(f"bucket {done + 1} of {total}, about {format_duration(left)} left")
+        elif rate and self.total is not None and self.total > self.done:
+            parts.append(f"about {format_duration((self.total - self.done) / rate)} left")
+        return " · ".join([*parts, f"{format_duration(now - self._started)} in all"])
+
+    def _describe_amount(self) -> str:
+        if self.total:
+            return f"{self.phase} {self.done:,} of {self.total:,} ({100 * self.done // self.total} %)"
+        return f"{self.phase} {self.done:,}" if self.done else self.phase
+
+
+@contextmanager
+def show_progress(interval: float = HEARTBEAT_SECONDS) -> Iterator[Progress]:
+    """Yield a callback whose calls are shown on stderr.
+
+    Args:
+        interval: seconds between two lines where stderr is not a terminal.
+    """
+    tracker = ProgressTracker()
+    show = _show_bar(tracker) if sys.stderr.isatty() else _write_heartbeats(tracker, sys.stderr, interval)
+    with show as callback:
+        yield callback
+
+
+@contextmanager
+def _write_heartbeats(tracker: ProgressTracker, stream: TextIO, interval: float) -> Iterator[Progress]:
+    """Write a line in each interval from a thread, so that a run that waits for its storage is seen to be alive."""
+    end = threading.Event()
+
+    def write() -> None:
+        while not end.wait(interval):
+            with suppress(OSError, ValueError):  # nobody reads it any more
+                stream.write(f"deltaspec: {tracker.describe()}\n")
+                stream.flush()
+
+    thread = threading.Thread(target=write, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield tracker
+    finally:
+        end.set()
+        thread.join()
+
+
+@contextmanager
+def _show_bar(tracker: ProgressTracker) -> Iterator[Progress]:
+    """Draw a bar in runs that are not short, and remove it at the end."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bars
+
+    columns = BarColumn(bar_width=20), TextColumn("{task.description}", markup=False)
+    bars = Bars(*columns, transient=True, console=Console(stderr=True))
+    started = time.monotonic()
+    task = bars.add_task("", total=None)
+
+    def report(phase: str, done: int, total: int | None) -> None:
+        tracker(phase, done, total)
+        bars.update(task, description=tracker.describe(), completed=tracker.done, total=tracker.total)
+        if time.monotonic() - started > PROGRESS_DELAY_SECONDS:
+            bars.start()
+
+    try:
+        yield report
+    finally:
+        bars.stop()
