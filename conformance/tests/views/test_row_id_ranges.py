@@ -1,6 +1,7 @@
 """`row_id_ranges` equals the model on drawn logs, and a plain count for arbitrary ids."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaspec.model.actions import Add
+from deltaspec.model.log.segment import Checkpoint
 from deltaspec.model.rows.row_tracking import assigns_row_ids, compute_default_row_ids, read_high_water_mark
 from deltaspec.rules import RULES
 from deltaspec.views.files.file_replay import build_empty_replay_frame
@@ -24,7 +26,8 @@ from deltaspec_generators.table_files import TableFiles
 @given(files=logs(features=("rowTracking", "domainMetadata")) | st.just(build_tracked_table()))
 def test_default_ids_of_live_files_are_those_of_the_model(files: TableFiles) -> None:
     run = RecordingRun(files, history="latest")
-    snapshot = DecodedLog.decode(files).snapshots(run.plan.base, run.plan.version)[run.plan.version]
+    log, base = DecodedLog.decode(files), run.plan.base
+    snapshot = log.snapshots(base, run.plan.version)[run.plan.version]
     rows = run.recorded.rows("row_id_ranges")
     assert snapshot.protocol is not None
     assert snapshot.metadata is not None
@@ -33,16 +36,22 @@ def test_default_ids_of_live_files_are_those_of_the_model(files: TableFiles) -> 
         return
     assert {row["high_water_mark"] for row in rows} <= {read_high_water_mark(snapshot)}
     found = ((row["path"], row["base_row_id"], row["last_row_id"]) for row in rows)
-    expected = ((add.path, add.base_row_id, _last(add)) for add in snapshot.files.values())
+    counts = {} if base is None else _read_typed_counts(log, base)
+    expected = ((add.path, add.base_row_id, _last(add, counts)) for add in snapshot.files.values())
     assert sorted(found, key=repr) == sorted(expected, key=repr)
 
 
-def _last(add: Add) -> int | None:
+def _read_typed_counts(log: DecodedLog, base: Checkpoint) -> dict[str, int | None]:
+    """Return `numRecords` of the struct statistics of a checkpoint, by path."""
+    adds = [body for _, _, kind, body in log.checkpoint(base) if kind == "add"]
+    return {add["path"]: (add.get("stats_parsed") or {}).get("numRecords") for add in adds}
+
+
+def _last(add: Add, typed_counts: Mapping[str, int | None]) -> int | None:
     if add.base_row_id is None:  # the file is older than the feature and has no ids yet
         return None
-    if add.stats is None:  # a checkpoint may have them only as struct columns, which are not read
-        return None
-    ids = compute_default_row_ids(add, json.loads(add.stats)["numRecords"])
+    count = typed_counts.get(add.path) if add.stats is None else json.loads(add.stats)["numRecords"]
+    ids = [] if count is None else compute_default_row_ids(add, count)
     return ids[-1] if ids else None
 
 
