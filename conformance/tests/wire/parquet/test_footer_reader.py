@@ -143,7 +143,7 @@ def test_long_footer_takes_a_second_read(tmp_path: Path) -> None:
     assert len(footer.schema.children) == 1000
 
 
-@pytest.mark.parametrize("stated_size", [None, 0, 13, 10**9])
+@pytest.mark.parametrize("stated_size", [None, -1, 0, 13, 10**9])
 def test_wrong_size_in_the_log_does_not_hide_the_footer(tmp_path: Path, stated_size: int | None) -> None:
     data = encode_parquet(pa.schema([("c", pa.int64())]), [{"c": 1}])
     assert FooterReader(write_file(tmp_path, data)).read("a.parquet", stated_size).row_count == 1
@@ -286,9 +286,10 @@ def test_row_groups_of_a_large_footer_are_counted(tmp_path: Path) -> None:
 # hostile bytes
 
 
-def element(*, children: int = 0, name: bytes = b"c") -> bytes:
-    """Return a schema element in the compact protocol."""
-    return b"\x48" + bytes([len(name)]) + name + (b"\x15" + bytes([children * 2]) if children else b"") + b"\x00"
+def element(*, children: int = 0, name: bytes = b"c", rest: bytes = b"") -> bytes:
+    """Return a schema element in the compact protocol; `rest` has its fields after `num_children`."""
+    count = b"\x15" + bytes([children * 2]) if children else b""
+    return b"\x48" + bytes([len(name)]) + name + count + rest + b"\x00"
 
 
 def with_schema(elements: list[bytes], count: int | None = None) -> bytes:
@@ -303,6 +304,14 @@ def _varint(value: int) -> bytes:
         found.append(value & 0x7F | 0x80)
         value >>= 7
     return bytes([*found, value])
+
+
+@pytest.mark.parametrize(("number", "name"), [(16, "VARIANT"), (17, "GEOMETRY"), (18, "GEOGRAPHY")])
+def test_logical_types_that_pyarrow_does_not_write(number: int, name: str) -> None:
+    in_union = b"\x0c" + bytes([2 * number]) + b"\x00"  # a field with an explicit number, an empty struct
+    group = element(children=1, rest=b"\x5c" + in_union + b"\x00")
+    root, _ = decode_schema(with_schema([element(children=1), group, element()]))
+    assert root.children[0].annotation == Annotation(name)
 
 
 def test_deep_schema_is_refused_without_recursion() -> None:
