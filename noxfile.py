@@ -297,7 +297,7 @@ def concurrent_writes(session: nox.Session) -> None:
         str(tests / "validation/test_concurrent_writes.py"),
         str(tests / "spark/test_concurrent_writes_on_spark.py"),
     ]
-    environment = {"DELTASPEC_EXAMPLES": "10", "DELTASPEC_WRITE_SECONDS": seconds}
+    environment = {"DELTASPEC_SHARE": "all", "DELTASPEC_EXAMPLES": "10", "DELTASPEC_WRITE_SECONDS": seconds}
     session.run("python", "-m", "pytest", *files, env=environment)
 
 
@@ -311,7 +311,8 @@ def resume(session: nox.Session) -> None:
     kills, seed = (*session.posargs, *("20", "7")[len(session.posargs) :])
     tests = Path("conformance/tests")
     files = [str(tests / "validation/test_resume.py"), str(tests / "spark/test_resume_on_spark.py")]
-    session.run("python", "-m", "pytest", *files, env={"DELTASPEC_KILLS": kills, "DELTASPEC_SEED": seed})
+    environment = {"DELTASPEC_SHARE": "all", "DELTASPEC_KILLS": kills, "DELTASPEC_SEED": seed}
+    session.run("python", "-m", "pytest", *files, env=environment)
 
 
 @nox.session

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from helpers.hypothesis_settings import EXAMPLES_FACTOR
 from helpers.recording_run import RecordingRun
-from helpers.selection import ROOT
+from helpers.selection import list_modules
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -103,10 +103,7 @@ _WITH_OWN_COLUMNS = ("deletionVectors", "changeDataFeed", "inCommitTimestamp")
 """Features of columns that are rarely filled otherwise."""
 
 
-SOURCES = [str(path.relative_to(ROOT)) for path in (ROOT / "conformance/deltaspec/views").rglob("*.py")]
-
-
-@pytest.mark.multiplied(4, *SOURCES)
+@pytest.mark.multiplied(4, *list_modules("views"))
 def test_real_rows_fill_every_column_and_rules_do_not_depend_on_their_partitions() -> None:
     """One test, because capturing the rows takes much longer than looking at them."""
     captured = capture_rows()

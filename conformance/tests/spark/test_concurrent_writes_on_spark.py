@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.selection import list_modules
 from spark.session import age_log_files, checkpoint, create, run, with_settings
 
 import deltaspec
@@ -110,6 +111,7 @@ def _validate_repeatedly(spark: Any, path: str, writer: _Writer) -> list[Report]
     return reports
 
 
+@pytest.mark.multiplied(3, *list_modules("validation/spark"), *list_modules("validation/log"))
 @pytest.mark.parametrize("policy", POLICIES)
 def test_concurrent_writes_of_spark_cause_no_false_finding(policy: str, spark: Any, tmp_path: Path) -> None:
     path = str(tmp_path / policy)

@@ -1,5 +1,6 @@
 """What only the adapter of delta-rs answers: snapshots, timestamps and changes."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +76,11 @@ def test_changes_are_filtered_and_projected(changed_table: str) -> None:
 
 
 def test_timestamps_select_versions(changed_table: str) -> None:
-    times = {each["version"]: each["timestamp"] for each in DeltaTable(changed_table).history()}
-    assert read_snapshot(changed_table, at={"timestamp_ms": times[1]})["version"] == 1
-    assert read_snapshot(changed_table, at={"timestamp_ms": times[2] + 1000})["version"] == 2
+    for version, seconds in enumerate((1_700_000_000, 1_700_000_010, 1_700_000_020)):
+        os.utime(f"{changed_table}/_delta_log/{version:020}.json", (seconds, seconds))
+    assert read_snapshot(changed_table, at={"timestamp_ms": 1_700_000_010_000})["version"] == 1
+    assert read_snapshot(changed_table, at={"timestamp_ms": 1_700_000_019_999})["version"] == 1
+    assert read_snapshot(changed_table, at={"timestamp_ms": 1_700_000_021_000})["version"] == 2
 
 
 def test_row_ids_are_not_offered(changed_table: str) -> None:
