@@ -114,7 +114,7 @@ class Findings:
             hits = answers[rule.code]
             if rule.null == "not checked" and hits.null_count():
                 self._ledger.add_undecided_rows(rule.code, view.name, hits.null_count())
-            if CHANGED_COLUMNS in frame.columns:
+            if CHANGED_COLUMNS in frame.columns and hits.any():
                 hits &= _has_new_evidence(rule, frame[CHANGED_COLUMNS])
             if hits.any():
                 self._record(rule, frame.filter(hits))
