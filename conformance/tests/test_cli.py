@@ -120,6 +120,7 @@ class TestValidate:
             "samples": 9,
             "accept_unchecked": ("CRC001",),
             "allow_outside": True,
+            "confirm": True,
             "writer_time_zone": None,
             "findings_out": None,
             "state": "kept",

@@ -96,6 +96,12 @@ _MACHINE_SAMPLES = 1000
     "--allow-outside/--no-allow-outside", help="Follow absolute paths that lead out of the table, as in shallow clones."
 )
 @click.option(
+    "--confirm/--no-confirm",
+    default=True,
+    show_default=True,
+    help="Look again at a missing or damaged data file before it is reported.",
+)
+@click.option(
     "--writer-time-zone",
     metavar="ZONE",
     help="Time zone of the sessions that wrote the table, such as Europe/Paris, for SQL expressions that depend on it.",
@@ -170,6 +176,7 @@ def validate(
     samples: int | None,
     accept_unchecked: list[str],
     allow_outside: bool,
+    confirm: bool,
     writer_time_zone: str | None,
     engine: str,
     since: str | None,
@@ -257,6 +264,7 @@ def validate(
         samples=samples or default_samples,
         accept_unchecked=accept_unchecked,
         allow_outside=allow_outside,
+        confirm=confirm,
         writer_time_zone=writer_time_zone,
         accept=accept,
         baseline=baseline,

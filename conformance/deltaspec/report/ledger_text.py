@@ -50,6 +50,7 @@ def list_ledger(report: Report) -> list[LedgerPart]:
     return [
         LedgerPart("not checked", _unchecked(checked.not_checked), True),
         LedgerPart("since", list(_describe_since(report)), False),
+        LedgerPart("sound again", list(_describe_sound_again(report)), False),
         LedgerPart("not compared", [f"not compared: {each}" for each in not_compared], False),
         LedgerPart("not read", [f"not read: {each}" for each in not_read], False),
         LedgerPart("not listed", [f"not listed: {each}" for each in missing], False),
@@ -65,6 +66,16 @@ def _describe_since(report: Report) -> Iterator[str]:
         yield f"since version {since.version}: all files checked again, because {_printable(since.reason)}"
     elif since is not None:
         yield f"since version {since.version}: {count(since.skipped_files, 'live file')} not checked again"
+
+
+def _describe_sound_again(report: Report) -> Iterator[str]:
+    """Yield a line about files that looked damaged only once."""
+    found = report.sound_again
+    if found is not None:
+        shown = list(found.files.items())[:_FILES_SHOWN]
+        first = ", ".join(f"{_printable(path)} ({_printable(what)})" for path, what in shown)
+        more = f" and {found.count - len(shown):,} more" if found.count > len(shown) else ""
+        yield f"sound again: {count(found.count, 'file')} looked damaged once, but not a second time: {first}{more}"
 
 
 def list_outdated_of_tables(tables: Sequence[tuple[Sequence[AcceptEntry], Baseline | None]]) -> list[str]:

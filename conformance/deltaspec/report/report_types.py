@@ -266,6 +266,14 @@ class VersionAt(Struct, frozen=True, kw_only=True):
     """What the time of the commit is: its in-commit timestamp, or the modification time of its file."""
 
 
+class SoundAgain(Struct, frozen=True, kw_only=True):
+    """Files that looked damaged, and were sound when they were looked at twice again. They are no findings."""
+
+    count: int
+    files: dict[str, str]
+    """Path of the first of them, and what was found first."""
+
+
 class Continuation(Struct, frozen=True, kw_only=True):
     """What identifies the validated version, for a later run with `--since`."""
 
@@ -341,6 +349,8 @@ class Report(Struct, frozen=True, kw_only=True):
     """Identifies the validated version for `--since`; None if its commit or its metadata could not be read."""
     since: Since | None = None
     """The earlier report that the run continues; None without `--since`."""
+    sound_again: SoundAgain | None = None
+    """Files that a second look found sound; None if there are none."""
     stopped: str | None = None
     """Why the run stopped before everything was checked, such as a used budget; None if it did not."""
     checked: Checked

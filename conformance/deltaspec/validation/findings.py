@@ -44,6 +44,8 @@ class Findings:
         """What the user accepts of the findings, and what exceeds the baseline."""
         self.evaluated_views: set[str] = set()
         self._ledger = Ledger()
+        self.sound_again: dict[str, str] = {}
+        """Files that looked damaged and were sound when they were looked at again, with what was found first."""
         self.sink: Sink | None = None
         """Receives every finding, not only the first of each rule; None if they are not needed."""
         self.acceptance: Acceptance | None = None
@@ -90,6 +92,7 @@ class Findings:
         self._totals.update(other._totals)
         self.evaluated_views |= other.evaluated_views
         self._ledger.merge(other._ledger)
+        self.sound_again |= other.sound_again
         self._kept.merge(other._kept)
         self.accepted.merge(other.accepted)
         if self.sink is not None and isinstance(other.sink, InMemorySink):
@@ -175,6 +178,15 @@ class Findings:
         for rule in self.rules:
             if rule.level in levels:
                 self._ledger.add_reason(rule.code, reason, file)
+
+    def note_sound_again(self, path: str, first: str) -> None:
+        """Record a file that looked damaged, and was sound when it was looked at twice again.
+
+        Args:
+            path: path of the file.
+            first: what was found first.
+        """
+        self.sound_again[path] = first
 
     def mark_stopped(self, reason: str, levels: Collection[str]) -> None:
         """Record that a run stopped before the rules of these levels were decided."""

@@ -47,6 +47,7 @@ class OptionArguments(TypedDict, total=False):
     accept: Sequence[Mapping[str, Any] | AcceptEntry]
     baseline: str | None
     since: str | None
+    confirm: bool
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,8 @@ class Options:
     """File with the findings that are known; None for no baseline."""
     since: EarlierReport | None = None
     """Report whose files are not checked again; None to check all."""
+    confirm: bool = True
+    """Look again at a data file before it is reported."""
 
     @classmethod
     def create(cls, **arguments: Unpack[OptionArguments]) -> Options:
@@ -106,6 +109,7 @@ class Options:
             writer_time_zone=_check_time_zone(arguments.get("writer_time_zone")),
             accept=_check_accept_entries(arguments.get("accept", ()), clock_ms),
             baseline=_check_baseline(arguments.get("baseline")),
+            confirm=_check_boolean("confirm", arguments.get("confirm", True)),
         )
         _check_selection(options)
         if (file := arguments.get("since")) is None:

@@ -23,6 +23,7 @@ from deltaspec.report.report_types import (
     NotChecked,
     Refusal,
     Report,
+    SoundAgain,
     Verdict,
 )
 from deltaspec.report.text import bound_text, escape_text
@@ -37,6 +38,9 @@ from deltaspec.validation.rule_docs import build_rule_doc
 from deltaspec.validation.since import build_continuation
 from deltaspec.version import __version__
 from deltaspec.views.table.state import TableState
+
+_MAX_SOUND_AGAIN = 20
+"""Files that the report names."""
 
 
 def build_report(run: LogRun, engine: str) -> Report:
@@ -95,11 +99,18 @@ def build_report(run: LogRun, engine: str) -> Report:
         inventory=run.inventory,
         continuation=build_continuation(run.store, plan, run.facts.state.metadata, run.facts.commit_sha256),
         since=run.since,
+        sound_again=_list_sound_again(findings.sound_again),
         stopped=run.stop_reason,
         refusal=Refusal(requirement=refusal.requirement, why=refusal.reason) if refusal else None,
         checked=checked,
         **_build_acceptance(findings, options, totals.total(), checked.decided_rules),
     )
+
+
+def _list_sound_again(files: dict[str, str]) -> SoundAgain | None:
+    """Return the files that a second look found sound; None if there are none."""
+    first = sorted(files.items())[:_MAX_SOUND_AGAIN]
+    return SoundAgain(count=len(files), files=dict(first)) if files else None
 
 
 def _build_acceptance(findings: Findings, options: Options, new: int, decided: Collection[str]) -> dict[str, Any]:

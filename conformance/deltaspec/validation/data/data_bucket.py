@@ -16,6 +16,7 @@ from pyroaring import BitMap64
 
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.validation.data.commit_reader import Commits
+from deltaspec.validation.data.second_look import MOST_LOOKS, SecondLook
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.concurrent_writes import LaterCommits, describe_missing_file
 from deltaspec.validation.log.facts import LogFacts
@@ -26,7 +27,7 @@ from deltaspec.views.table.table_schema import TableSchema
 from deltaspec.wire.data.deletion_vector_reader import DeletionVectorReader
 from deltaspec.wire.log.line_decoder import LogFile
 from deltaspec.wire.storage.data_access import NON_CANONICAL_KEY, DataAccess, is_outside_table, normalize_key
-from deltaspec.wire.storage.interface import LOG_DIRECTORY, FileGone, StorageError
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, FileGone, OutsideTable, StorageError
 from deltaspec.wire.storage.prefetch import MAX_CONCURRENT_READS
 
 _ROWS_AT_ONCE = 10_000
@@ -35,6 +36,9 @@ _PRESENCE = frozenset({"exists", "actual_size"})
 """Columns that the listing fills. The check that opens a file records what else cannot be decided."""
 EARLIER_FILES_GONE = "files that only earlier versions had no longer exist"
 """Reason in the ledger."""
+_SIZES = ("path_key", "size", "actual_size")
+_Look = tuple[str, int | None, int | None]
+"""Values of these columns."""
 LISTING_SCHEMA = {"path_key": pl.String, "actual_size": pl.Int64}
 
 
@@ -82,6 +86,9 @@ class DataBucket:
         self.intervals = intervals
         self.access = DataAccess(facts.store, allow_outside=facts.options.allow_outside)
         self.vectors = DeletionVectorReader(self.access)
+        self.second_look = SecondLook(findings, facts.options.confirm, facts.store.is_remote)
+        self.undecided_sizes: dict[str, StorageError] = {}
+        """Files whose existence or size a second look does not confirm, and why."""
         self.listing_error = facts.listing_error
         self.listing_is_partial = facts.bucket_count > 1
         """Other buckets may contain listed files too."""
@@ -190,6 +197,8 @@ class DataBucket:
 
     def get_missing_file_error(self, key: str) -> StorageError:
         """Return why a file was not found: `FileGone`, unless storage or the listing failed."""
+        if key in self.undecided_sizes:
+            return self.undecided_sizes[key]
         if self.listing_error and not self._is_unlisted(key):
             return StorageError(f"the table cannot be listed completely: {self.listing_error}")
         if not self._is_unlisted(key):
@@ -226,6 +235,7 @@ class DataBucket:
         """Evaluate the rules over `data_files` that need only the listing."""
         if not self.findings.has_rules_for(data_files):
             return
+        self._confirm_sizes()
         for files in (self.files, self.changes):
             rows = files.rows.with_columns(
                 path=pl.coalesce("path", "path_key"),
@@ -233,6 +243,9 @@ class DataBucket:
                 removed_since=pl.lit(None, pl.Boolean),
                 **_unopened(),
             ).select(list(data_files.columns))
+            if self.undecided_sizes:
+                is_undecided = pl.col("path_key").is_in(list(self.undecided_sizes))
+                rows = rows.with_columns(pl.when(~is_undecided).then(pl.col(name)).alias(name) for name in _PRESENCE)
             is_listed = pl.col("exists").is_not_null()
             self.findings.evaluate(data_files, rows.filter(is_listed))
             for part in rows.filter(~is_listed).iter_slices(_ROWS_AT_ONCE):
@@ -240,6 +253,74 @@ class DataBucket:
                 gone = [row["path_key"] for row in absent if row["exists"] is False and row["kind"] == "add"]
                 removed = self.later_commits.find_removed(gone)
                 self.findings.evaluate_rows(data_files, [self._add_removed_since(row, removed) for row in absent])
+
+    def _confirm_sizes(self) -> None:
+        """Look again at files that are missing, or have another size than the log states."""
+        if not self.second_look.is_enabled:
+            return
+        both = pl.concat([self.files.rows.select(_SIZES), self.changes.rows.select(_SIZES)])
+        is_wrong = pl.col("actual_size").is_null() | (pl.col("actual_size") != pl.col("size"))
+        wrong = both.filter(is_wrong).unique("path_key", maintain_order=True)
+        if wrong.is_empty() or self.listing_error is not None:
+            return
+        # for many files, a second listing costs less than a request for each of them
+        lists = self.access.store.is_remote and self.facts.since is None and len(wrong) > MOST_LOOKS
+        listed = self._list_again({normalize_key(key) for key in wrong["path_key"]}) if lists else None
+        looks: list[_Look] = [(key, size, before) for key, size, before in wrong.iter_rows()]
+        with ThreadPoolExecutor(MAX_CONCURRENT_READS if self.access.store.is_remote else 1) as pool:
+            found = list(pool.map(lambda each: self._confirm_size(each, listed), looks))
+        sizes = dict[str, int | None]()
+        for (key, _, before), now in zip(looks, found, strict=True):
+            if isinstance(now, StorageError):
+                self.undecided_sizes[key] = now
+            elif now != before:
+                sizes[key] = now
+        if sizes:
+            new = pl.DataFrame(list(sizes.items()), {"path_key": pl.String, "_new": pl.Int64}, orient="row")
+            self.files = DataFiles(_replace_sizes(self.files.rows, new))
+            self.changes = DataFiles(_replace_sizes(self.changes.rows, new))
+
+    def _list_again(self, keys: set[str]) -> dict[str, int] | StorageError:
+        """Return the sizes of files in a second listing."""
+        found: dict[str, int] = {}
+        for entry in self.access.store.list_files():
+            if isinstance(entry, StorageError):
+                return entry
+            if entry.name in keys:
+                found[entry.name] = entry.size_bytes
+        return found
+
+    def _confirm_size(self, file: _Look, listed: dict[str, int] | StorageError | None) -> int | StorageError | None:
+        """Look again at a file that is missing or has the wrong size. Return its size; None if it is missing.
+
+        Args:
+            file: its key, the size in the log, and that in the listing.
+            listed: sizes in a second listing; None to request each size.
+        """
+        key, size, before = file
+        if listed is not None and not self._is_unlisted(key):
+            if isinstance(listed, StorageError):
+                return listed
+            if listed.get(normalize_key(key)) == before:
+                return before
+
+        def look() -> int | StorageError | None:
+            try:
+                return self.access.size(key)
+            except FileGone:
+                return None
+            except OutsideTable:
+                return before
+            except StorageError as fault:
+                return fault
+
+        return self.second_look.confirm(
+            key,
+            before,
+            look,
+            is_sound=lambda now: now is not None and size in (None, now),
+            describe=lambda now: "missing" if now is None else f"{now} bytes",
+        )
 
     def _check_missing(self, row: dict[str, Any]) -> dict[str, Any]:
         fault = self.get_missing_file_error(str(row["path_key"]))
@@ -257,6 +338,12 @@ class DataBucket:
                 (data_files,), f"{key}: {describe_missing_file(removed[key])}", str(row["path"]), read_columns=_PRESENCE
             )
         return {**row, "removed_since": removed[key]}
+
+
+def _replace_sizes(rows: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
+    """Replace `actual_size` of files by the column `_new`."""
+    joined = rows.join(new, on="path_key", how="left", maintain_order="left")
+    return joined.with_columns(actual_size=pl.coalesce("_new", "actual_size")).drop("_new")
 
 
 def _is_in_log() -> pl.Expr:

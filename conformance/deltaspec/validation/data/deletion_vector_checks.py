@@ -14,7 +14,7 @@ from deltaspec.validation.log.concurrent_writes import describe_missing_file
 from deltaspec.views.data.data_files import DataFile
 from deltaspec.views.files.file_actions import deletion_vectors
 from deltaspec.wire.data.bitmap_decoder import decode_bitmap
-from deltaspec.wire.data.deletion_vector_reader import find_vector_key
+from deltaspec.wire.data.deletion_vector_reader import DeletionVectorReader, find_vector_key
 from deltaspec.wire.storage.interface import FileGone, StorageError
 
 if TYPE_CHECKING:
@@ -102,15 +102,41 @@ def _stored(data: DataBucket) -> Iterator[Row]:
 
 
 def _facts(data: DataBucket, key: str, file: DataFile, descriptor: DeletionVectorDescriptor) -> Row:
+    """Return the columns of a vector. What is wrong with it is confirmed by a second look."""
+    found = _read_vector(data.vectors, descriptor)
+    if not isinstance(found, StorageError) and not _is_sound(found):
+        found = data.second_look.confirm(
+            key,
+            found,
+            lambda: _read_vector(DeletionVectorReader(data.access), descriptor),
+            is_sound=_is_sound,
+            describe=_describe_vector,
+        )
+    if isinstance(found, StorageError):
+        data.findings.mark_undecided((deletion_vectors,), f"a deletion vector cannot be read: {found}", file.path)
+        return {}
+    return found
+
+
+def _is_sound(row: Row) -> bool:
+    return "decoded_cardinality" in row
+
+
+def _describe_vector(row: Row) -> str:
+    faults = [str(row[name]) for name in _FAULTS.values() if name in row]
+    return "missing" if row["file_exists"] is False else "; ".join(faults) or "sound"
+
+
+def _read_vector(vectors: DeletionVectorReader, descriptor: DeletionVectorDescriptor) -> Row | StorageError:
+    """Return the columns of a vector, or why it cannot be read."""
     try:
-        bitmap = data.vectors.bitmap(descriptor)
+        bitmap = vectors.bitmap(descriptor)
     except DeletionVectorError as fault:
         return {"file_exists": True, _FAULTS[fault.kind]: str(fault)}
     except FileGone:
         return {"file_exists": False}
     except StorageError as fault:
-        data.findings.mark_undecided((deletion_vectors,), f"a deletion vector cannot be read: {fault}", file.path)
-        return {}
+        return fault
     try:
         rows = decode_bitmap(bitmap)
     except DeletionVectorError as fault:

@@ -245,10 +245,22 @@ class _FooterChecker:
             try:
                 found.append(self.reader.read(key, size))
             except NotParquet as fault:
-                found.append(self._changed(key, size) or fault)
+                found.append(self._changed(key, size) or self._confirm(key, size, fault))
             except StorageError as fault:
                 found.append(fault)
         return found
+
+    def _confirm(self, key: str, size: int | None, fault: NotParquet) -> Read:
+        """Look again at a file that is not Parquet."""
+        return self.data.second_look.confirm(
+            key, fault, lambda: self._look_again(key, size), is_sound=lambda read: isinstance(read, Footer)
+        )
+
+    def _look_again(self, key: str, size: int | None) -> Read:
+        try:
+            return self.reader.read(key, size)
+        except (NotParquet, StorageError) as fault:
+            return fault
 
     def _changed(self, key: str, size: int | None) -> StorageError | None:
         """Return an error if a file that looks damaged was replaced after it was listed."""

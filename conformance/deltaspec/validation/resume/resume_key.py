@@ -19,7 +19,7 @@ from deltaspec.validation.plan import Plan
 from deltaspec.version import __version__
 from deltaspec.wire.storage.interface import Store
 
-STATE_FORMAT = 3
+STATE_FORMAT = 4
 """Format number of a state. Increase it if the content or the encoding of a state changes within a release."""
 Key = dict[str, Any]
 """JSON values by the name that messages use."""
@@ -57,6 +57,7 @@ def build_key(
         "the number of samples": options.samples,
         "--accept-unchecked": sorted(options.accept_unchecked),
         "--allow-outside": options.allow_outside,
+        "--confirm": options.confirm,
         "--writer-time-zone": options.writer_time_zone,
         "--baseline": options.baseline,
         "the set of accepted findings": None if acceptance is None else _list_accepted(acceptance),
