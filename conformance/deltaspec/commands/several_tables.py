@@ -107,7 +107,7 @@ def _validate_tables(command: TablesCommand, context: click.Context, request: _R
     options = context.params
     _check_options(options)
     with _open_session(options["engine"], jobs) as session:
-        tasks, unsearched = _plan_tables(command, request, session, context.params["color"])
+        tasks, unsearched = _plan_tables(command, request, session, options["color"], _share_limit(options, jobs))
         not_run = (TableResult(table=each.table, verdict="not run", exit_code=INCOMPLETE) for each in tasks)
         results = dict(enumerate(not_run))
         exit_code = None
@@ -155,6 +155,12 @@ def _check_options(options: Mapping[str, Any]) -> None:
     Options.create(**{**given, "select": given["select"] or None, "samples": given["samples"] or 1})
 
 
+def _share_limit(options: Mapping[str, Any], jobs: int) -> float | None:
+    """Return the requests per second of each worker; None if they are not limited."""
+    limit: float | None = options["max_requests_per_second"]
+    return None if limit is None else limit / jobs
+
+
 @contextmanager
 def _open_session(engine: str, jobs: int) -> Iterator[Any]:
     """Open a Spark session for all tables if the user chose this engine; otherwise yield None."""
@@ -173,7 +179,7 @@ def _open_session(engine: str, jobs: int) -> Iterator[Any]:
 
 
 def _plan_tables(
-    command: TablesCommand, request: _Request, session: Any, color: str
+    command: TablesCommand, request: _Request, session: Any, color: str, request_limit: float | None
 ) -> tuple[list[TableTask], list[Unsearched]]:
     """Return a command for each table, and what could not be searched for tables.
 
@@ -200,6 +206,8 @@ def _plan_tables(
     if color == "auto":
         color = "always" if sys.stdout.isatty() else "never"
     values |= {"output_format": "text", "color": color, "quiet": False}
+    if request_limit is not None:
+        values["max_requests_per_second"] = request_limit
     by_table: list[dict[str, Any]] = [dict(values, reports=[]) for _ in locations]
     for report in request.values.get("reports") or ():
         for table, each in zip(by_table, expand_report(report, names), strict=True):

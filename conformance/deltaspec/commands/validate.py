@@ -131,6 +131,12 @@ _MACHINE_SAMPLES = 1000
     metavar="DURATION",
     help="Stop in order after this time, such as 30m or 1h30m, and report what was not checked.",
 )
+@click.option(
+    "--max-requests-per-second",
+    type=click.FloatRange(min=0, max=1_000_000, min_open=True),
+    metavar="N",
+    help="Send at most this many requests per second to object stores. [default: no limit]",
+)
 @click.option("--resume", is_flag=True, help="Continue from the progress in --state, if there is any.")
 @CONFIG
 @click.option(
@@ -184,6 +190,7 @@ def validate(
     findings_out: str | None,
     state: str | None,
     budget: str | None,
+    max_requests_per_second: float | None,
     resume: bool,
     config: str | None,
     fail_on: Severity,
@@ -206,6 +213,9 @@ def validate(
     variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_...).
     DELTASPEC_STORE_RETRIES (8), DELTASPEC_STORE_RETRY_SECONDS (60) and DELTASPEC_STORE_TIMEOUT_SECONDS (15) limit how
     long failed requests are retried.
+
+    --max-requests-per-second limits requests without their retries; several tables share it. On Spark, the driver and
+    each Python process of an executor have this limit. DELTASPEC_STORE_REQUESTS_PER_SECOND sets it for every process.
 
     Defaults can be in deltaspec.toml, or in [tool.deltaspec] of pyproject.toml, in the working directory or above: keys
     are the long options without dashes. [storage-options] has settings of storage clients, with secrets only as
@@ -236,9 +246,11 @@ def validate(
     targets = plan_reports(output_format, output, reports, format_is_given=format_is_given)
     choose_allocator()
     configuration = context.meta[CONFIGURATION_KEY]
+    from deltaspec.wire.storage.rate_limit import SETTING as REQUEST_LIMIT
     from deltaspec.wire.storage.settings import StorageSettings
 
-    storage = StorageSettings(configuration.storage_options)
+    limit = {} if max_requests_per_second is None else {REQUEST_LIMIT: str(max_requests_per_second)}
+    storage = StorageSettings({**configuration.storage_options, **limit})
     if estimates:
         if reports:
             raise InvalidUsage("--estimate cannot be combined with --report; use --format and --output")

@@ -16,6 +16,7 @@ from deltaspec.errors import TableUnreadable
 from deltaspec.wire.storage.client import RetryPolicy, build_client_options, convert_panics, describe_error
 from deltaspec.wire.storage.factory import OBJECT_SCHEMES, is_local, split_supported_uri
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, escape_file_name, redact_uri
+from deltaspec.wire.storage.rate_limit import get_rate_limit
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 _UNQUOTED = "/!$&'()+,;=:@~"
@@ -137,6 +138,7 @@ class ObjectFolders:
         scheme, _, rest = base.partition("://")
         self._base = base
         self._settings = settings
+        self._limit = get_rate_limit(settings)
         options = build_client_options(scheme.lower(), RetryPolicy.from_settings(settings), settings)
         try:
             with convert_panics():
@@ -163,6 +165,8 @@ class ObjectFolders:
         return [Subfolder(name) for name in sorted(prefix.rstrip("/").rpartition("/")[2] for prefix in found)]
 
     def _request(self, request: Callable[[], Any]) -> Any:
+        if self._limit is not None:
+            self._limit.wait()
         try:
             with convert_panics():
                 return request()

@@ -35,6 +35,7 @@ from deltaspec.wire.storage.interface import (
     redact_uri,
 )
 from deltaspec.wire.storage.other_formats import recognize_format
+from deltaspec.wire.storage.rate_limit import get_rate_limit
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 _T = TypeVar("_T")
@@ -70,6 +71,7 @@ class ObjectStore:
         self.is_remote = True
         self.settings = settings
         self._policy = RetryPolicy.from_settings(settings)
+        self._limit = get_rate_limit(settings)
         self._unanswered = 0
         self._log_directories: frozenset[str] = frozenset()
         """Listed directories with the names of log files, relative to the table."""
@@ -153,10 +155,31 @@ class ObjectStore:
         import obstore
 
         with convert_panics():
+            self._wait()
             for batch in obstore.list(self._store, prefix=prefix, offset=offset, chunk_size=1000):
                 for item in batch:
                     name = item["path"]
                     yield name, Entry(name, item["size"], _milliseconds(item["last_modified"]))
+                self._wait()  # for the next page
+
+    def _wait(self) -> None:
+        """Wait until a request may be sent, if requests are limited."""
+        if self._limit is not None:
+            self._limit.wait()
+
+    def _get(self, path: str, options: dict[str, Any] | None = None) -> Any:
+        import obstore
+
+        location = check_inside_table(path)
+        self._wait()
+        return obstore.get(self._store, location, options=options)  # type: ignore[arg-type]
+
+    def _head(self, path: str) -> Any:
+        import obstore
+
+        location = check_inside_table(path)
+        self._wait()
+        return obstore.head(self._store, location)
 
     def read_range(self, path: str, start: int, length: int) -> bytes:
         if length <= 0:
@@ -164,38 +187,30 @@ class ObjectStore:
         return self._request(path, lambda: self._get_range(path, start, start + length, None))
 
     def _get_range(self, path: str, start: int, end: int, e_tag: str | None) -> bytes:
-        import obstore
-
         options: dict[str, Any] = {"range": (start, end)} | ({"if_match": e_tag} if e_tag else {})
         try:
-            return bytes(obstore.get(self._store, check_inside_table(path), options=options).bytes())  # type: ignore[arg-type]
+            return bytes(self._get(path, options).bytes())
         except Exception as fault:
             text = str(fault)
             if any(marker in text for marker in _RANGE_PAST_END):
                 return b""
-            if "NotPartial" in text and obstore.head(self._store, check_inside_table(path))["size"] == 0:
+            if "NotPartial" in text and self._head(path)["size"] == 0:
                 return b""  # some stores ignore the range for an empty file; for any other file that is an error
             raise
 
     def size(self, path: str) -> int:
-        import obstore
-
-        return self._request(path, lambda: int(obstore.head(self._store, check_inside_table(path))["size"]))
+        return self._request(path, lambda: int(self._head(path)["size"]))
 
     def read(self, path: str, limit: int) -> bytes:
-        import obstore
-
         def get() -> bytes:
-            response = obstore.get(self._store, check_inside_table(path))
+            response = self._get(path)
             check_size(path, response.meta["size"], limit)
             return bytes(response.bytes())
 
         return self._request(path, get)
 
     def chunks(self, path: str) -> Iterator[bytes]:
-        import obstore
-
-        response = self._request(path, lambda: obstore.get(self._store, check_inside_table(path)))
+        response = self._request(path, lambda: self._get(path))
         with self._translating_errors(path):
             for piece in response.stream(min_chunk_size=CHUNK_BYTES):
                 yield bytes(piece)
@@ -206,16 +221,14 @@ class ObjectStore:
 
     def _get_tail(self, path: str) -> tuple[int, str | None, bytes]:
         """Return length, tag and last bytes of a file, in one request if the store supports suffix ranges."""
-        import obstore
-
         try:
-            response = obstore.get(self._store, check_inside_table(path), options={"range": {"suffix": TAIL_BYTES}})
+            response = self._get(path, {"range": {"suffix": TAIL_BYTES}})
             return response.meta["size"], response.meta["e_tag"], bytes(response.bytes())
         except Exception as fault:
             # an empty file has no range, and Azure does not support suffix ranges
             if not any(marker in str(fault) for marker in (*_RANGE_PAST_END, "NotPartial", "not support")):
                 raise
-        meta = obstore.head(self._store, check_inside_table(path))
+        meta = self._head(path)
         size, e_tag = int(meta["size"]), meta["e_tag"]
         return size, e_tag, self._get_range(path, max(size - TAIL_BYTES, 0), size, e_tag) if size else b""
 
