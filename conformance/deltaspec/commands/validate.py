@@ -119,7 +119,12 @@ _MACHINE_SAMPLES = 1000
     metavar="REPORT",
     help="Check only files that were added since this JSON report of the table. It has to be complete.",
 )
-@click.option("--estimate", "estimates", is_flag=True, help="Print how much each level would read, and exit.")
+@click.option(
+    "--estimate",
+    "estimates",
+    is_flag=True,
+    help="Print how much each level would read and how long it takes, and exit.",
+)
 @click.option(
     "--findings-out",
     metavar="LOCATION",
@@ -367,7 +372,7 @@ def _print_estimate(
     from deltaspec.report.estimate import write_estimate
     from deltaspec.validation.describe.read_estimate import estimate_table
 
-    estimate = estimate_table(table, at=at, history=history, revision=revision, storage=storage)
+    estimate = estimate_table(table, at=at, history=history, revision=revision, storage=storage, measures_time=True)
     if output is not None:
         data = encode_json(estimate) if output_format == "json" else _render_text(write_estimate, estimate, color)
         with translate_write_errors(output), open(output, "wb") as file:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from deltaspec.report.text import escape_text, size, wrap_text
+from deltaspec.report.text import escape_text, format_duration, size, wrap_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,6 +58,23 @@ class Reads(Struct, frozen=True, kw_only=True):
     bytes: Amount
     source: str
     """Source of the numbers."""
+    seconds: float | None = None
+    """Likely time, from a measurement; None if it is not known or was not measured."""
+
+
+class Speed(Struct, frozen=True, kw_only=True):
+    """What was measured to estimate times."""
+
+    is_remote: bool
+    """Requests go over a network, several at once."""
+    seconds_per_request: float | None
+    """Time of a small request; None if the log has no readable file."""
+    bytes_per_second: float | None
+    """Bytes of one response; None if the log has no large file."""
+    decoded_bytes_per_second: float
+    """Bytes of JSON lines that this machine decodes."""
+    max_requests_per_second: float | None
+    """The limit that the user set; None for no limit."""
 
 
 class LevelReads(Struct, frozen=True, kw_only=True):
@@ -91,6 +108,8 @@ class Estimate(Struct, frozen=True, kw_only=True):
     live_source: str
     """Source of the numbers of live files and their bytes."""
     levels: list[LevelReads]
+    speed: Speed | None = None
+    """What the times were computed from; None if nothing was measured."""
 
     def up_to(self, level: str) -> list[LevelReads]:
         """Return a level and the levels before it, which a run at this level reads."""
@@ -117,7 +136,30 @@ def write_estimate(estimate: Estimate, console: Console) -> None:
                 console.print(Text(("  unknown: " if at == 0 else " " * 11) + line, "dim"))
         up_to_here = [reads for level in estimate.levels[: number + 1] for reads in level.reads]
         requests = _format_sum([reads.requests for reads in up_to_here], "{:,}".format)
-        console.print(_row(f"  up to {each.level}", "", requests, _format_sum([one.bytes for one in up_to_here], size)))
+        row = _row(f"  up to {each.level}", "", requests, _format_sum([one.bytes for one in up_to_here], size))
+        console.print(row + (f"  {_format_time(up_to_here)}" if estimate.speed is not None else ""))
+    if estimate.speed is not None:
+        console.print()
+        for line in wrap_text(f"times from {_describe_speed(estimate.speed)}", console.width):
+            console.print(Text(line, "dim"))
+
+
+def _format_time(reads: list[Reads]) -> str:
+    """Return the sum of the known times."""
+    known = sum(each.seconds or 0.0 for each in reads)
+    return f"about {format_duration(known)}" + (" + ?" if any(each.seconds is None for each in reads) else "")
+
+
+def _describe_speed(speed: Speed) -> str:
+    """Return what was measured, in one line."""
+    parts = [f"decoding {size(round(speed.decoded_bytes_per_second))} of log per second on this machine"]
+    if speed.seconds_per_request is not None:
+        parts.append(f"{1000 * speed.seconds_per_request:.3g} ms per request")
+    if speed.bytes_per_second is not None:
+        parts.append(f"{size(round(speed.bytes_per_second))} per second for one response")
+    if speed.max_requests_per_second is not None and speed.is_remote:
+        parts.append(f"at most {speed.max_requests_per_second:g} requests per second")
+    return ", ".join(parts) + "; expect errors up to a factor of three"
 
 
 def _write_reads(reads: Reads, console: Console) -> None:

@@ -13,11 +13,16 @@ import pytest
 from helpers.cli import run, single_error_line
 
 import deltaspec
-from deltaspec.report.estimate import Amount, sum_amounts
+from deltaspec.report.estimate import Amount, Estimate, sum_amounts
 from deltaspec.validation import run as run_module
 from deltaspec.validation.describe import read_estimate as estimate_module
 from deltaspec.validation.describe.read_estimate import estimate_table
+from deltaspec.validation.describe.read_time import add_time
+from deltaspec.validation.plan import build_plan
+from deltaspec.wire.storage import rate_limit
 from deltaspec.wire.storage.object_store import ObjectStore
+from deltaspec.wire.storage.rate_limit import RateLimit
+from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 from deltaspec_generators.bases import data_files, log_only
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.table_files import TableFiles, add_action, metadata_action, protocol_action, write_table
@@ -242,7 +247,8 @@ class TestCommand:
         assert commits["source"] == "listed"
         assert found["estimate_version"] == 1
 
-    def test_output_option_writes_the_same_text(self, tmp_path: Path) -> None:
+    def test_output_option_writes_the_same_text(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(estimate_module, "add_time", lambda found, *_: found)  # no two measurements are equal
         write_table(log_only.build_table(), tmp_path / "t")
         printed = run("validate", tmp_path / "t", "--estimate").stdout
         assert run("validate", tmp_path / "t", "--estimate", "--output", tmp_path / "e.txt").stdout == ""
@@ -254,3 +260,70 @@ class TestCommand:
             result = run("validate", tmp_path, "--estimate", *options)
             assert result.exit_code == 2
             assert single_error_line(result)
+
+
+class TestTime:
+    """Times from a measurement."""
+
+    class Clock:
+        """A clock that goes on by 20 ms whenever it is read."""
+
+        def __init__(self) -> None:
+            self.seconds = 0.0
+
+        def __call__(self) -> float:
+            self.seconds += 0.02
+            return self.seconds
+
+    def estimate(self, table: Path, settings: StorageSettings = ENVIRONMENT, *, is_remote: bool = True) -> Estimate:
+        store = ObjectStore(f"file://{table}", settings)
+        store.is_remote = is_remote
+        plan = build_plan(store.uri, store.list_log(), at=None, history="latest")
+        return add_time(estimate_module.estimate(store, plan), store, plan, self.Clock())
+
+    def test_times_follow_from_requests_and_measured_speed(self, tmp_path: Path) -> None:
+        write_table(build_checksummed_table(), tmp_path)
+        estimate = self.estimate(tmp_path)
+        assert estimate.speed is not None
+        assert estimate.speed.seconds_per_request == pytest.approx(0.02)
+        assert estimate.speed.bytes_per_second is None, "no file of the log is large enough"
+        (footers,) = estimate.levels[2].reads
+        assert footers.requests.about == 2
+        assert footers.seconds == pytest.approx(2 * 0.02 / 32 + 2 * 12_000 / estimate.speed.decoded_bytes_per_second)
+        one_by_one = self.estimate(tmp_path, is_remote=False).levels[2].reads[0].seconds
+        assert one_by_one is not None
+        assert one_by_one > footers.seconds
+
+    def test_limit_of_requests_is_part_of_the_time(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(rate_limit, "_get_shared_limit", lambda rate: RateLimit(rate, sleep=lambda _: None))
+        write_table(build_checksummed_table(), tmp_path)
+        estimate = self.estimate(tmp_path, StorageSettings({rate_limit.SETTING: "0.5"}))
+        seconds = estimate.levels[2].reads[0].seconds
+        assert seconds is not None
+        assert seconds > 2 / 0.5
+
+    def test_few_requests_are_made(self, tmp_path: Path, counter: RequestCounter) -> None:
+        write_table(build_table_with_large_checkpoint(1), tmp_path)
+        estimate_table(str(tmp_path))
+        before, bytes_before = counter.requests, counter.bytes
+        counter.reset()
+        estimate = estimate_table(str(tmp_path), measures_time=True)
+        assert counter.requests - before <= 4
+        assert counter.bytes - bytes_before <= (8 << 20) + 3
+        assert estimate.speed is not None
+        assert estimate.levels[0].reads[0].seconds is not None
+
+    def test_unknown_numbers_have_no_time(self, tmp_path: Path) -> None:
+        write_table(log_only.build_table(), tmp_path)
+        (rows,) = estimate_table(str(tmp_path), measures_time=True).levels[3].reads
+        assert rows.seconds is None
+
+    def test_command_prints_the_time_of_each_level(self, tmp_path: Path) -> None:
+        write_table(build_checksummed_table(), tmp_path)
+        text = run("validate", str(tmp_path), "--estimate").stdout
+        totals = [line for line in text.splitlines() if line.startswith("  up to ")]
+        assert len(totals) == 4
+        assert all("  about 0." in line for line in totals)
+        assert "times from decoding" in text
+        speed = json.loads(run("validate", str(tmp_path), "--estimate", "--format", "json").stdout)["speed"]
+        assert speed["decoded_bytes_per_second"] > 0

@@ -5,7 +5,7 @@
 - Data files: a version checksum or `_last_checkpoint` gives their number. Without either, the size of the log gives a
   guess, and the report labels it as a guess.
 
-Nothing else is opened.
+Nothing else is opened. Only `read_time` opens more, if the time is estimated as well.
 """
 
 from bisect import bisect_left
@@ -29,6 +29,7 @@ from deltaspec.model.log.segment import Checkpoint
 from deltaspec.model.log.version_checksum import VersionChecksum
 from deltaspec.model.revisions import Revision
 from deltaspec.report.estimate import ESTIMATE_VERSION, Amount, Estimate, LevelReads, Reads, exact_amount
+from deltaspec.validation.describe.read_time import add_time
 from deltaspec.validation.instants import AtArgument, parse_at
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.validation.log.derived_files import needs_file_fields
@@ -64,6 +65,7 @@ def estimate_table(
     history: str | int = "latest",
     revision: str = "current",
     storage: StorageSettings = ENVIRONMENT,
+    measures_time: bool = False,
 ) -> Estimate:
     """Estimate what a run of each level would read.
 
@@ -71,6 +73,7 @@ def estimate_table(
         uri: path or URI of the table's root.
         at, history, revision: as in `deltaspec.validate`.
         storage: settings of storage clients.
+        measures_time: also estimate the time, for which a few files of the log are read.
 
     Raises:
         InvalidUsage: an option has an invalid value, or the table has no such version.
@@ -81,7 +84,8 @@ def estimate_table(
     listed = load_pinned_listing(store)
     version, _ = resolve_at(store, listed, parse_at(at), Revision(revision))
     plan = build_plan(store.uri, listed, at=version, history=parsed_history, revision=Revision(revision))
-    return estimate(store, plan, history=parsed_history, revision=revision)
+    found = estimate(store, plan, history=parsed_history, revision=revision)
+    return add_time(found, store, plan) if measures_time else found
 
 
 def estimate(store: Store, plan: Plan, *, history: str = "latest", revision: str = "current") -> Estimate:

@@ -31,6 +31,7 @@ class RateLimit:
             clock: returns seconds.
             sleep: waits for a number of seconds.
         """
+        self.per_second = per_second
         self._interval = 1 / per_second
         self._clock, self._sleep = clock, sleep
         self._next = clock()
