@@ -109,7 +109,7 @@ def _compute_seconds(reads: Reads, speed: Speed) -> float | None:
         waiting += length / (speed.bytes_per_second * concurrent)
     if speed.max_requests_per_second is not None and speed.is_remote:
         waiting = max(waiting, requests / speed.max_requests_per_second)
-    work = files * _BYTES_OF_A_FILE.get(reads.what, 0)
+    work: float = files * _BYTES_OF_A_FILE.get(reads.what, 0)
     work += length * _BYTES_OF_A_BYTE.get(reads.what, _JSON_BYTES_OF_A_BYTE)
     if reads.what.endswith("listing"):
         work += requests * _BYTES_OF_A_PAGE
