@@ -123,7 +123,7 @@ _MACHINE_SAMPLES = 1000
     "--estimate",
     "estimates",
     is_flag=True,
-    help="Print how much each level would read and how long it takes, and exit.",
+    help="Print how much each level would read, and how long it takes; exit.",
 )
 @click.option(
     "--findings-out",

@@ -106,7 +106,9 @@ def format_instant(ms: int) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Return seconds as `0.4 s`, `12 s`, `3 min 20 s` or `2 h 5 min`."""
+    """Return seconds as `20 ms`, `0.4 s`, `12 s`, `3 min 20 s` or `2 h 5 min`."""
+    if seconds < 0.0995:
+        return f"{1000 * seconds:.0f} ms"
     if seconds < 9.95:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

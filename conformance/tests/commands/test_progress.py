@@ -27,7 +27,7 @@ def clock() -> Clock:
 
 def test_total_rate_and_time_left_are_described(clock: Clock) -> None:
     tracker = ProgressTracker(clock)
-    assert tracker.describe() == "start · 0.0 s in all"
+    assert tracker.describe() == "start · 0 ms in all"
     clock.seconds += 10
     tracker("footers", 0, 300_000)
     clock.seconds += 100

@@ -323,7 +323,7 @@ class TestTime:
         text = run("validate", str(tmp_path), "--estimate").stdout
         totals = [line for line in text.splitlines() if line.startswith("  up to ")]
         assert len(totals) == 4
-        assert all("  about 0." in line for line in totals)
+        assert all(line.endswith(" ms") for line in totals)
         assert "times from decoding" in text
         speed = json.loads(run("validate", str(tmp_path), "--estimate", "--format", "json").stdout)["speed"]
         assert speed["decoded_bytes_per_second"] > 0
