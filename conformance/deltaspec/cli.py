@@ -10,6 +10,7 @@ from deltaspec.commands.baseline import baseline
 from deltaspec.commands.candidate_tests import known, replay, test
 from deltaspec.commands.discover import discover
 from deltaspec.commands.doctor import doctor
+from deltaspec.commands.extract import extract
 from deltaspec.commands.faults import faults
 from deltaspec.commands.golden import golden
 from deltaspec.commands.matrix import matrix
@@ -155,6 +156,7 @@ def show(table: str, files: bool, at: str | None, output_format: str, color: str
 main.add_command(validate)
 main.add_command(baseline)
 main.add_command(discover)
+main.add_command(extract)
 main.add_command(doctor)
 main.add_command(smoke)
 main.add_command(selftest)

@@ -39,6 +39,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
         *("candidates", "deltaspec_generators", "model", "report", "requirements", "sql", "suites", "validation"),
         *("errors", "input_files", "version"),
     },
+    "deltaspec.extraction": {"validation", "rules", "wire", "golden", "model", "report", "requirements", "errors"},
     "deltaspec.pages": {"report", "errors"},
     "deltaspec.matrix": {
         *("candidates", "faults", "pages", "report", "requirements", "suites"),

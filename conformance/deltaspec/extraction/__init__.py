@@ -1,0 +1,1 @@
+"""Extract the smallest table that still shows a finding."""

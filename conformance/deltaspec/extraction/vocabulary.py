@@ -1,0 +1,95 @@
+"""Words of the protocol, which redaction keeps."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from msgspec.structs import fields
+
+from deltaspec.model.actions import WireStruct
+from deltaspec.model.features.table_features import FEATURES
+from deltaspec.model.features.table_properties import (
+    BOOLEANS,
+    FILE_RETENTION,
+    INTEGERS,
+    LOG_RETENTION,
+    PARQUET_CODEC,
+    PARQUET_FORMAT_VERSION,
+    TRANSACTION_RETENTION,
+)
+from deltaspec.model.log import last_checkpoint, version_checksum
+from deltaspec.model.schema.column_mapping import MODE
+from deltaspec.model.schema.data_types import PRIMITIVES
+
+_PARAMETERS = re.compile(r"decimal\(\d+, ?-?\d+\)|(var)?char\(\d+\)")
+_SCHEMA = "struct array map type fields name nullable metadata elementType containsNull keyType valueType element key"
+_COLUMN_METADATA = (
+    "delta.columnMapping.id",
+    "delta.columnMapping.physicalName",
+    "delta.columnMapping.nested.ids",
+    "delta.generationExpression",
+    "delta.invariants",
+    "delta.identity.start",
+    "delta.identity.step",
+    "delta.identity.highWaterMark",
+    "delta.identity.allowExplicitInsert",
+    "delta.typeChanges",
+    "CURRENT_DEFAULT",
+    "EXISTS_DEFAULT",
+    "__CHAR_VARCHAR_TYPE_STRING",
+)
+_WORDS = (
+    "valueContainsNull value key_value list fromType toType fieldPath tableVersion expression parquet json true false "
+    "null supported enabled none id u p i txn add remove cdc metaData protocol commitInfo domainMetadata sidecar "
+    "checkpointMetadata rowIdHighWaterMark numRecords tightBounds minValues maxValues nullCount stats_parsed "
+    "partitionValues_parsed clusteringColumns domainName minReaderVersion minWriterVersion part parts checkpointSchema "
+    "checksum sidecarFiles nonFileActions v2Checkpoint delta.clustering delta.rowTracking metadata "
+    "_change_type _commit_version _commit_timestamp insert delete update_preimage update_postimage"
+)
+_PROPERTIES = frozenset(
+    {
+        *BOOLEANS,
+        *INTEGERS,
+        FILE_RETENTION,
+        LOG_RETENTION,
+        TRANSACTION_RETENTION,
+        PARQUET_CODEC,
+        PARQUET_FORMAT_VERSION,
+        MODE,
+        "delta.checkpointInterval",
+        "delta.checkpointPolicy",
+        "delta.dataSkippingNumIndexedCols",
+        "delta.isolationLevel",
+        "delta.minReaderVersion",
+        "delta.minWriterVersion",
+        "delta.enableExpiredLogCleanup",
+        "delta.randomizeFilePrefixes",
+        "delta.targetFileSize",
+    }
+)
+
+
+@cache
+def _load_words() -> frozenset[str]:
+    assert last_checkpoint, version_checksum  # their structures are among the subclasses
+    names = {field.encode_name for kind in _iter_subclasses(WireStruct) for field in fields(kind)}
+    return frozenset(
+        {*names, *FEATURES, *PRIMITIVES, *_SCHEMA.split(), *_WORDS.split(), *_COLUMN_METADATA, *_PROPERTIES}
+    )
+
+
+def _iter_subclasses(kind: type) -> Iterator[type]:
+    subclass: type
+    for subclass in kind.__subclasses__():
+        yield subclass
+        yield from _iter_subclasses(subclass)
+
+
+def is_protocol_word(text: str) -> bool:
+    """Return whether the protocol itself uses a string: a field, type, feature, property or defined value."""
+    return text in _load_words() or _PARAMETERS.fullmatch(text) is not None
+
+
+def is_property(name: str) -> bool:
+    """Return whether a table property is one of Delta, whose value says nothing about the data."""
+    return name in _PROPERTIES or name.startswith("delta.feature.")

@@ -1,0 +1,205 @@
+"""`deltaspec extract`: the smallest table with a finding, from tables that Delta Spark wrote."""
+
+import hashlib
+import json
+import shutil
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow.parquet as pq
+import pytest
+from helpers.cli import run, single_error_line
+from spark.recorded import ARCHIVE
+
+import deltaspec
+from deltaspec.golden.case_format import CaseDocument
+
+TABLES = ("partitioned", "checkpoint_classic", "deletion_vectors", "check_constraints")
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("recorded")
+    with tarfile.open(ARCHIVE) as archive:
+        members = (each for each in archive if each.name.removeprefix("./").partition("/")[0] in TABLES)
+        archive.extractall(directory, members, filter="data")
+    return directory
+
+
+def edit_adds(table: Path, version: int, edit: Callable[[dict[str, Any]], object]) -> None:
+    path = table / "_delta_log" / f"{version:020d}.json"
+    actions = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    for action in actions:
+        if "add" in action:
+            edit(action["add"])
+    path.write_text("".join(json.dumps(action) + "\n" for action in actions), "utf-8")
+
+
+def damage_partition_values(table: Path) -> None:
+    edit_adds(table, 1, lambda add: add["partitionValues"].popitem())
+
+
+def damage_statistics(table: Path) -> None:
+    def lower_maximum(add: dict[str, Any]) -> None:
+        stats = json.loads(add["stats"])
+        stats["maxValues"]["id"] -= 100
+        add["stats"] = json.dumps(stats)
+
+    edit_adds(table, 1, lower_maximum)
+
+
+def damage_checkpoint(table: Path) -> None:
+    path = max((table / "_delta_log").glob("*.checkpoint.parquet"))
+    rows = pq.read_table(path)
+    first = next(index for index, add in enumerate(rows["add"].to_pylist()) if add is not None)
+    pq.write_table(rows.filter([index != first for index in range(rows.num_rows)]), path)
+
+
+def damage_vectors(table: Path) -> None:
+    for path in table.rglob("deletion_vector*.bin"):
+        data = bytearray(path.read_bytes())
+        data[-2] ^= 0xFF
+        path.write_bytes(data)
+
+
+def damage_constraint(table: Path) -> None:
+    for path in (table / "_delta_log").iterdir():
+        is_later = path.name.startswith(".") or path.name[:20] >= f"{4:020d}" or path.suffix == ".crc"
+        if path.is_file() and is_later:
+            path.unlink()
+    path = table / "_delta_log" / f"{2:020d}.json"
+    path.write_text(path.read_text("utf-8").replace("id > 0 AND", "id > 5 AND"), "utf-8")
+
+
+def hash_files(table: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(table)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in table.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "rule", "originals"),
+    [
+        ("partitioned", damage_partition_values, "FIL007", ["part-0", "Apache"]),
+        ("checkpoint_classic", damage_checkpoint, "CKP030", ["part-0", "Apache"]),
+        ("deletion_vectors", damage_vectors, "DVX013", ["part-0", "Apache"]),
+        ("partitioned", damage_statistics, "STA002", ["part-0", "Apache"]),
+        ("check_constraints", damage_constraint, "ROW040", ["part-0", "positive", "Positive"]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_extracted_table_shows_the_finding_without_original_strings(
+    recorded: Path, tmp_path: Path, name: str, damage: Callable[[Path], None], rule: str, originals: list[str]
+) -> None:
+    table, output = tmp_path / "table", tmp_path / "case"
+    shutil.copytree(recorded / name, table)
+    damage(table)
+    before = hash_files(table)
+    result = run("extract", table, rule, "--output", output, "--redact", "--validations", 25)
+    assert result.exit_code == 0, result.stderr
+    assert hash_files(table) == before
+    level = "rows" if rule in ("STA002", "ROW040") else "files" if rule == "DVX013" else "log"
+    report = deltaspec.validate(str(output / "delta"), level=level)
+    assert {finding.rule for finding in report.findings} == {rule}
+    assert sum(path.stat().st_size for path in (output / "delta").rglob("*")) < sum(
+        path.stat().st_size for path in table.rglob("*")
+    )
+    for path in output.rglob("*"):
+        assert not any(each in str(path.relative_to(output)) for each in originals)
+        assert path.is_dir() or not any(each.encode() in path.read_bytes() for each in originals)
+
+
+def write_table(tmp_path: Path) -> Path:
+    """Write a table without the values of its partition column in commit 3, with many commits."""
+    schema = {
+        "type": "struct",
+        "fields": [
+            {"name": name, "type": "string", "nullable": True, "metadata": {}} for name in ("customer", "country")
+        ],
+    }
+    metadata = {
+        "id": "11111111-2222-4333-8444-555555555555",
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": json.dumps(schema),
+        "partitionColumns": ["country"],
+        "configuration": {"owner": "finance"},
+    }
+    commits: list[list[dict[str, Any]]] = [
+        [{"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}, {"metaData": metadata}]
+    ]
+    for version in range(1, 6):
+        values = {} if version == 3 else {"country": "Norway"}
+        path = f"country=Norway/{version}.parquet"
+        add = {"path": path, "partitionValues": values, "size": 9, "modificationTime": 1, "dataChange": True}
+        commits.append([{"commitInfo": {"userName": "someone"}}, {"add": add}])
+    table = tmp_path / "table"
+    (table / "_delta_log").mkdir(parents=True)
+    for version, actions in enumerate(commits):
+        lines = "".join(json.dumps(action) + "\n" for action in actions)
+        (table / "_delta_log" / f"{version:020d}.json").write_text(lines, "utf-8")
+    return table
+
+
+def test_smallest_table_has_one_commit_with_three_actions(tmp_path: Path) -> None:
+    table = write_table(tmp_path)
+    result = run("extract", table, "FIL007", "--output", tmp_path / "case")
+    assert "1 log file and 0 data files" in result.stdout
+    assert "nothing more can be dropped" in result.stderr
+    lines = (tmp_path / "case/delta/_delta_log/00000000000000000000.json").read_text("utf-8").splitlines()
+    actions = {name: body for line in lines for name, body in json.loads(line).items()}
+    assert list(actions) == ["protocol", "metaData", "add"]
+    assert actions["add"]["path"] == "country=Norway/3.parquet"
+    assert actions["metaData"]["configuration"] == {}
+    assert "customer" not in actions["metaData"]["schemaString"]
+
+
+def test_case_has_the_format_of_golden_tables(tmp_path: Path) -> None:
+    run("extract", write_table(tmp_path), "FIL007", "--output", tmp_path / "case")
+    case = msgspec.json.decode((tmp_path / "case" / "case.json").read_bytes(), type=CaseDocument)
+    assert (case.id, case.expect.kind) == ("extracted.partition-column-missing", "violation")
+    assert case.expect.requirement == "add.partition-values"
+    assert json.loads((tmp_path / "case" / "test_case_info.json").read_bytes())["name"] == case.id
+
+
+def test_finding_is_named_by_fingerprint(tmp_path: Path) -> None:
+    table = write_table(tmp_path)
+    (finding,) = deltaspec.validate(str(table), level="log").findings
+    result = run("extract", table, finding.fingerprint[:8], "--output", tmp_path / "a", "--level", "log")
+    assert result.stdout.startswith("FIL007 partition-column-missing: ")
+    assert run("extract", table, "partition-column-missing", "--output", tmp_path / "b").exit_code == 0
+
+
+def test_limit_of_validations_is_reported(tmp_path: Path) -> None:
+    result = run("extract", write_table(tmp_path), "FIL007", "--output", tmp_path / "case", "--validations", 3)
+    assert result.exit_code == 0
+    assert "stopped early" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("finding", "place", "message"),
+    [
+        ("FIL007", "table/case", "is in a table, where deltaspec does not write"),
+        ("FIL007", "used", "exists; name a new or empty directory"),
+        ("FIL001", "case", "no finding 'FIL001' at level log"),
+        ("abcdef", "case", "no finding 'abcdef' at level rows; found: "),
+    ],
+)
+def test_wrong_usage_is_one_line_and_writes_nothing(tmp_path: Path, finding: str, place: str, message: str) -> None:
+    table = write_table(tmp_path)
+    (tmp_path / "used").mkdir()
+    (tmp_path / "used" / "file").touch()
+    before = sorted(tmp_path.rglob("*"))
+    result = run("extract", table, finding, "--output", tmp_path / place)
+    assert result.exit_code == 2
+    assert message in single_error_line(result)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_missing_table_is_wrong_usage(tmp_path: Path) -> None:
+    result = run("extract", tmp_path / "gone", "FIL007", "--output", tmp_path / "case")
+    assert (result.exit_code, "no such file or directory" in single_error_line(result)) == (2, True)
