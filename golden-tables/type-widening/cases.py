@@ -77,7 +77,12 @@ for old, new, value, requires in PAIRS:
         "type-widening.converted", "type-widening.changes-name-place", bugs=("cm-015",),
     )(build_nested)  # fmt: skip
 
-for old, new, value in (("byte", "long", 2**40), ("integer", "long", 2**40), ("short", "integer", 70_000)):
+for old, new, value, requires in (
+    ("byte", "long", 2**40, "type-widening.integers"),
+    ("integer", "long", 2**40, "type-widening.integers"),
+    ("short", "integer", 70_000, "type-widening.integers"),
+    ("date", "timestamp_ntz", 1_767_225_600_123_456, "type-widening.dates"),
+):
 
     def build_partition(old: str = old, new: str = new, value: int = value) -> GoldenTable:
         table = build_table([("id", "long"), ("part", old)], partition_by=["part"])
@@ -87,7 +92,7 @@ for old, new, value in (("byte", "long", 2**40), ("integer", "long", 2**40), ("s
         return table
 
     chapter.case(
-        f"{old}-to-{new}.partition", f"A partition column of type {old} becomes {new}.", "type-widening.integers",
+        f"{old}-to-{new}.partition".translate(SLUG), f"A partition column of type {old} becomes {new}.", requires,
         "partition-values.serialization", bugs=("cm-015",),
     )(build_partition)  # fmt: skip
 

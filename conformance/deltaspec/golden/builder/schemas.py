@@ -8,7 +8,7 @@ from deltaspec.golden.builder.columns import parse_columns
 from deltaspec.golden.builder.history import TableHistory
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Struct
-from deltaspec_generators.tables.schema_changes import assign_column_ids, widen_field
+from deltaspec_generators.tables.schema_changes import assign_column_ids, convert_value, widen_field
 
 _Change = Callable[[tuple[Field, ...]], Sequence[Field]]
 
@@ -57,11 +57,21 @@ class TableSchemas(TableHistory):
     def widen(self, name: str, kind: Any, *, path: Sequence[str] = (), steps: Sequence[str] = ()) -> None:
         """Widen the type of a column, or of its elements, keys or values (`steps`)."""
         after = parse_columns([(name, kind)]).fields[0].type
+        if not path and name in self.partition_columns:
+            self._convert_partition_values(name, after)
         self.change_schema(
             f"widen {name} to {kind}",
             lambda fields: [widen_field(each, steps, after) if each.name == name else each for each in fields],
             path,
         )
+
+    def _convert_partition_values(self, name: str, after: DataType) -> None:
+        """Convert the values of a partition column in the live files, whose adds keep the text of the older type."""
+        (column,) = (each for each in self.schema.fields if each.name == name)
+        key = column_mapping.physical_name(column, self.mapping)
+        for path, stored in self.live.items():
+            value = convert_value(stored.partition[key], column.type, after)
+            self.live[path] = replace(stored, partition={**stored.partition, key: value})
 
     def make_nullable(self, name: str) -> None:
         """Let a column be null."""
