@@ -236,10 +236,12 @@ class TestInvalidUsage:
     @pytest.mark.parametrize("command", ["validate", "show"])
     def test_missing_table(self, command: str, table: Path, tmp_path: Path) -> None:
         (tmp_path / "empty" / "_delta_log").mkdir(parents=True)
+        if command == "show":
+            emptied = single_error_line(run(command, tmp_path / "empty"))
+            assert emptied.endswith("_delta_log has neither a commit nor a complete checkpoint")
         for location, message in {
             tmp_path / "gone": "no such file or directory",
             tmp_path: f"has no _delta_log directory; {tmp_path / 'empty'} is a table",
-            tmp_path / "empty": "_delta_log has neither a commit nor a complete checkpoint",
             table / "_delta_log": f"is the log itself; name the table, {table}",
             table / "_delta_log" / "00000000000000000000.json": "is a file; name the directory that holds _delta_log",
         }.items():

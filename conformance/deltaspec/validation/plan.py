@@ -50,11 +50,21 @@ MAX_UNREAD_FILES = 1000
 """Names of unread files that a report lists for each reason."""
 
 
+NO_VERSION = -1
+"""Version of the plan of an emptied log."""
+EMPTIED = "the log has neither a commit nor a complete checkpoint"
+
+
+class EmptiedLog(TableUnreadable):
+    """The log directory exists, but has neither a commit nor a complete checkpoint."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """The files that a run reads, from one pinned listing."""
 
     version: int
+    """The validated version; `NO_VERSION` if the log was emptied."""
     entries: dict[str, Entry]
     """The listing without files that the revision does not define, by name relative to `_delta_log`."""
     revision: Revision
@@ -177,7 +187,7 @@ def build_plan(
         since: version after which every commit is read, whatever the history; None for none.
 
     Raises:
-        TableUnreadable: the listing has neither a commit nor a checkpoint.
+        EmptiedLog: the listing has neither a commit nor a complete checkpoint.
         InvalidUsage: the version does not exist.
     """
     plan = _build_plan(uri, listed, at=at, history=history, revision=revision, since=since)
@@ -188,6 +198,20 @@ def build_plan(
     return plan
 
 
+def plan_emptied_log(listed: list[Entry], history: str, revision: Revision) -> Plan:
+    """Plan a run over a log without commits and complete checkpoints: commit 0 is missing, and nothing is replayed."""
+    entries = {entry.name: entry for entry in listed if is_defined(entry.name, revision)}
+    log = _Log(entries, NO_VERSION, history, revision, None)
+    unread = [name for name in entries if not isinstance(parse_log_file_name(name), LastCheckpointName)]
+    return replace(
+        log.plan_nothing(),
+        missing=(0,),
+        has_hint=len(unread) < len(entries),
+        ignored=tuple(entry for entry in listed if entry.name not in entries),
+        not_read=(list_unread_files(EMPTIED, unread),) if unread else (),
+    )
+
+
 def _build_plan(
     uri: str, listed: list[Entry], *, at: int | None, history: str, revision: Revision, since: int | None
 ) -> Plan:
@@ -196,7 +220,7 @@ def _build_plan(
     try:
         version = choose_segment(entries, at=at).version
     except NoCommits as fault:
-        raise TableUnreadable(f"{uri}: {LOG_DIRECTORY} has neither a commit nor a complete checkpoint") from fault
+        raise EmptiedLog(f"{uri}: {LOG_DIRECTORY} has neither a commit nor a complete checkpoint") from fault
     except VersionMissing as fault:
         raise InvalidUsage(f"{uri}: version {at} is not readable; {_describe_readable(entries)}") from fault
     except BrokenLog as fault:
@@ -269,6 +293,10 @@ class _Log:
         plan = self._plan(self._version, None, missing[0], (), [], [])
         has_hint = any(isinstance(name, LastCheckpointName) for name in self._names.values())
         return replace(plan, missing=missing, compared_checkpoints=(), has_hint=has_hint)
+
+    def plan_nothing(self) -> Plan:
+        """Plan no replay at all."""
+        return self._plan(self._version, None, 0, (), [], [])
 
     def plan_remaining_files(self, plan: Plan) -> Plan:
         """Add everything before the history: ranges of commits, checkpoints, and derived files of missing commits."""

@@ -33,7 +33,7 @@ from deltaspec.validation.fingerprint import compute_fingerprint
 from deltaspec.validation.ledger import find_unused_rules
 from deltaspec.validation.log.log_run import LogRun, describe_unknown_readers
 from deltaspec.validation.options import Options
-from deltaspec.validation.plan import MAX_LISTED_GAPS, list_unread_files
+from deltaspec.validation.plan import MAX_LISTED_GAPS, NO_VERSION, list_unread_files
 from deltaspec.validation.rule_docs import build_rule_doc
 from deltaspec.validation.since import build_continuation
 from deltaspec.version import __version__
@@ -82,7 +82,7 @@ def build_report(run: LogRun, engine: str) -> Report:
         report_version=REPORT_VERSION,
         deltaspec=__version__,
         table=run.store.uri,
-        version=plan.version,
+        version=None if plan.version == NO_VERSION else plan.version,
         at=plan.at,
         revision=str(revision),
         level=options.level,

@@ -57,12 +57,6 @@ def test_empty_directory_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_empty_log_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "_delta_log").mkdir()
-    assert_refused(run("validate", str(tmp_path)), "neither a commit nor a complete checkpoint")
-    assert list((tmp_path / "_delta_log").iterdir()) == []
-
-
 def test_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "table").write_text("no table")
     assert_refused(run("validate", str(tmp_path / "table")), "is a file")

@@ -278,3 +278,13 @@ def test_secrets_in_absolute_paths_are_not_reported(s3: FaultyS3) -> None:
     uri = store_table(s3, encode_table(files))
     report = deltaspec.validate(uri, level="rows", allow_outside=True)
     assert SECRET not in "".join(each.reason for each in report.checked.not_checked)
+
+
+def test_emptied_log_is_a_finding_if_anything_of_it_is_listed(s3: FaultyS3) -> None:
+    """A store has no empty directories: without a file in the log, there is no table."""
+    uri = store_table(s3, {"part-0.parquet": b"rows"})
+    without_log = invoke("validate", uri)
+    assert (without_log.exit_code, "has no _delta_log directory" in without_log.stderr) == (2, True)
+    store_table(s3, {"_delta_log/00000000000000000002.crc": b"{}"})
+    (finding,) = deltaspec.validate(uri, level="log").findings
+    assert (finding.rule, finding.file) == ("LOG001", "_delta_log")

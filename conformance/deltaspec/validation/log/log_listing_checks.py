@@ -7,7 +7,8 @@ from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.log_start_checks import check_log_start
 from deltaspec.validation.log.staged_commit_checks import check_staged_commits
-from deltaspec.views.log.log_file_rows import build_listing_rows
+from deltaspec.validation.plan import NO_VERSION
+from deltaspec.views.log.log_file_rows import build_emptied_log_row, build_listing_rows
 from deltaspec.views.log.log_files import listing
 
 
@@ -19,6 +20,8 @@ def check_log_listing(facts: LogFacts, findings: Findings) -> None:
     rows = build_listing_rows(
         facts.plan.entries.values(), facts.plan.missing or facts.plan.missing_in_revision, states, managed, gaps
     )
+    if facts.plan.version == NO_VERSION:
+        rows.append(build_emptied_log_row())
     findings.evaluate_rows(listing, rows)
     check_staged_commits(facts, findings)
     check_log_start(facts, findings)

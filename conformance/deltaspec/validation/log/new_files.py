@@ -11,7 +11,7 @@ from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.version_at import resolve_at
 from deltaspec.validation.options import Options
-from deltaspec.validation.plan import Plan, build_plan
+from deltaspec.validation.plan import EmptiedLog, Plan, build_plan, plan_emptied_log
 from deltaspec.validation.since import EarlierReport, refuse_report, require_same_history
 from deltaspec.wire.storage.interface import Entry, Store
 
@@ -25,9 +25,23 @@ def plan_run(store: Store, listed: list[Entry], options: Options) -> tuple[Plan,
         options: of the run.
 
     Raises:
-        TableUnreadable: as `build_plan`.
+        EmptiedLog: the log was emptied, and the options name a version or a time.
+        TableUnreadable: the log was deleted after it was listed.
         InvalidUsage: as `find_version_at`, `build_plan` and `require_same_history`.
     """
+    try:
+        return _plan_run(store, listed, options)
+    except EmptiedLog:
+        if options.at is not None:
+            raise
+    listed = store.list_log()  # a new table may have got its first commit after the first listing
+    try:
+        return _plan_run(store, listed, options)
+    except EmptiedLog:
+        return plan_emptied_log(listed, options.history, options.revision), replace(options, since=None)
+
+
+def _plan_run(store: Store, listed: list[Entry], options: Options) -> tuple[Plan, Options]:
     earlier = options.since
     version, at = resolve_at(store, listed, options.at, options.revision)
     plan = build_plan(

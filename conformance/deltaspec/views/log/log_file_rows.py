@@ -104,6 +104,12 @@ def build_listing_rows(
     return rows
 
 
+def build_emptied_log_row() -> Row:
+    """Return the row of `listing` for the directory of a log without commits and complete checkpoints."""
+    missing = "commit 0 is missing, and there is neither another commit nor a complete checkpoint"
+    return {"file": LOG_DIRECTORY, "kind": "emptied log", "missing_commits_before": 1, "missing_commits": missing}
+
+
 def _checkpoint_facts(protocol: Protocol | None, metadata: MetaData | None) -> Row:
     if protocol is None or not has_known_features(protocol):
         return {}

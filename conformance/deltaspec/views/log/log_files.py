@@ -6,14 +6,14 @@ from deltaspec.views.base import Column, View
 
 listing = View(
     name="listing",
-    grain="listed file under `_delta_log`",
+    grain="listed file under `_delta_log`, and one for a log without commits and complete checkpoints",
     key=(),
     columns={
         "file": Column(pl.String, "file name, relative to the table root"),
         "kind": Column(
             pl.String,
             "kind of file: commit, classic checkpoint, multipart checkpoint, uuid checkpoint, compaction, checksum, "
-            "last checkpoint, sidecar, staged commit or other",
+            "last checkpoint, sidecar, staged commit or other; emptied log for the directory of an emptied log",
         ),
         "version": Column(pl.Int64, "version in the file name; for a compaction the first version"),
         "end_version": Column(pl.Int64, "last version of a compaction; null for other files"),
@@ -28,7 +28,9 @@ listing = View(
             pl.String, "for a file of kind other: the kind of log file that its name resembles, and why it is not one"
         ),
         "missing_commits_before": Column(
-            pl.Int64, "for a commit: number of missing commits directly before it that a snapshot of the table needs"
+            pl.Int64,
+            "for a commit: number of missing commits directly before it that a snapshot of the table needs; 1 for an "
+            "emptied log",
         ),
         "missing_commits": Column(
             pl.String,
