@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import msgspec
 import polars as pl
 
-from deltaspec.errors import TableUnreadable
+from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.model.features.table_features import get_feature
 from deltaspec.model.features.table_properties import find_active_features
 from deltaspec.model.log.file_names import ChecksumName, CommitName, CompactionName, parse_log_file_name
@@ -21,7 +21,7 @@ from deltaspec.validation.instants import AtArgument, parse_at
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.validation.log.version_at import resolve_at
 from deltaspec.validation.options import Options
-from deltaspec.validation.plan import Plan, build_plan
+from deltaspec.validation.plan import EmptiedLog, Plan, build_plan
 from deltaspec.validation.progress import ignore_progress
 from deltaspec.views.files.file_replay import find_live_files
 from deltaspec.wire.storage.factory import open_store
@@ -129,7 +129,10 @@ def replay_table(
             raise TableUnreadable(f"{store.uri}: {reason}; run `deltaspec validate` to see where")
         unread[plan.base.files[0]] = reason
         listed = [entry for entry in listed if entry.name not in plan.base.files]
-        plan = build_plan(store.uri, listed, at=version, history="snapshot")
+        try:
+            plan = build_plan(store.uri, listed, at=version, history="snapshot")
+        except (EmptiedLog, InvalidUsage) as fault:  # no other checkpoint leads to the version
+            raise TableUnreadable(f"{store.uri}: {reason}; run `deltaspec validate` to see where") from fault
 
 
 def _is_commit(file: str | None) -> bool:
