@@ -48,6 +48,8 @@ class Aggregates:
     """Number of files whose state in the base contradicts earlier commits."""
     wrong_base_actions: set[TableActionKey] = field(default_factory=set)
     """Table actions of the base that contradict earlier commits, found after all buckets."""
+    stop_reason: str | None = None
+    """Why an executor left out buckets; None if it left out none."""
 
     def merge(self, other: Aggregates) -> None:
         """Add the totals of other buckets."""
@@ -71,6 +73,7 @@ class Aggregates:
         self.rearranging |= other.rearranging
         self.wrong_base_files += other.wrong_base_files
         self.skipped_files += other.skipped_files
+        self.stop_reason = self.stop_reason or other.stop_reason
         if other.inventory is not None:
             self.inventory = (
                 other.inventory if self.inventory is None else add_inventories(self.inventory, other.inventory)

@@ -95,7 +95,8 @@ def check_data(
     buckets.drop((_WRITTEN, _ENDED, _CHANGES, _ALL_FILES))
     if facts.since is not None:
         return CheckedFiles(None, checked.skipped_files)
-    totals = buckets.run_stage(_take_inventory, facts, findings, (LISTING, _REFERENCES))
+    with leaving_undecided():  # it decides no rule
+        totals = buckets.run_stage(_take_inventory, facts, findings, (LISTING, _REFERENCES))
     return CheckedFiles(totals.inventory or _build_inventory(facts, {}), 0)
 
 

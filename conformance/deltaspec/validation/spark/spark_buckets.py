@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import groupby
@@ -30,7 +30,6 @@ from deltaspec.validation.spark.payloads import (
 )
 from deltaspec.validation.spark.table_access import TableAccess
 from deltaspec.validation.stopping import Budget, RunStopped
-from deltaspec.views.base import LEVELS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -119,11 +118,14 @@ class SparkBuckets:
         task_facts, recorder = replace(facts, store=store), findings.copy_without_findings()
         # a saved job is never repeated, so it must be complete
         budget = self._budget if self.job_store is None else None
-        levels = LEVELS[1:] if opens_files else LEVELS
-        task = StageTask(stage, task_facts, recorder, self.count, in_one_bucket, levels, budget)
+        task = StageTask(stage, task_facts, recorder, self.count, in_one_bucket, budget)
         if on_driver:
-            return self._run_on_driver(findings, rows, task)
-        return self.collect(findings, self._jobs.run(rows, task))
+            aggregates = self._run_on_driver(findings, rows, task)
+        else:
+            aggregates = self.collect(findings, self._jobs.run(rows, task))
+        if aggregates.stop_reason is not None:
+            raise RunStopped(aggregates.stop_reason)
+        return aggregates
 
     def _run_on_driver(self, findings: Findings, rows: DataFrame, task: StageTask) -> Aggregates:
         """Run a task on the driver, which keeps one bucket in memory at a time."""
@@ -292,8 +294,6 @@ class StageTask:
     """Without findings."""
     count: int
     in_one_bucket: bool
-    levels: Sequence[str] = LEVELS
-    """Levels whose rules the stage may decide."""
     budget: Budget | None = None
     """Time after which buckets are left out; None for no limit."""
 
@@ -311,7 +311,6 @@ class StageTask:
                 output.report_progress("buckets", 0, None)
                 aggregates = self.stage(self.facts, findings, rows_by_tag, output)
             except RunStopped as stop:
-                findings.mark_stopped(stop.reason, self.levels)
-                aggregates, output = Aggregates(), TaskOutput(self.count)
+                aggregates, output = Aggregates(stop_reason=stop.reason), TaskOutput(self.count)
             yield from output.drain_payloads(include_incomplete=True)
             yield from build_result_payloads(bucket, findings, aggregates, output.tags)
