@@ -11,8 +11,9 @@ from helpers.cli import run
 import deltaspec
 from deltaspec.report.report_types import Report
 from deltaspec.validation.data import data_bucket, second_look
-from deltaspec.wire.storage.interface import Entry, StorageError
+from deltaspec.wire.storage.interface import Entry, FileGone, StorageError
 from deltaspec.wire.storage.local import LocalStore
+from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.data_files import (
     VECTOR_FILE_UUID,
     add_data_file,
@@ -21,6 +22,7 @@ from deltaspec_generators.bases.data_files import (
     build_table_with_stored_vectors,
 )
 from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.bases.retention import REMOVED_MS, add_live_files
 from deltaspec_generators.table_files import TableFiles, write_table
 
 VECTORS = f"deletion_vector_{VECTOR_FILE_UUID}.bin"
@@ -193,6 +195,24 @@ def test_deletion_vector_is_read_again(tmp_path: Path, storage: Storage) -> None
     assert (report.verdict, report.totals) == ("conforms", {})
     assert report.sound_again is not None
     assert list(report.sound_again.files) == [VECTORS]
+
+
+@pytest.mark.parametrize(
+    ("answers", "verdict", "totals"),
+    [
+        ([7, 7], "conforms", {}),
+        ([FileGone("gone")], "conforms", {"VAC001": 1}),  # a warning
+        ([StorageError("no response")], "incomplete", {}),
+        ([7, FileGone("gone")], "incomplete", {}),
+    ],
+)
+def test_file_of_a_tombstone_is_looked_at_again(
+    tmp_path: Path, storage: Storage, answers: list[Any], verdict: str, totals: dict[str, int]
+) -> None:
+    files = add_live_files(log_only.build_table(), "a.parquet")
+    storage.heads["a.parquet"] = iter(answers)
+    report = deltaspec.validate(build_table(tmp_path, files), clock=REMOVED_MS, select=["VAC"])
+    assert (report.verdict, report.totals) == (verdict, totals)
 
 
 def test_many_missing_files_cost_one_more_listing(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from deltaspec.model.actions import DeletionVectorDescriptor
 from deltaspec.model.features.table_properties import FILE_RETENTION
+from deltaspec.model.log import paths
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.model.rows.file_retention import find_shortest_file_retention_ms
 from deltaspec.validation.log.log_start_checks import collect_property_values
@@ -16,6 +18,8 @@ from deltaspec.views.files.file_replay import find_live_files
 from deltaspec.views.files.retention import removed_files
 from deltaspec.wire.data.deletion_vector_reader import find_vector_key
 from deltaspec.wire.storage.data_access import NON_CANONICAL_KEY, is_outside_table, normalize_key
+from deltaspec.wire.storage.interface import FileGone, StorageError
+from deltaspec.wire.storage.prefetch import MAX_CONCURRENT_READS
 
 if TYPE_CHECKING:
     from deltaspec.validation.data.data_bucket import DataBucket
@@ -47,6 +51,7 @@ def check_removed_files(data: DataBucket) -> None:
         data,
         young.with_columns(path=pl.coalesce("path", "path_key"), retention_cutoff=pl.lit(retention_cutoff, pl.Int64)),
     ):
+        part = _confirm_missing(data, part)
         gone = part.filter(~pl.col("exists") | ~pl.col("vector_exists"))
         if len(gone):
             data.later_commits.refresh()
@@ -55,6 +60,39 @@ def check_removed_files(data: DataBucket) -> None:
                 data.findings.mark_undecided((removed_files,), "does not exist, which a later version may allow", path)
             part = part.filter(pl.col("exists").fill_null(True) & pl.col("vector_exists").fill_null(True))
         data.findings.evaluate(removed_files, part)
+
+
+def _confirm_missing(data: DataBucket, part: pl.DataFrame) -> pl.DataFrame:
+    """Look again at the files that are missing."""
+    missing = part.filter(~pl.col("exists"))["path"].unique(maintain_order=True).to_list()
+    if not missing or not data.second_look.is_enabled:
+        return part
+    with ThreadPoolExecutor(MAX_CONCURRENT_READS if data.access.store.is_remote else 1) as pool:
+        found = dict(zip(missing, pool.map(lambda path: _confirm_file(data, path), missing), strict=True))
+    for path, exists in found.items():
+        if isinstance(exists, StorageError):
+            data.findings.mark_undecided((removed_files,), str(exists), path)
+    now = {path: None if isinstance(exists, StorageError) else exists for path, exists in found.items() if exists}
+    kept = pl.col("path").replace_strict(now, default=pl.col("exists"), return_dtype=pl.Boolean)
+    return part.with_columns(exists=kept) if now else part
+
+
+def _confirm_file(data: DataBucket, path: str) -> bool | StorageError:
+    """Return whether a file that the listing does not have exists."""
+    key = paths.path_key(path, data.access.store.root)
+
+    def look() -> bool | StorageError:
+        try:
+            data.access.size(key)
+        except FileGone:
+            return False
+        except StorageError as fault:
+            return fault
+        return True
+
+    return data.second_look.confirm(
+        path, False, look, is_sound=bool, describe=lambda exists: "exists" if exists else "missing"
+    )
 
 
 def _iter_rows(data: DataBucket, young: pl.DataFrame) -> Iterator[pl.DataFrame]:
