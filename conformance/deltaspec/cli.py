@@ -8,6 +8,7 @@ import click
 from deltaspec import __version__
 from deltaspec.commands.baseline import baseline
 from deltaspec.commands.candidate_tests import known, replay, test
+from deltaspec.commands.completion import complete_chapters, complete_codes, complete_names, complete_table
 from deltaspec.commands.discover import discover
 from deltaspec.commands.doctor import doctor
 from deltaspec.commands.extract import extract
@@ -47,24 +48,24 @@ def main() -> None:
             stream.reconfigure(errors=UNENCODABLE)
 
 
-def _complete_name(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """Return the codes of rules and the ids of requirements that begin with what was typed."""
-    from deltaspec.requirements import load_requirements
-    from deltaspec.rules import RULES
-
-    return [name for name in (*sorted(RULES), *load_requirements()) if name.casefold().startswith(typed.casefold())]
-
-
 @main.command()
-@click.argument("name", metavar="CODE|REQUIREMENT|CHAPTER|NOTE", shell_complete=_complete_name)
+@click.argument("name", metavar="CODE|REQUIREMENT|CHAPTER|NOTE", shell_complete=complete_names)
+@click.option(
+    "--format", "output_format", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True
+)
 @COLOR
-def explain(name: str, color: str) -> None:
+def explain(name: str, output_format: str, color: str) -> None:
     """Explain a rule or a requirement.
 
     Name a rule by its code (FIL001) or name, or a requirement by its id (add.path-encoding). A chapter (add) lists its
     requirements, and a prefix of codes (FIL) lists its rules. The number of an erratum (E04) or of a point on which the
     protocol is silent (S21) shows how it is read.
     """
+    if output_format != "text":
+        from deltaspec.explanation_records import render_record
+
+        print_text(render_record(name, output_format))
+        return
     from deltaspec.rule_pages import render_explanation
 
     with translate_write_errors("stdout"):
@@ -74,7 +75,12 @@ def explain(name: str, color: str) -> None:
 
 @main.command()
 @click.option(
-    "--select", multiple=True, callback=parse_codes, metavar="CODES", help="List only these rules, such as LOG,FIL001."
+    "--select",
+    multiple=True,
+    callback=parse_codes,
+    shell_complete=complete_codes,
+    metavar="CODES",
+    help="List only these rules, such as LOG,FIL001.",
 )
 @click.option(
     "--revision", type=REVISIONS, help="List only rules that this revision defines, with their severity in it."
@@ -92,7 +98,13 @@ def rules(select: list[str], revision: str | None, output_format: str) -> None:
 
 @main.command()
 @click.option(
-    "--chapter", "chapters", multiple=True, callback=parse_names, metavar="NAMES", help="List only these chapters."
+    "--chapter",
+    "chapters",
+    multiple=True,
+    callback=parse_names,
+    shell_complete=complete_chapters,
+    metavar="NAMES",
+    help="List only these chapters.",
 )
 @click.option("--revision", type=REVISIONS, help="List only requirements of this revision.")
 @click.option("--uncovered", is_flag=True, help="List only requirements that nothing covers in at least one revision.")
@@ -121,7 +133,7 @@ def requirements(chapters: list[str], revision: str | None, uncovered: bool, out
 
 
 @main.command()
-@click.argument("table")
+@click.argument("table", shell_complete=complete_table)
 @click.option("--files", is_flag=True, help="Show the distribution of live data files instead.")
 @AT
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)

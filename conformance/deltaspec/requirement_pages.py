@@ -9,6 +9,7 @@ from deltaspec.report.text import count, wrap_text
 from deltaspec.requirement_coverage import Coverage, RevisionCoverage, compute_coverage, coverage, format_revisions
 from deltaspec.requirements import Requirement, load_requirements
 from deltaspec.rules import RULES
+from deltaspec.validation.rule_docs import build_requirement_url
 
 WIDTH = 100
 _ID = 44
@@ -30,7 +31,12 @@ def render_statement(requirement: Requirement, width: int = WIDTH) -> list[str]:
         lines += format_labelled("Reading", requirement.reading, width)
     if requirement.notes:
         lines += format_labelled("Settles", ", ".join(requirement.notes), width)
-    return lines
+    return [*lines, f"{'See':<8}{build_url(requirement)}"]
+
+
+def build_url(requirement: Requirement) -> str:
+    """Return the address of the section of a requirement."""
+    return build_requirement_url(requirement.section, requirement.notes, requirement.revisions)
 
 
 def render_requirement_page(requirement: Requirement, width: int = WIDTH) -> str:

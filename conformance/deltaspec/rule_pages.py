@@ -3,8 +3,9 @@
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.report.text import wrap_text
@@ -15,11 +16,21 @@ from deltaspec.requirement_pages import (
     render_requirement_page,
     render_statement,
 )
-from deltaspec.requirements import load_requirements
+from deltaspec.requirements import Requirement, load_requirements
 from deltaspec.rules import RULES, Rule
 
 _NOTE = re.compile(r"[ES]\d+", re.ASCII)
 """Number of an erratum or of a silent point."""
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What a name stands for."""
+
+    kind: Literal["rule", "requirement", "chapter", "prefix", "note"]
+    title: str
+    rules: Sequence[Rule] = ()
+    requirements: Sequence[Requirement] = ()
 
 
 def render_explanation(name: str, width: int = WIDTH) -> str:
@@ -28,18 +39,37 @@ def render_explanation(name: str, width: int = WIDTH) -> str:
     Raises:
         InvalidUsage: the name is unknown; the message suggests the nearest name.
     """
+    found = find_explained(name)
+    match found.kind:
+        case "rule":
+            return _rule_page(found.rules[0], width)
+        case "requirement":
+            return render_requirement_page(found.requirements[0], width)
+        case "chapter":
+            return render_requirement_list(chapters=[name], width=width)
+        case "prefix":
+            return render_rule_list("text", [name.upper()])
+    return _render_note(found, width)
+
+
+def find_explained(name: str) -> Explained:
+    """Return what a name stands for. Raises as `render_explanation`."""
     by_name = {rule.name: rule for rule in RULES.values()}
     rule = RULES.get(name.upper()) or by_name.get(name)
     if rule is not None:
-        return _rule_page(rule, width)
-    if name in load_requirements():
-        return render_requirement_page(load_requirements()[name], width)
-    if any(requirement.chapter == name for requirement in load_requirements().values()):
-        return render_requirement_list(chapters=[name], width=width)
-    if name.isalpha() and any(code.startswith(name.upper()) for code in RULES):
-        return render_rule_list("text", [name.upper()])
-    if _NOTE.fullmatch(name.upper()) and (page := _render_note(name.upper(), width)):
-        return page
+        return Explained("rule", f"{rule.code} {rule.name}", [rule])
+    requirements = load_requirements()
+    if name in requirements:
+        return Explained("requirement", name, requirements=[requirements[name]])
+    if chapter := [each for each in requirements.values() if each.chapter == name]:
+        return Explained("chapter", name, requirements=chapter)
+    code = name.upper()
+    if name.isalpha() and (rules := [rule for _, rule in sorted(RULES.items()) if rule.code.startswith(code)]):
+        return Explained("prefix", code, rules)
+    settled = [each for each in requirements.values() if code in each.notes]
+    divergences = [rule for rule in RULES.values() if rule.divergence == code]
+    if _NOTE.fullmatch(code) and (settled or divergences):
+        return Explained("note", code, divergences, settled)
     near = get_close_matches(name, [*RULES, *by_name, *load_requirements()], 1) or get_close_matches(
         name.upper(), RULES, 1
     )
@@ -47,12 +77,9 @@ def render_explanation(name: str, width: int = WIDTH) -> str:
     raise InvalidUsage(f"no rule or requirement {name!r}{hint}")
 
 
-def _render_note(number: str, width: int) -> str:
-    """Return how an erratum or a silent point of the protocol is read; empty if nothing cites it."""
-    settled = [each for each in load_requirements().values() if number in each.notes]
-    divergences = [rule for rule in RULES.values() if rule.divergence == number]
-    if not settled and not divergences:
-        return ""
+def _render_note(note: Explained, width: int) -> str:
+    """Return how an erratum or a silent point of the protocol is read."""
+    number, settled, divergences = note.title, note.requirements, note.rules
     about = "the protocol contradicts itself or its examples" if number.startswith("E") else "the protocol is silent"
     lines = [number, about]
     for each in settled:
@@ -86,7 +113,9 @@ def _rule_page(rule: Rule, width: int) -> str:
     elif requirement.level in ("must", "is"):
         note = f"the protocol says {requirement.level}: a finding is a {rule.severity}"
         lines += format_labelled("Note", note, width)
-    lines += ["", *_examples("Conforms", rule.conforms), *_examples("Violates", rule.violates)]
+    lines += ["", "Conforms", *(f"  {_format_example(row)}" for row in rule.conforms), "Violates"]
+    for row in rule.violates:
+        lines += [f"  {_format_example(row)}", f"    differs in {', '.join(list_differences(rule, row))}"]
     nulls = "the rule does not apply" if rule.null == "not applicable" else "the row counts as not checked"
     view = f"Reads view {rule.view.name}, one row per {rule.view.grain}. If the result is null, {nulls}."
     lines += ["", *wrap_text(view, width)]
@@ -95,11 +124,14 @@ def _rule_page(rule: Rule, width: int) -> str:
     return "\n".join(lines)
 
 
-def _examples(title: str, rows: list[dict[str, Any]]) -> list[str]:
-    shown = [
-        ", ".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in row.items()) for row in rows
-    ]
-    return [title, *(f"  {row}" for row in shown)]
+def _format_example(row: dict[str, Any]) -> str:
+    return ", ".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in row.items())
+
+
+def list_differences(rule: Rule, row: dict[str, Any]) -> list[str]:
+    """Return the columns in which a violating example differs from the most similar conforming one."""
+    differences = [[name for name in row if row[name] != other.get(name)] for other in rule.conforms]
+    return min(differences, key=len, default=list(row))
 
 
 def render_rule_list(output_format: str, select: Sequence[str] = (), revision: str | None = None) -> str:

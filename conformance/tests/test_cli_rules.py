@@ -28,7 +28,8 @@ class TestExplain:
         assert rule.why
         assert rule.fix
         prose = [each for each in result.stdout.split("\n\n") if each.split()[0] not in ("Conforms", "Violates")]
-        assert max(len(line) for block in prose for line in block.splitlines()) <= 100
+        lines = [line for block in prose for line in block.splitlines() if not line.startswith("See     https://")]
+        assert max(map(len, lines)) <= 100
 
     def test_rule_is_found_by_name_and_by_code_in_any_case(self) -> None:
         by_code = run("explain", "FIL001").stdout
@@ -112,3 +113,35 @@ class TestLists:
         result = run("rules", *options)
         assert (result.exit_code, result.stdout) == (2, "")
         assert says in result.stderr
+
+
+class TestExplainFormats:
+    def test_json_has_rule_requirements_and_marked_differences(self) -> None:
+        record = json.loads(run("explain", "partition-column-missing", "--format", "json").stdout)
+        (rule,) = record["rules"]
+        assert (rule["code"], record["title"]) == ("FIL007", "FIL007 partition-column-missing")
+        assert rule["requires"][0]["url"].endswith("PROTOCOL.md#add-file-and-remove-file")
+        for each in rule["violates"]:
+            assert each["differs"]
+            assert {*each["differs"]} <= {*each["row"]}
+
+    @pytest.mark.parametrize("name", ["add.partition-values", "add", "FIL", "S21", "E04"])
+    def test_every_kind_of_name_has_both_formats(self, name: str) -> None:
+        record = json.loads(run("explain", name, "--format", "json").stdout)
+        page = run("explain", name, "--format", "markdown").stdout
+        assert page.startswith(f"# {name}\n")
+        for requirement in record["requirements"]:
+            assert f"`{requirement['id']}`" in page
+        for rule in record["rules"]:
+            assert f"## {rule['code']} {rule['name']}" in page
+        assert record["rules"] or record["requirements"]
+
+    @pytest.mark.parametrize("output_format", ["json", "markdown"])
+    def test_unknown_name_is_one_line(self, output_format: str) -> None:
+        result = run("explain", "FIL999", "--format", output_format)
+        assert (result.exit_code, "did you mean" in single_error_line(result)) == (2, True)
+
+    def test_text_links_to_the_section_and_marks_differences(self) -> None:
+        page = run("explain", "FIL007").stdout
+        assert "See     https://github.com/delta-io/delta/blob/master/PROTOCOL.md#add-file-and-remove-file" in page
+        assert '  kind: "cdc", missing_partition_columns: ["day"]\n    differs in kind' in page

@@ -6,13 +6,14 @@ from shlex import quote
 
 import click
 
+from deltaspec.commands.completion import complete_codes, complete_table
 from deltaspec.commands.options import REVISIONS
 from deltaspec.commands.startup import choose_allocator, faster_imports, leave_out_pandas
 
 
 @click.command()
-@click.argument("table")
-@click.argument("finding", metavar="FINGERPRINT|RULE")
+@click.argument("table", shell_complete=complete_table)
+@click.argument("finding", metavar="FINGERPRINT|RULE", shell_complete=complete_codes)
 @click.option(
     "--output", required=True, type=click.Path(), metavar="DIR", help="Write the case to this new or empty directory."
 )

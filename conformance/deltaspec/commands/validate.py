@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from deltaspec.commands.completion import complete_codes, complete_table
 from deltaspec.commands.configuration import CONFIGURATION_KEY
 from deltaspec.commands.options import AT, COLOR, CONFIG, REVISIONS, parse_clock, parse_codes, parse_names
 from deltaspec.commands.printing import build_console, encode_json, print_bytes
@@ -43,7 +44,7 @@ _MACHINE_SAMPLES = 1000
 
 
 @click.command(cls=TablesCommand)
-@click.argument("table", metavar="TABLE...")
+@click.argument("table", metavar="TABLE...", shell_complete=complete_table)
 @click.option(
     "--level",
     type=click.Choice(["log", "files", "footers", "rows"]),
@@ -62,8 +63,22 @@ _MACHINE_SAMPLES = 1000
     metavar="INSTANT",
     help="Check retention as of this time: `now`, or ISO 8601 with a time zone. Without it, retention is not checked.",
 )
-@click.option("--select", multiple=True, callback=parse_codes, metavar="CODES", help="Run only these rules.")
-@click.option("--ignore", multiple=True, callback=parse_codes, metavar="CODES", help="Do not run these rules.")
+@click.option(
+    "--select",
+    multiple=True,
+    callback=parse_codes,
+    shell_complete=complete_codes,
+    metavar="CODES",
+    help="Run only these rules.",
+)
+@click.option(
+    "--ignore",
+    multiple=True,
+    callback=parse_codes,
+    shell_complete=complete_codes,
+    metavar="CODES",
+    help="Do not run these rules.",
+)
 @click.option(
     "--baseline",
     type=click.Path(dir_okay=False),
@@ -89,6 +104,7 @@ _MACHINE_SAMPLES = 1000
     "--accept-unchecked",
     multiple=True,
     callback=parse_names,
+    shell_complete=complete_codes,
     metavar="CODES",
     help="Do not report the run as incomplete because of these rules, or of a table feature: feature:NAME.",
 )

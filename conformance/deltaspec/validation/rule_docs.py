@@ -1,6 +1,7 @@
 """Documentation of rules, as reports carry it."""
 
 import re
+from collections.abc import Collection
 
 from deltaspec.model.revisions import Revision
 from deltaspec.report.report_types import RuleDoc
@@ -24,13 +25,23 @@ def build_rule_doc(code: str) -> RuleDoc:
     rule = RULES[code]
     requirement = rule.requirement
     level = f"diverge {rule.divergence}" if rule.divergence else requirement.level
-    if _PROPOSAL_NOTE in requirement.notes:
-        url = _PROPOSALS
-    else:
-        url = build_section_url(requirement.section) if Revision.CURRENT in requirement.revisions else _PROTOCOL
+    url = build_requirement_url(requirement.section, requirement.notes, requirement.revisions)
     return RuleDoc(
         requirement.statement, requirement.section, level, rule.why, rule.fix, url, requirement.reading or ""
     )
+
+
+def build_requirement_url(section: str, notes: Collection[str], revisions: Collection[str]) -> str:
+    """Return the address of the section of a requirement, of all proposals, or of the protocol.
+
+    Args:
+        section: headings of the requirement.
+        notes: errata and silent points that it names.
+        revisions: those that contain it.
+    """
+    if _PROPOSAL_NOTE in notes:
+        return _PROPOSALS
+    return build_section_url(section) if Revision.CURRENT in revisions else _PROTOCOL
 
 
 def build_section_url(section: str) -> str:

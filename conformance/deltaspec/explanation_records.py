@@ -1,0 +1,86 @@
+"""Explanations of rules, requirements, chapters and notes as JSON and as Markdown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from deltaspec.requirement_pages import build_url
+from deltaspec.requirements import Requirement, load_requirements
+from deltaspec.rule_pages import find_explained, list_differences
+from deltaspec.rules import Rule
+
+
+def render_record(name: str, output_format: str) -> str:
+    """Return an explanation as JSON or as Markdown.
+
+    Args:
+        name: as for `deltaspec.rule_pages.render_explanation`.
+        output_format: `json` or `markdown`.
+
+    Raises:
+        InvalidUsage: the name is unknown; the message suggests the nearest name.
+    """
+    found = find_explained(name)
+    record = {"title": found.title, "rules": list(map(_describe_rule, found.rules))}
+    record["requirements"] = list(map(_describe_requirement, found.requirements))
+    if output_format == "json":
+        return json.dumps(record, ensure_ascii=False, indent=2)
+    return "\n".join(_iter_markdown(record))
+
+
+def _describe_rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "severity": rule.severity,
+        "level": rule.level,
+        "view": rule.view.name,
+        "revisions": list(rule.revisions),
+        "message": rule.message,
+        "why": rule.why,
+        "fix": rule.fix,
+        "divergence": rule.divergence or None,
+        "requires": [_describe_requirement(load_requirements()[each]) for each in rule.requires],
+        "conforms": rule.conforms,
+        "violates": [{"row": row, "differs": list_differences(rule, row)} for row in rule.violates],
+    }
+
+
+def _describe_requirement(requirement: Requirement) -> dict[str, Any]:
+    return {
+        "id": requirement.id,
+        "level": requirement.level,
+        "actor": requirement.actor,
+        "check": requirement.check,
+        "revisions": list(requirement.revisions),
+        "section": requirement.section,
+        "url": build_url(requirement),
+        "statement": requirement.statement,
+        "reading": requirement.reading or None,
+        "notes": list(requirement.notes),
+    }
+
+
+def _iter_markdown(record: Mapping[str, Any]) -> Sequence[str]:
+    lines = [f"# {record['title']}", ""]
+    for rule in record["rules"]:
+        lines += [f"## {rule['code']} {rule['name']}", ""]
+        lines += [f"{rule['severity']} · level {rule['level']} · revisions {', '.join(rule['revisions'])}", ""]
+        lines += [rule["message"], "", f"**Why** {rule['why']}", "", f"**Fix** {rule['fix']}", ""]
+        lines += [_format_requirement(each) for each in rule["requires"]]
+        lines += ["", "Conforms:", "", "```json", *(_format_row(row) for row in rule["conforms"]), "```", ""]
+        lines += ["Violates:", "", "```json", *(_format_row(each["row"]) for each in rule["violates"]), "```", ""]
+    lines += [_format_requirement(each) for each in record["requirements"]]
+    return lines
+
+
+def _format_requirement(requirement: Mapping[str, Any]) -> str:
+    reading = f" Reading: {requirement['reading']}" if requirement["reading"] else ""
+    source = f"[{requirement['section']}]({requirement['url']})"
+    return f"- **{requirement['level'].upper()}** {requirement['statement']} ({source}; `{requirement['id']}`){reading}"
+
+
+def _format_row(row: Mapping[str, Any]) -> str:
+    return json.dumps(row, ensure_ascii=False)
