@@ -201,7 +201,7 @@ def test_deletion_vector_is_read_again(tmp_path: Path, storage: Storage) -> None
     ("answers", "verdict", "totals"),
     [
         ([7, 7], "conforms", {}),
-        ([FileGone("gone")], "conforms", {"VAC001": 1}),  # a warning
+        ([FileGone("gone")], "conforms", {"VAC001": 1}),  # a divergence
         ([StorageError("no response")], "incomplete", {}),
         ([7, FileGone("gone")], "incomplete", {}),
     ],

@@ -259,26 +259,37 @@ class DataBucket:
         if not self.second_look.is_enabled:
             return
         both = pl.concat([self.files.rows.select(_SIZES), self.changes.rows.select(_SIZES)])
-        is_wrong = pl.col("actual_size").is_null() | (pl.col("actual_size") != pl.col("size"))
+        # what an incomplete listing does not have is undecided anyway
+        is_missing = pl.col("actual_size").is_null() & (self.listing_error is None)
+        is_wrong = is_missing | (pl.col("actual_size") != pl.col("size"))
         wrong = both.filter(is_wrong).unique("path_key", maintain_order=True)
-        if wrong.is_empty() or self.listing_error is not None:
-            return
-        # for many files, a second listing costs less than a request for each of them
-        lists = self.access.store.is_remote and self.facts.since is None and len(wrong) > MOST_LOOKS
-        listed = self._list_again({normalize_key(key) for key in wrong["path_key"]}) if lists else None
         looks: list[_Look] = [(key, size, before) for key, size, before in wrong.iter_rows()]
-        with ThreadPoolExecutor(MAX_CONCURRENT_READS if self.access.store.is_remote else 1) as pool:
-            found = list(pool.map(lambda each: self._confirm_size(each, listed), looks))
+        # for many files, a second listing costs less than a request for each of them
+        if self.access.store.is_remote and self.facts.since is None and len(looks) > MOST_LOOKS:
+            looks = self._compare_with_second_listing(looks)
         sizes = dict[str, int | None]()
-        for (key, _, before), now in zip(looks, found, strict=True):
-            if isinstance(now, StorageError):
-                self.undecided_sizes[key] = now
-            elif now != before:
-                sizes[key] = now
+        with ThreadPoolExecutor(MAX_CONCURRENT_READS if self.access.store.is_remote else 1) as pool:
+            for start in range(0, len(looks), MOST_LOOKS):
+                if not self.second_look.is_needed:
+                    break
+                part = looks[start : start + MOST_LOOKS]
+                for (key, _, before), now in zip(part, pool.map(self._confirm_size, part), strict=True):
+                    if isinstance(now, StorageError):
+                        self.undecided_sizes[key] = now
+                    elif now != before:
+                        sizes[key] = now
         if sizes:
             new = pl.DataFrame(list(sizes.items()), {"path_key": pl.String, "_new": pl.Int64}, orient="row")
             self.files = DataFiles(_replace_sizes(self.files.rows, new))
             self.changes = DataFiles(_replace_sizes(self.changes.rows, new))
+
+    def _compare_with_second_listing(self, looks: list[_Look]) -> list[_Look]:
+        """Return the files for which a second listing does not confirm the first look."""
+        listed = self._list_again({normalize_key(key) for key, _, _ in looks})
+        if isinstance(listed, StorageError):
+            self.undecided_sizes |= {key: listed for key, _, _ in looks if not self._is_unlisted(key)}
+            return [look for look in looks if self._is_unlisted(look[0])]
+        return [look for look in looks if self._is_unlisted(look[0]) or listed.get(normalize_key(look[0])) != look[2]]
 
     def _list_again(self, keys: set[str]) -> dict[str, int] | StorageError:
         """Return the sizes of files in a second listing."""
@@ -290,19 +301,13 @@ class DataBucket:
                 found[entry.name] = entry.size_bytes
         return found
 
-    def _confirm_size(self, file: _Look, listed: dict[str, int] | StorageError | None) -> int | StorageError | None:
+    def _confirm_size(self, file: _Look) -> int | StorageError | None:
         """Look again at a file that is missing or has the wrong size. Return its size; None if it is missing.
 
         Args:
             file: its key, the size in the log, and that in the listing.
-            listed: sizes in a second listing; None to request each size.
         """
         key, size, before = file
-        if listed is not None and not self._is_unlisted(key):
-            if isinstance(listed, StorageError):
-                return listed
-            if listed.get(normalize_key(key)) == before:
-                return before
 
         def look() -> int | StorageError | None:
             try:
