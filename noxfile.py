@@ -140,6 +140,13 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
+def first_week(session: nox.Session) -> None:
+    """Play a team's first week on ten tables, and write `reports/first-week.md`."""
+    _with_project(session)
+    session.run("python", "conformance/examples/first_week.py", "--output", "reports/first-week.md", silent=True)
+
+
+@nox.session
 def release(session: nox.Session) -> None:
     """Build wheels and sdists of `deltaspec` and `deltaspec-golden` in `dist`, and check that the sdists rebuild them.
 

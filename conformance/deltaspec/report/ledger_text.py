@@ -111,6 +111,8 @@ def _list_accepted(report: Report) -> Iterator[str]:
             yield f"{count(each.count, 'finding')} accepted ({reason}): {each.description}{until}"
     if report.baseline is not None and report.baseline.known:
         yield f"{count(report.baseline.known, 'finding')} accepted (baseline {_printable(report.baseline.file)})"
+    elif report.baseline is not None and report.baseline.new and not report.baseline.has_table:
+        yield f"no finding accepted (baseline {_printable(report.baseline.file)} has none of this table)"
 
 
 def _list_outdated(report: Report) -> Iterator[str]:
@@ -119,8 +121,6 @@ def _list_outdated(report: Report) -> Iterator[str]:
     baseline = report.baseline
     if baseline is not None and baseline.gone:
         yield _describe_gone(baseline.file, baseline.gone)
-    if baseline is not None and baseline.new and not baseline.has_table:
-        yield f"the baseline {_printable(baseline.file)} has no findings of this table"
 
 
 def _list_outdated_entries(entries: Iterable[AcceptEntry]) -> Iterator[str]:

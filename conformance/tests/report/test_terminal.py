@@ -244,7 +244,7 @@ def test_accepted_findings_are_counted_with_their_reasons() -> None:
         "CONFORMS  5 accepted · exit 0",
     ]
     missing = msgspec.structs.replace(shown, accept=[], baseline=make_baseline(known=0, has_table=False))
-    assert "outdated: the baseline b.json has no findings of this table" in render(missing).splitlines()
+    assert "no finding accepted (baseline b.json has none of this table)" in render(missing).splitlines()
 
 
 def test_verbose_report_has_the_requirement_and_accepted_findings() -> None:
