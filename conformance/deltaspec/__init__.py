@@ -42,6 +42,7 @@ def validate(
         table: path or URI of the table's root.
         storage_options: settings of the storage clients by the names of their environment variables, such as
             AWS_REGION or AWS_ACCESS_KEY_ID. They replace those of the environment, and are never printed.
+            DELTASPEC_STORE_REQUESTS_PER_SECOND limits the requests of this process.
         progress: called with the phase, the amount done, and the total amount or None.
         state: local directory for the resume state, created if it does not exist. The user must own it, and nobody else
             may write to it: it contains pickles, which are executed when they are loaded.
