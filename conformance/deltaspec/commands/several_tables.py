@@ -10,12 +10,14 @@ from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from io import StringIO
 from itertools import chain
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from deltaspec import __version__
 from deltaspec.commands.configuration import ConfiguredCommand, load_configuration
+from deltaspec.commands.joined_reports import JoinedReport, plan_joined_report, write_joined_report
 from deltaspec.commands.printing import build_console, encode_json, print_bytes, print_text
 from deltaspec.commands.progress import show_progress
 from deltaspec.commands.table_names import build_table_name, expand_path, expand_report
@@ -106,8 +108,9 @@ def _validate_tables(command: TablesCommand, context: click.Context, request: _R
     started = time.monotonic()
     options = context.params
     _check_options(options)
-    with _open_session(options["engine"], jobs) as session:
-        tasks, unsearched = _plan_tables(command, request, session, options["color"], _share_limit(options, jobs))
+    with _open_session(options["engine"], jobs) as session, TemporaryDirectory(prefix="deltaspec-reports-") as scratch:
+        planned = _plan_tables(command, request, session, options["color"], _share_limit(options, jobs), scratch)
+        tasks, unsearched, joined = planned
         not_run = (TableResult(table=each.table, verdict="not run", exit_code=INCOMPLETE) for each in tasks)
         results = dict(enumerate(not_run))
         exit_code = None
@@ -120,7 +123,9 @@ def _validate_tables(command: TablesCommand, context: click.Context, request: _R
             is_interrupt = isinstance(end, KeyboardInterrupt)
             exit_code = INTERRUPTED if is_interrupt else TERMINATED
             click.echo(f"deltaspec: {'interrupted' if is_interrupt else 'terminated'}", err=True)
-    found = [*results.values(), *map(_describe_unsearched, unsearched)]
+        found = [*results.values(), *map(_describe_unsearched, unsearched)]
+        for each in joined:
+            write_joined_report(each, found)
     summary = TablesSummary(
         tables_version=TABLES_VERSION,
         deltaspec=__version__,
@@ -179,9 +184,9 @@ def _open_session(engine: str, jobs: int) -> Iterator[Any]:
 
 
 def _plan_tables(
-    command: TablesCommand, request: _Request, session: Any, color: str, request_limit: float | None
-) -> tuple[list[TableTask], list[Unsearched]]:
-    """Return a command for each table, and what could not be searched for tables.
+    command: TablesCommand, request: _Request, session: Any, color: str, request_limit: float | None, scratch: str
+) -> tuple[list[TableTask], list[Unsearched], list[JoinedReport]]:
+    """Return a command for each table, what could not be searched for tables, and the reports of all tables.
 
     Raises:
         InvalidUsage: two tables would write to one place, or a place cannot be written to.
@@ -209,22 +214,30 @@ def _plan_tables(
     if request_limit is not None:
         values["max_requests_per_second"] = request_limit
     by_table: list[dict[str, Any]] = [dict(values, reports=[]) for _ in locations]
+    joined: list[JoinedReport] = []
+    files: list[list[str]] = [[] for _ in locations]
     for report in request.values.get("reports") or ():
-        for table, each in zip(by_table, expand_report(report, names), strict=True):
+        if (one := plan_joined_report(report, names, scratch, len(joined))) is not None:
+            joined.append(one)
+            for table, part in zip(by_table, one.parts, strict=True):
+                table["reports"].append(f"{one.format}:{part}")
+            continue
+        for table, paths, each in zip(by_table, files, expand_report(report, names), strict=True):
             table["reports"].append(each)
+            paths.append(each.partition(":")[2])
     for name, option in _PLACES.items():
         if isinstance(place := values.get(name), str):
             for table, each in zip(by_table, expand_path(option, place, names), strict=True):
                 # a table that is new since the last run has no earlier report
                 table[name] = each if name != "since" or os.path.lexists(each) else None
-    files = [[report.partition(":")[2] for report in table["reports"]] for table in by_table]
     output = request.values.get("output")
-    _create_directories([*chain.from_iterable(files), *([output] if isinstance(output, str) else [])])
+    shared = [*(each.path for each in joined), *([output] if isinstance(output, str) else [])]
+    _create_directories([*chain.from_iterable(files), *shared])
     tasks = [
         TableTask(describe_location(location), (*command.build_arguments(table), "--", location), tuple(paths))
         for location, table, paths in zip(locations, by_table, files, strict=True)
     ]
-    return tasks, unsearched
+    return tasks, unsearched, joined
 
 
 def _create_directories(files: Sequence[str]) -> None:

@@ -227,8 +227,8 @@ def validate(
     'lake/**' for all below lake. With --engine spark, 'catalog.schema.*' names the Delta tables of a schema. The output
     is the report of each table that does not conform, and a summary with a line for each table (--format text or json).
     The exit code is that of the worst table, in the order 4, 2, 1, 3, 0; one that cannot be read does not stop the
-    others. PATH of --report then contains {table}, the name of a table in files, or is a directory with / at its end.
-    --findings-out and --state also need {table}.
+    others. PATH of --report then contains {table}, the name of a table in files, or is a directory with / at its end;
+    sarif and junit can also have one file for all tables. --findings-out and --state also need {table}.
 
     Nothing is written into a table. Object stores take credentials, region and endpoint from the usual environment
     variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_...).

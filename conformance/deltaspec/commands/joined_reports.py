@@ -1,0 +1,61 @@
+"""Reports of several tables in one file: each table writes a part to a temporary directory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deltaspec.commands.table_names import PLACEHOLDER
+from deltaspec.exit_handling import translate_write_errors
+
+if TYPE_CHECKING:
+    from deltaspec.report.tables_summary import TableResult
+
+
+@dataclass(frozen=True)
+class JoinedReport:
+    """A report of several tables in one file."""
+
+    format: str
+    path: str
+    parts: tuple[str, ...]
+    """File of each table's report."""
+
+
+def plan_joined_report(text: str, names: Sequence[str], scratch: str, number: int) -> JoinedReport | None:
+    """Plan a report in one file; None if the value of `--report` names a file for each table, or cannot be joined.
+
+    Args:
+        text: `FORMAT:PATH`.
+        names: names of the tables.
+        scratch: temporary directory.
+        number: of the report among the joined ones.
+    """
+    from deltaspec.report.joined import JOINERS
+
+    output_format, _, path = text.partition(":")
+    if output_format not in JOINERS or path in ("", "-") or PLACEHOLDER in path or path.endswith("/"):
+        return None
+    if os.path.isdir(path):
+        return None
+    return JoinedReport(output_format, path, tuple(os.path.join(scratch, f"{number}-{name}") for name in names))
+
+
+def write_joined_report(joined: JoinedReport, results: Sequence[TableResult]) -> None:
+    """Write a joined report. Tables beyond the parts, which could not be searched for, have no report.
+
+    Raises:
+        InvalidUsage: the file cannot be written.
+    """
+    from deltaspec.report.joined import JOINERS
+
+    files = [*map(Path, joined.parts), *[None] * (len(results) - len(joined.parts))]
+    parts = [
+        (result, file.read_text("utf-8") if file is not None and file.exists() else None)
+        for result, file in zip(results, files, strict=True)
+    ]
+    with translate_write_errors(joined.path):
+        Path(joined.path).write_text(JOINERS[joined.format](parts), "utf-8")
