@@ -79,7 +79,14 @@ def _reduce(
 ) -> Files:
     """Drop as many units as possible; `build` returns the files without the units that are not kept."""
     units = list(units)
-    kept = minimize(units, lambda each: test.holds(build(files, each)))
+
+    def holds(kept: list[Unit]) -> bool:
+        try:
+            return test.holds(build(files, kept))
+        except pa.ArrowException:  # the Parquet file cannot be written without the dropped units
+            return False
+
+    kept = minimize(units, holds)
     return files if len(kept) == len(units) else build(files, kept)
 
 
