@@ -18,7 +18,6 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import chain
 from pathlib import Path
 
 from cosmic_ray.mutating import mutate_and_test, mutate_code
@@ -96,10 +95,14 @@ def _run_all(mutants: list[Mutant], processes: int) -> Iterator[Outcome]:
     for each in mutants:
         groups[" ".join(_list_tests(each.module))].append(each)
     chunks = [group[start : start + _CHUNK] for group in groups.values() for start in range(0, len(group), _CHUNK)]
+    undecided: list[tuple[Mutant, int]] = []
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
         context = multiprocessing.get_context("spawn")
         with context.Pool(min(processes, len(chunks)) or 1, _enter_copy, (folder,)) as pool:
-            yield from chain.from_iterable(pool.imap_unordered(_run_chunk, chunks))
+            for outcomes, rest in pool.imap_unordered(_run_chunk, chunks):
+                yield from outcomes
+                undecided += rest
+            yield from pool.imap_unordered(_confirm, undecided)
 
 
 def _enter_copy(folder: str) -> None:
@@ -119,25 +122,27 @@ def _enter_copy(folder: str) -> None:
     os.environ.setdefault("DELTASPEC_COMMIT", head.stdout.strip() or "none")  # determines the seed of property tests
 
 
-def _run_chunk(mutants: list[Mutant]) -> list[Outcome]:
-    """Run the tests on mutants: on all in this process, then on those that are still undecided in one of their own."""
-    paths = _list_tests(mutants[0].module)
-    options = shlex.split(f"{_PYTEST} {_join(paths)}")
+def _run_chunk(mutants: list[Mutant]) -> tuple[list[Outcome], list[tuple[Mutant, int]]]:
+    """Run the tests on mutants in this process. Return outcomes, and the undecided mutants with their time limit."""
+    options = shlex.split(f"{_PYTEST} {_join(_list_tests(mutants[0].module))}")
     decided, limit = run_warm_tests(options, mutants, PACKAGE)
-    return [_describe(each, decided.get(each.id), limit) for each in mutants]
+    outcomes = [_describe(each, decided[each.id]) for each in mutants if each.id in decided]
+    return outcomes, [(each, limit) for each in mutants if each.id not in decided]
 
 
-def _describe(mutant: Mutant, result: str | None, limit: int) -> Outcome:
-    """Return the outcome of a mutant; if it is not decided, run its tests in another process, up to a time limit."""
-    path = PACKAGE / mutant.module
-    if result is None:
-        spec = MutationSpec(path, mutant.operator, mutant.occurrence, (0, 0), (0, 1))
-        done = mutate_and_test([spec], _build_command(_list_tests(mutant.module)), limit)
-        if done.worker_outcome != WorkerOutcome.NORMAL:
-            raise RuntimeError(f"{mutant}: {done.output}")
-        result = "survived" if done.test_outcome == TestOutcome.SURVIVED else "killed"
-        result = "timeout" if done.output == "timeout" else result
-    source = path.read_text(encoding="utf-8")
+def _confirm(undecided: tuple[Mutant, int]) -> Outcome:
+    """Run the tests of a mutant in another process, up to its time limit in seconds."""
+    mutant, limit = undecided
+    spec = MutationSpec(PACKAGE / mutant.module, mutant.operator, mutant.occurrence, (0, 0), (0, 1))
+    done = mutate_and_test([spec], _build_command(_list_tests(mutant.module)), limit)
+    if done.worker_outcome != WorkerOutcome.NORMAL:
+        raise RuntimeError(f"{mutant}: {done.output}")
+    result = "survived" if done.test_outcome == TestOutcome.SURVIVED else "killed"
+    return _describe(mutant, "timeout" if done.output == "timeout" else result)
+
+
+def _describe(mutant: Mutant, result: str) -> Outcome:
+    source = (PACKAGE / mutant.module).read_text(encoding="utf-8")
     mutated = mutate_code(source, get_operator(mutant.operator)(), mutant.occurrence)
     return Outcome.from_sources(mutant, result, source, mutated)
 
