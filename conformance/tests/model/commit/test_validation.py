@@ -1,11 +1,12 @@
 """May this commit follow this snapshot? Source: the requirements for writers, chapter by chapter."""
 
 import dataclasses
+import json
 from typing import Any
 
 import msgspec
 import pytest
-from helpers.scenario import ONE_COLUMN, add, metadata, protocol, remove
+from helpers.scenario import ONE_COLUMN, add, field, metadata, protocol, remove, schema
 from msgspec.structs import replace
 
 from deltaspec.model.actions import (
@@ -381,3 +382,11 @@ def test_null_in_columns_that_are_not_nullable() -> None:
 @pytest.mark.parametrize("part", ["protocol", "metadata"])
 def test_required_columns_of_an_unknown_state_are_not_judged(part: str) -> None:
     assert list_null_columns(None, **{part: None}) == []
+
+
+def test_statistics_of_unmapped_columns_are_judged_without_older_versions() -> None:
+    fields = schema(field("id", delta__columnMapping__physicalName="col-1"))
+    older = dataclasses.replace(table(protocol(1, 2), metadata(schema=fields)), version=7)
+    named, misnamed = (add(stats=json.dumps({"numRecords": 1, "minValues": {name: 1}})) for name in ("id", "col-1"))
+    assert list_refusals(older, named) == []
+    assert list_refusals(older, misnamed) == ["column-mapping.enabled-by-property"]
