@@ -167,6 +167,7 @@ def test_page_lists_coverage_by_revision() -> None:
         "MUST    This is paths.half. (A Chapter; paths.half)",
         "Reading We read it so (E99).",
         "Settles E99, S98",
+        "See     https://github.com/delta-io/delta/blob/master/PROTOCOL.md#a-chapter",
         "",
         "Covered",
         "  r1       nothing",
