@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from feature_coverage import collect_feature_uses
+from helpers.selection import list_modules
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis import strategies as st
 
@@ -181,6 +182,7 @@ USES_IN_CURRENT = {
 }
 """Uses that only the current revision and its proposals have."""
 MAX_ROUNDS = 10
+SOURCES = list_modules("generators/deltaspec_generators/logs")
 
 
 def observe_until(expected: set[str], revision: Revision) -> set[str]:
@@ -217,6 +219,7 @@ def _observe_logs(name: str, count: int, revision: Revision, features: set[str] 
     return seen
 
 
+@pytest.mark.multiplied(2, *SOURCES)
 def test_everything_is_drawn() -> None:
     fields = {f"{kind}.{name}" for kind, names in FIELDS.items() for name in names.split()}
     expected = EXPECTED | fields | USES_IN_EVERY_REVISION | USES_SINCE_R2 | USES_SINCE_R3 | USES_IN_CURRENT
@@ -267,6 +270,7 @@ BY_REVISION: dict[Revision, tuple[set[str], set[str]]] = {
 """Observations that logs of an older revision must have, and observations that they must not have."""
 
 
+@pytest.mark.multiplied(2, *SOURCES)
 @pytest.mark.parametrize("revision", BY_REVISION)
 def test_everything_of_an_older_revision_is_drawn(revision: Revision) -> None:
     expected, unexpected = BY_REVISION[revision]

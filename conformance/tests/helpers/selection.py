@@ -45,9 +45,9 @@ def is_selected(name: str, parts: int, sources: tuple[str, ...] = ()) -> bool:
     return _hash(name, parts) == 0 or not list_touched_files().isdisjoint(sources)
 
 
-def list_modules(folder: str) -> tuple[str, ...]:
-    """Return the modules below a folder of the package `deltaspec`, as sources of a multiplied test."""
-    return tuple(str(path.relative_to(ROOT)) for path in (ROOT / "conformance/deltaspec" / folder).rglob("*.py"))
+def list_modules(*folders: str) -> tuple[str, ...]:
+    """Return the modules below folders of the repository, as sources of a multiplied test."""
+    return tuple(str(path.relative_to(ROOT)) for folder in folders for path in (ROOT / folder).rglob("*.py"))
 
 
 @cache

@@ -103,7 +103,7 @@ _WITH_OWN_COLUMNS = ("deletionVectors", "changeDataFeed", "inCommitTimestamp")
 """Features of columns that are rarely filled otherwise."""
 
 
-@pytest.mark.multiplied(4, *list_modules("views"))
+@pytest.mark.multiplied(4, *list_modules("conformance/deltaspec/views"))
 def test_real_rows_fill_every_column_and_rules_do_not_depend_on_their_partitions() -> None:
     """One test, because capturing the rows takes much longer than looking at them."""
     captured = capture_rows()

@@ -111,7 +111,9 @@ def _validate_repeatedly(spark: Any, path: str, writer: _Writer) -> list[Report]
     return reports
 
 
-@pytest.mark.multiplied(3, *list_modules("validation/spark"), *list_modules("validation/log"))
+@pytest.mark.multiplied(
+    3, *list_modules("conformance/deltaspec/validation/spark", "conformance/deltaspec/validation/log")
+)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_concurrent_writes_of_spark_cause_no_false_finding(policy: str, spark: Any, tmp_path: Path) -> None:
     path = str(tmp_path / policy)

@@ -29,7 +29,9 @@ SEED = int(os.environ.get("DELTASPEC_SEED", "7"))
 BUCKETS = 3
 
 
-@pytest.mark.multiplied(3, *list_modules("validation/spark"), *list_modules("validation/resume"))
+@pytest.mark.multiplied(
+    3, *list_modules("conformance/deltaspec/validation/spark", "conformance/deltaspec/validation/resume")
+)
 def test_resumed_report_equals_that_of_an_uninterrupted_run(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

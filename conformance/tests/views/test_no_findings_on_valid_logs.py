@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from helpers.hypothesis_settings import example_settings
 from helpers.recording_run import RecordingRun
+from helpers.selection import list_modules
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
@@ -113,6 +114,7 @@ def test_only_blank_lines_are_drawn_divergences() -> None:
     assert all(RULES[code].severity == "divergence" for code in DOCUMENTED)
 
 
+@pytest.mark.multiplied(3, *list_modules("generators/deltaspec_generators/logs", "conformance/deltaspec/views"))
 def test_drawn_logs_have_rows_of_every_view() -> None:
     # Names of materialized columns occur only in tables with data (`data_tables`).
     missing = {rule.view.name for rule in RULES.values() if rule.level == "log"} - FAULT_ONLY_VIEWS
