@@ -5,6 +5,7 @@ With `--no-venv` a session uses the Python that runs nox, which must have all re
 """
 
 import filecmp
+import json
 import os
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ nox.options.error_on_external_run = True
 nox.options.sessions = ["lint", "tests_quick", "golden"]
 
 VALID_TABLE = "golden-tables/log/log.append-remove/delta"
+INVALID_TABLE = "golden-tables/partition-values/partition-values.key-missing/delta"
 GOLDEN_DISTRIBUTION = Path("conformance/golden_distribution")
 HARNESSES = Path("conformance/harnesses")
 SITE = Path("dist/site")
@@ -137,6 +139,30 @@ def docs(session: nox.Session) -> None:
     session.run("python", "conformance/site/check.py", str(SITE))
     pages = sum(1 for _ in SITE.rglob("*.html"))
     session.log(f"{pages:,} pages in {SITE}; open {SITE / 'index.html'}")
+
+
+@nox.session
+def integrations(session: nox.Session) -> None:
+    """Let the real pre-commit install the hook of this commit in a new repository, and check that it finds a fault."""
+    session.install("pre-commit")
+    commit = session.run("git", "rev-parse", "HEAD", external=True, silent=True).strip()
+    root = Path.cwd()
+    hook = {"id": "deltaspec-validate", "args": ["data/*"]}
+    with tempfile.TemporaryDirectory() as folder:
+        session.chdir(folder)
+        session.run("git", "init", "--quiet", external=True)
+        Path(".pre-commit-config.yaml").write_text(
+            json.dumps({"repos": [{"repo": str(root), "rev": commit, "hooks": [hook]}]}), "utf-8"
+        )
+        shutil.copytree(root / VALID_TABLE, "data/sound")
+        session.run("git", "add", ".", external=True)
+        session.run("pre-commit", "run", "--all-files")
+        shutil.copytree(root / INVALID_TABLE, "data/faulty")
+        session.run("git", "add", ".", external=True)
+        output = session.run("pre-commit", "run", "--all-files", success_codes=[1], silent=True)
+        if "FIL007" not in output:
+            session.error(output)
+        session.log("the hook passed a sound table and found FIL007 in a faulty one")
 
 
 @nox.session
