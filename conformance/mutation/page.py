@@ -101,8 +101,9 @@ _PAGE = """# Mutation tests of the kit
 
 `nox -s mutate` plants single faults in copies of the kit's modules (with cosmic-ray) and runs the tests of the module.
 A fault is killed if a test fails. A complete run takes a sample of each folder (seed {seed}) and all faults of the
-group `ledger`: those in statements that decide or record what was not checked. The column `run` has what the last runs
-covered; folders that did not run are not listed. `validation/spark` is left out, because its tests need Java.
+group `ledger`: those in statements that decide or record what was not checked. The column `run` counts the mutants
+with an outcome in `mutation.jsonl`; a run of some folders keeps the outcomes of the others, as long as their code is
+the same. `validation/spark` is left out, because its tests need Java.
 
 | group | mutants | run | killed | timeouts | survived | explained | killed or timeout |
 |-|-|-|-|-|-|-|-|

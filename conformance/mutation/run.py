@@ -1,7 +1,7 @@
 """Plant faults in the kit's own code, run the tests that should notice, and write `reports/mutation.md`.
 
 A run takes a sample of the mutants of each folder, and every mutant that could make the ledger silent. The mutants are
-planted in copies of the sources below the directory for temporary files. `.mutation/results.jsonl` has the outcomes.
+planted in copies of the sources below the directory for temporary files. `reports/mutation.jsonl` has the outcomes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from mutation.warm_tests import run_warm_tests
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path("conformance/deltaspec")
-RESULTS = ROOT / ".mutation" / "results.jsonl"
+RESULTS = ROOT / "reports" / "mutation.jsonl"
 FOLDERS = ("model", "rules", "views", "wire", "validation")
 _COPIED = ("conformance", "generators", "golden-tables", "reports", "pyproject.toml", "README.md", "CONTRIBUTING.md")
 _NOT_COPIED = shutil.ignore_patterns("__pycache__", ".hypothesis", "fuzz-failures")
@@ -43,14 +43,18 @@ def main() -> int:
     """Run the session; return 1 if a survivor without a reason is in the ledger group or in a weak folder."""
     options = _parse_options()
     mutants = {each.id: each for folder in FOLDERS for each in _list_folder(folder)}
-    selected = [each for folder in options.folder or FOLDERS for each in _select(folder, mutants, options)]
-    outcomes = read_outcomes(RESULTS) if options.resume else {}
-    outcomes = {key: outcome for key, outcome in outcomes.items() if key in mutants}
+    folders = options.folder or FOLDERS
+    selected = [each for folder in folders for each in _select(folder, mutants, options)]
+    outcomes = {
+        key: outcome
+        for key, outcome in read_outcomes(RESULTS).items()
+        if key in mutants and (options.resume or outcome.folder not in folders)
+    }
     killed = {key for key, outcome in outcomes.items() if outcome.result != "survived"}
     pending = [each for each in selected if each.id not in killed]
     print(f"{len(selected)} mutants, of which {len(pending)} run", flush=True)
-    RESULTS.parent.mkdir(exist_ok=True)
-    with RESULTS.open("a" if options.resume else "w", encoding="utf-8") as file:
+    with RESULTS.open("w", encoding="utf-8") as file:
+        file.writelines(f"{outcome.to_json()}\n" for outcome in outcomes.values())
         for number, outcome in enumerate(_run_all(pending, options.processes), 1):
             outcomes[outcome.id] = outcome
             print(outcome.to_json(), file=file, flush=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deltaspec.commands.options import parse_names
+from deltaspec.commands.options import NumberRange, parse_names
 from deltaspec.commands.printing import encode_json, print_bytes, print_text
 from deltaspec.commands.progress import show_progress
 from deltaspec.errors import InvalidUsage
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _TIMEOUT_SCALE = click.option(
     "--timeout-scale",
-    type=click.FloatRange(min=0.01),
+    type=NumberRange(min=0.01),
     default=1.0,
     show_default=True,
     help="Multiplies all deadlines of the candidate, for slow machines.",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deltaspec.commands.options import parse_names
+from deltaspec.commands.options import NumberRange, parse_names
 from deltaspec.commands.printing import encode_json, print_bytes
 from deltaspec.commands.progress import show_progress
 from deltaspec.errors import InvalidUsage
@@ -59,7 +59,7 @@ _COUNT = click.IntRange(min=0)
 )
 @click.option(
     "--timeout-scale",
-    type=click.FloatRange(min=0.01),
+    type=NumberRange(min=0.01),
     default=1.0,
     show_default=True,
     help="Multiplies all deadlines of the candidates, for slow machines.",

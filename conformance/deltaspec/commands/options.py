@@ -1,6 +1,21 @@
 """Options shared by several commands, and parsers of their values."""
 
+import math
+from typing import Any
+
 import click
+
+
+class NumberRange(click.FloatRange):
+    """A range of numbers. Python reads `nan`, which no comparison refuses, and `inf`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Convert the text of an option."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
+
 
 REVISIONS = click.Choice(["r1", "r2", "r3", "current"])
 CONFIG = click.option(

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from deltaspec.commands.options import COLOR
+from deltaspec.commands.options import COLOR, NumberRange
 from deltaspec.commands.printing import build_console
 from deltaspec.exit_handling import translate_write_errors
 
@@ -16,7 +16,7 @@ BROKEN, INCOMPLETE = 1, 3
 @click.argument("candidate")
 @click.option(
     "--timeout-scale",
-    type=click.FloatRange(min=0, min_open=True),
+    type=NumberRange(min=0, min_open=True),
     default=1.0,
     show_default=True,
     metavar="FACTOR",

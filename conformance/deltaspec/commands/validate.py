@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from deltaspec.commands.completion import complete_codes, complete_table
 from deltaspec.commands.configuration import CONFIGURATION_KEY
-from deltaspec.commands.options import AT, COLOR, CONFIG, REVISIONS, parse_clock, parse_codes, parse_names
+from deltaspec.commands.options import AT, COLOR, CONFIG, REVISIONS, NumberRange, parse_clock, parse_codes, parse_names
 from deltaspec.commands.printing import build_console, encode_json, print_bytes
 from deltaspec.commands.progress import show_progress
 from deltaspec.commands.report_formats import FORMATS, RenderSettings
@@ -154,7 +154,7 @@ _MACHINE_SAMPLES = 1000
 )
 @click.option(
     "--max-requests-per-second",
-    type=click.FloatRange(min=0, max=1_000_000, min_open=True),
+    type=NumberRange(min=0, max=1_000_000, min_open=True),
     metavar="N",
     help="Send at most this many requests per second to object stores. [default: no limit]",
 )
