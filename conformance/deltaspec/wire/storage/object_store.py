@@ -121,7 +121,7 @@ class ObjectStore:
                     yield before
                 before = None
                 yield StorageError(f"the table cannot be listed: {entry}")
-            elif entry.name != LOG_DIRECTORY and not entry.name.startswith(f"{LOG_DIRECTORY}/"):
+            elif entry.name and entry.name != LOG_DIRECTORY and not entry.name.startswith(f"{LOG_DIRECTORY}/"):
                 # consoles create a folder as an empty object with its name, which is listed before the content
                 if before is not None and (before.size_bytes or not entry.name.startswith(f"{before.name}/")):
                     yield before

@@ -64,6 +64,14 @@ class TestListing:
         store = put_table(s3, **{"": b"", "day=1/": b"", "day=1/a": b"1", "day=1/b/": b"", "day=1/b/c": b"", "z": b""})
         assert list_names(store.list_files()) == ["day=1/a", "day=1/b/c", "z"]
 
+    def test_object_of_the_table_itself_is_not_listed_in_any_order(
+        self, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store = put_table(s3)
+        pages = [(name, Entry(name, 0, 0)) for name in ("b", "", "a")]  # some stores do not sort
+        monkeypatch.setattr(store, "_pages", lambda *_: iter(pages))
+        assert list_names(store.list_files()) == ["a", "b"]
+
     def test_file_with_the_name_of_a_folder_is_listed(self, s3: FaultyS3) -> None:
         store = put_table(s3, **{"a": b"1", "a/b": b"2", "e": b"", "e-": b"", "f": b""})
         assert list_names(store.list_files()) == ["a", "a/b", "e", "e-", "f"]
