@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pyarrow as pa
@@ -78,8 +79,9 @@ class Week:
             SystemExit: it ended in another way.
         """
         words = [sys.executable, "-m", *shlex.split(command)]
-        options = {"cwd": self.directory, "stderr": subprocess.STDOUT, "text": True, "check": False}
-        done = subprocess.run(words, stdout=subprocess.PIPE, **options)  # type: ignore[call-overload]
+        done = subprocess.run(
+            words, cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
         output = re.sub(r"(?m) in [\d.,]+ m?s\b|[ \t]+$", "", done.stdout)
         self.lines += ["", "```console", f"$ {command}", *output.rstrip().splitlines()]
         self.lines += [f"(exit code {done.returncode})", "```"] if done.returncode else ["```"]
@@ -123,7 +125,7 @@ def write_tables(directory: Path) -> None:
                     store.upload_file(path, BUCKET, f"{name}/{path.relative_to(Path(folder, recorded)).as_posix()}")
 
 
-def connect():  # type: ignore[no-untyped-def]
+def connect() -> Any:
     """Return a client of the object store."""
     return boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"], region_name="us-east-1")
 

@@ -1,7 +1,7 @@
 """Look again at a data file before it is reported: a listing may be stale, and a file may be replaced while it is read.
 
 - The second look agrees with the first: it is a finding.
-- The second and a third look find the file sound: it is no finding. The report names the file.
+- The second and a third look find the file sound: it is not a finding. The report names the file.
 - Otherwise the file is unchecked, because it changed during the run, or the storage gives different answers.
 
 A table in which everything is missing costs a bounded number of requests: after `MOST_LOOKS` files of a bucket that a
