@@ -130,7 +130,7 @@ def tables(*, features: Collection[str] = ()) -> SearchStrategy[DrawnTable]:
     """Return a strategy for valid tables that support these reader or writer features."""
     from hypothesis import strategies as st
 
-    from deltaspec_generators.tables.choices import DrawnChoices
+    from deltaspec_generators.choices import DrawnChoices
     from deltaspec_generators.tables.corpus import draw_table
     from deltaspec_generators.tables.table_specs import TableOptions
 

@@ -36,8 +36,8 @@ from deltaspec.differential.report import (
 )
 from deltaspec.suites.outcomes import build_signature
 from deltaspec.suites.write_history import shrink_steps
+from deltaspec_generators.choices import SeededChoices
 from deltaspec_generators.histories.drawing import Offer, Step, draw_history
-from deltaspec_generators.tables.choices import SeededChoices
 
 ROOT = Path(__file__).parents[2]
 KNOWN = Path(__file__).with_name("known_differences.toml")

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from deltaspec_generators.logs.state import TableState
 from deltaspec_generators.logs.strategies import GeneratedLog
 from deltaspec_generators.table_files import LOG
+from deltaspec_generators.table_state import TableState
 
 START = TableState()
 

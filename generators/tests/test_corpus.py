@@ -12,9 +12,9 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from deltaspec_generators.choices import RecordedChoices, SeededChoices
 from deltaspec_generators.table_files import encode_table, write_table
 from deltaspec_generators.table_uris import TABLE_URI
-from deltaspec_generators.tables.choices import RecordedChoices, SeededChoices
 from deltaspec_generators.tables.corpus import draw_table, read_corpus
 from deltaspec_generators.tables.readable import ReadableTable
 from deltaspec_generators.tables.shrinking import shrink, strip_zeros

@@ -22,10 +22,10 @@ from deltaspec.model.schema.data_types import (
     iter_fields,
     iter_leaf_types,
 )
+from deltaspec_generators.data_files.parquet_encodings import COMPRESSIONS
+from deltaspec_generators.data_files.stored_files import ROW_ID, ROW_VERSION
+from deltaspec_generators.schemas.drawing import PARTITION_TYPES
 from deltaspec_generators.tables.file_writer import CHANGE_TYPE, HIVE_NULL
-from deltaspec_generators.tables.parquet_encodings import COMPRESSIONS
-from deltaspec_generators.tables.schemas import PARTITION_TYPES
-from deltaspec_generators.tables.stored_files import ROW_ID, ROW_VERSION
 from deltaspec_generators.tables.strategies import GeneratedTable, data_tables_with_states
 from deltaspec_generators.tables.table_specs import FEATURES, NAMES
 

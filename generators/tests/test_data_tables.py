@@ -22,15 +22,15 @@ from deltaspec.model.log import paths
 from deltaspec.model.rows import deletion_vectors
 from deltaspec.model.schema.data_types import Map, iter_fields
 from deltaspec.model.schema.schema_string import parse_schema
-from deltaspec_generators.logs.state import TableState
+from deltaspec_generators.choices import SeededChoices
+from deltaspec_generators.data_files.stored_files import ROW_ID, ROW_VERSION
 from deltaspec_generators.table_files import encode_table, write_table
-from deltaspec_generators.tables.arrow_values import to_plain_values
-from deltaspec_generators.tables.choices import SeededChoices
+from deltaspec_generators.table_state import TableState
 from deltaspec_generators.tables.file_writer import CHANGE_TYPE
 from deltaspec_generators.tables.history import draw_generated_table
-from deltaspec_generators.tables.stored_files import ROW_ID, ROW_VERSION
 from deltaspec_generators.tables.strategies import GeneratedTable, data_tables_with_states
 from deltaspec_generators.tables.table_specs import FEATURES, NAMES, TableOptions
+from deltaspec_generators.values.arrow_values import to_plain_values
 
 few_examples = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]

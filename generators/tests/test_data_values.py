@@ -13,7 +13,20 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
-from deltaspec_generators.tables.arrow_values import (
+from deltaspec_generators.data_files.parquet_encodings import (
+    ParquetEncoding,
+    build_parquet_fields,
+    write_parquet,
+)
+from deltaspec_generators.data_files.statistics import StatisticsStyle, compute_statistics
+from deltaspec_generators.tables.strategies import (
+    column_values,
+    data_types,
+    parquet_encodings,
+    statistics_styles,
+    value_lists,
+)
+from deltaspec_generators.values.arrow_values import (
     FIRST_DAY,
     FIRST_US,
     GREGORIAN_DAY,
@@ -21,19 +34,6 @@ from deltaspec_generators.tables.arrow_values import (
     LAST_US,
     build_array,
     to_plain_values,
-)
-from deltaspec_generators.tables.parquet_encodings import (
-    ParquetEncoding,
-    build_parquet_fields,
-    write_parquet,
-)
-from deltaspec_generators.tables.statistics import StatisticsStyle, compute_statistics
-from deltaspec_generators.tables.strategies import (
-    column_values,
-    data_types,
-    parquet_encodings,
-    statistics_styles,
-    value_lists,
 )
 
 few_examples = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -15,7 +15,7 @@ from deltaspec.model.actions import ACTION_TYPES, Add, DeletionVectorDescriptor,
 from deltaspec.model.log import file_names, reconciliation, segment
 from deltaspec.model.log.paths import path_key
 from deltaspec.model.rows import deletion_vectors
-from deltaspec_generators.logs import state as log_state
+from deltaspec_generators import table_state as log_state
 from deltaspec_generators.logs.strategies import GeneratedLog, logs_with_states
 from deltaspec_generators.table_files import LOG, encode_table
 

@@ -15,10 +15,10 @@ from deltaspec.model.features.table_features import get_known_features
 from deltaspec.model.revisions import Revision
 from deltaspec_generators.logs import revision_features
 from deltaspec_generators.logs.revision_features import PROPOSED
-from deltaspec_generators.logs.state import TableState, vector_id
 from deltaspec_generators.logs.strategies import GeneratedLog, logs, logs_with_states
 from deltaspec_generators.logs.table_specs import FAMILIES, FEATURES, REQUIRED_FEATURES
 from deltaspec_generators.table_files import LOG, TableFiles
+from deltaspec_generators.table_state import TableState, vector_id
 
 IN_COMMITS = set(ACTION_TYPES) - {"checkpointMetadata", "sidecar"}
 ALL_HEALTH_CHECKS = list(HealthCheck)

@@ -8,7 +8,7 @@ import pyarrow as pa
 from deltaspec.golden.builder.columns import array, column, map_of, struct
 from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
-from deltaspec_generators.tables.parquet_encodings import ParquetEncoding
+from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding
 
 chapter = Chapter("column-mapping")
 COLUMNS = [("id", "long"), ("item", "string"), ("price", "double")]

@@ -7,8 +7,8 @@ from deltaspec.golden.builder.file_options import VectorOptions
 from deltaspec.golden.builder.layout import FORMS, V2_FORMS, CheckpointForm
 from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
-from deltaspec_generators.tables.parquet_encodings import ParquetEncoding
-from deltaspec_generators.tables.statistics import StatisticsStyle
+from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding
+from deltaspec_generators.data_files.statistics import StatisticsStyle
 
 chapter = Chapter("deletion-vectors")
 SALES = [("id", "long"), ("item", "string")]

@@ -2,8 +2,8 @@
 
 from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import DAMAGED_LOG, Chapter
+from deltaspec_generators.data_files.statistics import StatisticsStyle
 from deltaspec_generators.table_files import TableFiles
-from deltaspec_generators.tables.statistics import StatisticsStyle
 
 chapter = Chapter("log")
 SALES = [("id", "long"), ("item", "string")]

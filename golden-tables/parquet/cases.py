@@ -5,8 +5,8 @@ from typing import Any
 from deltaspec.golden.builder.columns import array, map_of, required, struct
 from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
-from deltaspec_generators.tables.arrow_values import build_decimal
-from deltaspec_generators.tables.parquet_encodings import ParquetEncoding
+from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding
+from deltaspec_generators.values.arrow_values import build_decimal
 
 chapter = Chapter("parquet")
 COLUMNS = [

@@ -9,8 +9,8 @@ from urllib.parse import quote
 from deltaspec.golden.builder.columns import parse_columns
 from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
+from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding
 from deltaspec_generators.table_files import TableFiles
-from deltaspec_generators.tables.parquet_encodings import ParquetEncoding
 
 chapter = Chapter("partition-values")
 

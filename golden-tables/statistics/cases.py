@@ -5,9 +5,9 @@ from typing import Any
 
 from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
+from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding
+from deltaspec_generators.data_files.statistics import StatisticsStyle
 from deltaspec_generators.table_files import TableFiles
-from deltaspec_generators.tables.parquet_encodings import ParquetEncoding
-from deltaspec_generators.tables.statistics import StatisticsStyle
 
 chapter = Chapter("statistics")
 MOMENT = 1_767_225_600_000_000

@@ -260,7 +260,7 @@ def build_null_fields() -> GoldenTable:
     where=(("c39", "=", 139), ("c39", ">", 1038)),
 )
 def build_many_columns() -> GoldenTable:
-    from deltaspec_generators.tables.statistics import StatisticsStyle
+    from deltaspec_generators.data_files.statistics import StatisticsStyle
 
     table = GoldenTable([(f"c{number}", "long") for number in range(40)])
     style = StatisticsStyle(first_columns=32)

@@ -40,10 +40,10 @@ from deltaspec.golden.expected_rows import mark_required
 from deltaspec.golden.questions import Question, list_questions
 from deltaspec.model.schema.data_types import Struct
 from deltaspec.requirements import load_requirements
-from deltaspec_generators.logs.state import TableState
 from deltaspec_generators.table_files import encode_table
-from deltaspec_generators.tables.arrow_values import to_plain_values
+from deltaspec_generators.table_state import TableState
 from deltaspec_generators.tables.readable import ReadableTable
+from deltaspec_generators.values.arrow_values import to_plain_values
 
 MANIFEST, SCHEMA, RELEASED = "manifest.json", "case.schema.json", "released.json"
 COMMAND = "deltaspec golden build"

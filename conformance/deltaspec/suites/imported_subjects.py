@@ -15,8 +15,8 @@ from deltaspec.candidates.registry import open_candidate
 from deltaspec.golden.importing.questions import ImportedCase, Question, ReadRows
 from deltaspec.model.schema.schema_string import parse_schema
 from deltaspec.suites.checks import ImportedQuestion, TableUnderTest
-from deltaspec_generators.logs.state import TableState
 from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.table_state import TableState
 from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable
 
 _UNKNOWN = TableState(

@@ -31,7 +31,7 @@ from deltaspec.suites.predicate_forms import (
     list_columns,
 )
 from deltaspec.suites.read import compare_rows
-from deltaspec_generators.tables.choices import SeededChoices
+from deltaspec_generators.choices import SeededChoices
 
 PREDICATES_PER_TABLE = 4
 BOUND_PREDICATES_PER_TABLE = 4

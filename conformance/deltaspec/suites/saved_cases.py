@@ -23,8 +23,8 @@ from deltaspec.suites.checks import TableUnderTest
 from deltaspec.suites.outcomes import CaseResult
 from deltaspec.suites.row_comparison import WrongType, find_row_difference
 from deltaspec.suites.subjects import is_drawn
+from deltaspec_generators.choices import RecordedChoices
 from deltaspec_generators.table_files import write_table
-from deltaspec_generators.tables.choices import RecordedChoices
 from deltaspec_generators.tables.corpus import draw_table
 from deltaspec_generators.tables.readable import ReadableTable
 from deltaspec_generators.tables.shrinking import shrink

@@ -10,9 +10,9 @@ from deltaspec.suites.imported_subjects import ImportedTables
 from deltaspec.suites.rare_tables import RARE_TABLES
 from deltaspec.suites.sound_tables import SOUND_TABLES
 from deltaspec.suites.write_history import HistoryUnderTest
+from deltaspec_generators.choices import SeededChoices
 from deltaspec_generators.histories.written import WRITTEN_HISTORIES
 from deltaspec_generators.table_files import TableFiles, write_table
-from deltaspec_generators.tables.choices import SeededChoices
 from deltaspec_generators.tables.corpus import draw_table
 from deltaspec_generators.tables.readable import ReadableTable
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from deltaspec.model.actions import ACTION_TYPES
 from deltaspec.model.schema.data_types import Struct, iter_fields
-from deltaspec_generators.logs.state import TableState
+from deltaspec_generators.table_state import TableState
 from deltaspec_generators.tables.readable import ReadableTable
 
 Holds: TypeAlias = Callable[[ReadableTable], bool]

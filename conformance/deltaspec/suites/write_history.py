@@ -31,6 +31,7 @@ from deltaspec.suites.write_judging import (
     find_newest_version,
     validate_table,
 )
+from deltaspec_generators.choices import SeededChoices
 from deltaspec_generators.histories.drawing import FEATURE_PROPERTIES, Offer, Step, draw_history
 from deltaspec_generators.histories.plain_table import (
     ID,
@@ -42,7 +43,6 @@ from deltaspec_generators.histories.plain_table import (
     Row,
     perform,
 )
-from deltaspec_generators.tables.choices import SeededChoices
 
 Aspect: TypeAlias = Literal[
     "operations", "refusals", "files", "valid", "rows", "state", "changes", "row-ids", "readers"

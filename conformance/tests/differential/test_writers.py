@@ -10,8 +10,8 @@ from deltaspec.candidates.in_process import InProcess
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.reference.writer import Writer
 from deltaspec.differential.performing import Comparison, compare_history
+from deltaspec_generators.choices import SeededChoices
 from deltaspec_generators.histories.drawing import Offer, draw_history
-from deltaspec_generators.tables.choices import SeededChoices
 
 
 def compare(second: Engine, directory: Path) -> Comparison:

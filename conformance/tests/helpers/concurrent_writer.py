@@ -25,11 +25,11 @@ from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, StorageError
 from deltaspec.wire.storage.local import LocalStore
 from deltaspec_generators.action_lines import Line, encode_json, encode_lines
 from deltaspec_generators.checkpoint_writer import encode_checkpoint
-from deltaspec_generators.logs import log_directory
-from deltaspec_generators.logs.names import build_uuid
-from deltaspec_generators.logs.state import Body, TableState
+from deltaspec_generators.choices import DrawnChoices
+from deltaspec_generators.layouts import log_directory
+from deltaspec_generators.names import build_uuid
 from deltaspec_generators.table_files import CheckpointFiles, SidecarFile, TableFiles, write_table
-from deltaspec_generators.tables.choices import DrawnChoices
+from deltaspec_generators.table_state import Body, TableState
 
 OPERATIONS = ("commit", "checkpoint", "checksum", "compaction", "hint", "vacuum", "clean up")
 

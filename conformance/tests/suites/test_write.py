@@ -19,11 +19,11 @@ from deltaspec.suites.runner import Plan, build_plan, run_table
 from deltaspec.suites.saved_histories import load_history, save_history
 from deltaspec.suites.subjects import Corpus, build_history_subject
 from deltaspec.suites.write_history import HistoryUnderTest
+from deltaspec_generators.choices import SeededChoices
 from deltaspec_generators.histories import conditions
 from deltaspec_generators.histories.drawing import Offer, Step, draw_history
 from deltaspec_generators.histories.plain_table import Column, Forbidden, PlainTable, perform
 from deltaspec_generators.histories.written import WRITTEN_HISTORIES
-from deltaspec_generators.tables.choices import SeededChoices
 
 CAPABILITIES = InProcess(Engine()).capabilities
 OFFER = Offer.of(CAPABILITIES.kinds, CAPABILITIES.writer_features)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from deltaspec_generators.choices import Choices
 from deltaspec_generators.histories import conditions
 from deltaspec_generators.histories.plain_table import (
     ID,
@@ -17,7 +18,6 @@ from deltaspec_generators.histories.plain_table import (
     Row,
     perform,
 )
-from deltaspec_generators.tables.choices import Choices
 
 Operation: TypeAlias = dict[str, Any]
 

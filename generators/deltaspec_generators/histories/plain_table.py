@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from deltaspec.model.schema.schema_string import parse_schema
 from deltaspec_generators.histories.conditions import Tree, evaluate, list_columns, parse_literal
-from deltaspec_generators.tables.arrow_values import arrow_type
+from deltaspec_generators.values.arrow_values import arrow_type
 
 Row: TypeAlias = dict[str, Any]
 Json: TypeAlias = Mapping[str, Any]

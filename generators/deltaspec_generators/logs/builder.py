@@ -12,11 +12,11 @@ from typing import TypeAlias
 from hypothesis import strategies as st
 
 from deltaspec.model.revisions import Revision
+from deltaspec_generators.choices import Choices, DrawnChoices
 from deltaspec_generators.logs import revision_features
 from deltaspec_generators.logs.columns import Column, build_schema_string
-from deltaspec_generators.logs.state import Body, TableState
 from deltaspec_generators.logs.table_specs import TableSpec
-from deltaspec_generators.tables.choices import Choices, DrawnChoices
+from deltaspec_generators.table_state import Body, TableState
 
 START_MS = 1_700_000_000_000
 

@@ -16,7 +16,7 @@ from deltaspec_generators.logs.column_features import (
     list_defaults,
 )
 from deltaspec_generators.logs.columns import Column
-from deltaspec_generators.logs.state import Body
+from deltaspec_generators.table_state import Body
 
 CONSTRAINT = "delta.constraints."
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from deltaspec.model.revisions import Revision
 from deltaspec_generators.action_lines import encode_json
 from deltaspec_generators.logs import revision_features
-from deltaspec_generators.logs.names import build_physical_name
-from deltaspec_generators.logs.state import Body
 from deltaspec_generators.logs.value_strategies import NESTED, TYPES, WITHOUT_BOUNDS
+from deltaspec_generators.names import build_physical_name
+from deltaspec_generators.table_state import Body
 
 __all__ = [
     "Column",

@@ -8,19 +8,19 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from deltaspec_generators import names
 from deltaspec_generators.logs import (
     column_operations,
     feature_operations,
     file_actions,
     file_operations,
-    names,
     row_id_operations,
     table_operations,
     widening_operations,
 )
 from deltaspec_generators.logs.builder import OPERATIONS, START_MS, LogBuilder, is_applicable
-from deltaspec_generators.logs.state import DAY_MS, Body, apply_actions
 from deltaspec_generators.logs.table_specs import TableSpec
+from deltaspec_generators.table_state import DAY_MS, Body, apply_actions
 
 __all__ = ["FAMILIES", "draw_commits"]
 

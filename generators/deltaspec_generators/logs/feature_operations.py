@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from deltaspec_generators.logs.builder import LogBuilder, change, operation
-from deltaspec_generators.logs.state import Body
 from deltaspec_generators.logs.table_operations import build_enablement_properties
 from deltaspec_generators.logs.table_specs import clusterings
+from deltaspec_generators.table_state import Body
 
 TIMESTAMPS = "delta.enableInCommitTimestamps"
 PROTECTED = "delta.requireCheckpointProtectionBeforeVersion"

@@ -13,7 +13,6 @@ from deltaspec_generators.action_lines import encode_json
 from deltaspec_generators.logs.builder import LogBuilder
 from deltaspec_generators.logs.column_features import CONSTANT, COPY, GENERATED, START, STEP
 from deltaspec_generators.logs.columns import Column
-from deltaspec_generators.logs.state import Body
 from deltaspec_generators.logs.value_strategies import (
     WITHOUT_BOUNDS,
     bounds,
@@ -21,6 +20,7 @@ from deltaspec_generators.logs.value_strategies import (
     encode_bound,
     serialized_values,
 )
+from deltaspec_generators.table_state import Body
 
 ROW_FIELDS = ("baseRowId", "defaultRowCommitVersion")
 

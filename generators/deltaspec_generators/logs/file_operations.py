@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from deltaspec_generators.logs import file_actions, vector_operations
 from deltaspec_generators.logs.builder import LogBuilder, operation
-from deltaspec_generators.logs.state import Body, vector_id
+from deltaspec_generators.table_state import Body, vector_id
 
 
 def _has_untouched_files(builder: LogBuilder) -> bool:

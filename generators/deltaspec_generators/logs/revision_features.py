@@ -6,7 +6,7 @@ from typing import Any
 
 from deltaspec.model.features import table_features
 from deltaspec.model.revisions import Revision
-from deltaspec_generators.logs.state import Body
+from deltaspec_generators.table_state import Body
 
 EARLIER_FEATURES = ("rowIds", "timestampNTZ", "columnInvariants")
 """Feature names that only revisions before r3 define."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from deltaspec.model.revisions import Revision
 from deltaspec_generators.logs import file_actions, revision_features, table_specs
 from deltaspec_generators.logs.builder import LogBuilder, change, operation
-from deltaspec_generators.logs.state import Body
+from deltaspec_generators.table_state import Body
 
 SUSPENDED = "delta.rowTrackingSuspended"
 

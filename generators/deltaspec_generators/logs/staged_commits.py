@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from deltaspec_generators.action_lines import encode_lines
 from deltaspec_generators.logs.builder import LogBuilder
-from deltaspec_generators.logs.names import build_uuid
+from deltaspec_generators.names import build_uuid
 from deltaspec_generators.table_files import LOG, TableFiles
 
 

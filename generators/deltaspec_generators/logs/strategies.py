@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from deltaspec.model.revisions import Revision
-from deltaspec_generators.logs import log_directory, revision_features, staged_commits
+from deltaspec_generators.layouts import log_directory
+from deltaspec_generators.layouts.decorations import decorate_lines
+from deltaspec_generators.logs import revision_features, staged_commits
 from deltaspec_generators.logs.commits import draw_commits
-from deltaspec_generators.logs.decorations import decorate_lines
 from deltaspec_generators.logs.feature_operations import PROTECTED
-from deltaspec_generators.logs.state import TableState
 from deltaspec_generators.logs.table_specs import FEATURES, table_specs
 from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.table_state import TableState
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from deltaspec.model.revisions import Revision
 from deltaspec_generators.logs import revision_features, table_specs
 from deltaspec_generators.logs.builder import CHANGES, LogBuilder, change, is_applicable, operation
 from deltaspec_generators.logs.columns import Column
-from deltaspec_generators.logs.names import build_physical_name
-from deltaspec_generators.logs.state import Body
+from deltaspec_generators.names import build_physical_name
+from deltaspec_generators.table_state import Body
 
 _NOT_TOGGLED = (*revision_features.ROW_ID_FEATURES, "inCommitTimestamp")
 """Features that need more than their property to be enabled."""

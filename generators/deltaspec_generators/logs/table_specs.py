@@ -16,9 +16,9 @@ from deltaspec_generators.logs.columns import (
     list_bounded_paths,
     list_supported_types,
 )
-from deltaspec_generators.logs.state import Body, TableState
 from deltaspec_generators.logs.value_strategies import NARROW, NESTED, NEVER_PARTITIONED
 from deltaspec_generators.table_files import TABLE_ID
+from deltaspec_generators.table_state import Body, TableState
 
 WRITER_FEATURES = (
     "appendOnly",

@@ -5,9 +5,10 @@ from uuid import UUID
 from hypothesis import strategies as st
 
 from deltaspec.model.rows import deletion_vectors, z85
-from deltaspec_generators.logs import file_actions, names
+from deltaspec_generators import names
+from deltaspec_generators.logs import file_actions
 from deltaspec_generators.logs.builder import LogBuilder
-from deltaspec_generators.logs.state import Body, vector_id
+from deltaspec_generators.table_state import Body, vector_id
 
 
 def is_applicable(builder: LogBuilder) -> bool:

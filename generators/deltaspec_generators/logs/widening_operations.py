@@ -11,8 +11,8 @@ from deltaspec_generators.logs import revision_features
 from deltaspec_generators.logs.builder import LogBuilder, change
 from deltaspec_generators.logs.column_features import is_plain
 from deltaspec_generators.logs.columns import Column
-from deltaspec_generators.logs.state import Body
 from deltaspec_generators.logs.value_strategies import parse_decimal_type
+from deltaspec_generators.table_state import Body
 
 ENABLED = "delta.enableTypeWidening"
 CHANGES = "delta.typeChanges"

@@ -7,18 +7,18 @@ from typing import Any
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import schema_string
 from deltaspec.model.schema.data_types import Field, Struct
-from deltaspec_generators.logs.state import Body, TableState
-from deltaspec_generators.table_files import TableFiles
-from deltaspec_generators.tables.choices import Choices
-from deltaspec_generators.tables.parquet_encodings import ParquetEncoding, to_physical_names
-from deltaspec_generators.tables.schema_changes import (
+from deltaspec_generators.choices import Choices
+from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding, to_physical_names
+from deltaspec_generators.data_files.statistics import StatisticsStyle
+from deltaspec_generators.data_files.stored_files import Row, StoredFile, convert_rows
+from deltaspec_generators.schemas.changes import (
     ColumnIdSequence,
     drop_columns,
     drop_void_columns,
     rename_to_logical,
 )
-from deltaspec_generators.tables.statistics import StatisticsStyle
-from deltaspec_generators.tables.stored_files import Row, StoredFile, convert_rows
+from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.table_state import Body, TableState
 from deltaspec_generators.tables.table_specs import DataTableSpec, TableOptions
 
 START_MS = 1_700_000_000_000

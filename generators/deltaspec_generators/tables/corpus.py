@@ -12,12 +12,12 @@ What "the same" means for one seed, index and release of the kit:
 
 from collections.abc import Collection, Iterator
 
-from deltaspec_generators.tables.arrow_values import PRIMITIVES
-from deltaspec_generators.tables.choices import Choices, SeededChoices
+from deltaspec_generators.choices import Choices, SeededChoices
 from deltaspec_generators.tables.dimensions import observe
 from deltaspec_generators.tables.history import GeneratedTable, draw_generated_table
 from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable
 from deltaspec_generators.tables.table_specs import ALL_FEATURES, EXTRAS, TableOptions
+from deltaspec_generators.values.arrow_values import PRIMITIVES
 
 _RARE_FEATURES = ("typeWidening", "variantType")
 """Features that many engines do not support; a small share of the tables has them."""

@@ -22,11 +22,11 @@ from deltaspec.model.log import paths
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Field, Struct
 from deltaspec_generators.bases.log_only import inline_vector_descriptor
-from deltaspec_generators.logs.state import Body
+from deltaspec_generators.data_files.parquet_encodings import build_parquet_fields, build_rows_table, write_parquet
+from deltaspec_generators.data_files.stored_files import StoredFile
 from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.table_state import Body
 from deltaspec_generators.tables.file_writer import CHANGE_TYPE
-from deltaspec_generators.tables.parquet_encodings import build_parquet_fields, build_rows_table, write_parquet
-from deltaspec_generators.tables.stored_files import StoredFile
 from deltaspec_generators.tables.strategies import GeneratedTable, data_tables_with_states
 
 Break = Callable[[st.DrawFn, "BrokenTable"], None]

@@ -12,22 +12,22 @@ from deltaspec.model.log import paths
 from deltaspec.model.rows import deletion_vectors, z85
 from deltaspec.model.schema import partition_values
 from deltaspec.model.schema.data_types import Struct
-from deltaspec_generators.logs.names import build_uuid
-from deltaspec_generators.logs.state import Body
-from deltaspec_generators.table_uris import TABLE_URI
-from deltaspec_generators.tables.arrow_values import arrow_type
-from deltaspec_generators.tables.builder import DataTableBuilder
-from deltaspec_generators.tables.parquet_encodings import (
+from deltaspec_generators.data_files.parquet_encodings import (
     ParquetEncoding,
     build_parquet_fields,
     build_rows_table,
     write_parquet,
 )
-from deltaspec_generators.tables.partition_texts import draw_partition_text, draw_partition_value
-from deltaspec_generators.tables.statistics import compute_statistics
-from deltaspec_generators.tables.stored_files import ROW_ID, ROW_VERSION, Row, StoredFile
-from deltaspec_generators.tables.values import draw_values
-from deltaspec_generators.tables.variants import draw_shredding, is_shredded
+from deltaspec_generators.data_files.statistics import compute_statistics
+from deltaspec_generators.data_files.stored_files import ROW_ID, ROW_VERSION, Row, StoredFile
+from deltaspec_generators.names import build_uuid
+from deltaspec_generators.table_state import Body
+from deltaspec_generators.table_uris import TABLE_URI
+from deltaspec_generators.tables.builder import DataTableBuilder
+from deltaspec_generators.values.arrow_values import arrow_type
+from deltaspec_generators.values.partition_texts import draw_partition_text, draw_partition_value
+from deltaspec_generators.values.plain_values import draw_values
+from deltaspec_generators.values.variants import draw_shredding, is_shredded
 
 CHANGE_TYPE = "_change_type"
 CHANGE_DATA = "_change_data/"

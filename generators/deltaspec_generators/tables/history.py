@@ -10,17 +10,17 @@ from typing import Any
 
 from deltaspec.model.log.file_names import commit_name
 from deltaspec_generators.bases.log_only import commit_info_action
-from deltaspec_generators.logs.state import TableState, apply_actions
+from deltaspec_generators.choices import Choices
+from deltaspec_generators.data_files.parquet_encodings import draw_parquet_encoding
+from deltaspec_generators.data_files.statistics import draw_statistics_style
+from deltaspec_generators.data_files.stored_files import StoredFile
+from deltaspec_generators.schemas.changes import ColumnIdSequence, rename_to_logical
 from deltaspec_generators.table_files import LOG, TableFiles, domain_action
+from deltaspec_generators.table_state import TableState, apply_actions
 from deltaspec_generators.tables.all_operations import list_operations
 from deltaspec_generators.tables.builder import START_MS, DataTableBuilder, TableVersion
-from deltaspec_generators.tables.choices import Choices
 from deltaspec_generators.tables.layout import draw_layout
 from deltaspec_generators.tables.operations import Operation
-from deltaspec_generators.tables.parquet_encodings import draw_parquet_encoding
-from deltaspec_generators.tables.schema_changes import ColumnIdSequence, rename_to_logical
-from deltaspec_generators.tables.statistics import draw_statistics_style
-from deltaspec_generators.tables.stored_files import StoredFile
 from deltaspec_generators.tables.table_operations import IN_COMMIT_TIMESTAMPS, build_clustering_action
 from deltaspec_generators.tables.table_specs import TableOptions, draw_table_spec
 

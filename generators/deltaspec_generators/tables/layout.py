@@ -3,8 +3,8 @@
 from typing import Any
 
 from deltaspec_generators.action_lines import encode_json
-from deltaspec_generators.logs import log_directory
-from deltaspec_generators.logs.decorations import decorate_lines
+from deltaspec_generators.layouts import log_directory
+from deltaspec_generators.layouts.decorations import decorate_lines
 from deltaspec_generators.table_files import CheckpointFiles
 from deltaspec_generators.tables.builder import DataTableBuilder
 

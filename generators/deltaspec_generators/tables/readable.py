@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from deltaspec.model.schema.data_types import Array, DataType, Map, Primitive, Struct, get_type_name, iter_fields
-from deltaspec_generators.logs.state import TableState
 from deltaspec_generators.table_files import TableFiles
-from deltaspec_generators.tables.arrow_values import arrow_type
+from deltaspec_generators.table_state import TableState
+from deltaspec_generators.values.arrow_values import arrow_type
 
 CHANGE_TYPE = "_change_type"
 _VARIANT = pa.struct([("metadata", pa.binary()), ("value", pa.binary())])

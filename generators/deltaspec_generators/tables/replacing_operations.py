@@ -1,6 +1,8 @@
 """Operations that replace or restore large parts of a table."""
 
 from deltaspec.model.schema.data_types import Decimal, Primitive
+from deltaspec_generators.data_files.stored_files import convert_rows
+from deltaspec_generators.schemas.drawing import PARTITION_TYPES
 from deltaspec_generators.tables.builder import DataTableBuilder
 from deltaspec_generators.tables.file_writer import (
     add_stored_file,
@@ -21,8 +23,6 @@ from deltaspec_generators.tables.row_operations import (
     rewrite_rows,
     write_changes,
 )
-from deltaspec_generators.tables.schemas import PARTITION_TYPES
-from deltaspec_generators.tables.stored_files import convert_rows
 
 
 @operation(is_after_first_commit, extra="rows")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from deltaspec_generators.data_files.stored_files import Row, StoredFile, convert_rows
 from deltaspec_generators.tables.builder import DataTableBuilder
 from deltaspec_generators.tables.file_writer import (
     draw_partition,
@@ -13,8 +14,7 @@ from deltaspec_generators.tables.file_writer import (
     write_deletion_vectors,
 )
 from deltaspec_generators.tables.operations import always, has_rows, operation
-from deltaspec_generators.tables.stored_files import Row, StoredFile, convert_rows
-from deltaspec_generators.tables.values import draw_values
+from deltaspec_generators.values.plain_values import draw_values
 
 
 def _can_delete_by_vector(builder: DataTableBuilder) -> bool:

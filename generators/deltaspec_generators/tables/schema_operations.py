@@ -6,15 +6,15 @@ from typing import Any
 
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
-from deltaspec_generators.tables.builder import DataTableBuilder
-from deltaspec_generators.tables.operations import is_after_first_commit, operation
-from deltaspec_generators.tables.schema_changes import (
+from deltaspec_generators.schemas.changes import (
     assign_column_ids,
     list_widening_choices,
     widen_field,
 )
-from deltaspec_generators.tables.schemas import draw_type
-from deltaspec_generators.tables.values import VOID
+from deltaspec_generators.schemas.drawing import draw_type
+from deltaspec_generators.tables.builder import DataTableBuilder
+from deltaspec_generators.tables.operations import is_after_first_commit, operation
+from deltaspec_generators.values.plain_values import VOID
 
 Path = tuple[str, ...]
 """Names of fields, and `element`, `key` and `value` in arrays and maps."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from deltaspec_generators.tables.choices import RecordedChoices
+from deltaspec_generators.choices import RecordedChoices
 from deltaspec_generators.tables.corpus import draw_table
 from deltaspec_generators.tables.readable import ReadableTable
 

@@ -8,18 +8,20 @@ from hypothesis import strategies as st
 
 from deltaspec.model.schema.data_types import DataType
 from deltaspec_generators.bases.variant_encoder import Shape
+from deltaspec_generators.choices import DrawnChoices
+from deltaspec_generators.data_files import parquet_encodings as encodings
+from deltaspec_generators.data_files import statistics
+from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding
+from deltaspec_generators.data_files.statistics import StatisticsStyle
+from deltaspec_generators.schemas.drawing import draw_type
 from deltaspec_generators.table_files import TableFiles
-from deltaspec_generators.tables import parquet_encodings as encodings
-from deltaspec_generators.tables import statistics, values, variants
-from deltaspec_generators.tables.arrow_values import build_array
-from deltaspec_generators.tables.choices import DrawnChoices
 from deltaspec_generators.tables.corpus import draw_options, draw_table
 from deltaspec_generators.tables.history import GeneratedTable, draw_generated_table
-from deltaspec_generators.tables.parquet_encodings import ParquetEncoding
 from deltaspec_generators.tables.readable import ReadableTable
-from deltaspec_generators.tables.schemas import draw_type
-from deltaspec_generators.tables.statistics import StatisticsStyle
 from deltaspec_generators.tables.table_specs import ALL_FEATURES, TableOptions
+from deltaspec_generators.values import plain_values as values
+from deltaspec_generators.values import variants
+from deltaspec_generators.values.arrow_values import build_array
 
 __all__ = [
     "GeneratedTable",

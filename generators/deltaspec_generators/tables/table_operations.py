@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from deltaspec.model.schema import column_mapping
 from deltaspec_generators.action_lines import encode_json
-from deltaspec_generators.logs.state import Body
 from deltaspec_generators.table_files import domain_action, txn_action
+from deltaspec_generators.table_state import Body
 from deltaspec_generators.tables.builder import DataTableBuilder
 from deltaspec_generators.tables.operations import is_after_first_commit, operation
 from deltaspec_generators.tables.row_operations import add_rows

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from deltaspec.model.schema.data_types import Struct, iter_fields, iter_leaf_types
-from deltaspec_generators.logs.state import Body
+from deltaspec_generators.choices import Choices
+from deltaspec_generators.data_files.stored_files import ROW_ID, ROW_VERSION
+from deltaspec_generators.schemas.changes import ColumnIdSequence, assign_column_ids
+from deltaspec_generators.schemas.drawing import draw_schema
 from deltaspec_generators.table_files import TABLE_ID
-from deltaspec_generators.tables.arrow_values import PRIMITIVES
-from deltaspec_generators.tables.choices import Choices
-from deltaspec_generators.tables.schema_changes import ColumnIdSequence, assign_column_ids
-from deltaspec_generators.tables.schemas import draw_schema
-from deltaspec_generators.tables.stored_files import ROW_ID, ROW_VERSION
+from deltaspec_generators.table_state import Body
+from deltaspec_generators.values.arrow_values import PRIMITIVES
 
 READER_FEATURES = ("columnMapping", "deletionVectors", "typeWidening", "timestampNtz", "variantType")
 WRITER_FEATURES = ("rowTracking", "changeDataFeed")

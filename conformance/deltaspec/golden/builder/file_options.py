@@ -6,8 +6,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import pyarrow as pa
 
-from deltaspec_generators.tables.parquet_encodings import ParquetEncoding
-from deltaspec_generators.tables.statistics import StatisticsStyle
+from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding
+from deltaspec_generators.data_files.statistics import StatisticsStyle
 
 VectorStorage: TypeAlias = Literal["inline", "stored", "absolute"]
 STORAGES: tuple[VectorStorage, ...] = get_args(VectorStorage)

@@ -9,12 +9,12 @@ from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.schema import schema_string
 from deltaspec.model.schema.data_types import Field, Struct, get_type_name, iter_leaf_types
 from deltaspec_generators.action_lines import encode_json
-from deltaspec_generators.logs.state import Body, TableState, apply_actions
+from deltaspec_generators.data_files.stored_files import StoredFile, convert_rows
+from deltaspec_generators.schemas.changes import ColumnIdSequence, assign_column_ids, rename_to_logical
 from deltaspec_generators.table_files import LOG, TABLE_ID, TableFiles, domain_action, txn_action
+from deltaspec_generators.table_state import Body, TableState, apply_actions
 from deltaspec_generators.tables.builder import PhysicalColumns, build_physical_columns
 from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable
-from deltaspec_generators.tables.schema_changes import ColumnIdSequence, assign_column_ids, rename_to_logical
-from deltaspec_generators.tables.stored_files import StoredFile, convert_rows
 from deltaspec_generators.tables.table_specs import PROPERTIES, build_protocol
 
 START_MS = 1_767_225_600_000

@@ -5,10 +5,10 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 
 from deltaspec.golden.builder.history import TableHistory
 from deltaspec_generators.checkpoint_writer import Naming
-from deltaspec_generators.logs import log_directory, parsed_columns
-from deltaspec_generators.logs.names import build_uuid
-from deltaspec_generators.logs.state import Body, TableState, apply_actions
+from deltaspec_generators.layouts import log_directory, parsed_columns
+from deltaspec_generators.names import build_uuid
 from deltaspec_generators.table_files import CheckpointFiles, Row, SidecarFile
+from deltaspec_generators.table_state import Body, TableState, apply_actions
 
 CheckpointForm: TypeAlias = Literal["classic", "multipart", "uuid-parquet", "uuid-json", "classic-v2"]
 FORMS: tuple[CheckpointForm, ...] = get_args(CheckpointForm)

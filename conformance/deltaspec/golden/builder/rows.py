@@ -14,13 +14,13 @@ from deltaspec.model.log import paths
 from deltaspec.model.rows import deletion_vectors, z85
 from deltaspec.model.schema.data_types import Struct
 from deltaspec.model.schema.partition_values import serialize_partition_value
-from deltaspec_generators.logs.names import build_uuid
-from deltaspec_generators.logs.state import Body
+from deltaspec_generators.data_files.parquet_encodings import build_parquet_fields, build_rows_table, write_parquet
+from deltaspec_generators.data_files.statistics import StatisticsStyle, compute_statistics
+from deltaspec_generators.data_files.stored_files import ROW_ID, ROW_VERSION, StoredFile
+from deltaspec_generators.names import build_uuid
+from deltaspec_generators.table_state import Body
 from deltaspec_generators.table_uris import TABLE_URI
-from deltaspec_generators.tables.arrow_values import arrow_type
-from deltaspec_generators.tables.parquet_encodings import build_parquet_fields, build_rows_table, write_parquet
-from deltaspec_generators.tables.statistics import StatisticsStyle, compute_statistics
-from deltaspec_generators.tables.stored_files import ROW_ID, ROW_VERSION, StoredFile
+from deltaspec_generators.values.arrow_values import arrow_type
 
 CHANGE_TYPE = "_change_type"
 _COPIED = ("partitionValues", "size", "tags", "deletionVector", "baseRowId", "defaultRowCommitVersion")

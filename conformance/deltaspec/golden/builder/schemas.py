@@ -8,7 +8,7 @@ from deltaspec.golden.builder.columns import parse_columns
 from deltaspec.golden.builder.history import TableHistory
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Struct
-from deltaspec_generators.tables.schema_changes import assign_column_ids, convert_value, widen_field
+from deltaspec_generators.schemas.changes import assign_column_ids, convert_value, widen_field
 
 _Change = Callable[[tuple[Field, ...]], Sequence[Field]]
 

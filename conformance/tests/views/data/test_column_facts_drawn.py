@@ -25,9 +25,9 @@ from views.sample_file import (
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Primitive, Struct
 from deltaspec.views.data.column_facts import build_column_fact_rows, column_facts
 from deltaspec.wire.data.leaf_values import LeafValues
-from deltaspec_generators.tables.arrow_values import DECIMALS, build_array
-from deltaspec_generators.tables.statistics import StatisticsStyle, compute_statistics
+from deltaspec_generators.data_files.statistics import StatisticsStyle, compute_statistics
 from deltaspec_generators.tables.strategies import non_null_values, statistics_styles
+from deltaspec_generators.values.arrow_values import DECIMALS, build_array
 
 KINDS: list[DataType] = [
     Primitive(name) for name in ("long", "integer", "byte", "double", "float", "string", "boolean", "date")

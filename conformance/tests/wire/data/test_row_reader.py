@@ -26,8 +26,7 @@ from deltaspec.wire.data import row_reader
 from deltaspec.wire.data.leaf_values import LeafValues
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec_generators.bases.single_file import build_string_array
-from deltaspec_generators.tables.arrow_values import to_plain_values
-from deltaspec_generators.tables.parquet_encodings import (
+from deltaspec_generators.data_files.parquet_encodings import (
     ParquetEncoding,
     build_parquet_fields,
     build_rows_table,
@@ -35,6 +34,7 @@ from deltaspec_generators.tables.parquet_encodings import (
 )
 from deltaspec_generators.tables.strategies import column_values as columns_of
 from deltaspec_generators.tables.strategies import data_types, parquet_encodings
+from deltaspec_generators.values.arrow_values import to_plain_values
 
 # bounds of every type
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 from deltaspec.model.schema import column_mapping, partition_values
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
 from deltaspec.model.schema.schema_string import parse_schema
-from deltaspec_generators.logs.state import Body, TableState
-from deltaspec_generators.tables.arrow_values import arrow_type
+from deltaspec_generators.table_state import Body, TableState
+from deltaspec_generators.values.arrow_values import arrow_type
 
 _WITHOUT_BOUNDS = ("boolean", "binary", "variant")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -4,8 +4,8 @@ from typing import Any
 
 from deltaspec.model.schema import partition_values
 from deltaspec.model.schema.data_types import DataType, Primitive
-from deltaspec_generators.tables.choices import Choices
-from deltaspec_generators.tables.values import draw_values
+from deltaspec_generators.choices import Choices
+from deltaspec_generators.values.plain_values import draw_values
 
 _BINARIES = (b"a", b"\x01\x02", b"\x7f", "é".encode())
 

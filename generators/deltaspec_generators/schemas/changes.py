@@ -7,9 +7,9 @@ from typing import Any
 
 from deltaspec.model.schema import column_mapping, schema_string
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, descend
-from deltaspec_generators.logs.names import build_physical_name
-from deltaspec_generators.tables.arrow_values import DAY_US
-from deltaspec_generators.tables.values import VOID
+from deltaspec_generators.names import build_physical_name
+from deltaspec_generators.values.arrow_values import DAY_US
+from deltaspec_generators.values.plain_values import VOID
 
 _WIDER_INTEGERS = {"byte": ("short", "integer", "long"), "short": ("integer", "long"), "integer": ("long",)}
 

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
-from deltaspec_generators.tables.arrow_values import (
+from deltaspec_generators.choices import Choices
+from deltaspec_generators.values.arrow_values import (
     DAY_US,
     FIRST_DAY,
     FIRST_US,
@@ -21,8 +22,7 @@ from deltaspec_generators.tables.arrow_values import (
     LAST_US,
     build_decimal,
 )
-from deltaspec_generators.tables.choices import Choices
-from deltaspec_generators.tables.variants import draw_encoded_variant
+from deltaspec_generators.values.variants import draw_encoded_variant
 
 VOID = Primitive("void")
 _BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
-from deltaspec_generators.tables.arrow_values import arrow_type
-from deltaspec_generators.tables.choices import Choices
+from deltaspec_generators.choices import Choices
+from deltaspec_generators.values.arrow_values import arrow_type
 
 FIELD_ID = b"PARQUET:field_id"
 COMPRESSIONS = ("snappy", "none", "gzip", "zstd", "brotli", "lz4")

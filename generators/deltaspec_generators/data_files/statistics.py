@@ -18,8 +18,8 @@ from typing import Any, Literal, TypeAlias
 import pyarrow as pa
 
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
-from deltaspec_generators.tables.arrow_values import to_plain_values
-from deltaspec_generators.tables.choices import Choices
+from deltaspec_generators.choices import Choices
+from deltaspec_generators.values.arrow_values import to_plain_values
 
 _ASCII_END, _UNICODE_END = "\x7f", "\U0010ffff"
 _EPOCH_DAY = date(1970, 1, 1).toordinal()

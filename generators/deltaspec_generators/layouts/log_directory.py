@@ -16,12 +16,12 @@ from deltaspec_generators.checkpoint_writer import (
     assign_parts,
     encode_checkpoint,
 )
-from deltaspec_generators.logs import parsed_columns
-from deltaspec_generators.logs.names import build_uuid
-from deltaspec_generators.logs.state import DAY_MS, Body, TableState, apply_actions
+from deltaspec_generators.choices import Choices
+from deltaspec_generators.layouts import parsed_columns
+from deltaspec_generators.names import build_uuid
 from deltaspec_generators.table_files import LOG, CheckpointFiles, Line, Row, SidecarFile, TableFiles
+from deltaspec_generators.table_state import DAY_MS, Body, TableState, apply_actions
 from deltaspec_generators.table_uris import has_table_uri
-from deltaspec_generators.tables.choices import Choices
 
 RETENTION_MS = {None: 7 * DAY_MS, "interval 1 week": 7 * DAY_MS, "interval 2 hours": DAY_MS // 12}
 _NOT_IN_CHECKPOINT = ("stats", "tags")

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from deltaspec_generators.logs.state import Body
+from deltaspec_generators.choices import Choices
 from deltaspec_generators.table_files import Line
-from deltaspec_generators.tables.choices import Choices
+from deltaspec_generators.table_state import Body
 
 OPTIONAL_FIELDS = {
     "add": ("stats", "tags", "deletionVector", "baseRowId", "clusteringProvider"),

@@ -11,7 +11,7 @@ from deltaspec_generators.bases.variant_encoder import (
     build_variant_column,
     encode_variant,
 )
-from deltaspec_generators.tables.choices import Choices
+from deltaspec_generators.choices import Choices
 
 NAMES = ("a", "b", "c")
 _NO_NAMES = b"\x01\x00\x00"

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from deltaspec.model.schema.data_types import Struct
-from deltaspec_generators.logs.state import Body
-from deltaspec_generators.tables.parquet_encodings import ParquetEncoding
-from deltaspec_generators.tables.schema_changes import convert_value
-from deltaspec_generators.tables.statistics import StatisticsStyle
+from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding
+from deltaspec_generators.data_files.statistics import StatisticsStyle
+from deltaspec_generators.schemas.changes import convert_value
+from deltaspec_generators.table_state import Body
 
 Row: TypeAlias = dict[str, Any]
 """Plain values by physical column name, without partition columns."""

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
-from deltaspec_generators.tables.arrow_values import DECIMALS, PRIMITIVES
-from deltaspec_generators.tables.choices import Choices
-from deltaspec_generators.tables.values import VOID
+from deltaspec_generators.choices import Choices
+from deltaspec_generators.values.arrow_values import DECIMALS, PRIMITIVES
+from deltaspec_generators.values.plain_values import VOID
 
 PARTITION_TYPES = tuple(name for name in PRIMITIVES if name != "variant")
 _NAMES = ("c", "é", "C")

@@ -1,0 +1,1 @@
+"""Legal ways to write down the log of a table, whatever its history."""

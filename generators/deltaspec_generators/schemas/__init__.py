@@ -1,0 +1,1 @@
+"""Schemas of a table: drawn, and changed over time."""
