@@ -255,6 +255,14 @@ def mutants(session: nox.Session) -> None:
 
 
 @nox.session
+def log_examples(session: nox.Session) -> None:
+    """Write the log lines that `deltaspec explain` shows: those in which mutations differ from sound tables."""
+    _with_project(session)
+    session.chdir("conformance/tests")
+    session.run("python", "-m", "mutations.log_examples")
+
+
+@nox.session
 def mutate(session: nox.Session) -> None:
     """Plant faults in the kit's own code, and list those that no test notices in `reports/mutation.md`.
 

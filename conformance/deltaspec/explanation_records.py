@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from deltaspec.requirement_pages import build_url
+from deltaspec.log_examples import LogExample, find_marks, load_log_examples, render_log_example
+from deltaspec.requirement_pages import WIDTH, build_url
 from deltaspec.requirements import Requirement, load_requirements
 from deltaspec.rule_pages import find_explained, list_differences
 from deltaspec.rules import Rule
@@ -43,9 +44,22 @@ def _describe_rule(rule: Rule) -> dict[str, Any]:
         "fix": rule.fix,
         "divergence": rule.divergence or None,
         "requires": [_describe_requirement(load_requirements()[each]) for each in rule.requires],
+        "log_example": _describe_log_example(load_log_examples().get(rule.code)),
         "conforms": rule.conforms,
         "violates": [{"row": row, "differs": list_differences(rule, row)} for row in rule.violates],
     }
+
+
+def _describe_log_example(example: LogExample | None) -> dict[str, Any] | None:
+    """Return lines of a sound table and of one that violates the rule, and the characters that differ."""
+    if example is None:
+        return None
+    lines = []
+    for pair in example.pairs:
+        marks = find_marks(pair.conforms, pair.violates)
+        for outcome, text, differs in zip(("conforms", "violates"), (pair.conforms, pair.violates), marks, strict=True):
+            lines.append({"table": outcome, "file": pair.file, "line": text, "differs": differs})
+    return {"mutation": example.mutation, "lines": lines, "more": example.more}
 
 
 def _describe_requirement(requirement: Requirement) -> dict[str, Any]:
@@ -70,6 +84,8 @@ def _iter_markdown(record: Mapping[str, Any]) -> Sequence[str]:
         lines += [f"{rule['severity']} · level {rule['level']} · revisions {', '.join(rule['revisions'])}", ""]
         lines += [rule["message"], "", f"**Why** {rule['why']}", "", f"**Fix** {rule['fix']}", ""]
         lines += [_format_requirement(each) for each in rule["requires"]]
+        if example := load_log_examples().get(rule["code"]):
+            lines += ["", "In the log:", "", "```text", *render_log_example(example, WIDTH), "```"]
         lines += ["", "Conforms:", "", "```json", *(_format_row(row) for row in rule["conforms"]), "```", ""]
         lines += ["Violates:", "", "```json", *(_format_row(each["row"]) for each in rule["violates"]), "```", ""]
     lines += [_format_requirement(each) for each in record["requirements"]]

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.log_examples import load_log_examples, render_log_example
 from deltaspec.report.text import wrap_text
 from deltaspec.requirement_pages import (
     WIDTH,
@@ -113,6 +114,8 @@ def _rule_page(rule: Rule, width: int) -> str:
     elif requirement.level in ("must", "is"):
         note = f"the protocol says {requirement.level}: a finding is a {rule.severity}"
         lines += format_labelled("Note", note, width)
+    if example := load_log_examples().get(rule.code):
+        lines += ["", "In the log", *(f"  {line}" for line in render_log_example(example, width - 2))]
     lines += ["", "Conforms", *(f"  {_format_example(row)}" for row in rule.conforms), "Violates"]
     for row in rule.violates:
         lines += [f"  {_format_example(row)}", f"    differs in {', '.join(list_differences(rule, row))}"]

@@ -6,7 +6,7 @@ All functions return pages: Markdown by path below the directory of pages.
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -14,6 +14,16 @@ from mutations.caught_by import CAUGHT_BY
 
 from deltaspec.golden.coverage import compute_coverage as compute_golden_coverage
 from deltaspec.golden.definition import GoldenCase, load_cases
+from deltaspec.log_examples import (
+    LogExample,
+    Mark,
+    describe_missing,
+    describe_more,
+    find_marks,
+    load_log_examples,
+    split_line,
+)
+from deltaspec.report.text import count
 from deltaspec.requirement_coverage import Coverage, coverage, format_revisions
 from deltaspec.requirements import Requirement, load_requirements
 from deltaspec.rules import RULES, Rule
@@ -127,6 +137,8 @@ def _render_rule(rule: Rule, cases: Mapping[str, tuple[GoldenCase, ...]]) -> str
         link = _link_note(rule.divergence, "../")
         parts.append(f"\nThe protocol does not decide this ({link}): a finding is not an error.\n")
     parts += ["\n## Why it matters\n\n", _text(doc.why), "\n\n## How to fix it\n\n", _text(doc.fix), "\n"]
+    if example := load_log_examples().get(rule.code):
+        parts += ["\n## In the log\n\n", _render_log_example(example)]
     parts += ["\n## Examples\n\n", _render_examples(rule)]
     parts.append(
         f"\nA row of the view `{rule.view.name}` is one row per {_text(rule.view.grain)}. If the result is null, "
@@ -178,6 +190,26 @@ def _render_examples(rule: Rule) -> str:
         f'<div class="scroll"><table class="examples">\n<thead><tr><th>row</th>{head}</tr></thead>\n'
         f"<tbody>\n{body}</tbody></table></div>\n"
     )
+
+
+def _render_log_example(example: LogExample) -> str:
+    """Return lines of a sound table and of one that violates the rule, with marked differences."""
+    html = ""
+    for pair in example.pairs:
+        html += f"<p><code>{escape(pair.file)}</code></p>\n"
+        marks, other_marks = find_marks(pair.conforms, pair.violates)
+        for outcome, text, differs in (("conforms", pair.conforms, marks), ("violates", pair.violates, other_marks)):
+            line = escape(describe_missing(pair)) if text is None else _mark_line(text, differs)
+            if text is not None and pair.file_lines > 1:
+                line += f"\n({count(pair.file_lines - 1, 'more line')})"
+            html += f'<pre class="{outcome}"><b>{outcome}</b> <code>{line}</code></pre>\n'
+    more = describe_more(example)
+    return f'<div class="log-lines">\n{html}</div>\n' + (f"\n{more}\n" if more else "")
+
+
+def _mark_line(text: str, marks: Sequence[Mark]) -> str:
+    parts = split_line(text, marks)
+    return "".join(f"<mark>{escape(each.text)}</mark>" if each.differs else escape(each.text) for each in parts)
 
 
 def _render_cell(row: Mapping[str, Any], name: str) -> str:
