@@ -195,7 +195,8 @@ class DecodedLog:
         """Compute the snapshot of every version from the base on with the model."""
         snapshot, found = reconciliation.EMPTY_SNAPSHOT, {}
         if base is not None:
-            actions = [convert_action(kind, body) for _, _, kind, body in self.checkpoint(base) if kind in ACTION_TYPES]
+            rows = [(kind, body) for _, _, kind, body in self.checkpoint(base) if kind in ACTION_TYPES]
+            actions = [convert_action(kind, _with_row_count(body)) for kind, body in rows]
             snapshot = found[base.version] = reconciliation.build_checkpoint_snapshot(base.version, actions, revision)
         for version in range(snapshot.version + 1, to + 1):
             actions = [convert_action(kind, body) for _, kind, body in self.commits[version] if kind in ACTION_TYPES]
@@ -206,6 +207,12 @@ class DecodedLog:
 def convert_action(kind: str, body: Any) -> Any:
     """Convert a raw action to a type of the model."""
     return msgspec.convert(body, ACTION_TYPES[kind])
+
+
+def _with_row_count(body: Any) -> Any:
+    """Return the body of an action, with `numRecords` of `stats_parsed` if a checkpoint has that instead of `stats`."""
+    count = (body.get("stats_parsed") or {}).get("numRecords")
+    return body if count is None or body.get("stats") is not None else {**body, "stats": f'{{"numRecords":{count}}}'}
 
 
 def decode_json_rows(data: bytes) -> list[tuple[int, str, Any]]:
