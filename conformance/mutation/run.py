@@ -34,7 +34,7 @@ RESULTS = ROOT / "reports" / "mutation.jsonl"
 FOLDERS = ("model", "rules", "views", "wire", "validation")
 _COPIED = ("conformance", "generators", "golden-tables", "reports", "pyproject.toml", "README.md", "CONTRIBUTING.md")
 _NOT_COPIED = shutil.ignore_patterns("__pycache__", ".hypothesis", "fuzz-failures")
-_CHUNK = 40
+_CHUNK = 150
 """Mutants for which a process collects the tests once, and runs them without a fault."""
 _PYTEST = "-q -x --tb=no --no-header -p no:cacheprovider -m 'not spark'"
 

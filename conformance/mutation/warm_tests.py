@@ -1,23 +1,26 @@
 """Run tests on mutants in one process, which loads the modules and collects the tests only once.
 
-A mutant replaces the code of the functions that it changes. What this cannot decide is left to a process of its own:
-mutants outside of functions, mutants that no test kills, and failures that remain after the mutant was removed.
+A mutant replaces the code of the functions that it changes, and only the tests that execute the changed lines run on
+it. What this cannot decide is left to a separate process that runs all tests: mutants outside of functions, mutants
+that no test kills, and failures that remain after the mutant was removed.
 """
 
 from __future__ import annotations
 
+import difflib
 import functools
 import gc
 import io
 import signal
 import time
-from collections.abc import Callable, Iterable
-from contextlib import redirect_stdout
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
 import cosmic_ray.plugins
+import coverage
 import pytest
 from cosmic_ray.mutating import mutate_code
 
@@ -38,7 +41,7 @@ def run_warm_tests(options: list[str], mutants: list[Mutant], package: Path) -> 
     Raises:
         RuntimeError: a test fails without a mutant, or none was collected.
     """
-    tests = _WarmTests(mutants, package)
+    tests = _WarmTests(list(mutants), package)
     with redirect_stdout(io.StringIO()):
         pytest.main(options, plugins=[tests])
     if tests.failing is not None:
@@ -49,10 +52,11 @@ def run_warm_tests(options: list[str], mutants: list[Mutant], package: Path) -> 
 class _WarmTests:
     """A pytest plugin that runs the collected tests without a mutant, and then on each mutant."""
 
-    def __init__(self, mutants: Iterable[Mutant], package: Path) -> None:
+    def __init__(self, mutants: list[Mutant], package: Path) -> None:
         self._mutants = mutants
         self._package = package
         self._failed = False
+        self._executions: _Executions | None = None
         self.failing: str | None = "the collection of the tests"
         """What fails without a mutant; None if all tests pass."""
         self.limit = 0
@@ -64,28 +68,42 @@ class _WarmTests:
         self._failed = self._failed or report.failed
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Run the tests on each mutant, up to the first failure."""
+        """Run all tests without a mutant, and on each mutant its tests, up to the first failure."""
         start = time.monotonic()
-        self.failing = next((item.nodeid for item in session.items if self._fails(item)), None)
-        if self.failing is not None or not session.items:
+        self._executions = _Executions([self._package / each.module for each in self._mutants])
+        for item in session.items:
+            with self._executions.record(item):
+                failed = self._fails(item)
+            if failed:
+                self.failing = item.nodeid
+                return True
+        if not session.items:
             return True
+        self.failing = None
+        self._executions.finalize()
         self.limit = 60 + 5 * round(time.monotonic() - start)
         signal.signal(signal.SIGALRM, _raise_timeout)
         for mutant in self._mutants:
-            result = self._decide(session.items, mutant)
+            result = self._decide(mutant)
             if result is not None:
                 self.results[mutant.id] = result
         return True
 
-    def _decide(self, items: list[pytest.Item], mutant: Mutant) -> str | None:
-        source = (self._package / mutant.module).read_text(encoding="utf-8")
+    def _decide(self, mutant: Mutant) -> str | None:
+        assert self._executions is not None
+        path = self._package / mutant.module
+        source = path.read_text(encoding="utf-8")
         operator = cosmic_ray.plugins.get_operator(mutant.operator)()
-        changed = find_changed_functions(source, mutate_code(source, operator, mutant.occurrence))
+        mutated = mutate_code(source, operator, mutant.occurrence)
+        changed = find_changed_functions(source, mutated)
         if not changed:
             return None
         restore = replace_functions(f"deltaspec.{mutant.module.removesuffix('.py').replace('/', '.')}", changed)
         if restore is None:
             return None
+        items = self._executions.list_tests(
+            path, list_changed_lines(source, mutated), list_function_lines(source, changed)
+        )
         try:
             signal.alarm(self.limit)
             failing = next((item for item in items if self._fails(item)), None)
@@ -101,6 +119,61 @@ class _WarmTests:
         item._initrequest()  # type: ignore[attr-defined]
         item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
         return self._failed
+
+
+class _Executions:
+    """Which lines of some files each test executes, and how long it takes."""
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        self._coverage = coverage.Coverage(data_file=None, include=sorted({str(path.resolve()) for path in paths}))
+        self._items: dict[str, pytest.Item] = {}
+        self._seconds: dict[str, float] = {}
+        self._tests_of_line: dict[Path, dict[int, list[str]]] = {}
+
+    @contextmanager
+    def record(self, item: pytest.Item) -> Iterator[None]:
+        """Record one test while it runs."""
+        self._items[item.nodeid] = item
+        start = time.monotonic()
+        self._coverage.start()
+        self._coverage.switch_context(item.nodeid)
+        try:
+            yield
+        finally:
+            self._coverage.stop()
+            self._seconds[item.nodeid] = time.monotonic() - start
+
+    def finalize(self) -> None:
+        """Make the recorded lines available."""
+        data = self._coverage.get_data()
+        self._tests_of_line = {Path(path): data.contexts_by_lineno(path) for path in data.measured_files()}
+
+    def list_tests(self, path: Path, changed: Collection[int], around: Collection[int]) -> list[pytest.Item]:
+        """Return the tests that execute changed lines, or lines around if none is recorded; the fastest first."""
+        tests = self._tests_of_line.get(path.resolve(), {})
+        names = {name for line in changed for name in tests.get(line, ())}
+        names = names or {name for line in around for name in tests.get(line, ())}
+        return [self._items[name] for name in sorted(names - {""}, key=self._seconds.__getitem__)]
+
+
+def list_changed_lines(before: str, after: str | None) -> set[int]:
+    """Return the numbers of the lines that a fault changes, counted from 1."""
+    matcher = difflib.SequenceMatcher(None, before.splitlines(), (after or "").splitlines(), autojunk=False)
+    spans = [range(start + 1, end + 1) for tag, start, end, _, _ in matcher.get_opcodes() if tag != "equal"]
+    return {line for span in spans for line in span}
+
+
+def list_function_lines(source: str, functions: Collection[tuple[str, int]]) -> set[int]:
+    """Return the lines with code in some functions of a module, without the lines of their definitions."""
+    found = _list_functions(compile(source, "module", "exec", dont_inherit=True))
+    return {line for key in functions for line in _iter_lines(found[key])}
+
+
+def _iter_lines(code: CodeType) -> Iterator[int]:
+    yield from (line for _, _, line in code.co_lines() if line is not None and line != code.co_firstlineno)
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            yield from _iter_lines(const)
 
 
 def find_changed_functions(before: str, after: str | None) -> _Functions | None:

@@ -14,7 +14,7 @@ from mutation.mutants import Mutant, list_mutants
 from mutation.operators import OperatorProvider
 from mutation.page import Outcome, read_reasons, write_page
 from mutation.run import FOLDERS
-from mutation.warm_tests import find_changed_functions, replace_functions
+from mutation.warm_tests import find_changed_functions, list_changed_lines, list_function_lines, replace_functions
 
 MUTATION = ROOT / "conformance" / "mutation"
 EXAMPLES = [(name, example) for name in OperatorProvider() for example in OperatorProvider()[name].examples()]
@@ -71,6 +71,15 @@ class A:
 def test_changed_functions_are_found(old: str, new: str, changed: set[tuple[str, int]] | None) -> None:
     found = find_changed_functions(BEFORE, BEFORE.replace(old, new))
     assert (found and found.keys()) == changed
+
+
+def test_lines_of_a_fault_and_of_its_function_are_found() -> None:
+    after = BEFORE.replace("return 2", "return 3")
+    changed = find_changed_functions(BEFORE, after)
+    assert changed is not None
+    assert list_changed_lines(BEFORE, after) == {8}
+    assert list_function_lines(BEFORE, changed) == {8}
+    assert list_function_lines(BEFORE, [("A.f", 0)]) == {5}
 
 
 def test_replaced_functions_are_restored() -> None:
