@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deltaspec.commands.configuration import CONFIGURATION_KEY, load_configuration
+from deltaspec.commands.configuration import load_configuration
 from deltaspec.commands.printing import print_text
 from deltaspec.commands.startup import choose_allocator
 from deltaspec.commands.validate import run_engine, validate
+from deltaspec.commands.validating_command import (
+    ValidatingCommand,
+    build_storage_settings,
+    build_validate_context,
+    get_given_options,
+    select_options,
+)
 from deltaspec.errors import TableUnreadable
 
 if TYPE_CHECKING:
@@ -20,17 +27,8 @@ if TYPE_CHECKING:
     from deltaspec.validation.acceptance import RecordedFindings
     from deltaspec.validation.baseline import KnownFinding
 
-_GIVEN_KEY = "deltaspec.baseline_options"
 _SHARED = ("level", "history", "revision", "clock", "select", "ignore", "allow_outside", "writer_time_zone", "engine")
-_OPTIONS: list[click.Parameter] = [each for each in validate.params if each.name in (*_SHARED, "config")]
-
-
-class _ValidatingCommand(click.Command):
-    """A command that validates tables with options of `deltaspec validate`, which it keeps as the user gave them."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta[_GIVEN_KEY], *_ = self.make_parser(ctx).parse_args(list(args))
-        return super().parse_args(ctx, args)
+_OPTIONS = select_options(_SHARED)
 
 
 @click.group()
@@ -43,7 +41,7 @@ def baseline() -> None:
     """
 
 
-@baseline.command("update", cls=_ValidatingCommand, params=list(_OPTIONS))
+@baseline.command("update", cls=ValidatingCommand, params=list(_OPTIONS))
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
 def update(file: str, tables: tuple[str, ...], **_: Any) -> None:
@@ -55,7 +53,7 @@ def update(file: str, tables: tuple[str, ...], **_: Any) -> None:
     _update(file, tables, _read(file) if os.path.exists(file) else [], adds=True)
 
 
-@baseline.command("prune", cls=_ValidatingCommand, params=list(_OPTIONS))
+@baseline.command("prune", cls=ValidatingCommand, params=list(_OPTIONS))
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
 def prune(file: str, tables: tuple[str, ...], **_: Any) -> None:
@@ -100,7 +98,7 @@ def _update(file: str, tables: tuple[str, ...], known: list[KnownFinding], *, ad
 
     choose_allocator()
     require_outside_table(file, None)
-    given = click.get_current_context().meta[_GIVEN_KEY]
+    given = get_given_options()
     lines = []
     for location in _list_locations(tables, given):
         report, recorded = _validate(location, given)
@@ -140,13 +138,11 @@ def _validate(table: str, given: Mapping[str, Any]) -> tuple[Report, RecordedFin
     """Validate a table as `deltaspec validate` does with the same options and configuration."""
     from deltaspec.validation.acceptance import RecordedFindings
     from deltaspec.validation.options import OptionArguments, Options, RunSettings
-    from deltaspec.wire.storage.settings import StorageSettings
 
-    context = validate.make_context("validate", [*validate.build_arguments(given), "--", table])
+    context = build_validate_context(table, given)
     chosen = {name: context.params[name] for name in OptionArguments.__annotations__}
     options = Options.create(**{**chosen, "select": chosen["select"] or None, "samples": 1, "baseline": None})
     settings = RunSettings(recorded=RecordedFindings())
-    storage = StorageSettings(context.meta[CONFIGURATION_KEY].storage_options)
-    report = run_engine(table, context.params["engine"], options, settings, storage)
+    report = run_engine(table, context.params["engine"], options, settings, build_storage_settings(context))
     assert settings.recorded is not None
     return report, settings.recorded

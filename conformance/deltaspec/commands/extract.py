@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from shlex import quote
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from deltaspec.commands.completion import complete_codes, complete_table
-from deltaspec.commands.options import REVISIONS
 from deltaspec.commands.startup import choose_allocator, faster_imports, leave_out_pandas
+from deltaspec.commands.validating_command import (
+    ValidatingCommand,
+    build_storage_settings,
+    build_validate_context,
+    get_given_options,
+    select_options,
+)
+
+_SHARED = ("history", "revision", "clock", "allow_outside", "writer_time_zone", "max_requests_per_second")
 
 
-@click.command()
+@click.command(cls=ValidatingCommand, params=select_options(_SHARED))
 @click.argument("table", shell_complete=complete_table)
 @click.argument("finding", metavar="FINGERPRINT|RULE", shell_complete=complete_codes)
 @click.option(
@@ -21,11 +31,7 @@ from deltaspec.commands.startup import choose_allocator, faster_imports, leave_o
 @click.option(
     "--level",
     type=click.Choice(["log", "files", "footers", "rows"]),
-    help="Level of the run that reported the finding. [default: that of RULE, or rows]",
-)
-@click.option("--history", default="latest", show_default=True, metavar="latest|N|all", help="How far to go back.")
-@click.option(
-    "--revision", type=REVISIONS, default="current", show_default=True, help="Protocol revision to validate against."
+    help="Level of the run that reported the finding. [default: that of RULE, of the configuration, or rows]",
 )
 @click.option(
     "--validations",
@@ -35,16 +41,7 @@ from deltaspec.commands.startup import choose_allocator, faster_imports, leave_o
     metavar="N",
     help="Stop after so many validations, with the smallest table so far.",
 )
-def extract(
-    table: str,
-    finding: str,
-    output: str,
-    redact: bool,
-    level: str | None,
-    history: str,
-    revision: str,
-    validations: int,
-) -> None:
+def extract(table: str, finding: str, output: str, redact: bool, validations: int, **_: Any) -> None:
     """Write the smallest table that still shows a finding, as a golden case for a bug report.
 
     A finding of TABLE is named by its fingerprint in a JSON report, or the first digits of it; or by the code or name
@@ -58,22 +55,35 @@ def extract(
     their order and type. Words of the protocol (such as `date` or `path`), functions in expressions, sizes, counts,
     versions, times of changes, and deletion vectors stay. Nothing is written if an original string of 4 characters or
     more is left, if a file cannot be understood, or if the finding no longer shows.
+
+    Options that are not given, and settings of storage clients, come from the same configuration file as those of
+    `deltaspec validate`. Findings that it accepts, or whose rules it does not run, are extracted too. The newest
+    version is extracted, in memory: the log, and the data files that the finding needs, may each have at most 256 MiB.
     """
     choose_allocator()
     with faster_imports():
         from deltaspec.extraction.extract import extract_finding
         from deltaspec.report.text import count
         from deltaspec.rules import RULES
-        from deltaspec.validation.options import Options
+        from deltaspec.validation.options import OptionArguments, Options
     leave_out_pandas()
 
     rule = RULES.get(finding.upper()) or next((each for each in RULES.values() if each.name == finding), None)
-    options = Options.create(
-        level=level or ("rows" if rule is None else rule.level), history=history, revision=revision
-    )
-    done = extract_finding(table, finding, output, options, redact=redact, validations=validations)
+    given = {name: value for name, value in get_given_options().items() if name in (*_SHARED, "level", "config")}
+    context = build_validate_context(table, given)
+    chosen = {name: context.params[name] for name in OptionArguments.__annotations__ if name in _SHARED}
+    level = context.params["level"]
+    if context.get_parameter_source("level") is not ParameterSource.COMMANDLINE and rule is not None:
+        level = rule.level
+    elif context.get_parameter_source("level") is ParameterSource.DEFAULT:
+        level = "rows"
+    options = Options.create(**{**chosen, "level": level})
+    storage = build_storage_settings(context)
+    done = extract_finding(table, finding, output, options, redact=redact, validations=validations, storage=storage)
     size = f"{count(done.log_files, 'log file')} and {count(done.data_files, 'data file')}, {done.size_bytes:,} B"
     click.echo(f"{done.finding.rule} {done.finding.name}: {size} in {output}")
-    click.echo(f"Next  deltaspec validate {quote(output)}/delta --level {done.finding.level} --history {history}")
+    click.echo(
+        f"Next  deltaspec validate {quote(output)}/delta --level {done.finding.level} --history {chosen['history']}"
+    )
     limit = "nothing more can be dropped" if done.is_complete else "stopped early; a larger --validations may drop more"
     click.echo(f"{count(done.validations, 'validation')}: {limit}", err=True)

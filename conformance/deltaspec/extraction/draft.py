@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from deltaspec.errors import DeltaspecError, InvalidUsage
 from deltaspec.report.report_types import Finding, Report
+from deltaspec.report.text import size
 from deltaspec.validation.embedded import EmbeddedRun
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.validation.log.new_files import plan_run
@@ -64,7 +65,7 @@ def load_files(store: Store, level: str) -> Files:
     """
     listed = store.list_log()
     if (total := sum(entry.size_bytes for entry in listed)) > MAX_LOG_BYTES:
-        raise InvalidUsage(f"{store.uri}: the log has {total} bytes; extract reads at most {MAX_LOG_BYTES}")
+        raise InvalidUsage(f"{store.uri}: the log has {size(total)}; extract reads at most {size(MAX_LOG_BYTES)}")
     files: Files = {f"{_LOG}{entry.name}": store.read(f"{_LOG}{entry.name}", MAX_LOG_BYTES) for entry in listed}
     if level != "log":
         for entry in store.list_files():

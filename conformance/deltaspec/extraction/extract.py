@@ -10,6 +10,7 @@ from deltaspec.extraction.draft import MAX_DATA_BYTES, DraftStore, Files, Findin
 from deltaspec.extraction.redaction import CannotRedact, redact_files
 from deltaspec.extraction.reduction import reduce_content, reduce_files
 from deltaspec.report.report_types import Finding, Report
+from deltaspec.report.text import size
 from deltaspec.rules import RULES
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import build_plan
@@ -124,5 +125,7 @@ def _read_data(store: Store, files: Files) -> Files:
     """
     total = sum(data.size_bytes for data in files.values() if not isinstance(data, bytes))
     if total > MAX_DATA_BYTES:
-        raise InvalidUsage(f"the finding needs {total} bytes of data files; extract copies at most {MAX_DATA_BYTES}")
+        raise InvalidUsage(
+            f"the finding needs {size(total)} of data files; extract copies at most {size(MAX_DATA_BYTES)}"
+        )
     return {path: data if isinstance(data, bytes) else store.read(path, MAX_DATA_BYTES) for path, data in files.items()}

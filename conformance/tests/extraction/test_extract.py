@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import os
+import re
 import shutil
 import tarfile
 from collections.abc import Callable
@@ -12,9 +14,11 @@ import msgspec
 import pyarrow.parquet as pq
 import pytest
 from helpers.cli import run, single_error_line
+from helpers.faulty_s3 import environment, run_faulty_s3
 from spark.recorded import ARCHIVE
 
 import deltaspec
+from deltaspec.extraction import draft
 from deltaspec.golden.case_format import CaseDocument
 
 TABLES = ("partitioned", "checkpoint_classic", "deletion_vectors", "check_constraints")
@@ -203,3 +207,48 @@ def test_wrong_usage_is_one_line_and_writes_nothing(tmp_path: Path, finding: str
 def test_missing_table_is_wrong_usage(tmp_path: Path) -> None:
     result = run("extract", tmp_path / "gone", "FIL007", "--output", tmp_path / "case")
     assert (result.exit_code, "no such file or directory" in single_error_line(result)) == (2, True)
+
+
+def test_options_come_from_the_configuration_and_the_command_line_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = write_table(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "deltaspec.toml").write_text(
+        'level = "log"\nignore = ["FIL"]\n[tables."*/table"]\nhistory = "all"', "utf-8"
+    )
+    result = run("extract", table, "FIL007", "--output", "a")
+    assert result.stdout.endswith("Next  deltaspec validate a/delta --level log --history all\n")
+    result = run("extract", table, "FIL007", "--output", "b", "--history", "latest")
+    assert result.stdout.endswith("--history latest\n")
+    (finding,) = deltaspec.validate(str(table), level="log", history="all").findings
+    assert run("extract", table, finding.fingerprint, "--output", "c").exit_code == 0
+    error = single_error_line(run("extract", table, "abcdef", "--output", "d"))
+    assert "no finding 'abcdef' at level log; found: FIL007" in error
+    (tmp_path / "deltaspec.toml").write_text('hystory = "all"\n', "utf-8")
+    assert "history" in single_error_line(run("extract", table, "FIL007", "--output", "d"))
+
+
+def test_settings_of_storage_clients_come_from_the_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with run_faulty_s3() as s3:
+        table = s3.upload(write_table(tmp_path), "sales")
+        settings = environment(s3)
+        for name in [each for each in os.environ if each.startswith("AWS_")]:
+            monkeypatch.delenv(name)
+        for name in ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+            monkeypatch.setenv(f"LAKE_{name}", settings[name])
+            settings[name] = f"${{env:LAKE_{name}}}"
+        lines = [f'{name} = "{value}"' for name, value in settings.items()]
+        (tmp_path / "lake.toml").write_text("\n".join(["[storage-options]", *lines]), "utf-8")
+        result = run("extract", table, "FIL007", "--output", "case", "--config", "lake.toml")
+    assert (result.exit_code, result.stdout[:7]) == (0, "FIL007 ")
+
+
+def test_limits_are_named_with_their_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = write_table(tmp_path)
+    monkeypatch.setattr(draft, "MAX_LOG_BYTES", 1024)
+    error = single_error_line(run("extract", table, "FIL007", "--output", tmp_path / "case"))
+    assert re.search(r"the log has 1\.\d KiB; extract reads at most 1\.0 KiB", error)
