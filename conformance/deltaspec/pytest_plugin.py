@@ -1,4 +1,4 @@
-"""The pytest plugin: options, one test for each case, and known failures.
+"""The pytest plugin: options, a fixture, one test for each case, and known failures.
 
 It imports nothing heavy when it is loaded.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -114,6 +114,14 @@ class CaseRunner:
         if result.outcome is Outcome.NOT_ASKED:
             pytest.skip(result.message)
         return result
+
+
+@pytest.fixture(scope="session")
+def assert_conformant() -> Callable[..., None]:
+    """Return the function `deltaspec.pytest.assert_conformant`: it fails if a table violates the protocol."""
+    from deltaspec.pytest import assert_conformant
+
+    return assert_conformant
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,4 +1,4 @@
-"""Include Markdown files of the repository in pages, so that each text is stored once.
+"""Include files of the repository in pages, so that each text is stored once.
 
 A page has the line `<!-- include FILE -->` or `<!-- include FILE#heading -->`; the second form includes one section
 without its heading. `from "TEXT"` and `to "TEXT"` restrict the included text to the lines from the one that begins
@@ -68,6 +68,8 @@ class Inclusions:
         highest = min((line.depth for line in lines if line.depth), default=0)
         shift = depth + 1 - highest if depth else 0
         text = "\n".join("#" * shift + line.text if line.depth and shift > 0 else line.text for line in lines)
+        if not found["file"].endswith(".md"):
+            return text
         return _LINK.sub(lambda link: self._rewrite(link, found["file"], page), text)
 
     def _select(self, found: re.Match[str], page: str) -> Iterator[Line]:
@@ -75,7 +77,7 @@ class Inclusions:
         path = self._root / found["file"]
         if not path.is_file():
             raise PluginError(f"{page}: {found['file']} not found")
-        lines = list(_iter_lines(path.read_text("utf-8")))
+        lines = list(_iter_lines(path.read_text("utf-8"), is_markdown=path.suffix == ".md"))
         begin, end = 0, len(lines)
         if heading := found["heading"]:
             begin = next((at for at, line in enumerate(lines) if line.depth and line.anchor == heading), -1)
@@ -105,12 +107,12 @@ class Inclusions:
         return f"[{text}]({relpath(place, str(PurePosixPath(page).parent))})"
 
 
-def _iter_lines(text: str) -> Iterator[Line]:
+def _iter_lines(text: str, *, is_markdown: bool = True) -> Iterator[Line]:
     code = False
     for line in text.splitlines():
         if line.lstrip().startswith("```"):
             code = not code
-        heading = None if code else _HEADING.fullmatch(line)
+        heading = _HEADING.fullmatch(line) if is_markdown and not code else None
         yield Line(line, len(heading[1]) if heading else 0)
 
 

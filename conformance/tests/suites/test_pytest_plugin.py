@@ -99,11 +99,17 @@ def test_assert_conformant_shows_the_findings(run: pytest.Pytester) -> None:
 
         def test_broken():
             delta.assert_conformant("broken", level="files")
+
+        def test_fixture(assert_conformant):
+            assert_conformant("sound")
+
+        def test_broken_with_fixture(assert_conformant):
+            assert_conformant("broken", level="files")
         """
     )
     result = run_suites(run)
-    assert result.parseoutcomes() == {"passed": 1, "failed": 1}
-    result.stdout.fnmatch_lines(["*DAT001*"])
+    assert result.parseoutcomes() == {"passed": 2, "failed": 2}
+    result.stdout.fnmatch_lines(["*test_broken_with_fixture*", "*DAT001*"])
 
 
 def test_drawn_tables_support_the_features(run: pytest.Pytester) -> None:
