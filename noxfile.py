@@ -469,16 +469,25 @@ def _pack_environment(session: nox.Session, folder: str) -> str:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure time and memory, by default of every case for `reports/bench.md`; `nox -s bench -- --case a --runs 3`."""
+    """Measure time and memory; update `reports/bench.json` and `bench.md`: all cases, or `nox -s bench -- --case d`.
+
+    `-- --optional` also measures 20 million files in this process, which takes minutes and 3 GB of disk.
+    `-- --program deltaspec --runs 1` only prints.
+    """
     _with_project(session)
-    session.run("python", "conformance/bench/run.py", "--output", "reports/bench.md", *session.posargs)
+    session.chdir("conformance")
+    session.run("python", "-m", "bench.run", "--output", "../reports/bench.json", *session.posargs)
 
 
 @nox.session(name="bench-scale")
 def bench_scale(session: nox.Session) -> None:
-    """Measure logs of millions of files; `nox -s bench-scale -- --millions 1 --runs 1`. Needs Linux."""
+    """Measure logs of millions of files, also on Spark, and update their rows in `reports/bench.json` and `bench.md`.
+
+    `nox -s bench-scale -- --millions 1 --runs 1`. Needs Linux.
+    """
     _with_project(session)
-    session.run("python", "conformance/bench/scale.py", *session.posargs)
+    session.chdir("conformance")
+    session.run("python", "-m", "bench.scale", "--output", "../reports/bench.json", *session.posargs)
 
 
 @nox.session

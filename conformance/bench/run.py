@@ -1,8 +1,8 @@
-"""Measure wall time and peak memory of `deltaspec validate`, compared with programs that only read the same data.
+"""Measure wall time, CPU time and peak memory of `deltaspec validate`, compared with programs that read the same data.
 
-    python conformance/bench/run.py [--case a] [--runs 5] [--engine deltaspec] [--output reports/bench.md]
+    python -m bench.run [--case a] [--runs 5] [--program deltaspec] [--optional] [--output ../reports/bench.json]
 
-Complete processes are measured, including interpreter start. Engines run in turn, so that a slow minute of the machine
+Complete processes are measured, including interpreter start. Programs run in turn, so that a slow minute of the machine
 affects all of them. This process stays small, because the peak memory of a child, as the kernel reports it, starts from
 that of its parent.
 """
@@ -10,51 +10,56 @@ that of its parent.
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from tables import CASES, Case
+from bench.cases import CASES, DELTASPEC, Case
+from bench.page import render_page
+from bench.results import (
+    CaseResult,
+    Measurement,
+    Results,
+    Session,
+    compute_ratio,
+    describe_session,
+    load_results,
+    save_results,
+)
 
 HERE = Path(__file__).parent
 SUITES = "suites"
-"""The case of `suites.py`, which has no table of its own."""
-ENGINES = {
-    "deltaspec": [sys.executable, "-m", "deltaspec", "validate", "{table}", "--level", "{level}", "--format", "json"],
+"""The case of `suites.py`, which has no table of its own and prints its results."""
+LEVEL_FILES = "level-files"
+_VALIDATE = [sys.executable, "-m", "deltaspec", "validate", "{table}", "--format", "json", "--level"]
+PROGRAMS = {
+    DELTASPEC: [*_VALIDATE, "{level}"],
+    LEVEL_FILES: [*_VALIDATE, "files"],
     "delta-rs": [sys.executable, str(HERE / "list_files.py"), "{table}"],
     "floor": [sys.executable, str(HERE / "parse_lines.py"), "{table}"],
-    "pyarrow-footers": [sys.executable, str(HERE / "read_footers.py"), "{table}"],
     "imports": [sys.executable, "-c", "import polars, pyarrow; print(1)"],
+    "pyarrow-footers": [sys.executable, str(HERE / "read_footers.py"), "{table}"],
     "pyarrow-bounds": [sys.executable, str(HERE / "compute_min_max.py"), "{table}"],
 }
+"""Commands by name; `{table}` and `{level}` are replaced."""
+_REPORTS = (DELTASPEC, LEVEL_FILES)
+"""Programs that write a report; the others print the number of files."""
 _DESCRIPTIONS = {
-    "delta-rs": f"deltalake {version('deltalake')}: load the table, list its files",
-    "imports": "import polars and pyarrow, nothing else",
-    "floor": "parse every line and decode every row, nothing else",
-    "pyarrow-footers": f"pyarrow {version('pyarrow')}: read the footers of all files, in threads",
-    "pyarrow-bounds": f"pyarrow {version('pyarrow')}: minimum, maximum and null count of every column, in threads",
+    "delta-rs": "deltalake {deltalake}: load the table, list its files",
+    "floor": "parse every line and decode every row",
+    "imports": "import polars {polars} and pyarrow {pyarrow}",
+    "pyarrow-footers": "pyarrow {pyarrow}: read the footers of all files, in threads",
+    "pyarrow-bounds": "pyarrow {pyarrow}: minimum, maximum and null count of every column, in threads",
 }
-
-
-@dataclass
-class Measurement:
-    """Measurements of one engine on one case."""
-
-    seconds: list[float] = field(default_factory=list)
-    cpu_seconds: list[float] = field(default_factory=list)
-    megabytes: list[float] = field(default_factory=list)
-    work: str = ""
 
 
 def run_once(command: list[str], measured: Measurement, exit_code: int = 0) -> bytes:
-    """Run one process, note its seconds and peak resident megabytes (10^6 bytes), and return its standard output.
+    """Run one process, add its measurements, and return its standard output.
 
     Raises:
         SystemExit: the process failed, or ended with another exit code than this one.
@@ -69,118 +74,123 @@ def run_once(command: list[str], measured: Measurement, exit_code: int = 0) -> b
         found = output.read()
     if process.returncode != exit_code:
         sys.exit(f"{' '.join(command)}: exit {process.returncode}: {found[-2000:].decode(errors='replace')}")
-    measured.seconds.append(seconds)
-    measured.cpu_seconds.append(usage.ru_utime + usage.ru_stime)
-    measured.megabytes.append(usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6)
+    measured.wall_seconds.append(round(seconds, 3))
+    measured.cpu_seconds.append(round(usage.ru_utime + usage.ru_stime, 3))
+    measured.megabytes.append(round(usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6))
     return found
 
 
-def describe_work(engine: str, output: bytes, case: Case) -> str:
+def describe_work(program: str, output: bytes, case: Case) -> str:
     """Describe the work of a run from its output.
 
     Raises:
         SystemExit: the run did not find all files, or has another verdict than expected.
     """
-    if engine == "deltaspec":
+    if program in _REPORTS:
         report: dict[str, Any] = json.loads(output)
         checked = report["checked"]
         if report["verdict"] != case.verdict:
             sys.exit(f"{report['table']}: verdict {report['verdict']}, expected {case.verdict}")
         return f"{len(checked['run'])} rules run, {len(checked['not_applicable'])} not applicable"
     if int(output) != case.files:
-        sys.exit(f"{engine}: expected {case.files} files, found {int(output)}")
-    return _DESCRIPTIONS[engine]
+        sys.exit(f"{program}: expected {case.files} files, found {int(output)}")
+    versions = {name: version(name) for name in ("deltalake", "polars", "pyarrow")}
+    return _DESCRIPTIONS[program].format(**versions)
 
 
-def measure(case: str, engines: list[str], runs: int) -> dict[str, Measurement]:
-    """Measure the engines on one case in turn, with a warm page cache."""
+def measure(name: str, programs: list[str], runs: int) -> dict[str, Measurement]:
+    """Measure programs on one case in turn, with a warm page cache."""
+    case = CASES[name]
     # a separate process, because writing a table needs much memory
-    path = subprocess.run(
-        [sys.executable, str(HERE / "tables.py"), case], check=True, stdout=subprocess.PIPE, text=True
-    ).stdout.strip()
-    for file in (each for each in Path(path).rglob("*") if each.is_file()):
-        with file.open("rb") as bytes_of_file:
-            while bytes_of_file.read(1 << 20):
-                pass  # load it into the page cache
-    found = {engine: Measurement() for engine in engines}
+    command = [sys.executable, "-m", "bench.cases", name]
+    path = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=HERE.parent).stdout.strip()
+    load_into_page_cache(Path(path), reads_data=case.reads_data)
+    found = {program: Measurement() for program in programs}
     for number in range(runs):
-        for engine, measured in found.items():
-            command = [part.format(table=path, level=CASES[case].level) for part in ENGINES[engine]]
-            exit_code = 1 if engine == "deltaspec" and CASES[case].verdict == "violations" else 0
-            measured.work = describe_work(engine, run_once(command, measured, exit_code), CASES[case])
-            print(f"{case} {number + 1}/{runs} {engine}: {measured.seconds[-1]:.2f} s", file=sys.stderr)
+        for program, measured in found.items():
+            command = [part.format(table=path, level=case.level) for part in PROGRAMS[program]]
+            exit_code = 1 if program in _REPORTS and case.verdict == "violations" else 0
+            measured.work = describe_work(program, run_once(command, measured, exit_code), case)
+            print(f"{name} {number + 1}/{runs} {program}: {measured.wall_seconds[-1]:.2f} s", file=sys.stderr)
     return found
 
 
-def format_spread(values: list[float], number_format: str) -> str:
-    """Format median [minimum-maximum]."""
-    return f"{median(values):{number_format}} [{min(values):{number_format}}-{max(values):{number_format}}]"
+def load_into_page_cache(table: Path, *, reads_data: bool) -> None:
+    """Read the log, and if `reads_data` the data files; stat the others."""
+    for folder, _, names in os.walk(table):
+        is_read = reads_data or "_delta_log" in Path(folder).relative_to(table).parts
+        for name in names:
+            path = os.path.join(folder, name)
+            if not is_read:
+                os.stat(path)
+                continue
+            with open(path, "rb") as content:
+                while content.read(1 << 20):
+                    pass
 
 
-def describe_run(runs: int) -> str:
-    """Describe what was measured, and where: commit, machine, versions and load."""
-    commit = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=HERE, capture_output=True, text=True)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return f"""# Time and memory
-
-`nox -s bench` measures complete processes, including the start of the interpreter. Engines run in turn, with a warm
-page cache. Values are the median [least-most] of {runs} runs; memory is the peak resident set.
-
-Commit {commit.stdout.strip() or "unknown"}; {platform.platform()}, {os.cpu_count()} processors, {memory:.0f} GiB; \
-Python {platform.python_version()}, pyarrow {version("pyarrow")}, polars {version("polars")}; \
-load average before: {os.getloadavg()[0]:.1f}.
-
-| table | engine | wall s | CPU s | peak MB | what it did |
-|-|-|-|-|-|-|
-""".replace("\\\n", "")
+def save(output: Path, name: str, result: CaseResult) -> None:
+    """Replace the results of a case, and render the page next to the results again."""
+    results: Results = load_results(output)
+    results.cases[name] = result
+    results.cases = {each: results.cases[each] for each in CASES if each in results.cases}
+    save_results(output, results)
+    output.with_suffix(".md").write_text(render_page(results), encoding="utf-8")
 
 
-def write_report(path: Path, text: str) -> None:
-    """Write the measurements, and keep the sections that follow them in the file."""
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
-    _, heading, sections = before.partition("\n## ")
-    path.write_text(text + heading + sections, encoding="utf-8")
+def print_result(name: str, result: CaseResult) -> None:
+    """Print a line for each program."""
+    for program, measured in result.programs.items():
+        ratio = compute_ratio(result, DELTASPEC, program)
+        compared = "" if program == DELTASPEC or ratio is None else f", deltaspec takes {ratio:.2f} of it"
+        print(
+            f"{name} {program}: {median(measured.wall_seconds):.2f} s, CPU {median(measured.cpu_seconds):.2f} s,"
+            f" {median(measured.megabytes):.0f} MB, {measured.work}{compared}",
+            flush=True,
+        )
 
 
-def main() -> None:
-    """Measure every case and print one table with all of them."""
+def parse_options(arguments: list[str] | None = None) -> argparse.Namespace:
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description="Compare deltaspec with other programs on tables of a known size.")
     parser.add_argument(
         "--case",
         action="append",
-        choices=[*sorted(CASES), SUITES],
-        help="case to measure; may be repeated (default: all)",
+        choices=[*CASES, SUITES],
+        help="case to measure; may be repeated (default: all but optional ones and suites)",
     )
+    parser.add_argument("--optional", action="store_true", help="also measure cases that take minutes and much disk")
     parser.add_argument(
-        "--engine", action="append", choices=sorted(ENGINES), help="engine to measure; may be repeated (default: all)"
+        "--program",
+        action="append",
+        choices=sorted(PROGRAMS),
+        help="program to measure; may be repeated (default: all). Results of some programs are not saved, because "
+        "ratios need all programs of a case in the same session",
     )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        help="file whose text before the first section is replaced, if every case and engine is measured",
-    )
-    parser.add_argument("--runs", type=int, default=5, help="runs per engine and case (default: 5)")
-    options = parser.parse_args()
+    parser.add_argument("--output", type=Path, help="results to update; the page has the same name and suffix .md")
+    parser.add_argument("--runs", type=int, default=5, help="most runs of each program and case (default: 5)")
+    options = parser.parse_args(arguments)
     if options.runs < 1:
         parser.error("--runs must be at least 1")
-    cases = options.case or [SUITES, *sorted(CASES)]
-    if SUITES in cases:
-        subprocess.run([sys.executable, str(HERE / "suites.py")], check=True)
-        cases.remove(SUITES)
-    is_complete = not options.case and not options.engine
-    text = describe_run(options.runs)
-    print(text, end="")
-    for case in cases:
-        engines = [each for each in ("deltaspec", *CASES[case].baselines) if each in (options.engine or ENGINES)]
-        title = f"({case}) {CASES[case].title}"
-        for engine, measured in measure(case, engines, options.runs).items():
-            wall, cpu_seconds = format_spread(measured.seconds, ".2f"), format_spread(measured.cpu_seconds, ".2f")
-            memory = format_spread(measured.megabytes, ".0f")
-            row = f"| {title} | {engine} | {wall} | {cpu_seconds} | {memory} | {measured.work} |\n"
-            print(row, end="", flush=True)
-            text, title = text + row, ""
-        if options.output and is_complete:
-            write_report(options.output, text)
+    return options
+
+
+def main() -> None:
+    """Measure cases, print the results, and save those of each case."""
+    options = parse_options()
+    chosen = options.case or [name for name, case in CASES.items() if options.optional or not case.is_optional]
+    if SUITES in chosen:
+        subprocess.run([sys.executable, "-m", "bench.suites"], check=True, cwd=HERE.parent)
+    session: Session = describe_session(HERE)
+    for name in dict.fromkeys(each for each in chosen if each != SUITES):
+        case = CASES[name]
+        programs = [each for each in (DELTASPEC, *case.peers) if each in (options.program or PROGRAMS)]
+        if not programs:
+            continue
+        result = CaseResult(session, measure(name, programs, min(options.runs, case.runs)))
+        print_result(name, result)
+        if options.output and not options.program:
+            save(options.output, name, result)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Measure wall time, CPU time and memory on logs of millions of files and on gigabytes of rows.
 
-    python conformance/bench/scale.py [--millions 1] [--gigabytes 5] [--engine embedded] [--runs 3] [--heap 6g]
+    python -m bench.scale [--millions 1] [--gigabytes 5] [--engine embedded] [--runs 3] [--heap 6g] [--output FILE]
 
 `embedded` runs in a separate process. `spark` and `delta` (on logs) or `bounds` (on rows) run in turn in one warm
 Spark session. Local executors share the JVM of the driver. The memory of the driver alone is therefore estimated by its
@@ -21,7 +21,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from process_tree import ProcessUsage, run_and_sample
+from bench.page import format_spread, render_page
+from bench.process_tree import ProcessUsage, run_and_sample
+from bench.results import ScaleRow, Session, describe_session, load_results, save_results
 
 HERE = Path(__file__).parent
 MILLIONS = (1, 5, 20)
@@ -57,10 +59,10 @@ class Measurement:
     results: int | None = None
 
 
-def write_table(script: str, *arguments: str) -> str:
+def write_table(module: str, *arguments: str) -> str:
     """Write a table and return its path; a separate process keeps this one small."""
-    command = [sys.executable, str(HERE / script), *arguments]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    command = [sys.executable, "-m", f"bench.{module}", *arguments]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=HERE.parent).stdout.strip()
 
 
 def load_into_page_cache(path: str) -> None:
@@ -103,13 +105,6 @@ def _build_measurement(watched: ProcessUsage, record: dict[str, Any]) -> Measure
     return Measurement(record["end"] - record["begin"], cpu_seconds, peak, python, workers, *heap)
 
 
-def format_spread(values: list[float]) -> str:
-    """Format median [minimum-maximum], or the only value."""
-    if len(values) == 1:
-        return f"{values[0]:.1f}"
-    return f"{median(values):.1f} [{min(values):.1f}-{max(values):.1f}]"
-
-
 def format_row(table: str, engine: str, runs: list[Measurement]) -> str:
     """Format one row of the printed table."""
     if not runs:
@@ -120,8 +115,8 @@ def format_row(table: str, engine: str, runs: list[Measurement]) -> str:
         return f"{median(known) / unit:.0f}" if known else "-"
 
     cells = [
-        format_spread([each.seconds for each in runs]),
-        format_spread([each.cpu_seconds for each in runs]),
+        format_spread([each.seconds for each in runs], ".1f"),
+        format_spread([each.cpu_seconds for each in runs], ".1f"),
         size(each.peak for each in runs),
         size(each.python for each in runs),
         size(each.workers for each in runs),
@@ -132,8 +127,32 @@ def format_row(table: str, engine: str, runs: list[Measurement]) -> str:
     return f"| {table} | {engine} | {' | '.join(cells)} |"
 
 
+def build_scale_row(table: str, engine: str, runs: list[Measurement], heap: str, session: Session) -> ScaleRow:
+    """Build one row of the page; `heap` is the setting of the Spark driver."""
+    if not runs:
+        return ScaleRow(table, engine, [], [], "", session, "did not finish")
+    names = {"driver Python": "python", "Python workers": "workers", "heap": "heap_peak", "heap in use": "heap_used"}
+    memory = [f"{max(each.peak for each in runs) / 1e6:.0f}"]
+    for name, attribute in names.items():
+        known = [value for each in runs if (value := getattr(each, attribute)) is not None]
+        memory += [f"{name} {max(known) / 1e6:.0f}"] if known else []
+    seconds = [round(each.seconds, 1) for each in runs]
+    note = "" if engine == "embedded" else f"`local[2]`, `-Xmx{heap}`"
+    return ScaleRow(
+        table, engine, seconds, [round(each.cpu_seconds, 1) for each in runs], "; ".join(memory), session, note
+    )
+
+
+def save(output: Path, rows: list[ScaleRow]) -> None:
+    """Replace rows of the results, and render the page next to the results again."""
+    results = load_results(output)
+    results.replace_scale_rows(rows)
+    save_results(output, results)
+    output.with_suffix(".md").write_text(render_page(results), encoding="utf-8")
+
+
 def measure(title: str, path: str, small: str, tasks: dict[str, dict[str, Any]], options: Any, runs: int) -> None:
-    """Run every engine on one table and print its rows.
+    """Run every engine on one table, print its rows, and save them if the options name a file.
 
     Args:
         title: title of the table.
@@ -145,15 +164,22 @@ def measure(title: str, path: str, small: str, tasks: dict[str, dict[str, Any]],
     """
     load_into_page_cache(path)
     engines = options.engine or ENGINES
+    measured: dict[str, list[Measurement]] = {}
     if "embedded" in engines:
         level = next(iter(tasks.values()))["level"]
-        print(format_row(title, "embedded", [run_embedded(path, level) for _ in range(runs)]), flush=True)
+        measured["embedded"] = [run_embedded(path, level) for _ in range(runs)]
+        print(format_row(title, "embedded", measured["embedded"]), flush=True)
     chosen = {name: task for name, task in tasks.items() if name.split()[0] in engines}
     sessions = [{name: task} for name, task in chosen.items()] if options.alone else [chosen] if chosen else []
     for session in sessions:
         found = run_in_session(small, [*session.values()] * runs, options.heap)
         for index, name in enumerate(session):
-            print(format_row(title, name, found[index :: len(session)]), flush=True)
+            measured[name] = found[index :: len(session)]
+            print(format_row(title, name, measured[name]), flush=True)
+    if options.output:
+        here = describe_session(HERE)
+        rows = [build_scale_row(title, name, found, options.heap, here) for name, found in measured.items()]
+        save(options.output, rows)
 
 
 def main() -> None:
@@ -176,6 +202,7 @@ def main() -> None:
     parser.add_argument(
         "--alone", action="store_true", help="use one Spark session per task, so that memory is measured separately"
     )
+    parser.add_argument("--output", type=Path, help="results to update; the page has the same name and suffix .md")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped by SIGTERM"))
     sizes_given = options.millions or options.gigabytes
@@ -187,7 +214,7 @@ def main() -> None:
     )
     print(f"\n| {' | '.join(_HEADERS)} |\n{'|-' * len(_HEADERS)}|", flush=True)
     for millions in options.millions or ([] if sizes_given else MILLIONS):
-        path, small = write_table("scale_log_tables.py", str(millions)), write_table("scale_log_tables.py", SMALL)
+        path, small = write_table("scale_log_tables", str(millions)), write_table("scale_log_tables", SMALL)
         suitable = max(2, round(millions * 1_000_000 / FILES_PER_PARTITION))
         tasks: dict[str, dict[str, Any]] = {"spark": {"do": "deltaspec", "table": path, "level": "log"}}
         for partitions in sorted({50, suitable}):
@@ -195,7 +222,7 @@ def main() -> None:
             tasks[f"delta ({partitions} partitions)"] = task
         measure(f"{millions:g} M files", path, small, tasks, options, options.runs if millions < 20 else 1)
     for gigabytes in options.gigabytes or ([] if sizes_given else [GIGABYTES]):
-        path, small = write_table("scale_row_tables.py", str(gigabytes)), write_table("scale_row_tables.py", SMALL)
+        path, small = write_table("scale_row_tables", str(gigabytes)), write_table("scale_row_tables", SMALL)
         tasks = {
             "spark": {"do": "deltaspec", "table": path, "level": "rows"},
             "bounds": {"do": "bounds", "table": path, "separate_strings": False},

@@ -3,7 +3,7 @@
 Every action is a pure function of the file number, computed column by column. The bytes therefore do not depend on a
 random generator, and memory is bounded by one sidecar.
 
-`python conformance/bench/scale_log_tables.py MILLIONS` prints the path of the table.
+`python -m bench.scale_log_tables MILLIONS` prints the path of the table.
 """
 
 import json
@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from scale_cache import check_free_disk, get_or_write
 
+from bench.scale_cache import check_free_disk, get_or_write
 from deltaspec_generators.checkpoint_writer import CLASSIC_COLUMNS
 
 GENERATION = 1

@@ -1,6 +1,6 @@
 """Write a table of gigabytes of distinct Parquet files with true statistics, in one commit.
 
-`python conformance/bench/scale_row_tables.py GIGABYTES` prints the path of the table. Memory is bounded by one file.
+`python -m bench.scale_row_tables GIGABYTES` prints the path of the table. Memory is bounded by one file.
 """
 
 import json
@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from many_row_tables import FIELDS, FIRST_MS, WORDS, build_statistics
-from scale_cache import check_free_disk, get_or_write
-from scale_log_tables import hash_numbers
+
+from bench.many_row_tables import FIELDS, FIRST_MS, WORDS, build_statistics
+from bench.scale_cache import check_free_disk, get_or_write
+from bench.scale_log_tables import hash_numbers
 
 GENERATION = 1
 """Generation of the cached bytes; increase it when they change."""

@@ -1,7 +1,7 @@
 """Measure the suites: drawing tables, the reference reader, a request to a candidate, and an engine with every check.
 
-python conformance/bench/run.py --case suites
-python conformance/bench/suites.py --tables 500 --engine deltalake
+python -m bench.run --case suites
+python -m bench.suites --tables 500 --engine deltalake
 """
 
 import argparse
@@ -51,7 +51,7 @@ def main() -> None:
         with InProcess(Engine()) as reference:
             requests = [Snapshot(str(folder)) for folder in folders]
             measure("reference: newest snapshots", lambda: [reference.snapshot(each) for each in requests])
-    with open_candidate(f"py:{Path(__file__).stem}:Nothing") as nothing:
+    with open_candidate("py:bench.suites:Nothing") as nothing:
         measure("requests to a process that does nothing", lambda: [nothing.snapshot(Snapshot("/")) for _ in drawn])
     run_suites("reference", options.tables, 1)
     for engine in ("deltalake", *options.engine):
