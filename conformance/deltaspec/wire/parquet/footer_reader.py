@@ -9,6 +9,7 @@ from threading import Lock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow._parquet import ParquetReader
 
 from deltaspec.model.schema.parquet_types import Node
 from deltaspec.wire.parquet.thrift import ThriftError
@@ -79,13 +80,16 @@ class FooterReader:
 
     def decode(self, data: bytes) -> Footer:
         """Decode a footer: its Thrift structure, its length and the magic number. Raises as `read` does."""
+        known = self._find_schema(data)
         try:
-            schema, schema_end = self._decode_schema(data)
+            schema, schema_end = known or decode_schema(data)
         except SchemaTooLarge as fault:
             raise UnsupportedFooter(str(fault)) from fault
         except ThriftError as fault:
             raise NotParquet(f"the schema in its footer is broken: {fault}") from fault
-        metadata = _decode_with_arrow(data)
+        metadata = _decode_with_arrow(data, checks_names=known is None)
+        if known is None:
+            schema = self._cache_schema(data[:schema_end], schema)
         group_rows = sum(metadata.row_group(index).num_rows for index in range(metadata.num_row_groups))
         try:
             external_path = read_external_path(data, schema_end)
@@ -93,19 +97,22 @@ class FooterReader:
             raise UnsupportedFooter(f"the column chunks in its footer cannot be decoded: {fault}") from fault
         return Footer(metadata.num_rows, max(-(2**63), min(group_rows, 2**63 - 1)), schema, external_path)
 
-    def _decode_schema(self, data: bytes) -> tuple[Node, int]:
-        """Return what `decode_schema` returns, from the cache if any file had the same schema."""
+    def _find_schema(self, data: bytes) -> tuple[Node, int] | None:
+        """Return what `decode_schema` returns if any file had the same schema, and Arrow can read its names."""
         for length, schemas in tuple(self._schemas.items()):
             if known := schemas.get(data[:length]):
                 return known, length
-        found, length = decode_schema(data)
+        return None
+
+    def _cache_schema(self, encoded: bytes, schema: Node) -> Node:
+        """Return the schema, or the same schema that another thread has cached."""
         with self._lock:
-            if length not in self._schemas and len(self._schemas) >= _MAX_CACHED:
+            if len(encoded) not in self._schemas and len(self._schemas) >= _MAX_CACHED:
                 self._schemas.pop(next(iter(self._schemas)))
-            schemas = self._schemas.setdefault(length, {})
+            schemas = self._schemas.setdefault(len(encoded), {})
             if len(schemas) >= _MAX_CACHED:
                 schemas.pop(next(iter(schemas)))
-            return schemas.setdefault(data[:length], found), length
+            return schemas.setdefault(encoded, schema)
 
 
 def read_footer(access: DataAccess, key: str, size: int | None = None) -> bytes:
@@ -151,17 +158,29 @@ def _read_tail(access: DataAccess, key: str, size: int | None) -> tuple[bytes, i
     return tail, size
 
 
-def _decode_with_arrow(data: bytes) -> pq.FileMetaData:
-    """Return the footer as Arrow decodes it. Do not access its column chunks: broken ones abort the process."""
+def _decode_with_arrow(data: bytes, *, checks_names: bool) -> pq.FileMetaData:
+    """Return the footer as Arrow decodes it. Do not access its column chunks: broken ones abort the process.
+
+    `pyarrow.parquet.ParquetFile` does the same, and also builds the path of every column.
+
+    Args:
+        data: the footer.
+        checks_names: whether column names that are not UTF-8 are refused.
+    """
+    reader = ParquetReader()
     try:
-        return pq.ParquetFile(
+        reader.open(
             pa.BufferReader(data.replace(_ARROW_SCHEMA, b"arrow schema")),
             thrift_string_size_limit=len(data),
             thrift_container_size_limit=max(1000, len(data) // 2),
             pre_buffer=False,
-        ).metadata
+            arrow_extensions_enabled=True,
+        )
+        if checks_names:
+            reader.column_paths  # noqa: B018 - it raises
     except Exception as fault:  # Arrow raises several types
         reason = format_error(fault)
         if any(message in reason for message in _BROKEN):
             raise NotParquet(f"its footer is broken: {reason}") from fault
         raise UnsupportedFooter(f"Arrow rejects its footer: {reason}") from fault
+    return reader.metadata

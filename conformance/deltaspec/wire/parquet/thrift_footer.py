@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from deltaspec.model.schema.parquet_types import Annotation, Node, Repetition
+from deltaspec.wire.parquet.plain_chunks import find_plain_chunk_end
 from deltaspec.wire.parquet.thrift import BINARY, BYTE, FALSE, I32, I64, LIST, STRUCT, TRUE, ThriftError, ThriftReader
 
 _T = TypeVar("_T")
@@ -92,10 +93,6 @@ def decode_schema(data: bytes) -> tuple[Node, int]:
     raise ThriftError("it has no schema")
 
 
-_FILE_OFFSET_FIRST = bytes([2 << 4 | I64])
-"""Begin of a column chunk without a path: fields come in the order of their numbers, and its path is field 1."""
-
-
 def read_external_path(data: bytes, schema_end: int = 0) -> str | None:
     """Return the first `file_path` of a column chunk, if any has one: its pages are in another file.
 
@@ -107,8 +104,9 @@ def read_external_path(data: bytes, schema_end: int = 0) -> str | None:
         ThriftError: the bytes are not a footer.
     """
     for reader in _iter_chunks(data, schema_end):
-        if data[reader.position : reader.position + 1] == _FILE_OFFSET_FIRST:
-            reader.skip(STRUCT)
+        end = find_plain_chunk_end(data, reader.position)
+        if end is not None:
+            reader.position = end
             continue
         position = reader.skip_struct(1, BINARY)
         if position is not None:

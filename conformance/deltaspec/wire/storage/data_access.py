@@ -27,7 +27,9 @@ def is_outside_table(key: str) -> bool:
 
 def normalize_key(key: str) -> str:
     """Return a relative key as a listing names it: without `.`, `..` and empty segments."""
-    return posixpath.normpath(key) if ("." in key or "//" in key) else key
+    if "./" in key or "//" in key or (key.endswith((".", "/")) and "." in key):
+        return posixpath.normpath(key)
+    return key
 
 
 class DataAccess:

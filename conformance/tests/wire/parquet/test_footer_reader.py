@@ -240,6 +240,14 @@ def test_encrypted_footer_is_unsupported(tmp_path: Path) -> None:
         FooterReader(write_file(tmp_path, b"PARE" + data[4:-4] + b"PARE")).read("a.parquet")
 
 
+def test_column_name_that_is_not_utf8_is_unsupported_in_every_file(tmp_path: Path) -> None:
+    data = encode_parquet(pa.schema([("abcd", pa.int64())]), [{"abcd": 1}]).replace(b"abcd", b"ab\xff\xfe")
+    reader = FooterReader(write_file(tmp_path, data))
+    for _ in range(2):
+        with pytest.raises(UnsupportedFooter, match="Arrow rejects its footer: 'utf-8' codec can't decode byte 0xff"):
+            reader.read("a.parquet")
+
+
 def test_missing_file_is_gone(tmp_path: Path) -> None:
     with pytest.raises(FileGone):
         FooterReader(DataAccess(open_store(str(tmp_path)))).read("a.parquet", 100)
