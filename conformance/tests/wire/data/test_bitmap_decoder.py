@@ -6,7 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deltaspec.model.rows import deletion_vectors as model
-from deltaspec.model.rows.deletion_vectors import MAGIC, DeletionVectorError, encode_bitmap
+from deltaspec.model.rows import z85
+from deltaspec.model.rows.deletion_vectors import MAGIC, DeletionVectorError, decode_z85_text, encode_bitmap
 from deltaspec.wire.data import bitmap_decoder as native
 
 MAX_ROWS = 1 << 20
@@ -27,6 +28,10 @@ def row_sets(draw: st.DrawFn) -> set[int]:
     if draw(st.integers(0, 8)) == 0:  # enough rows for a bitmap container
         rows.update(range(0, 10_000, 2))
     return rows
+
+
+def encode_padded(data: bytes) -> str:
+    return z85.encode(data + bytes(-len(data) % 4))
 
 
 def decode_with_model(data: bytes) -> list[int] | None:
@@ -124,3 +129,21 @@ def test_single_row_is_decoded() -> None:
 def test_text_that_is_not_z85_is_refused(text: str) -> None:
     with pytest.raises(DeletionVectorError, match="Z85"):
         native.decode_inline_text(text)
+
+
+@given(st.one_of(st.text(z85.ALPHABET, max_size=25), st.text(max_size=10), st.binary(max_size=24).map(encode_padded)))
+@example("%nSc0")  # the largest number of 32 bits
+@example("%nSc1")
+@example("#####")
+@example("\ud800" * 5)
+@example("\x00" * 5)
+def test_inline_text_is_decoded_as_by_the_model(text: str) -> None:
+    try:
+        expected: bytes | str = decode_z85_text(text)
+    except DeletionVectorError as fault:
+        expected = str(fault)
+    try:
+        found: bytes | str = native.decode_inline_text(text)
+    except DeletionVectorError as fault:
+        found = str(fault)
+    assert found == expected
