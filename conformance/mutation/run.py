@@ -53,12 +53,10 @@ def main() -> int:
     killed = {key for key, outcome in outcomes.items() if outcome.result != "survived"}
     pending = [each for each in selected if each.id not in killed]
     print(f"{len(selected)} mutants, of which {len(pending)} run", flush=True)
-    with RESULTS.open("w", encoding="utf-8") as file:
-        file.writelines(f"{outcome.to_json()}\n" for outcome in outcomes.values())
-        for number, outcome in enumerate(_run_all(pending, options.processes), 1):
-            outcomes[outcome.id] = outcome
-            print(outcome.to_json(), file=file, flush=True)
-            print(f"{number:5} {outcome.result:8} {outcome}", flush=True)
+    RESULTS.write_text("".join(f"{outcome.to_json()}\n" for outcome in outcomes.values()), encoding="utf-8")
+    for number, outcome in enumerate(_run_all(pending, options.processes), 1):
+        outcomes[outcome.id] = outcome
+        print(f"{number:5} {outcome.result:8} {outcome}", flush=True)
     totals = {folder: sum(each.folder == folder for each in mutants.values()) for folder in FOLDERS}
     totals["ledger"] = sum(each.is_ledger for each in mutants.values())
     return write_page(ROOT / "reports" / "mutation.md", outcomes.values(), totals, options.seed)
@@ -129,8 +127,10 @@ def _enter_copy(folder: str) -> None:
 def _run_chunk(mutants: list[Mutant]) -> tuple[list[Outcome], list[tuple[Mutant, int]]]:
     """Run the tests on mutants in this process. Return outcomes, and the undecided mutants with their time limit."""
     options = shlex.split(f"{_PYTEST} {_join(_list_tests(mutants[0].module))}")
-    decided, limit = run_warm_tests(options, mutants, PACKAGE)
-    outcomes = [_describe(each, decided[each.id]) for each in mutants if each.id in decided]
+    outcomes: list[Outcome] = []
+    decided, limit = run_warm_tests(
+        options, mutants, PACKAGE, lambda mutant, result: outcomes.append(_record(mutant, result))
+    )
     return outcomes, [(each, limit) for each in mutants if each.id not in decided]
 
 
@@ -142,13 +142,17 @@ def _confirm(undecided: tuple[Mutant, int]) -> Outcome:
     if done.worker_outcome != WorkerOutcome.NORMAL:
         raise RuntimeError(f"{mutant}: {done.output}")
     result = "survived" if done.test_outcome == TestOutcome.SURVIVED else "killed"
-    return _describe(mutant, "timeout" if done.output == "timeout" else result)
+    return _record(mutant, "timeout" if done.output == "timeout" else result)
 
 
-def _describe(mutant: Mutant, result: str) -> Outcome:
+def _record(mutant: Mutant, result: str) -> Outcome:
+    """Append an outcome to the results at once, so that a run that is killed keeps it."""
     source = (PACKAGE / mutant.module).read_text(encoding="utf-8")
     mutated = mutate_code(source, get_operator(mutant.operator)(), mutant.occurrence)
-    return Outcome.from_sources(mutant, result, source, mutated)
+    outcome = Outcome.from_sources(mutant, result, source, mutated)
+    with RESULTS.open("a", encoding="utf-8") as file:
+        file.write(f"{outcome.to_json()}\n")
+    return outcome
 
 
 @cache

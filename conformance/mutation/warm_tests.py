@@ -13,6 +13,7 @@ import gc
 import io
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
@@ -30,18 +31,21 @@ _Functions = dict[tuple[str, int], CodeType]
 """Code of each function of a module, by qualified name and number of the definition with this name."""
 
 
-def run_warm_tests(options: list[str], mutants: list[Mutant], package: Path) -> tuple[dict[str, str], int]:
+def run_warm_tests(
+    options: list[str], mutants: list[Mutant], package: Path, record: Callable[[Mutant, str], None]
+) -> tuple[dict[str, str], int]:
     """Run tests on mutants. Return `killed` or `timeout` by id, and the time limit; other mutants are undecided.
 
     Args:
         options: command line of pytest.
         mutants: mutants with the same tests.
         package: folder of the modules.
+        record: is called with each decided mutant and its result.
 
     Raises:
         RuntimeError: a test fails without a mutant, or none was collected.
     """
-    tests = _WarmTests(list(mutants), package)
+    tests = _WarmTests(list(mutants), package, record)
     with redirect_stdout(io.StringIO()):
         pytest.main(options, plugins=[tests])
     if tests.failing is not None:
@@ -52,9 +56,12 @@ def run_warm_tests(options: list[str], mutants: list[Mutant], package: Path) -> 
 class _WarmTests:
     """A pytest plugin that runs the collected tests without a mutant, and then on each mutant."""
 
-    def __init__(self, mutants: list[Mutant], package: Path) -> None:
+    def __init__(self, mutants: list[Mutant], package: Path, record: Callable[[Mutant, str], None]) -> None:
         self._mutants = mutants
         self._package = package
+        self._record = record
+        self._kills: Counter[tuple[str, str]] = Counter()
+        """Number of mutants of a module or function that each test has killed."""
         self._failed = False
         self._executions: _Executions | None = None
         self.failing: str | None = "the collection of the tests"
@@ -87,6 +94,7 @@ class _WarmTests:
             result = self._decide(mutant)
             if result is not None:
                 self.results[mutant.id] = result
+                self._record(mutant, result)
         return True
 
     def _decide(self, mutant: Mutant) -> str | None:
@@ -104,6 +112,8 @@ class _WarmTests:
         items = self._executions.list_tests(
             path, list_changed_lines(source, mutated), list_function_lines(source, changed)
         )
+        scopes = f"{mutant.module}:{mutant.function}", mutant.module
+        items.sort(key=lambda item: [-self._kills[scope, item.nodeid] for scope in scopes])  # stable: then the fastest
         try:
             signal.alarm(self.limit)
             failing = next((item for item in items if self._fails(item)), None)
@@ -112,7 +122,10 @@ class _WarmTests:
         finally:
             signal.alarm(0)
             restore()
-        return None if failing is None or self._fails(failing) else "killed"
+        if failing is None or self._fails(failing):
+            return None
+        self._kills.update((scope, failing.nodeid) for scope in scopes)
+        return "killed"
 
     def _fails(self, item: pytest.Item) -> bool:
         self._failed = False

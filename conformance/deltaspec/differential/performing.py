@@ -12,11 +12,11 @@ from deltaspec.candidates.messages import ApplyAnswer
 from deltaspec.differential.comparison import compare_facts
 from deltaspec.differential.facts import Facts, Labels, read_facts
 from deltaspec.differential.readers import compare_newest, compare_past
-from deltaspec.suites.history_requests import add_unknown_feature, build_request, find_reason_to_skip
+from deltaspec.suites.history_requests import build_request, find_reason_to_skip, perform_step_of_the_kit
 from deltaspec.suites.write_judging import TableReader, find_newest_version, validate_table
 from deltaspec_generators.histories.drawing import Step
 from deltaspec_generators.histories.plain_table import (
-    UNKNOWN_FEATURE,
+    STEPS_OF_THE_KIT,
     Effect,
     Forbidden,
     NotApplicable,
@@ -134,10 +134,10 @@ class _Run:
         if any(side.find_reason_to_skip(step) for side in self.sides):
             return self._skip(step, before)
         self.done.titles.append(f"{number}: {step.title}")
-        if step.operation["kind"] == UNKNOWN_FEATURE:
+        if step.operation["kind"] in STEPS_OF_THE_KIT:
             assert isinstance(expected, Effect)
             for side in self.sides:
-                add_unknown_feature(side.table, side.reader.read_state())
+                perform_step_of_the_kit(step.operation["kind"], side.table, side.reader.read_state())
             return self._proceed(expected.table)
         newest = [find_newest_version(side.table) for side in self.sides]
         answers = [self.sides[0].apply(number, step, before)]

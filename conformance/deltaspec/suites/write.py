@@ -11,6 +11,7 @@ _NOTHING_TO_COMPARE: dict[Aspect, str] = {
     "refusals": "no operation of the history is forbidden",
     "changes": "no operation of the history is recorded in a change data feed",
     "row-ids": "the history does not enable row tracking",
+    "timestamps": "the history does not enable in-commit timestamps",
     "readers": "only one engine writes (--with names others)",
 }
 """Why an aspect does not show in a history."""
@@ -45,16 +46,18 @@ def check_operations(candidate: Candidate, subject: TableUnderTest, notes: Notes
     _judge(candidate, subject, notes, "operations")
 
 
-@check("write", "check-constraints.rows-checked", "column-invariants.rows-refused",
-       "table-features.writer-supports-all", "transaction.atomic", operation="apply")  # fmt: skip
+@check("write", "check-constraints.rows-checked", "column-invariants.rows-refused", "column-mapping.max-id-internal",
+       "table-features.used-ones-respected", "table-features.writer-supports-all", "transaction.atomic",
+       operation="apply")  # fmt: skip
 def check_refusals(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """Every operation that the protocol forbids is refused for the right reason and leaves no commit."""
     _judge(candidate, subject, notes, "refusals")
 
 
-@check("write", "checksum.not-overwritten", "consistency.unique-file-names", operation="apply")
+@check("write", "checksum.not-overwritten", "consistency.unique-file-names",
+       "vacuum-protocol-check.checked-before-vacuum", operation="apply")  # fmt: skip
 def check_files(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
-    """Nothing outside of the table changes, and no existing file changes or disappears."""
+    """Nothing outside of the table changes, and no file changes or disappears, except by a vacuum or cleanup."""
     _judge(candidate, subject, notes, "files")
 
 
@@ -64,7 +67,7 @@ def check_valid(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> 
     _judge(candidate, subject, notes, "valid")
 
 
-@check("write", "log.versions-atomic", "transaction.atomic", operation="apply")
+@check("write", "log.versions-atomic", "remove.expires", "transaction.atomic", operation="apply")
 def check_rows(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """The reference reader returns the rows that every operation defines, in the same version as its txn."""
     _judge(candidate, subject, notes, "rows")
@@ -86,6 +89,12 @@ def check_changes(candidate: Candidate, subject: TableUnderTest, notes: Notes) -
 def check_row_ids(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """Where row tracking is enabled, rows keep their ids, and changed rows get the version of the operation."""
     _judge(candidate, subject, notes, "row-ids")
+
+
+@check("write", "in-commit-timestamp.clock", operation="apply")
+def check_timestamps(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """In-commit timestamps are the clock, or the one before plus a millisecond if that is later."""
+    _judge(candidate, subject, notes, "timestamps")
 
 
 @check("write", "log.versions-atomic", operation="apply")

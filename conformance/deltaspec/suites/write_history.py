@@ -15,10 +15,10 @@ from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import ApplyAnswer, Capabilities, Scan, SnapshotAnswer
 from deltaspec.suites.history_requests import (
     STEP_ARGUMENTS,
-    add_unknown_feature,
     build_request,
     find_reason_to_skip,
     find_undeclared,
+    perform_step_of_the_kit,
 )
 from deltaspec.suites.mixed_engines import get_writer, list_readers
 from deltaspec.suites.row_comparison import WrongType, find_row_difference
@@ -29,13 +29,15 @@ from deltaspec.suites.write_judging import (
     compute_digests,
     describe_files,
     find_newest_version,
+    get_clock_ms,
     validate_table,
 )
 from deltaspec_generators.choices import SeededChoices
 from deltaspec_generators.histories.drawing import FEATURE_PROPERTIES, Offer, Step, draw_history
 from deltaspec_generators.histories.plain_table import (
     ID,
-    UNKNOWN_FEATURE,
+    IN_COMMIT_TIMESTAMPS,
+    STEPS_OF_THE_KIT,
     Effect,
     Forbidden,
     NotApplicable,
@@ -45,7 +47,7 @@ from deltaspec_generators.histories.plain_table import (
 )
 
 Aspect: TypeAlias = Literal[
-    "operations", "refusals", "files", "valid", "rows", "state", "changes", "row-ids", "readers"
+    "operations", "refusals", "files", "valid", "rows", "state", "changes", "row-ids", "timestamps", "readers"
 ]
 StepOutcome: TypeAlias = Literal["done", "refused", "not supported", "failed"]
 """What became of an operation: a forbidden one is refused; one that is not answered or judged rightly has failed."""
@@ -146,6 +148,8 @@ class _Run:
         self.used_row_ids: set[int] = set()
         self.table_id: str | None = None
         self.digests = self._read_digests()
+        self.started_ms = 0
+        """Time of the last request, in milliseconds since the epoch."""
         self.outcome: StepOutcome | None = None
         """What became of the step; None if the candidate was not asked."""
 
@@ -171,15 +175,16 @@ class _Run:
             return self._skip(step, before, reason)
         self.step, self.number, self.old = step, number, before
         self.done.titles.append(f"{number}: {step.title}")
-        if step.operation["kind"] == UNKNOWN_FEATURE:
+        if step.operation["kind"] in STEPS_OF_THE_KIT:
             assert isinstance(expected, Effect)
-            add_unknown_feature(self.table, self.reader.read_state())
+            perform_step_of_the_kit(step.operation["kind"], self.table, self.reader.read_state())
             self.digests = self._read_digests()
             return self._proceed(expected.table)
         newest = find_newest_version(self.table)
         try:
             rows = self.directory / "rows" / f"{number}.arrow"
             request = build_request(self.table, step, before, self.versions, rows)
+            self.started_ms = get_clock_ms()
             answer: ApplyAnswer | Refused = self.candidate.apply(request)
         except Refused as refused:
             answer = refused
@@ -190,7 +195,7 @@ class _Run:
         self.outcome = "refused" if isinstance(answer, Refused) else "done"
         if list_readers(self.candidate):
             self.done.titles[-1] += f"  [{get_writer(self.candidate)}]"
-        self._judge_files(step)
+        self._judge_files(step, may_remove=step.operation["kind"] in _REMOVES_FILES and self.outcome == "done")
         match expected, answer:
             case Forbidden(), Refused():
                 self._judge_refusal(expected, answer, newest)
@@ -207,7 +212,7 @@ class _Run:
 
     # judging
 
-    def _judge_files(self, step: Step) -> None:
+    def _judge_files(self, step: Step, *, may_remove: bool) -> None:
         before, self.digests = self.digests, self._read_digests()
         found = compare_digests(before, self.digests)
         outside = tuple(path for path in found.added if not path.startswith("table/"))
@@ -215,7 +220,7 @@ class _Run:
             self._note("files", f"wrote outside of the table: {describe_files(outside or found.changed)}")
         if found.changed:
             self._note("files", f"changed existing files: {describe_files(found.changed)}")
-        if found.removed and step.operation["kind"] not in _REMOVES_FILES:
+        if found.removed and not may_remove:
             self._note("files", f"removed files: {describe_files(found.removed)}")
         self.done.count("files", "files compared", len(before))
 
@@ -283,6 +288,8 @@ class _Run:
         self._judge_transaction(rows, first, version)
         if ids is not None:
             self._judge_row_ids(expected, rows, ids, first, version)
+        if expected.table.is_enabled(IN_COMMIT_TIMESTAMPS):
+            self._judge_timestamps(first, version)
         self._judge_changes(expected, first, version)
         self._judge_readers(expected.table)
         return self._proceed(expected.table)
@@ -365,6 +372,21 @@ class _Run:
         if key not in changed and old is not None and old[1] != commit:
             return f"an unchanged row has row commit version {commit}; it was {old[1]}"
         return None
+
+    def _judge_timestamps(self, first: int, version: int) -> None:
+        """Compare in-commit timestamps with the clock at the request and now, and with those before them."""
+        now = get_clock_ms()
+        before = self.reader.read_state(first - 1).in_commit_timestamp if first else -1
+        for each in range(first, version + 1):
+            found = self.reader.read_state(each).in_commit_timestamp
+            if found is not None and before is not None:  # the one that enables them has none before it
+                self.done.count("timestamps", "timestamps compared")
+                low, high = max(self.started_ms, before + 1), max(now, before + 1)
+                if not low <= found <= high:
+                    wanted = f"{low}" if low == high else f"from {low} to {high}"
+                    self._note("timestamps", f"version {each} has the in-commit timestamp {found}, expected {wanted} "
+                                             f"(the clock, or the one before plus 1 ms)")  # fmt: skip
+            before = found
 
     def _judge_changes(self, expected: Effect, first: int, version: int) -> None:
         is_recorded = expected.table.is_enabled("delta.enableChangeDataFeed")

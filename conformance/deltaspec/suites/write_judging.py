@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import time
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -36,6 +37,11 @@ class FileChanges:
     changed: tuple[str, ...]
     removed: tuple[str, ...]
     added: tuple[str, ...]
+
+
+def get_clock_ms() -> int:
+    """Return the time of this machine in milliseconds since the epoch; engines run on the same machine."""
+    return time.time_ns() // 1_000_000
 
 
 def compute_digests(directory: Path) -> dict[str, bytes]:

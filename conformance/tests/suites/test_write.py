@@ -66,6 +66,7 @@ def test_sound_writer_passes_the_history_of_the_faulty_ones(tmp_path: Path) -> N
     assert {name: each.message for name, each in results.items() if each.outcome is not Outcome.PASSED} == {
         "write.changes": "no operation of the history is recorded in a change data feed",
         "write.row-ids": "the history does not enable row tracking",
+        "write.timestamps": "the history does not enable in-commit timestamps",
         "write.readers": "only one engine writes (--with names others)",
     }
     assert {each.outcome for each in results.values()} == {Outcome.PASSED, Outcome.NOT_ASKED}

@@ -35,9 +35,10 @@ FEATURE_PROPERTIES: dict[str, dict[str, str]] = {
     "domainMetadata": {"delta.feature.domainMetadata": "supported"},
     "appendOnly": {"delta.appendOnly": "true"},
     "typeWidening": {"delta.enableTypeWidening": "true"},
+    "vacuumProtocolCheck": {"delta.feature.vacuumProtocolCheck": "supported"},
 }
 """Properties that enable a writer feature when a table is created."""
-_NOT_DRAWN = ("typeWidening",)
+_NOT_DRAWN = ("typeWidening", "vacuumProtocolCheck")
 """Features that only written histories use."""
 _NEUTRAL_PROPERTIES = (
     {"delta.logRetentionDuration": "interval 60 days"},

@@ -21,6 +21,9 @@ Json: TypeAlias = Mapping[str, Any]
 ID = "id"
 UNKNOWN_FEATURE = "unknown-writer-feature"
 """Kind of a step that the kit performs itself: the table gets a writer feature that no engine knows."""
+FAST_CLOCK = "commit-of-a-fast-clock"
+"""Kind of a step that the kit performs itself: a commit whose in-commit timestamp is a day ahead of the clock."""
+STEPS_OF_THE_KIT = (UNKNOWN_FEATURE, FAST_CLOCK)
 WITHOUT_ROWS = (
     "optimize",
     "purge",
@@ -30,10 +33,13 @@ WITHOUT_ROWS = (
     "compact-log",
     "cleanup-log",
     "add-feature",
-    UNKNOWN_FEATURE,
+    *STEPS_OF_THE_KIT,
 )
 """Kinds that change neither rows nor metadata in the model."""
+IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
 _GENERATED = "delta.generationExpression"
+_MAX_COLUMN_ID = "delta.columnMapping.maxColumnId"
+_VACUUM_CHECK = "delta.feature.vacuumProtocolCheck"
 
 
 @dataclass(frozen=True)
@@ -144,6 +150,8 @@ def perform(
     if isinstance(found, Forbidden):
         return found
     if table is not None and table.has_unknown_feature:
+        if operation["kind"] == "vacuum" and _VACUUM_CHECK not in table.properties:
+            raise NotApplicable("only the feature vacuumProtocolCheck obliges a vacuum to check the protocol")
         return Forbidden(
             "the table has an unknown writer feature", "table-features.writer-supports-all", ("unsupported",)
         )
@@ -178,6 +186,9 @@ def _perform(table: PlainTable, operation: Json, past: Sequence[PlainTable | Non
         case "restore":
             return _restore(table, operation, past)
         case "set-properties":
+            if _MAX_COLUMN_ID in operation["properties"]:
+                reason = f"{_MAX_COLUMN_ID} is not set by users"
+                return Forbidden(reason, "column-mapping.max-id-internal", (*Forbidden.categories, "invalid-request"))
             properties = {**table.properties, **operation["properties"]}
             return Effect(
                 replace(table, properties={key: text for key, text in properties.items() if text is not None})
@@ -190,6 +201,8 @@ def _perform(table: PlainTable, operation: Json, past: Sequence[PlainTable | Non
             return _widen_column(table, operation)
     if kind == UNKNOWN_FEATURE:
         return Effect(replace(table, has_unknown_feature=True))
+    if kind == FAST_CLOCK and not table.is_enabled(IN_COMMIT_TIMESTAMPS):
+        raise NotApplicable("in-commit timestamps are not enabled")
     if kind not in WITHOUT_ROWS:
         raise NotApplicable(f"the kind {kind} is not modelled, or the table exists")
     if kind == "compact-log" and (len(past) <= operation["end_step"] or past[operation["start_step"]] is None):

@@ -5,7 +5,15 @@ from typing import Any
 
 from deltaspec_generators.histories import conditions
 from deltaspec_generators.histories.drawing import FEATURE_PROPERTIES, Step
-from deltaspec_generators.histories.plain_table import ID, Column, PlainTable, Row
+from deltaspec_generators.histories.plain_table import (
+    FAST_CLOCK,
+    ID,
+    IN_COMMIT_TIMESTAMPS,
+    UNKNOWN_FEATURE,
+    Column,
+    PlainTable,
+    Row,
+)
 
 _VECTORS = {"delta.enableDeletionVectors": "true"}
 _CHANGES = {"delta.enableChangeDataFeed": "true"}
@@ -247,6 +255,40 @@ def build_cleaned_log() -> tuple[Step, ...]:
     )
 
 
+def build_fast_clock() -> tuple[Step, ...]:
+    """Write after a commit whose in-commit timestamp is ahead of the clock: the next one is a millisecond later."""
+    return (
+        _create(Column("size", "long"), properties={IN_COMMIT_TIMESTAMPS: "true"}),
+        _append({ID: 0, "size": 0}, {ID: 1, "size": 1}),
+        Step({"kind": FAST_CLOCK}),
+        _append({ID: 2, "size": 2}),
+        _delete(1),
+    )
+
+
+def build_vacuum_of_unknown_feature() -> tuple[Step, ...]:
+    """Vacuum a table with deleted rows and a writer feature that nobody knows: no file is deleted."""
+    return (
+        _create(Column("size", "long"), properties=FEATURE_PROPERTIES["vacuumProtocolCheck"]),
+        _append({ID: 0, "size": 0}, {ID: 1, "size": 1}),
+        _delete(0),
+        Step({"kind": UNKNOWN_FEATURE}),
+        Step({"kind": "vacuum", "retention_hours": 0}),
+        _append({ID: 2, "size": 2}),
+    )
+
+
+def build_column_id_of_user() -> tuple[Step, ...]:
+    """Try to set the largest column id, which writers maintain, then add a column."""
+    return (
+        _create(Column("size", "long"), properties=FEATURE_PROPERTIES["columnMapping"]),
+        _append({ID: 0, "size": 0}),
+        Step({"kind": "set-properties", "properties": {"delta.columnMapping.maxColumnId": "99"}}),
+        Step({"kind": "add-column", "name": ["extra"], "type": "long"}),
+        _append({ID: 1, "size": 1, "extra": 1}),
+    )
+
+
 WRITTEN_HISTORIES: dict[str, Callable[[], tuple[Step, ...]]] = {
     "null-in-constraint": build_null_in_constraint,
     "null-in-required-partition": build_null_in_required_partition,
@@ -263,5 +305,8 @@ WRITTEN_HISTORIES: dict[str, Callable[[], tuple[Step, ...]]] = {
     "row-ids": build_row_ids,
     "widened-columns": build_widened_columns,
     "cleaned-log": build_cleaned_log,
+    "fast-clock": build_fast_clock,
+    "vacuum-of-unknown-feature": build_vacuum_of_unknown_feature,
+    "column-id-of-user": build_column_id_of_user,
 }
 """All histories by name."""

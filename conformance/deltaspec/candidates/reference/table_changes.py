@@ -31,6 +31,7 @@ WRITER_FEATURES = (
     "rowTracking",
     "timestampNtz",
     "v2Checkpoint",
+    "vacuumProtocolCheck",
 )
 """Features with which the reference writes tables."""
 _BASE_FEATURES = frozenset({"appendOnly", "invariants"})
@@ -107,16 +108,22 @@ def upgrade_protocol(protocol: Protocol, features: Collection[str]) -> Protocol:
 
 
 def change_properties(metadata: MetaData, changes: Mapping[str, str | None]) -> MetaData:
-    """Return metadata with other properties. Raises `EngineError`."""
+    """Return metadata with other properties."""
+    merged = {**metadata.configuration, **changes}
+    return msgspec.structs.replace(
+        metadata, configuration={name: text for name, text in merged.items() if text is not None}
+    )
+
+
+def check_properties(changes: Mapping[str, str | None], metadata: MetaData) -> None:
+    """Raise `EngineError` for a property that is not set by users, or only for a new table."""
+    if _MAX_ID in changes:
+        raise EngineError("constraint", f"{_MAX_ID} is not set by users", phase="commit")
     for name, text in changes.items():
         if name.startswith(_FEATURE_PROPERTY) or (
             name in _ONLY_AT_CREATION and text != metadata.configuration.get(name)
         ):
             raise EngineError("unsupported", f"{name} can be set only for a new table", phase="commit")
-    merged = {**metadata.configuration, **changes}
-    return msgspec.structs.replace(
-        metadata, configuration={name: text for name, text in merged.items() if text is not None}
-    )
 
 
 def replace_schema(metadata: MetaData, schema: Struct) -> MetaData:

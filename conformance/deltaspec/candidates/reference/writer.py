@@ -18,6 +18,7 @@ from deltaspec.candidates.reference.table_changes import (
     add_column,
     build_table,
     change_properties,
+    check_properties,
     find_needed_features,
     parse_type,
     replace_schema,
@@ -26,7 +27,7 @@ from deltaspec.candidates.reference.table_changes import (
 from deltaspec.candidates.reference.transaction import Transaction, check_protocol
 from deltaspec.candidates.reference.written_files import get_clock_ms, write_new_file
 from deltaspec.candidates.serve import EngineError
-from deltaspec.model.actions import Action, CommitInfo
+from deltaspec.model.actions import Action, CommitInfo, MetaData
 from deltaspec.model.features.table_properties import CONSTRAINT_PREFIX
 from deltaspec.model.log import file_names
 from deltaspec.model.log.compaction import build_compaction
@@ -240,7 +241,12 @@ class Writer:
 
     def set_properties(self, transaction: Transaction, operation: Operation) -> None:
         """Set and remove properties."""
+        self.check_properties(operation["properties"], transaction.state.metadata)
         self._use_metadata(transaction, change_properties(transaction.state.metadata, operation["properties"]))
+
+    def check_properties(self, changes: Mapping[str, str | None], metadata: MetaData) -> None:
+        """Raise `EngineError` for a property that is not set by users, or only for a new table."""
+        check_properties(changes, metadata)
 
     def add_constraint(self, transaction: Transaction, operation: Operation) -> None:
         """Add a CHECK constraint that all rows satisfy."""

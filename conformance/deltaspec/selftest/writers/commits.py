@@ -8,6 +8,7 @@ import msgspec
 
 from deltaspec.candidates.reference.transaction import Transaction
 from deltaspec.candidates.reference.writer import Operation, Writer
+from deltaspec.candidates.reference.written_files import get_clock_ms
 from deltaspec.candidates.serve import EngineError
 from deltaspec.model.actions import Action, Add, CommitInfo, DomainMetadata, Protocol, Remove, Txn
 from deltaspec.model.features.table_properties import has_in_commit_timestamps
@@ -94,6 +95,28 @@ def clock_trusted(transaction: Transaction, actions: list[Action]) -> list[Actio
     late = 3_600_000 * transaction.version
     return change(actions, CommitInfo, lambda each: msgspec.structs.replace(
         each, in_commit_timestamp=(each.in_commit_timestamp or 0) - late))  # fmt: skip
+
+
+@faulty_commit("in-commit-timestamp.clock")
+def timestamps_counted(transaction: Transaction, actions: list[Action]) -> list[Action]:
+    """Takes the previous in-commit timestamp plus one millisecond, whatever the clock says."""
+    last = transaction.log.read_in_commit_timestamp(transaction.base) if transaction.log is not None else None
+    return actions if last is None else _set_timestamp(transaction, actions, last + 1)
+
+
+@faulty_commit("in-commit-timestamp.clock")
+def timestamps_ahead(transaction: Transaction, actions: list[Action]) -> list[Action]:
+    """Adds a minute to the previous in-commit timestamp if it is later than the clock."""
+    last = transaction.log.read_in_commit_timestamp(transaction.base) if transaction.log is not None else None
+    is_slow = last is not None and last > get_clock_ms()
+    return _set_timestamp(transaction, actions, (last or 0) + 60_000) if is_slow else actions
+
+
+def _set_timestamp(transaction: Transaction, actions: list[Action], timestamp: int) -> list[Action]:
+    """Return actions with another in-commit timestamp, if the table has them."""
+    if not has_in_commit_timestamps(transaction.state.protocol, transaction.state.metadata):
+        return actions
+    return change(actions, CommitInfo, lambda each: msgspec.structs.replace(each, in_commit_timestamp=timestamp))
 
 
 @faulty_commit("transaction.latest-holds")

@@ -43,6 +43,25 @@ def young_tombstones_vacuumed(
             (Path(table) / remove.path).unlink(missing_ok=True)
 
 
+@mutant(Writer.open, "vacuum-protocol-check.checked-before-vacuum", suites=("write",))
+def protocol_not_checked_by_vacuum(original: Method, writer: Writer, table: str, log: LogReader, kind: str) -> Any:
+    """Vacuums tables with writer features that it does not know."""
+    if kind == "vacuum":
+        return writer.transaction(table, log, log.read_state(), kind)
+    return original(writer, table, log, kind)
+
+
+@mutant(Writer.open, "vacuum-protocol-check.checked-before-vacuum", suites=("write",))
+def protocol_checked_after_vacuum(original: Method, writer: Writer, table: str, log: LogReader, kind: str) -> Any:
+    """Checks the protocol only after it has deleted the files."""
+    try:
+        return original(writer, table, log, kind)
+    except EngineError:
+        if kind == "vacuum":
+            writer.vacuum(table, log, {"retention_hours": 0})
+        raise
+
+
 @mutant(Writer.vacuum, "log.cleanup-keeps-commit-of-checkpoint", suites=("write",), origin="clean-001")
 def commits_vacuumed(original: Method, writer: Writer, table: str, log: LogReader, operation: Operation) -> None:
     """Deletes the first commit although no checkpoint replaces it."""

@@ -32,6 +32,11 @@ def _edit_fields(actions: list[Action], edit: Callable[[Fields], object]) -> lis
     return change(actions, MetaData, edit_metadata)
 
 
+@mutant(Writer.check_properties, "column-mapping.max-id-internal", suites=("write",))
+def column_id_set_by_users(original: Method, writer: Writer, changes: Any, metadata: MetaData) -> None:
+    """Lets users set the largest column id."""
+
+
 @faulty_commit("metadata.id-is-guid", origin="wr-007")
 def table_ids_changed(transaction: Transaction, actions: list[Action]) -> list[Action]:
     """Gives the table another id when its schema or a property changes."""
