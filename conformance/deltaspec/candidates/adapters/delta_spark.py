@@ -34,7 +34,7 @@ WRITE_ERRORS: ErrorTable = (
     (r"\[DELTA_(CONCURRENT_|METADATA_CHANGED|PROTOCOL_CHANGED|MAX_COMMIT_RETRIES)|Concurrent\w+Exception", "conflict"),
     (r"Permission denied|No space left|File too large|Disk quota|Failed to create|IOException|UncheckedIO", "io"),
     (
-        r"\[DELTA_(NOT_NULL_|VIOLATE_CONSTRAINT|GENERATED_COLUMNS_|NEW_CHECK_CONSTRAINT|CANNOT_MODIFY_APPEND_ONLY)",
+        r"\[DELTA_(NOT_NULL_|VIOLATE_CONSTRAINT|GENERATED_COLUMNS_|NEW_CHECK_CONSTRAINT|CANNOT_MODIFY_)",
         "constraint",
     ),
     *ERRORS,
