@@ -1,6 +1,9 @@
 """A plugin for dbt-duckdb: external models become Delta tables, and a post-hook validates them.
 
-`profiles.yml` loads it. A model whose table violates the protocol fails, and so do the models that depend on it.
+`profiles.yml` loads it. A model whose table violates the protocol fails, and dbt skips the models that depend on it.
+The hook runs after the commit, because dbt-duckdb stores the table then.
+
+pip install dbt-duckdb numpy 'deltaspec[deltalake]'
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ class Plugin(BasePlugin):
 
         options = target_config.config
         rows = pq.read_table(target_config.location.path)
-        deltalake.write_deltalake(options["delta_location"], rows, mode=options.get("delta_mode", "overwrite"))
+        deltalake.write_deltalake(options.get("delta_location"), rows, mode=options.get("delta_mode", "overwrite"))
 
 
 def validate_delta(location: str, level: str) -> str:

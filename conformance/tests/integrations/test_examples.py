@@ -59,8 +59,8 @@ class TestAirflow:
             pass
 
         errors = {each.__name__: each for each in (AirflowException, AirflowFailException)}
-        stand_in(monkeypatch, "airflow.exceptions", **errors)
         stand_in(monkeypatch, "airflow.sdk", BaseOperator=BaseOperator)
+        stand_in(monkeypatch, "airflow.sdk.exceptions", **errors)
         return load_example("airflow_operator.py")
 
     def test_sound_table_gives_a_result(self, example: ModuleType) -> None:
@@ -92,7 +92,7 @@ class TestDbt:
 
     def test_hook_of_the_model_validates_what_the_plugin_stores(self, example: ModuleType) -> None:
         model = (EXAMPLES / "dbt/models/orders.sql").read_text("utf-8")
-        hook = model.partition('post_hook="')[2].partition('"')[0]
+        hook = model.partition('after_commit("')[2].partition('"')[0]
         pq.write_table(pa.table({"id": [1]}), "orders.parquet")
         target = SimpleNamespace(
             location=SimpleNamespace(path="orders.parquet"), config={"delta_location": "lake/orders"}

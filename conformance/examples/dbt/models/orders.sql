@@ -2,7 +2,7 @@
     materialized='external',
     plugin='delta_tables',
     delta_location='lake/orders',
-    post_hook="select validate_delta('lake/orders', 'rows')"
+    post_hook=after_commit("select validate_delta('lake/orders', 'rows')")
 ) }}
 
 select 1 as id, 'pencil' as item, 0.9 as price
