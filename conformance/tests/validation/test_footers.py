@@ -13,6 +13,7 @@ import pytest
 import deltaspec
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
+from deltaspec.validation.data import footer_checks
 from deltaspec.wire.parquet.footer_reader import MAX_FOOTER_BYTES
 from deltaspec_generators.bases import data_files
 from deltaspec_generators.bases.column_mapping import build_mapped_rows, build_mapped_table_with_data
@@ -253,6 +254,26 @@ def test_footer_above_the_limit_leaves_every_footer_rule_undecided(tmp_path: Pat
     assert not count_footer_findings(report)
     assert {"PQT001", "PQT002", "PQT004", "PQT010"} <= not_checked
     assert report.verdict == "incomplete"
+
+
+@pytest.mark.parametrize("folder", ["", "x/../"], ids=["plain paths", "odd paths"])
+@pytest.mark.parametrize("most_opened", [0, 3, 100])
+def test_each_of_many_missing_files_is_reported_and_not_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, most_opened: int
+) -> None:
+    monkeypatch.setattr(footer_checks, "_MAX_MISSING_OPENED", most_opened)
+    files = build_table_with_data()
+    sound = get_action(files, 2, "add")
+    files.commits[2] += [{"add": {**sound, "path": f"{folder}gone-{number}.parquet"}} for number in range(30)]
+    report = write_and_validate(files, tmp_path)
+    assert report.totals["DAT001"] == 30
+    entries = [each for each in report.checked.not_checked if each.rule == "PQT001"]
+    named = {each.file: each.reason for each in entries if each.file is not None}
+    paths = sorted(f"{folder}gone-{number}.parquet" for number in range(30))
+    assert list(named) == paths[: len(named)]
+    assert all(reason.endswith(".parquet: does not exist") for reason in named.values())
+    (more,) = (each.reason for each in entries if each.reason.startswith("and "))
+    assert int(more.split()[1]) + len(named) == 30
 
 
 def test_missing_file_is_not_checked(tmp_path: Path) -> None:

@@ -6,9 +6,10 @@ that a later commit removes is no finding.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import polars as pl
@@ -32,6 +33,8 @@ from deltaspec.wire.storage.prefetch import MAX_CONCURRENT_READS
 
 _ROWS_AT_ONCE = 10_000
 _KEY_SCHEMA = {"path_key": pl.String, "_normal": pl.String}
+MISSING = "{}: does not exist"
+"""Why a file was not found that a complete listing does not have."""
 _PRESENCE = frozenset({"exists", "actual_size"})
 """Columns that the listing fills. The check that opens a file records what else cannot be decided."""
 EARLIER_FILES_GONE = "files that only earlier versions had no longer exist"
@@ -202,7 +205,7 @@ class DataBucket:
         if self.listing_error and not self._is_unlisted(key):
             return StorageError(f"the table cannot be listed completely: {self.listing_error}")
         if not self._is_unlisted(key):
-            return FileGone(f"{key}: does not exist")
+            return FileGone(MISSING.format(key))
         try:
             self.access.size(key)
         except StorageError as fault:
@@ -225,11 +228,25 @@ class DataBucket:
     @cached_property
     def missing_files(self) -> dict[str, str]:
         """Paths of the live data files that were not found, as written, and why."""
-        absent = self.files.rows.filter(pl.col("actual_size").is_null())
-        paths = absent.select(pl.coalesce("path", "path_key"))["path"]
-        return {
-            path: str(self.get_missing_file_error(key)) for path, key in zip(paths, absent["path_key"], strict=True)
-        }
+        return self.explain_missing(self.files.rows.filter(pl.col("actual_size").is_null()))
+
+    @property
+    def is_plainly_missing(self) -> pl.Expr:
+        """Whether `get_missing_file_error` says that a file of the view does not exist, without a request."""
+        if self.listing_error or self.facts.since is not None:
+            return pl.lit(False)
+        is_odd = pl.col("path_key").str.contains(NON_CANONICAL_KEY) | _is_in_log()
+        return pl.col("actual_size").is_null() & ~is_odd & ~pl.col("path_key").is_in(list(self.undecided_sizes))
+
+    def explain_missing(self, absent: pl.DataFrame) -> dict[str, str]:
+        """Return why files were not found, by their paths as written."""
+        paths = absent.select(self.is_plainly_missing.alias("_plain"), "path_key", path=pl.coalesce("path", "path_key"))
+        plain, others = paths.filter("_plain"), paths.filter(~pl.col("_plain"))
+        reasons = plain.select(pl.format(MISSING, "path_key"))
+        found = dict(zip(plain["path"], reasons.to_series(), strict=True))
+        for path, key in others.select("path", "path_key").iter_rows():
+            found[path] = str(self.get_missing_file_error(key))
+        return found
 
     def check_files_exist(self) -> None:
         """Evaluate the rules over `data_files` that need only the listing."""
@@ -249,10 +266,22 @@ class DataBucket:
             is_listed = pl.col("exists").is_not_null()
             self.findings.evaluate(data_files, rows.filter(is_listed))
             for part in rows.filter(~is_listed).iter_slices(_ROWS_AT_ONCE):
-                absent = [self._check_missing(row) for row in part.iter_rows(named=True)]
-                gone = [row["path_key"] for row in absent if row["exists"] is False and row["kind"] == "add"]
-                removed = self.later_commits.find_removed(gone)
-                self.findings.evaluate_rows(data_files, [self._add_removed_since(row, removed) for row in absent])
+                self._check_unlisted(part)
+
+    def _check_unlisted(self, rows: pl.DataFrame) -> None:
+        """Evaluate the rules over `data_files` for files that the listing does not have."""
+        is_plain, is_add = self.is_plainly_missing, pl.col("kind") == "add"
+        plain, others = rows.filter(is_plain), rows.filter(~is_plain)
+        absent = [self._check_missing(row) for row in others.iter_rows(named=True)]
+        gone = plain.filter(is_add)["path_key"].to_list()
+        gone += [row["path_key"] for row in absent if row["exists"] is False and row["kind"] == "add"]
+        removed = self.later_commits.find_removed(gone)
+        plain = plain.with_columns(exists=pl.lit(False))
+        if all(each is False for each in removed.values()):
+            self.findings.evaluate(data_files, plain.with_columns(removed_since=pl.when(is_add).then(False)))
+        else:
+            absent += plain.iter_rows(named=True)
+        self.findings.evaluate_rows(data_files, [self._add_removed_since(row, removed) for row in absent])
 
     def _confirm_sizes(self) -> None:
         """Look again at files that are missing, or have another size than the log states."""
@@ -263,16 +292,13 @@ class DataBucket:
         is_missing = pl.col("actual_size").is_null() & (self.listing_error is None)
         is_wrong = is_missing | (pl.col("actual_size") != pl.col("size"))
         wrong = both.filter(is_wrong).unique("path_key", maintain_order=True)
-        looks: list[_Look] = [(key, size, before) for key, size, before in wrong.iter_rows()]
+        looks: Iterator[_Look] = wrong.iter_rows()
         # for many files, a second listing costs less than a request for each of them
-        if self.access.store.is_remote and self.facts.since is None and len(looks) > MOST_LOOKS:
-            looks = self._compare_with_second_listing(looks)
+        if self.access.store.is_remote and self.facts.since is None and len(wrong) > MOST_LOOKS:
+            looks = iter(self._compare_with_second_listing(list(looks)))
         sizes = dict[str, int | None]()
         with ThreadPoolExecutor(MAX_CONCURRENT_READS if self.access.store.is_remote else 1) as pool:
-            for start in range(0, len(looks), MOST_LOOKS):
-                if not self.second_look.is_needed:
-                    break
-                part = looks[start : start + MOST_LOOKS]
+            while self.second_look.is_needed and (part := list(islice(looks, MOST_LOOKS))):
                 for (key, _, before), now in zip(part, pool.map(self._confirm_size, part), strict=True):
                     if isinstance(now, StorageError):
                         self.undecided_sizes[key] = now

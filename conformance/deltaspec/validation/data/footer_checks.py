@@ -125,10 +125,11 @@ class _FooterChecker:
         """Read and evaluate files."""
         done, self.total = 0, len(files)
         rows = self._with_mapping(self._with_shredding(self._with_compatibility(files.rows)))
-        for part in rows.iter_slices(FILES_PER_BATCH):
+        for every in rows.iter_slices(FILES_PER_BATCH):
             batch = _Batch()
+            part, unread = self._split_missing(every)
+            done += len(every) - len(part)
             listed = part["actual_size"].is_not_null()
-            unread: dict[str, str] = {}
             for path, version, kind, was_listed, read in zip(
                 _paths(part), part["version"], part["kind"], listed, self._read(part), strict=True
             ):
@@ -143,6 +144,20 @@ class _FooterChecker:
             self.data.findings.mark_files_undecided(unread, levels=_LEVEL)
             done = self._flush(part, batch, done)
         self.data.progress("footers", len(files), len(files))
+
+    def _split_missing(self, files: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str]]:
+        """Return the files to read, and why the others were not found, by path as written.
+
+        The column `_is_late` of the files to read is whether enough missing files of the part are opened before.
+        """
+        is_missing = pl.col("actual_size").is_null()
+        marked = files.with_columns(
+            _is_late=is_missing & (is_missing.cum_sum() > _MAX_MISSING_OPENED), _is_plain=self.data.is_plainly_missing
+        )
+        is_left_out = pl.col("_is_late") & pl.col("_is_plain")
+        # a missing change data file is reported at level files (S25)
+        left_out = marked.filter(is_left_out & (pl.col("kind") == "add"))
+        return marked.filter(~is_left_out), self.data.explain_missing(left_out)
 
     def _with_compatibility(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Add the columns `written_under_v2` and `written_under_v3`: only of the compatibility that decides."""
@@ -222,12 +237,12 @@ class _FooterChecker:
     def _read(self, files: pl.DataFrame) -> Iterator[Read]:
         """Yield the footers of files in their order."""
         # prefer the size in the listing, because the size in the log may be wrong
-        keyed: list[tuple[str, int | None, bool]] = []
-        missing = 0
-        for key, actual, stated in files.select("path_key", "actual_size", "size").iter_rows():
-            missing += actual is None
-            is_skipped = missing > _MAX_MISSING_OPENED and actual is None and self.data.is_known_missing(key)
-            keyed.append((key, stated if actual is None else actual, is_skipped))
+        keyed = [
+            (key, size, is_late and self.data.is_known_missing(key))
+            for key, size, is_late in files.select(
+                "path_key", pl.coalesce("actual_size", "size"), "_is_late"
+            ).iter_rows()
+        ]
         is_remote = self.data.access.store.is_remote
         step = 1 if is_remote else _OF_A_THREAD
         chunks = [keyed[start : start + step] for start in range(0, len(keyed), step)]

@@ -124,11 +124,11 @@ class LaterCommits:
         Call this after the files were not found. VACUUM deletes a file only after the commit that removes it, so the
         commit is in a listing that is made now, if it is in none of the earlier ones.
         """
-        found = {key: self._is_removed(key) for key in keys}
+        found = self._find_in_listed_commits(keys)
         if all(found.values()):
             return found
         self.refresh()
-        return {key: self._is_removed(key) for key in keys}
+        return self._find_in_listed_commits(keys)
 
     def refresh(self) -> None:
         """List the log again."""
@@ -149,14 +149,18 @@ class LaterCommits:
         self._listed |= {version for version in commits if version > self._version}
         self._newest = max([self._newest, *self._listed, *(each.version for each in find_complete_checkpoints(names))])
 
-    def _is_removed(self, key: str) -> bool | None:
+    def _find_in_listed_commits(self, keys: Collection[str]) -> dict[str, bool | None]:
+        """Return for each path whether a listed commit removes it; None if that is not known."""
+        if not keys:
+            return {}
         for version in self._listed - self._removed.keys():
             self._removed[version] = self._read_removed(version)
         removed = self._removed.values()
-        if any(keys is not None and key in keys for keys in removed):
-            return True
         is_complete = self._is_known and None not in removed and len(removed) == self._newest - self._version
-        return False if is_complete else None
+        found: dict[str, bool | None] = dict.fromkeys(keys, False if is_complete else None)
+        for each in removed:
+            found.update(dict.fromkeys((each or frozenset()) & found.keys(), True))
+        return found
 
     def _read_removed(self, version: int) -> frozenset[str] | None:
         try:

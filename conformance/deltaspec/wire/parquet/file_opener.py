@@ -36,7 +36,7 @@ def open_data_file(source: Any, size: int) -> tuple[pq.ParquetFile, int]:
     value_bytes = 0
     try:
         if size <= LARGE_FILE_BYTES:
-            data = _read_all(source)
+            data = _read_all(source, size)
             value_bytes = estimate_value_bytes(data)
             source = pa.BufferReader(data)
         parquet = open_by_parquet_schema(
@@ -62,13 +62,17 @@ def open_data_file(source: Any, size: int) -> tuple[pq.ParquetFile, int]:
     return parquet, value_bytes
 
 
-def _read_all(source: Any) -> bytes:
-    """Return the bytes of a file up to `LARGE_FILE_BYTES`, since it may have grown."""
+def _read_all(source: Any, size: int) -> bytes:
+    """Return the bytes of a file up to `LARGE_FILE_BYTES`, since it may have grown.
+
+    Arrow allocates what is requested, so the first request is for what the file should have.
+    """
     pieces = []
-    remaining = LARGE_FILE_BYTES
-    while remaining > 0 and (piece := source.read(remaining)):
+    remaining, request = LARGE_FILE_BYTES, max(size, _STREAM_BYTES)
+    while remaining > 0 and (piece := source.read(min(request, remaining))):
         pieces.append(piece)
         remaining -= len(piece)
+        request = _STREAM_BYTES
     return b"".join(pieces)
 
 
