@@ -4,6 +4,9 @@
 - The second and a third look find the file sound: it is not a finding. The report names the file.
 - Otherwise the file is unchecked, because it changed during the run, or the storage gives different answers.
 
+What the footer or the rows of a readable file show gets no second look: to read it again costs as much as the check,
+and files of Delta tables are never replaced.
+
 A table in which everything is missing costs a bounded number of requests: after `MOST_LOOKS` files of a bucket that a
 second look confirmed, the first look is trusted. Missing files beyond that number are looked up in a second listing.
 """
