@@ -4,7 +4,8 @@ Rules, mutations, reports and `deltaspec explain` refer to requirements by id (`
 requirements they check; it is not stored here.
 """
 
-import tomllib
+import json
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -13,6 +14,7 @@ from typing import Any, Literal, get_args
 Level = Literal["must", "should", "may", "is"]
 Actor = Literal["reader", "writer", "table"]
 CheckKind = Literal["log", "data", "behaviour"]
+_LEVELS, _ACTORS, _CHECK_KINDS = map(get_args, (Level, Actor, CheckKind))
 REVISIONS = ("r1", "r2", "r3", "current")
 
 
@@ -54,10 +56,48 @@ def load_requirements() -> dict[str, Requirement]:
     for chapter in sorted(files(__name__).iterdir(), key=lambda entry: entry.name):
         if chapter.name.endswith(".toml"):
             prefix = chapter.name.removesuffix(".toml")
-            for name, entry in tomllib.loads(chapter.read_text("utf-8")).items():
+            for name, entry in parse_chapter(chapter.read_text("utf-8")).items():
                 requirement = _parse_requirement(f"{prefix}.{name}", entry)
                 found[requirement.id] = requirement
     return found
+
+
+def parse_chapter(text: str) -> dict[str, dict[str, Any]]:
+    """Parse the TOML of a chapter: tables of strings and lists of strings, by name.
+
+    If each value is on the line of its key, TOML writes it as JSON does. Only other forms need `tomllib`, which takes
+    so long that it shows in the time to validate a small table.
+
+    Raises:
+        tomllib.TOMLDecodeError: it is not TOML.
+    """
+    tables: dict[str, dict[str, Any]] = {}
+    table: dict[str, Any] | None = None
+    for line in text.split("\n"):
+        if member := _MEMBER.fullmatch(line):
+            name, value = member.groups()
+            try:
+                decoded = json.loads(value)
+            except ValueError:
+                return _parse_toml(text)
+            if table is None or name in table:
+                return _parse_toml(text)
+            table[name] = decoded
+        elif (header := _HEADER.fullmatch(line)) and header[1] not in tables:
+            table = tables[header[1]] = {}
+        elif line and not line.startswith("#"):
+            return _parse_toml(text)
+    return tables
+
+
+_HEADER = re.compile(r"\[([A-Za-z0-9_-]+)\]")
+_MEMBER = re.compile(r"""([A-Za-z0-9_-]+) *= *(["[].+)""")
+
+
+def _parse_toml(text: str) -> dict[str, Any]:
+    import tomllib
+
+    return tomllib.loads(text)
 
 
 def _parse_requirement(identity: str, entry: dict[str, Any]) -> Requirement:
@@ -75,9 +115,9 @@ def _parse_requirement(identity: str, entry: dict[str, Any]) -> Requirement:
     )
     if entry:
         raise ValueError(f"{identity}: unknown keys {sorted(entry)}")
-    if requirement.level not in get_args(Level) or requirement.actor not in get_args(Actor):
+    if requirement.level not in _LEVELS or requirement.actor not in _ACTORS:
         raise ValueError(f"{identity}: invalid level {requirement.level!r} or actor {requirement.actor!r}")
-    if requirement.check not in get_args(CheckKind):
+    if requirement.check not in _CHECK_KINDS:
         raise ValueError(f"{identity}: invalid check {requirement.check!r}")
     if not requirement.revisions or not set(requirement.revisions) <= set(REVISIONS):
         raise ValueError(f"{identity}: invalid revisions {requirement.revisions}")

@@ -34,7 +34,6 @@ class Rule:
     divergence: str | None
     """Number of the erratum or silent point (`E..`, `S..`) that the protocol leaves undecided; otherwise None."""
     expression: Callable[[], pl.Expr]
-    doc: str
     since: str = REVISIONS[0]
     """First revision in which the rule applies, even if its requirements apply earlier."""
     until: str = REVISIONS[-1]
@@ -95,42 +94,47 @@ class Rule:
     def _required(self) -> list[Requirement]:
         return [load_requirements()[name] for name in self.requires]
 
-    @property
+    @cached_property
     def message(self) -> str:
-        """Message of a finding, in one sentence."""
-        return self._parts[0]
+        """Message of a finding, in one sentence: the first line of the docstring."""
+        return (self.expression.__doc__ or "").lstrip().partition("\n")[0].rstrip()
 
     @property
     def why(self) -> str:
-        return self._parts[1]
+        return self._parts[0]
 
     @property
     def fix(self) -> str:
-        return self._parts[2]
+        return self._parts[1]
 
     @property
     def conforms(self) -> list[dict[str, Any]]:
         """Example rows without a finding."""
-        return parse_rows(self._parts[3])
+        return parse_rows(self._parts[2])
 
     @property
     def violates(self) -> list[dict[str, Any]]:
         """Example rows that are findings."""
-        return parse_rows(self._parts[4])
+        return parse_rows(self._parts[3])
+
+    @cached_property
+    def built_expression(self) -> pl.Expr:
+        """The expression, built once."""
+        return self.expression()
 
     @cached_property
     def reads(self) -> tuple[str, ...]:
         """Columns of the view that the expression reads, in the view's order."""
-        used = set(self.expression().meta.root_names())
+        used = set(self.built_expression.meta.root_names())
         return tuple(name for name in self.view.columns if name in used)
 
     @cached_property
-    def _parts(self) -> tuple[str, str, str, str, str]:
-        text, _, violating = self.doc.partition("Violates::")
+    def _parts(self) -> tuple[str, str, str, str]:
+        """Return the rest of the docstring: why it matters, how to fix it, and the blocks of examples."""
+        text, _, violating = (inspect.getdoc(self.expression) or "").partition("Violates::")
         text, _, conforming = text.partition("Conforms::")
-        first, _, rest = text.strip().partition("\n")
-        why, _, fix = rest.partition("Fix:")
-        return first.strip(), " ".join(why.split()), " ".join(fix.split()), conforming, violating
+        why, _, fix = text.strip().partition("\n")[2].partition("Fix:")
+        return " ".join(why.split()), " ".join(fix.split()), conforming, violating
 
 
 def _load_rule(code: str) -> Rule:
@@ -177,7 +181,6 @@ def rule(
             null=null,
             divergence=divergence,
             expression=expression,
-            doc=inspect.getdoc(expression) or "",
             since=since,
             until=until,
             warning=warning,

@@ -112,7 +112,7 @@ class Findings:
         if not rules or frame.is_empty():
             return
         self.evaluated_views.add(view.name)
-        answers = frame.select(rule.expression().alias(rule.code) for rule in rules)
+        answers = frame.select(rule.built_expression.alias(rule.code) for rule in rules)
         for rule in rules:
             hits = answers[rule.code]
             if rule.null == "not checked" and hits.null_count():

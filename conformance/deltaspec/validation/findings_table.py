@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 import msgspec
 import polars as pl
-import pyarrow.parquet as pq
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.report.report_types import Finding
@@ -109,13 +108,17 @@ class ParquetSink:
             self._flush()
 
     def retain_rules(self, codes: list[str]) -> None:
+        import pyarrow.parquet as pq
+
         self._flush()
         self._writer.close()
         written = pl.DataFrame(pl.from_arrow(pq.read_table(self._path)))
         self._writer = self._open_writer()
         self.take(written.filter(pl.col("rule").is_in(codes)))
 
-    def _open_writer(self) -> pq.ParquetWriter:
+    def _open_writer(self) -> Any:
+        import pyarrow.parquet as pq  # takes long to import, and few runs write this table
+
         try:
             return pq.ParquetWriter(self._path, self._schema, compression="zstd")
         except OSError as fault:

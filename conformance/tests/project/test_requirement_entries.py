@@ -2,11 +2,14 @@
 
 import re
 import tomllib
+from collections.abc import Callable
 from importlib.resources import files
+from typing import Any
 
 import pytest
 
-from deltaspec.requirements import REVISIONS, load_requirements
+from deltaspec import requirements
+from deltaspec.requirements import REVISIONS, load_requirements, parse_chapter
 from deltaspec.rules import RULES
 
 CHAPTERS = [each for each in files("deltaspec.requirements").iterdir() if each.name.endswith(".toml")]
@@ -51,6 +54,47 @@ def test_chapter_has_known_keys_only(chapter) -> None:  # type: ignore[no-untype
     for entry in tomllib.loads(chapter.read_text("utf-8")).values():
         assert set(entry) <= KEYS
         assert KEYS - set(entry) <= {"reading", "notes"}
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=[each.name for each in CHAPTERS])
+def test_chapter_is_parsed_as_toml_line_by_line(chapter, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    text = chapter.read_text("utf-8")
+    expected = tomllib.loads(text)
+    monkeypatch.setattr(requirements, "_parse_toml", lambda _: pytest.fail("another form of TOML"))
+    assert parse_chapter(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# no table",
+        "[a]\n[b]\nk = 'literal'",
+        '[a]\nk = "x"  # comment',
+        '[a]\nk = [\n"x",\n]',
+        '[a]\nk = "\\e" # é',
+        '[a]\nk = """x"""',
+        '[a]\n"k" = "x"',
+        '[a.b]\nk = "x"',
+        '[a]\nk.l = "x"',
+        "[a]\nk = 1",
+        '[a]\n\n# comment\nk="\\u00e9\\n"\n[b]',
+    ],
+)
+def test_other_chapters_are_parsed_as_toml(text: str) -> None:
+    assert parse_or_error(parse_chapter, text) == parse_or_error(tomllib.loads, text)
+
+
+@pytest.mark.parametrize("text", ['k = "x"\n[a]', '[a]\nk = "x"\nk = "y"', '[a]\nk = "x"\n[a]', "[a]\nk", "[a"])
+def test_malformed_chapters_are_refused_or_parsed_as_toml(text: str) -> None:
+    assert parse_or_error(parse_chapter, text) == parse_or_error(tomllib.loads, text)
+
+
+def parse_or_error(parse: Callable[[str], Any], text: str) -> Any:
+    try:
+        return parse(text)
+    except tomllib.TOMLDecodeError as fault:
+        return str(fault)
 
 
 def test_every_chapter_is_loaded() -> None:

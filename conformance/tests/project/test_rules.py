@@ -165,6 +165,7 @@ def test_documentation_is_complete(rule: Rule) -> None:
     assert re.fullmatch(r"[A-Z`].*[.]", rule.message)
     assert len(rule.message) <= 120
     assert "\n" not in rule.message
+    assert "::" not in rule.message
     assert rule.why.endswith((".", ")"))
     assert re.fullmatch(r"[A-Z`].*[.]", rule.fix)
 
