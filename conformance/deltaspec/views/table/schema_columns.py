@@ -94,7 +94,21 @@ class ColumnCache(Generic[T]):
         return results
 
 
+_last_special: list[tuple[Struct, Struct]] = []
+"""The schema whose special columns were selected last, and the result; empty before."""
+
+
 def select_special_columns(schema: Struct) -> Struct:
-    """Return the schema without columns that have a common type and no metadata: they need no feature."""
-    special = [each for each in schema.fields if each.metadata or getattr(each.type, "name", None) not in _COMMON_TYPES]
-    return Struct(tuple(special))
+    """Return the schema without columns that have a common type and no metadata: they need no feature.
+
+    Several views need them for each version, so the last result is kept. Schemas are compared by identity, because
+    equality ignores column metadata.
+    """
+    for last, special in _last_special:
+        if last is schema:
+            return special
+    special = Struct(
+        tuple(each for each in schema.fields if each.metadata or getattr(each.type, "name", None) not in _COMMON_TYPES)
+    )
+    _last_special[:] = [(schema, special)]
+    return special

@@ -105,3 +105,10 @@ def test_columns_of_common_types_without_metadata_are_not_special() -> None:
     schema = parse_schema(_encode(*(_field(str(each)[:9], each) for each in kinds), _field("m", comment="")))
     special = [each.name for each in select_special_columns(schema).fields]
     assert special == ["void", "variant", "timestamp", str(_NESTED)[:9], "decimal(3", "interval ", "m"]
+
+
+def test_special_columns_of_equal_schemas_with_other_metadata_differ() -> None:
+    with_comment, plain = parse_schema(_encode(_field("m", comment="x"))), parse_schema(_encode(_field("m")))
+    assert with_comment == plain
+    for schema, special in ((with_comment, 1), (plain, 0), (plain, 0), (with_comment, 1)):
+        assert len(select_special_columns(schema).fields) == special
