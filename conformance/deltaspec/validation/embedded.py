@@ -35,7 +35,7 @@ from deltaspec.views.files.file_replay import (
 )
 from deltaspec.views.log.checkpoint_parts import PartAssignmentCheck
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint, iter_file_action_batches, read_checkpoint
-from deltaspec.wire.log.file_action_rows import FileActionBuilder
+from deltaspec.wire.log.file_action_rows import FileActions
 from deltaspec.wire.log.line_decoder import MAX_LINE_BYTES, LogFile, LogSummary, decode_line_stream, decode_lines
 from deltaspec.wire.log.line_outcomes import LineOutcomes
 from deltaspec.wire.log.stats_parsed import TypedColumns
@@ -109,25 +109,25 @@ class EmbeddedRun(LogRun):
         for version in versions:
             file = commit_file(version)
             try:
-                log = self._read_commit(file, contents)
+                log = self._read_commit(file, contents, with_digest=version == self.plan.version)
             except StorageError as fault:
                 yield fault
                 continue
             self._pending.add_lines(file, version, log.lines)
-            self._pending.current = log.files.rows
+            self._pending.current = log.files
             yield log.summary
 
     def _size(self, file: str) -> int:
         return self.plan.entries[file.removeprefix(f"{LOG_DIRECTORY}/")].size_bytes
 
-    def _read_commit(self, file: str, contents: Iterator[bytes | StorageError]) -> LogFile:
-        """Read the next commit: from `contents` if it is small, else line by line."""
+    def _read_commit(self, file: str, contents: Iterator[bytes | StorageError], *, with_digest: bool) -> LogFile:
+        """Read the next commit: from `contents` if it is small, else line by line, without a digest."""
         if self._size(file) > MAX_BUFFERED_BYTES:
             return decode_line_stream(stream_lines(self.store, file, MAX_LINE_BYTES), self.options.revision)
         content = next(contents)
         if isinstance(content, StorageError):
             raise content
-        return decode_lines(content, self.options.revision)
+        return decode_lines(content, self.options.revision, with_digest=with_digest)
 
     def _put_commit_files(
         self, file: str, version: int, context: FileContext, summary: LogSummary, tag: str = REPLAY_ROWS
@@ -144,9 +144,9 @@ class EmbeddedRun(LogRun):
         """Check the lines and file actions collected so far, which all belong to one state of the table."""
         pending, self._pending = self._pending, _Pending(self._pending.current)
         check_lines(self.findings, pending.lines)
-        if pending.context is not None and pending.rows:
+        if pending.context is not None and len(pending.actions):
             provenance = Provenance("commit", pending.files, pending.versions)
-            self._put_file_actions(FileActionBuilder(pending.rows).table(), provenance, pending.context, pending.tag)
+            self._put_file_actions(pending.actions.table(), provenance, pending.context, pending.tag)
 
     # checkpoints and other files of actions
 
@@ -203,21 +203,21 @@ class EmbeddedRun(LogRun):
 class _Pending:
     """File actions and lines of commits that belong to one state of the table and are not checked yet."""
 
-    def __init__(self, current: list[tuple[object, ...]] | None = None) -> None:
+    def __init__(self, current: FileActions | None = None) -> None:
         self.lines: list[tuple[str, int, LineOutcomes]] = []
         self.line_count = 0
-        self.rows: list[tuple[object, ...]] = []
+        self.actions = FileActions()
         self.files: list[str] = []
         self.versions: list[int] = []
         self.context: FileContext | None = None
         self.tag = REPLAY_ROWS
-        self.current: list[tuple[object, ...]] = current or []
+        self.current = FileActions() if current is None else current
         """File actions of the commit that was read last. They belong to this state or to the next one."""
 
     @property
     def size(self) -> int:
         """Number of rows or of lines, whichever is larger."""
-        return max(len(self.rows), self.line_count)
+        return max(len(self.actions), self.line_count)
 
     def add_lines(self, file: str, version: int, outcomes: LineOutcomes) -> None:
         """Add the lines of a commit."""
@@ -226,11 +226,11 @@ class _Pending:
 
     def add_current(self, file: str, version: int, context: FileContext) -> None:
         """Add the file actions of the commit that was read last."""
-        rows, self.current = self.current, []
-        if rows:
-            self.rows += rows
-            self.files += [file] * len(rows)
-            self.versions += [version] * len(rows)
+        actions, self.current = self.current, FileActions()
+        if len(actions):
+            self.actions.extend(actions)
+            self.files += [file] * len(actions)
+            self.versions += [version] * len(actions)
             self.context = context
 
 

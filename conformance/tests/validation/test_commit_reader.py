@@ -8,15 +8,7 @@ from helpers.recording_run import MemoryStore
 
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.validation.data import commit_reader as commits_module
-from deltaspec.validation.data.commit_reader import (
-    DATA_CHANGE,
-    KIND,
-    LINE,
-    PATH,
-    Commits,
-    RowGroups,
-    split_written_and_ended,
-)
+from deltaspec.validation.data.commit_reader import Commits, RowGroups, split_written_and_ended
 from deltaspec.views.files.file_replay import DATA_REPLAY_COLUMNS, build_empty_replay_frame, build_intervals
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, FileGone
 
@@ -109,9 +101,9 @@ def test_empty_history_has_no_commits() -> None:
     assert (commits.rewriting, len(commits.files(1)), len(commits.find_readded_files(1))) == ([], 0, 0)
 
 
-def test_constants_locate_the_columns_of_a_commit_file() -> None:
-    (row,) = build_commits(build_store(b"\n" + encode_remove("a")), HISTORY).read(0).files.rows
-    assert (row[LINE], row[KIND], row[PATH], row[DATA_CHANGE]) == (2, "remove", "a", False)
+def test_file_actions_of_a_commit_have_line_kind_and_fields() -> None:
+    ((line, kind, action),) = build_commits(build_store(b"\n" + encode_remove("a")), HISTORY).read(0).files
+    assert (line, kind, action.path, action.data_change) == (2, "remove", "a", False)
 
 
 def test_commit_file_is_read_once() -> None:

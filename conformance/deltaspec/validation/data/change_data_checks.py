@@ -24,7 +24,7 @@ from deltaspec.validation.data.change_row_reader import (
     read_change_file,
     read_net_rows,
 )
-from deltaspec.validation.data.commit_reader import DATA_CHANGE, KIND, LINE, RowGroups
+from deltaspec.validation.data.commit_reader import RowGroups
 from deltaspec.validation.data.data_bucket import DataBucket, describe_read_error
 from deltaspec.views.data.change_data import change_commits, change_files
 from deltaspec.views.data.data_files import DataFile, DataFiles
@@ -99,7 +99,7 @@ def _log_facts(data: DataBucket, commit: _Commit) -> dict[str, Any] | None:
     if "cdc" in log.undecoded_kinds:
         return None
     infos = [action for _, action in log.actions if isinstance(action, CommitInfo)]
-    changing = {(row[LINE], row[KIND]) for row in log.files.rows if row[DATA_CHANGE]}
+    changing = {(line, kind) for line, kind, action in log.files if action.data_change}
     adds = {file.path_key for file in commit.adds if (file.line, "add") in changing}
     removes = {file.path_key for file in commit.removes if (file.line, "remove") in changing}
     operation = infos[0].operation if infos else None

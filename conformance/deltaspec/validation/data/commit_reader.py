@@ -13,12 +13,9 @@ import polars as pl
 
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.views.data.data_files import DataFiles
-from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA
 from deltaspec.wire.log.line_decoder import LogFile, decode_lines
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Store
 
-LINE, KIND, PATH, DATA_CHANGE = map(FILE_ACTION_SCHEMA.names.index, ("line", "kind", "path", "data_change"))
-"""Positions of columns in the rows of a decoded commit."""
 MAX_COMMIT_BYTES = 64 << 20
 """Largest commit that is read again."""
 CACHE_BYTES = 8 << 20

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.rows import row_tracking
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
-from deltaspec.validation.data.commit_reader import DATA_CHANGE
 from deltaspec.validation.data.data_bucket import EARLIER_FILES_GONE, describe_read_error
 from deltaspec.validation.data.row_id_reader import MaterializedColumns, NonIntegerRowIds, RowIds, read_row_ids
 from deltaspec.validation.log.facts import LogFacts
@@ -133,7 +132,7 @@ def _rewrite(data: DataBucket, version: int, hidden: MaterializedColumns) -> dic
     ids = {"add": RowIds(), "remove": RowIds()}
     place = name
     try:
-        moves = all(row[DATA_CHANGE] is False for row in data.commit(version).files.rows)
+        moves = not any(each.data_change for each in data.commit(version).files.actions)
     except StorageError as fault:
         data.findings.mark_undecided((row_id_rewrites,), str(fault), name)
         return None

@@ -23,7 +23,7 @@ from deltaspec.model.log.file_names import (
     parse_log_file_name,
 )
 from deltaspec.model.log.segment import find_complete_checkpoints, find_unreachable_commits
-from deltaspec.validation.data.commit_reader import KIND, MAX_COMMIT_BYTES, PATH
+from deltaspec.validation.data.commit_reader import MAX_COMMIT_BYTES
 from deltaspec.validation.plan import Plan
 from deltaspec.wire.log.line_decoder import decode_lines
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, StorageError, Store
@@ -170,7 +170,7 @@ class LaterCommits:
         if log.undecoded_kinds & {"remove", None}:
             return None
         root = self._store.root
-        return frozenset(paths.path_key(str(row[PATH]), root) for row in log.files.rows if row[KIND] == "remove")
+        return frozenset(paths.path_key(each.path, root) for each in log.files.select("remove"))
 
 
 def is_hint_unchanged(store: Store, plan: Plan) -> bool:

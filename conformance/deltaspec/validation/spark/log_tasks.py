@@ -96,13 +96,14 @@ class ReadTask:
                     top = _read_top(store, unit, unit.checkpoint, revision, findings)
                     yield value_to_payload(TOP, unit.number, top)
                     continue
-                log = read_json(store, unit.file, unit.size_bytes, revision)
+                is_last = unit.version == self.context.plan.version
+                log = read_json(store, unit.file, unit.size_bytes, revision, with_digest=is_last)
             except StorageError as fault:
                 yield value_to_payload(SUMMARY, unit.number, fault)
                 continue
             check_lines(findings, [(unit.file, unit.version, log.lines)])
             yield value_to_payload(SUMMARY, unit.number, log.summary)
-            if log.files.rows:
+            if len(log.files):
                 # a commit is one payload, because its change data files are compared with its adds
                 yield Payload(RAW, unit.number, _table_to_bytes(log.files.table()))
         yield from build_result_payloads(0, findings, Aggregates(), set())
@@ -120,11 +121,11 @@ def _read_top(
     return read
 
 
-def read_json(store: Store, file: str, size_bytes: int, revision: Revision) -> LogFile:
+def read_json(store: Store, file: str, size_bytes: int, revision: Revision, *, with_digest: bool = False) -> LogFile:
     """Read and decode a file of JSON lines; as a stream if it is large. Raise `StorageError`."""
     if size_bytes > MAX_BUFFERED_BYTES:
         return decode_line_stream(stream_lines(store, file, MAX_LINE_BYTES), revision)
-    return decode_lines(store.read(file, MAX_BUFFERED_BYTES), revision)
+    return decode_lines(store.read(file, MAX_BUFFERED_BYTES), revision, with_digest=with_digest)
 
 
 @dataclass(frozen=True)

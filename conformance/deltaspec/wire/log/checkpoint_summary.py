@@ -77,7 +77,7 @@ def summarize_json_checkpoint(file: str, log: LogFile) -> CheckpointFileSummary:
     found.adds = _count_true(adds)
     found.adds_with_json = found.adds_with_json_only = _count_true(pc.and_kleene(adds, has_statistics))
     found.removes_with_statistics = _count_true(pc.and_kleene(removes, has_statistics))
-    found.removes_with_tags = log.files.removes_with_tags
+    found.removes_with_tags = sum(bool(each.tags) for each in log.files.select("remove"))
     return found
 
 

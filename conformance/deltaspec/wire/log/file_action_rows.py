@@ -3,12 +3,14 @@
 Nested fields of deletion vectors are flattened.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate, chain
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
-
-from deltaspec.model.actions import Add, Cdc, Remove
+import pyarrow.compute as pc
 
 STRING_MAP = pa.map_(pa.string(), pa.string())
 
@@ -36,91 +38,106 @@ FILE_ACTION_SCHEMA = pa.schema(
     ]
 )
 """Columns of a file action as written; all nullable. `line` is the line or Parquet row number, from 1."""
+_VECTOR_FIELDS = {
+    "dv_storage_type": "storage_type",
+    "dv_path_or_inline": "path_or_inline_dv",
+    "dv_offset": "offset",
+    "dv_size_in_bytes": "size_in_bytes",
+    "dv_cardinality": "cardinality",
+}
+"""Column to the field of a deletion-vector descriptor."""
+_COMMON_FIELDS = ("path", "size", "data_change")
+_STORED_FIELDS = (*_COMMON_FIELDS, "stats", "base_row_id", "default_row_commit_version")
+_FIELDS: dict[str, tuple[str, ...]] = {
+    "add": (*_STORED_FIELDS, "modification_time", "clustering_provider"),
+    "remove": (*_STORED_FIELDS, "deletion_timestamp", "extended_file_metadata"),
+    "cdc": _COMMON_FIELDS,
+}
+"""Kind of action to the columns that are fields of the same name."""
 
 
 @dataclass
-class FileActionBuilder:
-    """Collect decoded file actions row by row, to build one Arrow table."""
+class FileActions:
+    """Decoded file actions, in the order in which they were read."""
 
-    rows: list[tuple[Any, ...]] = field(default_factory=list)
-    removes_with_tags: int = 0
-    """Number of removes with tags."""
-    removes_with_data_change: int = 0
-    has_cdc: bool = False
+    lines: list[int] = field(default_factory=list)
+    """Line number of each action, from 1."""
+    kinds: list[str] = field(default_factory=list)
+    """Wire name of each action: `add`, `remove` or `cdc`."""
+    actions: list[Any] = field(default_factory=list)
+    """`Add`, `Remove` and `Cdc` objects, or classes of an older revision with the same attributes."""
 
-    def add(self, line: int, action: Add) -> None:
-        """Append an add."""
-        self.rows.append(
-            (
-                line,
-                "add",
-                action.path,
-                list(action.partition_values.items()),
-                action.size,
-                action.modification_time,
-                action.data_change,
-                None,
-                None,
-                action.stats,
-                *_flatten_vector(action.deletion_vector),
-                action.base_row_id,
-                action.default_row_commit_version,
-                list(action.tags.items()) if action.tags else None,
-                action.clustering_provider,
-            )
-        )
+    def __len__(self) -> int:
+        return len(self.actions)
 
-    def remove(self, line: int, action: Remove) -> None:
-        """One remove, as the columns of `FILE_ACTION_SCHEMA`."""
-        values = action.partition_values
-        self.removes_with_tags += bool(action.tags)
-        self.removes_with_data_change += action.data_change
-        self.rows.append(
-            (
-                line,
-                "remove",
-                action.path,
-                None if values is None else list(values.items()),
-                action.size,
-                None,
-                action.data_change,
-                action.deletion_timestamp,
-                action.extended_file_metadata,
-                action.stats,
-                *_flatten_vector(action.deletion_vector),
-                action.base_row_id,
-                action.default_row_commit_version,
-                list(action.tags.items()) if action.tags else None,
-                None,
-            )
-        )
+    def __iter__(self) -> Iterator[tuple[int, str, Any]]:
+        """Iterate over line number, kind and action."""
+        return zip(self.lines, self.kinds, self.actions, strict=True)
 
-    def cdc(self, line: int, action: Cdc) -> None:
-        """Append a cdc."""
-        self.has_cdc = True
-        values = list(action.partition_values.items())
-        self.rows.append((line, "cdc", action.path, values, action.size, None, action.data_change, *_NO_OTHER_FIELDS))
+    def append(self, line: int, kind: str, action: Any) -> None:
+        """Append one action."""
+        self.lines.append(line)
+        self.kinds.append(kind)
+        self.actions.append(action)
+
+    def extend(self, other: "FileActions") -> None:
+        """Append the actions of another file."""
+        self.lines += other.lines
+        self.kinds += other.kinds
+        self.actions += other.actions
+
+    def select(self, kind: str) -> list[Any]:
+        """Return the actions of one kind."""
+        return [action for each, action in zip(self.kinds, self.actions, strict=True) if each == kind]
 
     def table(self) -> pa.Table:
-        """Return the collected rows with the schema `FILE_ACTION_SCHEMA`."""
-        columns = zip(*self.rows, strict=True) if self.rows else ([] for _ in FILE_ACTION_SCHEMA)
-        return pa.table(
-            [pa.array(values, kind.type) for values, kind in zip(columns, FILE_ACTION_SCHEMA, strict=True)],
-            schema=FILE_ACTION_SCHEMA,
-        )
+        """Return the actions as columns with the schema `FILE_ACTION_SCHEMA`."""
+        rows: dict[str, list[int]] = {kind: [] for kind in dict.fromkeys(self.kinds)}
+        if len(rows) == 1:
+            return _build_table(self.kinds[0], self.lines, self.actions)
+        for row, kind in enumerate(self.kinds):
+            rows[kind].append(row)
+        tables = [FILE_ACTION_SCHEMA.empty_table()]
+        for kind, chosen in rows.items():
+            tables.append(_build_table(kind, [self.lines[n] for n in chosen], [self.actions[n] for n in chosen]))
+        places = pa.array(list(chain.from_iterable(rows.values())), pa.int64())
+        return pa.concat_tables(tables).take(pc.sort_indices(places)).combine_chunks()
 
 
-_NO_OTHER_FIELDS = (None,) * 12
-_NO_VECTOR = (None,) * 5
-
-
-def _flatten_vector(descriptor: Any) -> tuple[Any, ...]:
-    if descriptor is None:
-        return _NO_VECTOR
-    return (
-        descriptor.storage_type,
-        descriptor.path_or_inline_dv,
-        descriptor.offset,
-        descriptor.size_in_bytes,
-        descriptor.cardinality,
+def _build_table(kind: str, lines: list[int], actions: list[Any]) -> pa.Table:
+    """Build the columns of actions of one kind."""
+    columns: dict[str, pa.Array] = {
+        "line": pa.array(lines, pa.int64()),
+        "kind": pa.repeat(pa.scalar(kind), len(actions)),
+        "partition_values": _build_maps([each.partition_values for each in actions]),
+    }
+    columns |= {name: _build_column(name, map(attrgetter(name), actions)) for name in _FIELDS[kind]}
+    if kind != "cdc":
+        columns["tags"] = _build_maps([each.tags or None for each in actions])
+        vectors = [each.deletion_vector for each in actions]
+        if any(vectors):
+            columns |= {
+                name: _build_column(name, (getattr(each, attribute, None) for each in vectors))
+                for name, attribute in _VECTOR_FIELDS.items()
+            }
+    return pa.table(
+        [columns.get(each.name, pa.nulls(len(actions), each.type)) for each in FILE_ACTION_SCHEMA],
+        schema=FILE_ACTION_SCHEMA,
     )
+
+
+def _build_column(name: str, values: Iterable[Any]) -> pa.Array:
+    return pa.array(list(values), FILE_ACTION_SCHEMA.field(name).type)
+
+
+def _build_maps(maps: list[dict[str, str | None] | None]) -> pa.Array:
+    """Build a map column; entries keep their order."""
+    present = [each for each in maps if each is not None]
+    if not present:
+        return pa.nulls(len(maps), STRING_MAP)
+    offsets: list[int | None] = [0, *accumulate(len(each) if each else 0 for each in maps)]
+    if len(present) < len(maps):
+        offsets[:-1] = [None if each is None else start for each, start in zip(maps, offsets, strict=False)]
+    keys = pa.array(list(chain.from_iterable(present)), pa.string())
+    values = pa.array([value for each in present for value in each.values()], pa.string())
+    return pa.MapArray.from_arrays(pa.array(offsets, pa.int32()), keys, values)

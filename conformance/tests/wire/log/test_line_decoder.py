@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from deltaspec.model.actions import ACTION_TYPES, get_action_types
 from deltaspec.model.revisions import Revision
 from deltaspec.wire.log import line_decoder
+from deltaspec.wire.log.canonical_lines import decode_canonical_block, decode_canonical_line
 from deltaspec.wire.log.line_decoder import LogFile, decode_line_stream, decode_lines
 from deltaspec.wire.log.line_validation import LineError, explain_line
 
@@ -188,11 +189,7 @@ def lines(draw: st.DrawFn) -> bytes:
 def actions_by_line(log: LogFile) -> dict[int, Any]:
     """Return every decoded action as plain values, by line number."""
     found: dict[int, Any] = {number: msgspec.to_builtins(action) for number, action in log.actions}
-    for row in log.files.rows:
-        number, kind, path, values, size, _, change, *_ = row
-        assert kind == "cdc"
-        found[number] = {"path": path, "partitionValues": dict(values), "size": size, "dataChange": change}
-    return found
+    return found | {number: msgspec.to_builtins(action) for number, _, action in log.files}
 
 
 def assert_equals_reference(log: LogFile, every: list[bytes]) -> None:
@@ -264,9 +261,13 @@ CANONICAL = [
 ]
 
 
+_ADD = b'{"add":{"path":"a","partitionValues":{},"size":1,"modificationTime":2,"dataChange":true}}'
+_REMOVE = b'{"remove":{"path":"b","dataChange":true}}'
+
+
 @pytest.mark.parametrize("line", CANONICAL)
 def test_canonical_lines_take_the_fastest_path(line: bytes) -> None:
-    found = line_decoder._decode_canonical_line(line, line_decoder._get_decoders(Revision.CURRENT))
+    found = decode_canonical_line(line, Revision.CURRENT)
     assert found[1] is not None
     assert line_decoder._decode_valid_line(line, ACTION_TYPES) in (found, (None, None))
     assert line_decoder._explain_and_decode(line, Revision.CURRENT) == (*found, None)
@@ -274,7 +275,7 @@ def test_canonical_lines_take_the_fastest_path(line: bytes) -> None:
 
 def test_keys_of_a_canonical_line_may_have_any_order() -> None:
     line = b'{"txn":{"lastUpdated":2,"version":1,"appId":"a"}}'
-    assert line_decoder._decode_canonical_line(line, line_decoder._get_decoders(Revision.CURRENT))[0] == "txn"
+    assert decode_canonical_line(line, Revision.CURRENT)[0] == "txn"
 
 
 _DAMAGE = (
@@ -329,7 +330,7 @@ def damaged_lines(draw: st.DrawFn) -> bytes:
 @given(line=damaged_lines(), revision=st.sampled_from(Revision))
 def test_faster_paths_accept_only_what_the_slow_path_accepts(line: bytes, revision: Revision) -> None:
     for found in (
-        line_decoder._decode_canonical_line(line, line_decoder._get_decoders(revision)),
+        decode_canonical_line(line, revision),
         line_decoder._decode_valid_line(line, get_action_types(revision)),
     ):
         assert found[0] is None or line_decoder._explain_and_decode(line, revision) == (*found, None)
@@ -339,30 +340,132 @@ def test_faster_paths_accept_only_what_the_slow_path_accepts(line: bytes, revisi
 @given(
     every=st.lists(st.sampled_from(CANONICAL) | damaged_lines(), max_size=6),
     ending=st.sampled_from((b"", b"\n", b"\r\n", b"\n\n")),
+    revision=st.sampled_from(Revision),
 )
-def test_files_decode_as_on_the_slow_path(every: list[bytes], ending: bytes) -> None:
+def test_files_decode_as_on_the_slow_path(every: list[bytes], ending: bytes, revision: Revision) -> None:
     data = b"\n".join(every) + ending
+    assert_same_file(decode_lines(data, revision), decode_slowly(data, revision))
+
+
+def decode_slowly(data: bytes, revision: Revision = Revision.CURRENT) -> LogFile:
+    """Decode a file line by line on the slow path."""
     with (
-        patch.object(line_decoder, "_decode_canonical_line", lambda *_: (None, None)),
+        patch.object(line_decoder, "decode_canonical_block", lambda *_: None),
+        patch.object(line_decoder, "decode_canonical_line", lambda *_: (None, None)),
         patch.object(line_decoder, "_decode_valid_line", lambda *_: (None, None)),
     ):
-        expected = decode_lines(data)
-    found = decode_lines(data)
+        return decode_lines(data, revision)
+
+
+def assert_same_file(found: LogFile, expected: LogFile) -> None:
     assert list(found.lines) == list(expected.lines)
-    assert (found.actions, found.files.rows, found.unread) == (expected.actions, expected.files.rows, expected.unread)
+    assert (found.actions, found.files, found.unread) == (expected.actions, expected.files, expected.unread)
+    assert found.summary == expected.summary
+
+
+@example_settings(200)
+@given(
+    lines_before=st.lists(st.sampled_from(CANONICAL), min_size=1, max_size=4),
+    odd=damaged_lines() | st.sampled_from((b"", b" ", b"{}", b"\r")),
+    lines_after=st.lists(st.sampled_from(CANONICAL), max_size=4),
+    separators=st.sampled_from((b"\n", b"\n", b"\n", b"\n\n", b"", b" ", b"\r\n", b"\x0b", b",")),
+    place=st.integers(0, 9),
+    revision=st.sampled_from(Revision),
+)
+def test_blocks_decode_as_on_the_slow_path(
+    lines_before: list[bytes],
+    odd: bytes,
+    lines_after: list[bytes],
+    separators: bytes,
+    place: int,
+    revision: Revision,
+) -> None:
+    """A single odd line or separator is among canonical lines."""
+    every = [*lines_before, odd, *lines_after]
+    data = b"".join(line + (separators if number == place % len(every) else b"\n") for number, line in enumerate(every))
+    for text in (data, data + b"\n", data[:-1], b"\n" + data):
+        assert_same_file(decode_lines(text, revision), decode_slowly(text, revision))
+
+
+@pytest.mark.parametrize("revision", Revision)
+def test_canonical_files_are_decoded_in_one_call(revision: Revision) -> None:
+    """With and without the free-form commitInfo at either end, and the last line feed."""
+    lines = [line for line in CANONICAL if decode_canonical_line(line, revision)[0]]
+    info = [b'{"commitInfo":{ "x" : 1}}']
+    for every in (lines, info + lines, lines + info):
+        for data in (b"\n".join(every), b"\n".join(every) + b"\n"):
+            with patch.object(line_decoder, "_decode_valid_line", side_effect=line_decoder._decode_valid_line) as valid:
+                found = decode_lines(data, revision)
+            assert valid.call_count == len(every) - len(lines)
+            assert_same_file(found, decode_slowly(data, revision))
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        _ADD + _REMOVE + b"\n\n",
+        _ADD + b"\n\n" + _REMOVE,
+        _ADD + b" " + _REMOVE + b"\n",
+        _ADD[:-1] + b"," + _REMOVE[1:] + b"\n" + _ADD + b"\n",
+        _ADD[:-1] + b"\n}" + _REMOVE + b"\n",
+        b" " + _ADD + b"\n" + _REMOVE,
+        b"\n" + _ADD + b"\n" + _REMOVE,
+        _ADD + b"\r\n" + _REMOVE,
+        _ADD + b"\n" + _REMOVE + b"\n\n",
+        _ADD + b"\n" + _REMOVE + b"\n ",
+        _ADD + b"\n{}\n" + _REMOVE + b"\n",
+        _ADD + b'\n{"commitInfo":{}}\n' + _REMOVE + b"\n",
+        _ADD + b'\n{"future":{}}\n' + _REMOVE + b"\n",
+        _ADD + b"\n" + _REMOVE.replace(b'"path"', b'"p\\u0061th"') + b"\n",
+        _ADD + b"\n" + _REMOVE.replace(b"true", b'true,"dataChange":true') + b"\n",
+        _ADD + b"\n" + _REMOVE.replace(b"true", b'true,"stats":null') + b"\n",
+        _ADD + b"\n" + _REMOVE.replace(b'"b"', b'"\\ud800"') + b"\n",
+        _ADD + b"\n" + _REMOVE.replace(b"true", b"1") + b"\n",
+        b"",
+        b"\n",
+        b"\xff\n",
+        b"[" * 100_000,
+    ],
+)
+def test_blocks_with_anything_else_are_not_canonical(block: bytes) -> None:
+    assert decode_canonical_block(block, Revision.CURRENT) is None
+
+
+def test_canonical_block_may_end_without_a_line_feed() -> None:
+    block = _ADD + b"\n" + _REMOVE
+    for each in (block, block + b"\n"):
+        assert [kind for kind, _ in zip(*decode_canonical_block(each, Revision.CURRENT) or ((), ()), strict=True)] == [
+            "add",
+            "remove",
+        ]
+
+
+def test_odd_line_slows_down_only_its_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line_decoder, "_BLOCK_BYTES", 9 * len(_ADD))
+    data = (_ADD + b"\n") * 40 + b"{}\n" + (_ADD + b"\n") * 40
+    with patch.object(line_decoder, "decode_canonical_line", side_effect=decode_canonical_line) as single:
+        found = decode_lines(data)
+    assert_same_file(found, decode_slowly(data))
+    assert single.call_count < len(found.lines) // 2
 
 
 @pytest.mark.parametrize("space", ["", "\r", " ", "\t", " \r\t"])
 def test_repeated_key_is_found_in_every_position(space: str) -> None:
-    """Every key is repeated before every other, and last; the copy or the original has space before its colon."""
+    """Every key is repeated before every other, and last; the copy or the original has space before its colon.
+
+    The line is alone in its file, or between canonical lines.
+    """
     values = {"path": '"a"', "partitionValues": "{}", "size": "1", "modificationTime": "2", "dataChange": "true"}
     for key, value in values.items():
         for place in range(len(values) + 1):
             for first, second in (("", space), (space, "")):
                 written = [f'"{name}"{first if name == key else ""}:{each}' for name, each in values.items()]
                 written.insert(place, f'"{key}"{second}:{value}')
-                log = decode_lines(f'{{"add":{{{",".join(written)}}}}}\n'.encode())
-                assert log.faults[1].repeated_key == f"/add/{key}"
+                line = f'{{"add":{{{",".join(written)}}}}}\n'.encode()
+                assert decode_lines(line).faults[1].repeated_key == f"/add/{key}"
+                log = decode_lines((_REMOVE + b"\n") * 2 + line + _REMOVE * 2 + b"\n" + _REMOVE)
+                assert log.faults[3].repeated_key == f"/add/{key}"
+                assert list(log.faults) == [3, 4]
 
 
 @pytest.mark.parametrize(
@@ -527,6 +630,11 @@ def test_repeated_lines_decode_as_single_lines_do(every: list[bytes], order: lis
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"a", b"ab\n\n\ncd\n", b"\n\nabcdefgh\ni", b"abc\nd\ne\nfgh\n"])
 def test_file_split_in_blocks_has_the_same_lines(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = decode_lines(data)
     for size in range(5):
-        monkeypatch.setattr(line_decoder, "_SPLIT_BYTES", size)
-        assert list(line_decoder._split_lines(data)) == data.split(b"\n")
+        monkeypatch.setattr(line_decoder, "_BLOCK_BYTES", size)
+        blocks = list(line_decoder._split_blocks(data))
+        assert b"".join(blocks) == data
+        lines = [line for block in blocks for line in line_decoder._split_lines(block)]
+        assert lines == (data.removesuffix(b"\n").split(b"\n") if data else [])
+        assert_same_file(decode_lines(data), expected)

@@ -1,0 +1,91 @@
+"""Decode canonical lines of the log: lines without a byte more than necessary, so they have no defect.
+
+`msgspec` encodes an action in the fewest bytes that decode to it: each known key once, no nulls or white space, the
+shortest escapes and numbers. So a line as long as its encoded action has no repeated or unknown key and no second
+action, in whatever order its keys are.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from deltaspec.model.actions import WireStruct, get_action_types
+from deltaspec.model.revisions import Revision
+from deltaspec.wire.log.line_validation import FREE_FORM
+
+_encoder = msgspec.json.Encoder()
+_ERRORS = (msgspec.DecodeError, RecursionError, ValueError)
+
+
+@cache
+def _get_body_decoders(revision: Revision) -> dict[bytes, tuple[str, int, Callable[[bytes], WireStruct]]]:
+    """Return kind, start of the body and decoder of the body, by the bytes of a line up to its first colon."""
+    return {
+        b'{"%s":' % kind.encode(): (kind, len(kind) + 4, msgspec.json.Decoder(type_).decode)
+        for kind, type_ in get_action_types(revision).items()
+        if kind != FREE_FORM
+    }
+
+
+def decode_canonical_line(line: bytes, revision: Revision) -> tuple[str | None, WireStruct | None]:
+    """Return kind and action of a canonical line; otherwise, and for free-form actions, (None, None)."""
+    decoder = _get_body_decoders(revision).get(line[: line.find(b":") + 1])
+    if decoder is None or line[-1:] != b"}":
+        return None, None
+    kind, start, decode = decoder
+    body = line[start:-1]
+    try:
+        action = decode(body)
+    except _ERRORS:
+        return None, None
+    return (kind, action) if len(_encoder.encode(action)) == len(body) else (None, None)
+
+
+class _BlockDecoder(NamedTuple):
+    """Decoder of several lines."""
+
+    decode: Callable[[bytes], list[Any]]
+    """Decodes lines to objects with an attribute for each kind of action; None for those that a line does not have."""
+    kinds: dict[type[WireStruct], str]
+    bytes_around: dict[type[WireStruct], int]
+    """Length of a line without the body of its action."""
+
+
+@cache
+def _get_block_decoder(revision: Revision) -> _BlockDecoder:
+    kinds = {type_: kind for kind, type_ in get_action_types(revision).items() if kind != FREE_FORM}
+    line = msgspec.defstruct("Line", [(kind, type_ | None, None) for type_, kind in kinds.items()], gc=False)
+    around = {type_: len(kind) + len('{"":}') for type_, kind in kinds.items()}
+    return _BlockDecoder(msgspec.json.Decoder(line).decode_lines, kinds, around)
+
+
+def decode_canonical_block(block: bytes, revision: Revision) -> tuple[list[str], list[WireStruct]] | None:
+    """Return kind and action of every line, decoded in one call; None unless all lines are canonical.
+
+    The proof is that of single lines, for all lines at once. No line is shorter than its encoded action. So if the
+    lengths are equal in total, they are equal for every line, and there is nothing else between the lines.
+
+    Args:
+        block: lines of a file; the last one may have no line feed.
+        revision: protocol revision.
+    """
+    decoder = _get_block_decoder(revision)
+    try:
+        lines = decoder.decode(block)
+    except _ERRORS:
+        return None
+    actions: list[Any] = [each.add or each.remove or each.cdc or _get_other_action(each) for each in lines]
+    if None in actions or block.count(b"}\n{") != len(lines) - 1:  # one line could have two objects
+        return None
+    types = list(map(type, actions))
+    length = len(_encoder.encode_lines(actions)) + sum(map(decoder.bytes_around.__getitem__, types))
+    if length != len(block) + (not block.endswith(b"\n")):
+        return None
+    return [decoder.kinds[each] for each in types], actions
+
+
+def _get_other_action(line: Any) -> WireStruct | None:
+    """Return the first action of a decoded line without file actions; None if it has none."""
+    return next((action for action in map(line.__getattribute__, line.__struct_fields__) if action is not None), None)
