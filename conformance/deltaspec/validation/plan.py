@@ -246,7 +246,7 @@ class _Log:
     ) -> None:
         self._entries, self._version, self._history, self._revision = entries, version, history, revision
         self._since = version if since is None else since
-        self._names = {name: parse_log_file_name(name) for name in entries}
+        self._names = {name: entry.log_name for name, entry in entries.items()}
         parsed = self._names.values()
         self._commits = {name.version for name in parsed if isinstance(name, CommitName) and name.version <= version}
         self._ranges = [(first, min(last, version)) for first, last in find_commit_ranges(entries) if first <= version]

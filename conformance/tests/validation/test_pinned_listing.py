@@ -1,9 +1,15 @@
 """The log is listed again if a listing has gaps that concurrent writes explain."""
 
+import pickle
 from typing import Any
 
 import pytest
+from helpers.hypothesis_settings import example_settings
+from hypothesis import given
+from hypothesis import strategies as st
 
+from deltaspec.model.log.file_names import parse_log_file_name
+from deltaspec.model.log.segment import find_cleanup_version, find_unreachable_commits
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.wire.storage.interface import Entry
 
@@ -55,3 +61,20 @@ def test_what_a_cleanup_left_is_kept() -> None:
 def test_lasting_gap_is_kept() -> None:
     store: Any = ListedStore([*COMMITS[:2], PART])
     assert [entry.name for entry in load_pinned_listing(store)] == [*COMMITS[:2], PART]
+
+
+@example_settings(200)
+@given(st.sets(st.sampled_from([*COMMITS, PART, OTHER_PART, *CLEANED_UP, f"{0:020}.checkpoint.parquet", "x.json"])))
+def test_log_that_begins_with_commit_0_was_not_cleaned_up(names: set[str]) -> None:
+    """So a listing with commit 0 needs no search for what a cleanup left behind."""
+    names.add(COMMITS[0])
+    assert (find_cleanup_version(names), find_unreachable_commits(names)) == (None, [])
+
+
+def test_entry_parses_its_name_once_and_is_pickled_without_it() -> None:
+    entry, other = Entry(COMMITS[1], 5, 7), Entry(COMMITS[1], 5, 7)
+    assert entry.log_name == parse_log_file_name(COMMITS[1])
+    assert entry.log_name is entry.log_name
+    assert (entry, hash(entry)) == (other, hash(other))
+    assert pickle.dumps(entry) == pickle.dumps(other)
+    assert pickle.loads(pickle.dumps(entry)) == entry

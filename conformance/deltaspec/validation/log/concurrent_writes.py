@@ -57,7 +57,7 @@ def load_pinned_listing(store: Store) -> list[Entry]:
 
 def _list_up_to(version: int, listed: list[Entry]) -> set[str]:
     """Return the names of files of versions up to this one, and of files without a version."""
-    versions = {entry.name: getattr(parse_log_file_name(entry.name), "version", -1) for entry in listed}
+    versions = {entry.name: getattr(entry.log_name, "version", -1) for entry in listed}
     return {name for name, each in versions.items() if each <= version}
 
 
@@ -72,8 +72,8 @@ def _find_gaps(listed: list[Entry]) -> set[tuple[str, int, int]]:
     checksums: set[int] = set()
     compactions: set[int] = set()
     latest = -1
-    for name in map(parse_log_file_name, names):
-        match name:
+    for entry in listed:
+        match entry.log_name:
             case CommitName(version):
                 commits.add(version)
             case ChecksumName(version):
@@ -91,7 +91,7 @@ def _find_gaps(listed: list[Entry]) -> set[tuple[str, int, int]]:
     gaps |= {("commit", newest + 1, latest)} if latest > newest else set()
     if newest < 0:  # a clean-up may have removed every commit that was about to be listed
         gaps.add(("commit", 0, max(latest, 0)))
-    if unreachable := find_unreachable_commits(names):
+    if 0 not in commits and (unreachable := find_unreachable_commits(names)):
         gaps.add(("base of commits", unreachable[0], unreachable[-1]))
     oldest = min(commits, default=0)
     gaps |= {("start of a compaction", start, oldest - 1) for start in compactions if start < oldest}

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from operator import add
 from typing import Any, ClassVar
 
@@ -143,7 +143,9 @@ class CommitFacts:
     @classmethod
     def from_row(cls, row: Row) -> "CommitFacts":
         """Build the facts from a row of `commits`."""
-        return cls(**{each.name: row[each.name] for each in fields(cls)})
+        return cls(
+            row["in_commit_timestamp"], row["in_commit_timestamps_enabled"], row["txn_id"], row["catalog_managed"]
+        )
 
 
 def build_checksum_row(

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
+from operator import is_not
 from typing import Any
 
 import polars as pl
@@ -44,7 +45,7 @@ def build_listing_rows(
         catalog_managed: whether catalogManaged is supported; None if unknown.
         older_gaps: first and last of missing commits that the validated version does not need, between other commits.
     """
-    names = [(entry, file_names.parse_log_file_name(entry.name)) for entry in entries]
+    names = [(entry, entry.log_name) for entry in entries]
     commits = sorted(name.version for _, name in names if isinstance(name, file_names.CommitName))
     latest = commits[-1] if commits else None
     missing_before = _group_missing_commits(commits, missing)
@@ -52,8 +53,9 @@ def build_listing_rows(
     first = min((name.version for _, name in names if isinstance(name, _CHECKPOINTS)), default=-1)
     # if commits exist but none directly follows the first checkpoint, a later cleanup left that checkpoint behind
     log_starts_with_first_checkpoint = not commits or commits[0] == first + 1
-    cleaned_up_to = None if missing else segment.find_cleanup_version(entry.name for entry, _ in names)
-    unreachable = segment.find_unreachable_commits(entry.name for entry, _ in names)
+    starts_with_0 = commits[:1] == [0]
+    cleaned_up_to = None if missing or starts_with_0 else segment.find_cleanup_version(entry.name for entry, _ in names)
+    unreachable = [] if starts_with_0 else segment.find_unreachable_commits(entry.name for entry, _ in names)
     cleanup_revision = None if cleaned_up_to is None else _find_cleanup_revision(names, cleaned_up_to, known_states)
     checksum_versions = {name.version for _, name in names if isinstance(name, file_names.ChecksumName)}
     checksums_of_commits = checksum_versions & set(commits)
@@ -232,7 +234,8 @@ def build_commit_row(version: int, file: str, log: LogSummary, before: "Previous
     is_fully_decoded = None not in log.undecoded_kinds
     info = next((action for _, action in log.actions if isinstance(action, CommitInfo)), None)
     timestamp = info.in_commit_timestamp if info else None
-    enabled = state.in_commit_timestamps if "commitInfo" not in log.undecoded_kinds else None
+    of_state = before.build_state_columns(state)
+    enabled = of_state["in_commit_timestamps_enabled"] if "commitInfo" not in log.undecoded_kinds else None
     before.enable(version, timestamp, enabled, state.supports("inCommitTimestamp-preview"))
     counts = {
         "actions": sum(kinds.values()) - log.blank_lines,
@@ -246,6 +249,7 @@ def build_commit_row(version: int, file: str, log: LogSummary, before: "Previous
         "checkpoint_only_actions": kinds["checkpointMetadata"] + kinds["sidecar"],
     }
     return {
+        **of_state,
         "version": version,
         "file": file,
         **(counts if is_fully_decoded else {}),
@@ -255,16 +259,29 @@ def build_commit_row(version: int, file: str, log: LogSummary, before: "Previous
         "in_commit_timestamps_enabled": enabled,
         "in_commit_timestamps_enabled_before": before.in_commit_timestamps,
         **(before.enablement if kinds["protocol"] + kinds["metaData"] else {}),
-        **_recorded_enablement(state),
-        "catalog_managed": state.supports("catalogManaged"),
         "catalog_managed_before": before.catalog_managed,
         "txn_id": info.txn_id if info else None,
-        "append_only": state.append_only,
         "removes_with_data_change": log.removes_with_data_change,
-        "repeated_domains": _repeated(each.domain for each in _actions_of(DomainMetadata, log.actions)),
-        "repeated_apps": _repeated(each.app_id for each in _actions_of(Txn, log.actions)),
-        "domain_metadata_supported": state.supports("domainMetadata"),
+        "repeated_domains": _repeated([each.domain for each in _actions_of(DomainMetadata, log.actions)]),
+        "repeated_apps": _repeated([each.app_id for each in _actions_of(Txn, log.actions)]),
         **state.columns.changes,
+    }
+
+
+def _build_state_columns(state: TableState) -> Row:
+    """Return the columns of `commits` that depend only on protocol and metadata."""
+    settings = state.metadata.configuration if state.metadata else {}
+    return {
+        "in_commit_timestamps_enabled": state.in_commit_timestamps,
+        "recorded_enablement_version": table_properties.get_integer_property(
+            settings, table_properties.ENABLEMENT_VERSION
+        ),
+        "recorded_enablement_timestamp": table_properties.get_integer_property(
+            settings, table_properties.ENABLEMENT_TIMESTAMP
+        ),
+        "catalog_managed": state.supports("catalogManaged"),
+        "append_only": state.append_only,
+        "domain_metadata_supported": state.supports("domainMetadata"),
     }
 
 
@@ -287,6 +304,16 @@ class PreviousCommit:
         """Whether a preview of in-commit timestamps is supported; the table may then have used them already."""
         self.enablement: Row = {}
         """Version that enabled in-commit timestamps on a table with older commits, and its timestamp; empty if none."""
+        self._state: tuple[Any, ...] = ()
+        """Parts of the state that `_state_columns` were built from."""
+        self._state_columns: Row = {}
+
+    def build_state_columns(self, state: TableState) -> Row:
+        """Return the columns of `commits` that depend only on protocol and metadata, built again if these changed."""
+        parts = (state.protocol, state.metadata, state.supported)
+        if len(self._state) != len(parts) or any(map(is_not, self._state, parts)):
+            self._state, self._state_columns = parts, _build_state_columns(state)
+        return self._state_columns
 
     def enable(self, version: int, timestamp: int | None, enabled: bool | None, preview: bool | None) -> None:
         """Record whether the next commit is the one that enables in-commit timestamps."""
@@ -303,21 +330,11 @@ class PreviousCommit:
         self.catalog_managed = row["catalog_managed"]
 
 
-def _recorded_enablement(state: TableState) -> Row:
-    settings = state.metadata.configuration if state.metadata else {}
-    return {
-        "recorded_enablement_version": table_properties.get_integer_property(
-            settings, table_properties.ENABLEMENT_VERSION
-        ),
-        "recorded_enablement_timestamp": table_properties.get_integer_property(
-            settings, table_properties.ENABLEMENT_TIMESTAMP
-        ),
-    }
-
-
 def _actions_of(kind: Any, actions: list[tuple[int, WireStruct]]) -> list[Any]:
     return [action for _, action in actions if isinstance(action, kind)]
 
 
-def _repeated(names: Iterable[str]) -> list[str]:
+def _repeated(names: list[str]) -> list[str]:
+    if len(names) < 2:
+        return []
     return sorted(name for name, count in Counter(names).items() if count > 1)

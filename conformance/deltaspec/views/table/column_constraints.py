@@ -85,6 +85,10 @@ class ColumnHistory:
         """Record that a version could not be read: the next version is not compared."""
         self.changes, self._metadata, self._known, self._identities, self._is_complete = {}, None, None, [], False
 
+    def has_applied(self, metadata: MetaData | None) -> bool:
+        """Return whether the last applied version had this metadata, and was known."""
+        return metadata is not None and metadata is self._metadata
+
     def apply(
         self,
         location: tuple[int, str],

@@ -159,6 +159,10 @@ class TableState(ReplayedState):
 
         The actions of a commit have no order: all are applied before the state of the version is evaluated.
         """
+        if self._has_only_commit_info(actions):  # most commits change nothing else than files
+            self.columns.changes, self._removed_domains = {}, frozenset()
+            self._preceding_version = version
+            return
         change = self._begin_change(version, file, actions)
         for line, action in actions:
             match action:
@@ -182,6 +186,11 @@ class TableState(ReplayedState):
             self.views["constraint_columns"].replace(location, keyed)
         self.columns.apply((version, file), actions, self.metadata, self.schema, self.mapping, self.supported)
         self._preceding_version = version
+
+    def _has_only_commit_info(self, actions: list[tuple[int, WireStruct]]) -> bool:
+        """Return whether actions leave the known state of an earlier commit or checkpoint as it is."""
+        is_known = self._first_commit is not None and self.columns.has_applied(self.metadata)
+        return is_known and all(type(action) is CommitInfo for _, action in actions)
 
     def _begin_change(self, version: int, file: str, actions: list[tuple[int, WireStruct]]) -> _Change:
         domains = [action for _, action in actions if isinstance(action, DomainMetadata)]

@@ -6,11 +6,12 @@ The log directory is listed once per run. Nothing is ever written. Messages neve
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from deltaspec.errors import DeltaspecError, InvalidUsage
-from deltaspec.model.log.file_names import OtherFile, parse_log_file_name
+from deltaspec.model.log.file_names import LogFileName, OtherFile, parse_log_file_name
 from deltaspec.wire.storage.settings import StorageSettings
 
 LOG_DIRECTORY = "_delta_log"
@@ -47,6 +48,15 @@ class Entry:
     """Path relative to the listed directory, which is `_delta_log` or the table."""
     size_bytes: int
     modified_ms: int
+
+    @cached_property
+    def log_name(self) -> LogFileName:
+        """The name as that of a file of the log, parsed once: several steps need all names of a log."""
+        return parse_log_file_name(self.name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle an entry without its parsed name."""
+        return Entry, (self.name, self.size_bytes, self.modified_ms)
 
 
 class Store(Protocol):

@@ -71,20 +71,20 @@ class LocalStore:
         with os.scandir(folder) as entries:
             for entry in entries:
                 name = prefix + escape_file_name(entry.name)
-                has_log_name = has_log_file_name(name)
                 try:
                     facts = entry.stat()
                 except PermissionError:
                     raise
                 except OSError:  # gone since, or a link into nothing or itself
-                    if has_log_name and entry.is_symlink():
+                    if entry.is_symlink() and has_log_file_name(name):
                         yield Entry(name, 0, 0)  # the version exists; reading it fails
                     continue
                 if not prefix and entry.name in LISTED_FOLDERS and stat.S_ISDIR(facts.st_mode):
                     folders.append(entry.name)
-                elif has_log_name or not stat.S_ISDIR(facts.st_mode):
-                    size = 0 if stat.S_ISDIR(facts.st_mode) else facts.st_size
-                    yield Entry(name, size, facts.st_mtime_ns // 1_000_000)
+                elif not stat.S_ISDIR(facts.st_mode):
+                    yield Entry(name, facts.st_size, facts.st_mtime_ns // 1_000_000)
+                elif has_log_file_name(name):
+                    yield Entry(name, 0, facts.st_mtime_ns // 1_000_000)
         for name in folders:  # listed last, because a checkpoint is written after its sidecars
             yield from self._entries(folder / name, f"{name}/")
 

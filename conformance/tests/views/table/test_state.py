@@ -1,10 +1,23 @@
 """State of a table after each commit: what a commit changes, and what is unknown after a commit that is lost."""
 
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from helpers.hypothesis_settings import example_settings
+from hypothesis import given
+from hypothesis import strategies as st
 
-from deltaspec.model.actions import DomainMetadata, Format, MetaData, Protocol, RowIdHighWaterMark, Txn, WireStruct
+from deltaspec.model.actions import (
+    CommitInfo,
+    DomainMetadata,
+    Format,
+    MetaData,
+    Protocol,
+    RowIdHighWaterMark,
+    Txn,
+    WireStruct,
+)
 from deltaspec.model.revisions import Revision
 from deltaspec.views.table.state import TableState
 
@@ -203,3 +216,53 @@ def test_unknown_protocol_is_not_refused() -> None:
     state = build_state(revision=Revision.R1)
     state.lose({"protocol"})
     assert (state.refusal, state.unknown_reader_features) == (None, [])
+
+
+# commits without table actions
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[tuple[WireStruct, ...] | set[str | None]]:
+    """Draw commits by version, most with commitInfo only, or the kinds of actions that are lost in a version."""
+    info = st.builds(CommitInfo, operation=st.sampled_from(("WRITE", "RESTORE", None)))
+    plain = st.one_of(st.just(()), st.tuples(info), st.tuples(info))
+    others = st.one_of(
+        st.tuples(st.builds(metadata, a=st.sampled_from("xy"))),
+        st.tuples(info, st.just(PROTOCOL)),
+        st.tuples(st.just(domain("d")), info),
+        st.tuples(st.just(domain("d", removed=True))),
+        st.tuples(info, st.just(Txn("a", 1))),
+        st.sampled_from(({"protocol"}, {"metaData"}, {"domainMetadata"}, {None})),
+    )
+    first = draw(st.sampled_from(((PROTOCOL, metadata()), (PROTOCOL,), (metadata(),), ())))
+    return [first, *draw(st.lists(st.one_of(plain, plain, others), max_size=8))]
+
+
+@example_settings(200)
+@given(history=histories(), base=st.booleans())
+def test_commits_with_commit_info_only_are_applied_as_any_other(
+    history: list[tuple[WireStruct, ...] | set[str | None]], base: bool
+) -> None:
+    """Whether or not the history begins with a checkpoint, and also after versions whose actions are lost."""
+
+    def trace(state: TableState) -> list[Any]:
+        found = []
+        for version, step in enumerate(history):
+            if isinstance(step, set):
+                state.lose(step, ("lost", None))
+            else:
+                file = "0.checkpoint.parquet" if base and version == 0 else f"{version}.json"
+                state.apply(version, file, list(enumerate(step, 1)))
+            found.append((dict(state.columns.changes), state.known_version, state.file_context("/t")))
+        return [
+            *found,
+            state.rows,
+            state.variant_uses.rows,
+            state.row_id_columns.rows,
+            state._first_commit,
+            state.columns,
+        ]
+
+    with patch.object(TableState, "_has_only_commit_info", return_value=False):
+        expected = trace(TableState())
+    assert trace(TableState()) == expected
