@@ -65,6 +65,10 @@ class Choices(ABC):
         left = list(options)
         return [left.pop(self.choose(len(left))) for _ in self.repeat(low, min(high, len(options)))]
 
+    def group(self, function: Callable[[], None]) -> None:
+        """Make the choices of a function, at least one; Hypothesis may drop them together."""
+        function()
+
     def shuffle(self, options: Sequence[T]) -> list[T]:
         """Return all options in random order."""
         return self.sample(options, len(options), len(options))
@@ -107,6 +111,16 @@ class DrawnChoices(Choices):
 
         super().__init__()
         self._draw, self._integers = draw, strategies.integers
+        self._groups = strategies.composite(self._make_choices)
+
+    def group(self, function: Callable[[], None]) -> None:
+        """Make the choices of a function, at least one, in a draw of their own."""
+        self._draw(self._groups(function))
+
+    def _make_choices(self, draw: Callable[[Any], Any], function: Callable[[], None]) -> None:
+        outer, self._draw = self._draw, draw
+        function()
+        self._draw = outer
 
     def _choose(self, limit: int) -> int:
         chosen: int = self._draw(self._integers(0, limit - 1))

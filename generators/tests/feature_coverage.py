@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from deltaspec_generators.logs.strategies import GeneratedLog
 from deltaspec_generators.table_files import LOG
 from deltaspec_generators.table_state import TableState
+from deltaspec_generators.tables.strategies import GeneratedLog
 
 START = TableState()
 
@@ -108,7 +108,7 @@ def _iter_column_uses(before: TableState, state: TableState) -> Iterator[str]:
         mark, step = "delta.identity.highWaterMark", now["metadata"].get("delta.identity.step", 0)
         if was["metadata"].get(mark) != now["metadata"].get(mark):
             yield f"identity mark moved {'up' if step > 0 else 'down'}"
-        if json.dumps(was["type"]) != json.dumps(now["type"]):
+        if json.dumps(now).count('"toType"') > json.dumps(was).count('"toType"'):
             yield f"widened {_describe_location(was, now)}"
             yield from ("widened a partition column",) * (name in state.metadata["partitionColumns"])
             yield from ("widened with a preview name",) * ("typeWidening-preview" in state.features)

@@ -16,8 +16,8 @@ from deltaspec.model.log import file_names, reconciliation, segment
 from deltaspec.model.log.paths import path_key
 from deltaspec.model.rows import deletion_vectors
 from deltaspec_generators import table_state as log_state
-from deltaspec_generators.logs.strategies import GeneratedLog, logs_with_states
 from deltaspec_generators.table_files import LOG, encode_table
+from deltaspec_generators.tables.strategies import GeneratedLog, logs_with_states
 
 few_examples = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]

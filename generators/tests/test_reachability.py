@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from deltaspec.model.actions import ACTION_TYPES
 from deltaspec.model.features.table_features import get_known_features
 from deltaspec.model.revisions import Revision
-from deltaspec_generators.logs import revision_features
-from deltaspec_generators.logs.revision_features import PROPOSED
-from deltaspec_generators.logs.strategies import GeneratedLog, logs, logs_with_states
-from deltaspec_generators.logs.table_specs import FAMILIES, FEATURES, REQUIRED_FEATURES
 from deltaspec_generators.table_files import LOG, TableFiles
 from deltaspec_generators.table_state import TableState, vector_id
+from deltaspec_generators.tables.features import FEATURES, PROPOSED, REQUIRED_FEATURES, list_allowed
+from deltaspec_generators.tables.log_specs import FAMILIES
+from deltaspec_generators.tables.strategies import GeneratedLog, logs, logs_with_states
 
 IN_COMMITS = set(ACTION_TYPES) - {"checkpointMetadata", "sidecar"}
 ALL_HEALTH_CHECKS = list(HealthCheck)
@@ -182,7 +181,9 @@ USES_IN_CURRENT = {
 }
 """Uses that only the current revision and its proposals have."""
 MAX_ROUNDS = 10
-SOURCES = list_modules("generators/deltaspec_generators/logs")
+SOURCES = list_modules(
+    *(f"generators/deltaspec_generators/{name}" for name in ("layouts", "operations", "schemas", "tables"))
+)
 
 
 def observe_until(expected: set[str], revision: Revision) -> set[str]:
@@ -191,7 +192,7 @@ def observe_until(expected: set[str], revision: Revision) -> set[str]:
     Every round draws independent logs: some with any features, and some for each group of features.
     """
     seen: set[str] = set()
-    families = [{*family} & {*revision_features.list_allowed(revision, FEATURES)} for family in FAMILIES]
+    families = [{*family} & {*list_allowed(revision)} for family in FAMILIES]
     choices: list[tuple[int, set[str] | None]] = [(50, None)]
     for family in filter(None, families):
         needed = {REQUIRED_FEATURES[name] for name in family if name in REQUIRED_FEATURES}

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from deltaspec.model.revisions import Revision
-from deltaspec_generators.logs.strategies import logs
 from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.tables.strategies import logs
 
 Body = dict[str, Any]
 _Change = Callable[[st.DrawFn, Mapping[str, Body]], Mapping[str, Body]]

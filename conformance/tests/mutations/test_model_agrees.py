@@ -31,11 +31,11 @@ from deltaspec.requirements import load_requirements
 from deltaspec.rules import RULES
 from deltaspec.views.files.row_ids import row_id_ranges
 from deltaspec.wire.log.line_decoder import decode_lines
-from deltaspec_generators.logs.strategies import logs
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.mutations.registry import Mutation
 from deltaspec_generators.permissions.all_permissions import PERMISSIONS
 from deltaspec_generators.table_files import LOG, TableFiles, encode_table
+from deltaspec_generators.tables.strategies import logs
 
 PARTS = 8
 """Each commit selects one mutation or permission in so many, and all whose sources it touches."""

@@ -24,10 +24,10 @@ from deltaspec.rules import RULES, Rule
 from deltaspec.views.base import LEVELS, LOCATION, Level, View
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.single_file import build_required_field, build_single_file_table
-from deltaspec_generators.logs.strategies import logs
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.mutations.registry import Mutation
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
+from deltaspec_generators.tables.strategies import logs
 
 
 def _all_views() -> dict[str, View]:

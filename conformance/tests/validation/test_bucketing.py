@@ -35,11 +35,10 @@ from deltaspec.validation.spark.payloads import (
 from deltaspec.views.base import LEVELS
 from deltaspec.wire.storage.factory import open_store
 from deltaspec_generators.bases.log_only import build_table
-from deltaspec_generators.logs.strategies import logs
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.table_files import TableFiles, write_table
 from deltaspec_generators.tables.faults import FAULTS, broken_tables
-from deltaspec_generators.tables.strategies import data_tables
+from deltaspec_generators.tables.strategies import data_tables, logs
 
 CHAPTERS = sorted({each.requirement.partition(".")[0] for each in MUTATIONS.values()})
 

@@ -13,8 +13,8 @@ from deltaspec.model.revisions import Revision
 from deltaspec.report.report_types import Report
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
-from deltaspec_generators.logs.strategies import GeneratedLog, logs_with_states
 from deltaspec_generators.table_files import TableFiles, txn_action, write_table
+from deltaspec_generators.tables.strategies import GeneratedLog, logs_with_states
 
 REMOVED_MS = 1_700_000_000_000
 """`deletionTimestamp` of the file that the table removes."""

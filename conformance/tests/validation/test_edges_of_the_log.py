@@ -24,8 +24,8 @@ from deltaspec.report.report_types import Report
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.retention import build_state_rows_at_2
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
-from deltaspec_generators.logs.strategies import logs
 from deltaspec_generators.table_files import LOG, TableFiles, add_action, encode_table, txn_action, write_table
+from deltaspec_generators.tables.strategies import logs
 
 
 def validate(files: TableFiles, history: str = "all", **options: Any) -> Report:

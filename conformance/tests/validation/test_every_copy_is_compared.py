@@ -21,7 +21,6 @@ from deltaspec.model.log.state_differences import COMPARED_FIELDS
 from deltaspec.model.revisions import Revision
 from deltaspec_generators.bases.log_only import inline_vector_descriptor
 from deltaspec_generators.checkpoint_writer import CLASSIC_COLUMNS, CheckpointFiles
-from deltaspec_generators.logs.strategies import logs
 from deltaspec_generators.table_files import (
     TableFiles,
     add_action,
@@ -31,6 +30,7 @@ from deltaspec_generators.table_files import (
     txn_action,
     write_table,
 )
+from deltaspec_generators.tables.strategies import logs
 
 Body = dict[str, Any]
 VECTOR, OTHER_VECTOR = inline_vector_descriptor((1,)), inline_vector_descriptor((2,))

@@ -9,8 +9,8 @@ from hypothesis import given
 from views.model_expectations import Row, arbitrary_commits, compute_snapshots, list_actions, sort_rows
 
 from deltaspec.model.log.reconciliation import get_vector_id
-from deltaspec_generators.logs.strategies import logs
 from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.tables.strategies import logs
 
 
 def history_of_model(run: RecordingRun, decoded: DecodedLog) -> list[tuple[Any, ...]]:

@@ -17,8 +17,8 @@ from deltaspec.model.log.segment import find_readable_versions
 from deltaspec.model.revisions import Revision
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
-from deltaspec_generators.logs.strategies import logs
 from deltaspec_generators.table_files import LOG, TableFiles, encode_table, write_table
+from deltaspec_generators.tables.strategies import logs
 
 DOCUMENTED = {"LIN005"}
 """Rules of divergences that `logs()` draws on purpose: blank lines (S21)."""
@@ -114,7 +114,14 @@ def test_only_blank_lines_are_drawn_divergences() -> None:
     assert all(RULES[code].severity == "divergence" for code in DOCUMENTED)
 
 
-@pytest.mark.multiplied(3, *list_modules("generators/deltaspec_generators/logs", "conformance/deltaspec/views"))
+@pytest.mark.multiplied(
+    3,
+    *list_modules(
+        "generators/deltaspec_generators/operations",
+        "generators/deltaspec_generators/tables",
+        "conformance/deltaspec/views",
+    ),
+)
 def test_drawn_logs_have_rows_of_every_view() -> None:
     # Names of materialized columns occur only in tables with data (`data_tables`).
     missing = {rule.view.name for rule in RULES.values() if rule.level == "log"} - FAULT_ONLY_VIEWS

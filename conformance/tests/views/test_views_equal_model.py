@@ -33,9 +33,9 @@ from deltaspec.model.log.reconciliation import get_vector_id
 from deltaspec.model.revisions import Revision
 from deltaspec.views.files.file_replay import find_live_files
 from deltaspec_generators.bases.log_only import build_table_with_vector, get_action, inline_vector_descriptor
-from deltaspec_generators.logs.strategies import logs
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.tables.strategies import logs
 
 # files
 

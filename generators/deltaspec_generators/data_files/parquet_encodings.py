@@ -59,6 +59,9 @@ class ParquetEncoding:
     """Whether the file contains a column that is not in the table schema."""
 
 
+DELTA_SPARK = ParquetEncoding()
+
+
 def draw_parquet_encoding(
     choices: Choices, *, times: Sequence[str] = ("micros", "int96"), nested: bool = True, rare: bool = True
 ) -> ParquetEncoding:

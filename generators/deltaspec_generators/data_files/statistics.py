@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal as Exact
@@ -125,25 +125,44 @@ def compute_statistics(
     style = style or StatisticsStyle()
     if style.content == "none":
         return None
-    found: dict[str, Node] = {"numRecords": str(table.num_rows)}
+    columns = {}
     if style.content == "all":
-        wide = style.tightness == "wide"
-        counted = [index for index in range(table.num_rows) if wide or index not in deleted]
+        counted = [index for index in range(table.num_rows) if style.tightness == "wide" or index not in deleted]
+        for each in schema.fields:
+            stored = each.name in table.column_names
+            values = to_plain_values(table[each.name]) if stored else [None] * table.num_rows
+            columns[each.name] = [values[index] for index in counted]
+    return _build_statistics(table.num_rows, schema, columns, style)
+
+
+def compute_row_statistics(
+    rows: Sequence[Mapping[str, Any]], count: int, schema: Struct, style: StatisticsStyle
+) -> str | None:
+    """Compute the field `stats` of a file of `count` rows that is not written: the last of `rows` is repeated."""
+    if style.content == "none":
+        return None
+    columns = {each.name: [row[each.name] for row in rows] for each in schema.fields} if style.content == "all" else {}
+    return _build_statistics(count, schema, columns, style, repeated=count - len(rows))
+
+
+def _build_statistics(
+    count: int, schema: Struct, columns: Mapping[str, list[Any]], style: StatisticsStyle, *, repeated: int = 0
+) -> str:
+    """Build statistics of columns, whose last value occurs `repeated` more times."""
+    found: dict[str, Node] = {"numRecords": str(count)}
+    if style.content == "all":
         budget = iter(range(10**6 if style.first_columns is None else style.first_columns))
         low: dict[str, Node] = {}
         high: dict[str, Node] = {}
         nulls: dict[str, Node] = {}
         for each in schema.fields:
-            all_values = (
-                [None] * table.num_rows if each.name not in table.column_names else to_plain_values(table[each.name])
-            )
-            values = [all_values[index] for index in counted]
-            for target, part in zip((low, high, nulls), _compute_column(each.type, values, style, budget), strict=True):
+            parts = _compute_column(each.type, columns[each.name], style, budget, repeated)
+            for target, part in zip((low, high, nulls), parts, strict=True):
                 if part is not None:
                     target[each.name] = part
         found |= {"minValues": low, "maxValues": high} if style.bounds else {}
         found |= {"nullCount": nulls} if style.null_counts else {}
-        found |= {} if style.tightness == "unsaid" else {"tightBounds": "false" if wide else "true"}
+        found |= {} if style.tightness == "unsaid" else {"tightBounds": str(style.tightness != "wide").lower()}
     return _encode_node(found)
 
 
@@ -158,21 +177,22 @@ def _quote(text: str) -> str:
 
 
 def _compute_column(
-    kind: DataType, values: Sequence[Any], style: StatisticsStyle, budget: Iterator[int]
+    kind: DataType, values: Sequence[Any], style: StatisticsStyle, budget: Iterator[int], repeated: int
 ) -> tuple[Node | None, Node | None, Node | None]:
     """Compute minimum, maximum and null count of a column; None for absent statistics."""
     if isinstance(kind, Struct):
         parts: tuple[dict[str, Node], ...] = ({}, {}, {})
         for each in kind.fields:
             inner = [None if value is None else value[each.name] for value in values]
-            for target, part in zip(parts, _compute_column(each.type, inner, style, budget), strict=True):
+            for target, part in zip(parts, _compute_column(each.type, inner, style, budget, repeated), strict=True):
                 if part is not None:
                     target[each.name] = part
         return parts[0], parts[1], parts[2]
     if next(budget, None) is None:
         return None, None, None
     present = [value for value in values if value is not None]
-    nulls = str(_compute_null_count(len(values), len(values) - len(present), style))
+    more_nulls = repeated if values and values[-1] is None else 0
+    nulls = str(_compute_null_count(len(values) + repeated, len(values) - len(present) + more_nulls, style))
     if isinstance(kind, _NESTED_OR_OPAQUE) or _has_no_bounds(kind, style):
         return None, None, nulls
     if not present:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from deltaspec.model.schema.data_types import Struct
-from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding
+from deltaspec_generators.data_files.parquet_encodings import DELTA_SPARK, ParquetEncoding
 from deltaspec_generators.data_files.statistics import StatisticsStyle
 from deltaspec_generators.schemas.changes import convert_value
 from deltaspec_generators.table_state import Body
@@ -25,17 +25,29 @@ class StoredFile:
     schema: Struct
     """Physical schema at the time of writing, without partition columns."""
     style: StatisticsStyle
-    parquet_encoding: ParquetEncoding
-    partition: dict[str, Any]
+    parquet_encoding: ParquetEncoding = DELTA_SPARK
+    partition: dict[str, Any] = field(default_factory=dict)
     """Plain partition values by physical name."""
     deleted: frozenset[int] = frozenset()
     row_ids: list[int] = field(default_factory=list)
     """Stable id of each row; empty without row tracking."""
     row_commit_versions: list[int] = field(default_factory=list)
+    repeated: int = 0
+    """Further copies of the last row, in a file that only the log describes."""
+
+    @property
+    def row_count(self) -> int:
+        """Number of rows, including deleted rows."""
+        return len(self.rows) + self.repeated
+
+    @property
+    def live_count(self) -> int:
+        """Number of rows that are not deleted."""
+        return self.row_count - len(self.deleted)
 
     @property
     def live_indexes(self) -> list[int]:
-        """Row indexes that are not deleted."""
+        """Row indexes that are not deleted, of a file with all its rows."""
         return [index for index in range(len(self.rows)) if index not in self.deleted]
 
 

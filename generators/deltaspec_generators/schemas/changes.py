@@ -5,6 +5,7 @@ from dataclasses import replace
 from decimal import Decimal as Exact
 from typing import Any
 
+from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import column_mapping, schema_string
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, descend
 from deltaspec_generators.names import build_physical_name
@@ -44,7 +45,14 @@ class ColumnIdSequence:
         return self.last
 
 
-def assign_column_ids(kind: Any, numbers: ColumnIdSequence, *, own_names: bool, nested: bool) -> Any:
+def assign_column_ids(
+    kind: Any,
+    numbers: ColumnIdSequence,
+    *,
+    own_names: bool,
+    nested: bool,
+    revision: Revision = Revision.CURRENT,
+) -> Any:
     """Assign an id and a physical name to all fields of a type, at every depth.
 
     Args:
@@ -52,38 +60,60 @@ def assign_column_ids(kind: Any, numbers: ColumnIdSequence, *, own_names: bool, 
         numbers: sequence of ids.
         own_names: whether to create physical names; otherwise the logical names are kept, as in an upgraded table.
         nested: whether elements, keys and values get ids too.
+        revision: protocol revision; the current one renamed the map of nested ids and its keys.
     """
-    match kind:
-        case Struct(fields):
-            return Struct(tuple(_assign_field_id(each, numbers, own_names, nested) for each in fields))
-        case Array(element):
-            return replace(kind, element=assign_column_ids(element, numbers, own_names=own_names, nested=nested))
-        case Map(key, value):
-            return replace(
-                kind,
-                key=assign_column_ids(key, numbers, own_names=own_names, nested=nested),
-                value=assign_column_ids(value, numbers, own_names=own_names, nested=nested),
-            )
-    return kind
+    current = revision is Revision.CURRENT  # [Changed in current]
 
+    def assign(kind: Any) -> Any:
+        match kind:
+            case Struct(fields):
+                return Struct(tuple(map(assign_field, fields)))
+            case Array(element):
+                return replace(kind, element=assign(element))
+            case Map(key, value):
+                return replace(kind, key=assign(key), value=assign(value))
+        return kind
 
-def _assign_field_id(field: Field, numbers: ColumnIdSequence, own_names: bool, nested: bool) -> Field:
-    number = numbers.next()
-    name = build_physical_name(number) if own_names else field.name
-    metadata = {**field.metadata, column_mapping.ID: number, column_mapping.PHYSICAL_NAME: name}
-    kind = assign_column_ids(field.type, numbers, own_names=own_names, nested=nested)
-    if nested:
-        names = column_mapping.build_nested_names(replace(field, type=kind), name)
-        if names:
-            metadata[column_mapping.NESTED_IDS] = {each: numbers.next() for each in names}
-    return replace(field, type=kind, metadata=metadata)
+    def assign_field(field: Field) -> Field:
+        number = numbers.next()
+        name = build_physical_name(number) if own_names else field.name
+        metadata = {**field.metadata, column_mapping.ID: number, column_mapping.PHYSICAL_NAME: name}
+        kind = assign(field.type)
+        if nested:
+            names = column_mapping.build_nested_names(replace(field, type=kind), name if current else field.name)
+            if names:
+                key = column_mapping.NESTED_IDS if current else column_mapping.NESTED_IDS_R3
+                metadata[key] = {each: numbers.next() for each in names}
+        return replace(field, type=kind, metadata=metadata)
+
+    return assign(kind)
 
 
 # type widening
 
 
-def list_wider_types(kind: DataType, *, ntz: bool) -> list[DataType]:
-    """List the types that a type may be widened to; `ntz` allows timestamps without time zone."""
+def list_wider_types(kind: DataType, *, ntz: bool, iceberg: bool = False) -> list[DataType]:
+    """List the types that a type may be widened to.
+
+    Args:
+        kind: type before.
+        ntz: whether timestamps without time zone are allowed.
+        iceberg: whether only changes that Iceberg knows are allowed.
+    """
+    found = _list_wider_types(kind, ntz=ntz)
+    return [each for each in found if _is_known_to_iceberg(kind, each)] if iceberg else found
+
+
+def _is_known_to_iceberg(before: DataType, after: DataType) -> bool:
+    match before, after:
+        case Decimal(_, old), Decimal(_, new):
+            return old == new
+        case Primitive("float"), _:
+            return True
+    return isinstance(after, Primitive) and after.name in _WIDER_INTEGERS["byte"]
+
+
+def _list_wider_types(kind: DataType, *, ntz: bool) -> list[DataType]:
     match kind:
         case Primitive("byte" | "short" | "integer" as name):
             integers = [Primitive(each) for each in _WIDER_INTEGERS[name]]
@@ -114,7 +144,7 @@ def _replace_part(kind: Any, steps: Sequence[str], after: DataType) -> Any:
     return replace(kind, **{steps[0]: _replace_part(getattr(kind, steps[0]), steps[1:], after)}) if steps else after
 
 
-def list_widening_choices(field: Field, *, ntz: bool) -> list[tuple[tuple[str, ...], DataType]]:
+def list_widening_choices(field: Field, *, ntz: bool, iceberg: bool = False) -> list[tuple[tuple[str, ...], DataType]]:
     """List the arguments that `widen_field` accepts for a field."""
 
     def list_parts(kind: DataType, steps: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], DataType]]:
@@ -125,7 +155,7 @@ def list_widening_choices(field: Field, *, ntz: bool) -> list[tuple[tuple[str, .
                 yield from list_parts(key, (*steps, "key"))
                 yield from list_parts(value, (*steps, "value"))
             case _:
-                yield from ((steps, after) for after in list_wider_types(kind, ntz=ntz))
+                yield from ((steps, after) for after in list_wider_types(kind, ntz=ntz, iceberg=iceberg))
 
     return list(list_parts(field.type, ()))
 

@@ -1,1 +1,1 @@
-"""Strategies for random valid tables with data files."""
+"""Tables while they are drawn: their first version, history, files and expected rows; corpora and strategies."""

@@ -11,10 +11,10 @@ from typing import Any
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
 from deltaspec.model.schema.schema_string import parse_schema
 from deltaspec_generators.data_files.parquet_encodings import COMPRESSIONS
+from deltaspec_generators.operations.all_operations import list_operations
 from deltaspec_generators.schemas.drawing import PARTITION_TYPES
 from deltaspec_generators.table_files import TableFiles
 from deltaspec_generators.table_state import TableState
-from deltaspec_generators.tables.all_operations import list_operations
 from deltaspec_generators.tables.history import GeneratedTable
 from deltaspec_generators.tables.table_specs import ALL_FEATURES, EXTRAS
 from deltaspec_generators.values.arrow_values import PRIMITIVES

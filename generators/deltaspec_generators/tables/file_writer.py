@@ -11,7 +11,7 @@ import pyarrow as pa
 from deltaspec.model.log import paths
 from deltaspec.model.rows import deletion_vectors, z85
 from deltaspec.model.schema import partition_values
-from deltaspec.model.schema.data_types import Struct
+from deltaspec.model.schema.data_types import DataType, Struct
 from deltaspec_generators.data_files.parquet_encodings import (
     ParquetEncoding,
     build_parquet_fields,
@@ -19,11 +19,12 @@ from deltaspec_generators.data_files.parquet_encodings import (
     write_parquet,
 )
 from deltaspec_generators.data_files.statistics import compute_statistics
-from deltaspec_generators.data_files.stored_files import ROW_ID, ROW_VERSION, Row, StoredFile
+from deltaspec_generators.data_files.stored_files import ROW_ID, ROW_VERSION, Row, StoredFile, convert_rows
 from deltaspec_generators.names import build_uuid
 from deltaspec_generators.table_state import Body
 from deltaspec_generators.table_uris import TABLE_URI
-from deltaspec_generators.tables.builder import DataTableBuilder
+from deltaspec_generators.tables.builder import DataTableBuilder, TableBuilder
+from deltaspec_generators.tables.features import CHANGE_FEED
 from deltaspec_generators.values.arrow_values import arrow_type
 from deltaspec_generators.values.partition_texts import draw_partition_text, draw_partition_value
 from deltaspec_generators.values.plain_values import draw_values
@@ -34,7 +35,7 @@ CHANGE_DATA = "_change_data/"
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
-def draw_rows(builder: DataTableBuilder, count: int) -> list[Row]:
+def draw_rows(builder: TableBuilder, count: int) -> list[Row]:
     """Draw new rows of the current schema."""
     columns = [
         (each.name, draw_values(builder.choices, each.type, count, nullable=each.nullable))
@@ -43,7 +44,7 @@ def draw_rows(builder: DataTableBuilder, count: int) -> list[Row]:
     return [{name: values[index] for name, values in columns} for index in range(count)]
 
 
-def draw_partition(builder: DataTableBuilder) -> dict[str, Any]:
+def draw_partition(builder: TableBuilder) -> dict[str, Any]:
     """Draw plain partition values."""
     found = {}
     for each in builder.partition_fields:
@@ -78,10 +79,10 @@ def write_data_file(
         extra[ROW_VERSION] = pa.int64(), row_commit_versions
     if parquet_encoding.extra_column:
         # Data files of a table with change data feed may have the change type column if it is all null.
-        name = CHANGE_TYPE if builder.is_enabled("delta.enableChangeDataFeed") else "beyond the schema"
+        name = CHANGE_TYPE if builder.is_enabled(CHANGE_FEED) else "beyond the schema"
         extra[name] = pa.string(), [None if name == CHANGE_TYPE else "x"] * len(rows)
     data, table = encode_rows(builder, rows, partition, parquet_encoding, extra)
-    local, path = draw_path(builder, "part", partition)
+    local, path = draw_path(builder, "part", serialize_partition(builder, partition))
     builder.files.data[local] = data
     add: Body = {
         "path": path,
@@ -127,13 +128,15 @@ def encode_rows(
     return write_parquet(table, parquet_encoding), table
 
 
-def draw_path(builder: DataTableBuilder, prefix: str, partition: Mapping[str, Any]) -> tuple[str, str]:
+def build_partition_folder(texts: Mapping[str, str | None]) -> str:
+    """Build the partition directories of a file, relative to the table."""
+    return "".join(f"{name}={quote(text, safe='') if text else HIVE_NULL}/" for name, text in texts.items())
+
+
+def draw_path(builder: TableBuilder, prefix: str, texts: Mapping[str, str | None]) -> tuple[str, str]:
     """Draw an unused path, in the partition directory or elsewhere: relative to the table, and as in the log."""
     name = f"{prefix}-{builder.next_number():05d}.parquet"
-    folder = "".join(
-        f"{column}={HIVE_NULL if value is None else quote(value, safe='')}/"
-        for column, value in serialize_partition(builder, partition).items()
-    )
+    folder = build_partition_folder(texts)
     folders = ["", "xY/", "é %+=&/"]
     if folder and len(folder) < 120:
         folders.insert(0, folder)
@@ -145,19 +148,23 @@ def draw_path(builder: DataTableBuilder, prefix: str, partition: Mapping[str, An
     local = folder + name
     if "absolute" in builder.options.extras and builder.choices.chance(1, 3):
         builder.record("path:absolute")
-        return local, TABLE_URI + paths.encode(local)
+        return local, builder.options.root + paths.encode(local)
     return local, paths.encode(local)
 
 
-def draw_partition_texts(builder: DataTableBuilder, partition: Mapping[str, Any]) -> dict[str, str | None]:
+def draw_partition_texts(builder: TableBuilder, partition: Mapping[str, Any]) -> dict[str, str | None]:
     """Draw one of the legal texts of each partition value."""
     if "paths" not in builder.options.extras:
         return serialize_partition(builder, partition)
-    fields = builder.partition_fields
-    return {each.name: draw_partition_text(builder.choices, partition[each.name], each.type) for each in fields}
+    return {
+        each.name: draw_partition_text(
+            builder.choices, partition[each.name], each.type, builder.options.timestamp_texts
+        )
+        for each in builder.partition_fields
+    }
 
 
-def serialize_partition(builder: DataTableBuilder, partition: Mapping[str, Any]) -> dict[str, str | None]:
+def serialize_partition(builder: TableBuilder, partition: Mapping[str, Any]) -> dict[str, str | None]:
     """Serialize partition values."""
     return {
         each.name: partition_values.serialize_partition_value(partition[each.name], each.type)
@@ -196,7 +203,7 @@ def write_deletion_vectors(builder: DataTableBuilder, deleted: Mapping[str, Coll
     """
     files = [builder.live[path] for path in deleted]
     rows = [stored.deleted | set(deleted[stored.add["path"]]) for stored in files]
-    vectors = _write_vectors(builder, rows)
+    vectors = write_vectors(builder, rows)
     for stored, all_deleted, vector in zip(files, rows, vectors, strict=True):
         remove_file(builder, stored)
         style = stored.style.for_deleted()
@@ -209,7 +216,7 @@ def write_deletion_vectors(builder: DataTableBuilder, deleted: Mapping[str, Coll
         builder.actions.append({"add": add})
 
 
-def _write_vectors(builder: DataTableBuilder, rows: Sequence[Collection[int]]) -> list[Body]:
+def write_vectors(builder: TableBuilder, rows: Sequence[Collection[int]]) -> list[Body]:
     runs, in_file = builder.choices.chance(1, 2), builder.choices.chance(1, 2)
     absolute = in_file and "absolute" in builder.options.extras and builder.choices.chance(1, 2)
     bitmaps = [deletion_vectors.encode_bitmap(each, runs=runs) for each in rows]
@@ -225,8 +232,9 @@ def _write_vectors(builder: DataTableBuilder, rows: Sequence[Collection[int]]) -
     uuid = UUID(build_uuid(builder.next_number()))
     prefix = builder.choices.pick(("", "ab"))
     local = f"{prefix}/deletion_vector_{uuid}.bin".removeprefix("/")
-    builder.files.extra[local] = data
-    location = TABLE_URI + local if absolute else prefix + z85.encode(uuid.bytes)
+    if not absolute or builder.options.root == TABLE_URI:
+        builder.files.extra[local] = data
+    location = builder.options.root + local if absolute else prefix + z85.encode(uuid.bytes)
     return [
         {"storageType": "p" if absolute else "u", "pathOrInlineDv": location, "offset": offset, **each}
         for offset, each in zip(offsets, common, strict=True)
@@ -252,3 +260,61 @@ def write_change_file(
         "dataChange": False,
     }
     builder.actions.append({"cdc": body})
+
+
+def write_changes(builder: DataTableBuilder, changes: Sequence[tuple[str, Row]], partition: dict[str, Any]) -> None:
+    """Write change data of the current commit if the change data feed is enabled."""
+    if builder.is_enabled(CHANGE_FEED) and changes:
+        write_change_file(builder, changes, partition)
+        builder.changes += [(kind, {**row, **partition}) for kind, row in changes]
+
+
+def draw_indexes(builder: TableBuilder, indexes: Sequence[int], *, all_but: int = 0) -> list[int]:
+    """Draw at least one of these row indexes, and leave out at least `all_but`."""
+    most = len(indexes) - all_but
+    return sorted(builder.choices.sample(indexes, 1, most))
+
+
+class DataFiles:
+    """Writer of data files with their rows."""
+
+    def __init__(self, builder: DataTableBuilder) -> None:
+        self._builder = builder
+
+    def draw_new_file(self) -> None:
+        """Write a file of new rows."""
+        builder = self._builder
+        count = builder.choices.integer(0, builder.options.max_rows)
+        rows = draw_rows(builder, count) * builder.choices.pick((1, 1, 1, 20))
+        write_data_file(builder, rows, draw_partition(builder))
+
+    def draw_deleted_rows(self, stored: StoredFile) -> list[int]:
+        """Draw live rows of a file, at least one and not all."""
+        return draw_indexes(self._builder, stored.live_indexes, all_but=1)
+
+    def delete_rows(self, deleted: Mapping[str, Sequence[int]]) -> None:
+        """Delete rows with deletion vectors, and write the changes."""
+        builder = self._builder
+        files = [builder.live[path] for path in deleted]
+        write_deletion_vectors(builder, deleted)
+        for stored in files:
+            rows = convert_rows(stored, builder.data_schema)
+            write_changes(builder, [("delete", rows[index]) for index in deleted[stored.add["path"]]], stored.partition)
+
+    def merge_files(self, files: Sequence[StoredFile]) -> None:
+        """Write the live rows of several files to one file; they keep their ids and versions."""
+        builder = self._builder
+        rows: list[Row] = []
+        ids: list[int | None] = []
+        versions: list[int | None] = []
+        for stored in files:
+            converted = convert_rows(stored, builder.data_schema)
+            rows += [converted[index] for index in stored.live_indexes]
+            ids += [stored.row_ids[index] for index in stored.live_indexes] if stored.row_ids else []
+            versions += [stored.row_commit_versions[index] for index in stored.live_indexes] if stored.row_ids else []
+            remove_file(builder, stored, data_change=False)
+        write_data_file(builder, rows, files[0].partition, data_change=False, row_ids=ids, row_commit_versions=versions)
+
+    def can_widen_partition(self, kind: DataType) -> bool:
+        """Return False: rows have the partition values of the type that their file was written with."""
+        return False

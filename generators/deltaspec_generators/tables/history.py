@@ -9,24 +9,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from deltaspec.model.log.file_names import commit_name
+from deltaspec.model.schema import column_mapping
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.data_files.parquet_encodings import draw_parquet_encoding
 from deltaspec_generators.data_files.statistics import draw_statistics_style
 from deltaspec_generators.data_files.stored_files import StoredFile
-from deltaspec_generators.schemas.changes import ColumnIdSequence, rename_to_logical
-from deltaspec_generators.table_files import LOG, TableFiles, domain_action
-from deltaspec_generators.table_state import TableState, apply_actions
-from deltaspec_generators.tables.all_operations import list_operations
+from deltaspec_generators.layouts.table_layout import draw_layout
+from deltaspec_generators.operations.all_operations import list_operations
+from deltaspec_generators.operations.registry import Operation
+from deltaspec_generators.schemas.changes import rename_to_logical
+from deltaspec_generators.table_files import LOG, TableFiles
+from deltaspec_generators.table_state import Body, TableState
 from deltaspec_generators.tables.builder import START_MS, DataTableBuilder, TableVersion
-from deltaspec_generators.tables.layout import draw_layout
-from deltaspec_generators.tables.operations import Operation
-from deltaspec_generators.tables.table_operations import IN_COMMIT_TIMESTAMPS, build_clustering_action
+from deltaspec_generators.tables.features import CLUSTERING, IN_COMMIT_TIMESTAMPS, build_domain, build_row_id_mark
+from deltaspec_generators.tables.file_writer import DataFiles
 from deltaspec_generators.tables.table_specs import TableOptions, draw_table_spec
 
 _COMMITS_PER_STOP = 8
 """Every such choice whether to write one more commit ends the table."""
-ROW_TRACKING = "delta.rowTracking"
 
 
 @dataclass(frozen=True)
@@ -67,22 +68,12 @@ def draw_generated_table(choices: Choices, options: TableOptions) -> GeneratedTa
         )
         for _ in choices.repeat(1, 2)
     ]
-    builder = DataTableBuilder(
-        choices,
-        options,
-        spec,
-        encodings,
-        styles,
-        spec.schema,
-        dict(spec.configuration),
-        ColumnIdSequence(spec.last_id),
-        list(spec.partition_columns),
-        spec.features,
-    )
+    builder = DataTableBuilder(choices, options, spec, encodings=encodings, styles=styles)
+    builder.writer = DataFiles(builder)
     builder.actions = [{"protocol": spec.protocol}, builder.metadata_action()]
     builder.history.append("0: create the table")
     if "clustering" in spec.features:
-        builder.actions.append(build_clustering_action(builder))
+        builder.actions.append(_build_clustering_action(builder))
     if not starts_empty:
         _apply(builder, operations[0])
     _finalize_commit(builder)
@@ -116,10 +107,8 @@ def _next_applicable(builder: DataTableBuilder, operations: list[Operation], ind
 
 def _finalize_commit(builder: DataTableBuilder) -> None:
     """Add row id mark and commitInfo, draw the order of actions, and record state and rows after the commit."""
-    mark = f'{{"rowIdHighWaterMark":{builder.high_water_mark}}}'
-    before = builder.state.domains.get(ROW_TRACKING)
-    if builder.high_water_mark >= 0 and (before is None or before["configuration"] != mark):
-        builder.actions.append(domain_action(ROW_TRACKING, mark))
+    if builder.high_water_mark > builder.state.row_id_mark:
+        builder.actions.append(build_row_id_mark(builder.revision, builder.high_water_mark))
     if builder.choices.chance(1, 2):
         builder.actions.reverse()
     version = builder.version
@@ -132,14 +121,19 @@ def _finalize_commit(builder: DataTableBuilder) -> None:
     builder.files.written_ms[LOG + commit_name(version)] = written
     tags = {"tags": {"delta.rowTracking.preserved": "true"}} if "rowTracking" in builder.features else {}
     commit_info = commit_info_action(version, **tags, **info)
-    builder.files.commits[version] = [commit_info, *builder.actions]
-    builder.state = apply_actions(builder.state, [commit_info, *builder.actions], timestamp)
-    builder.commits.append(builder.actions)
+    builder.finish_commit([commit_info, *builder.actions], timestamp)
     builder.live_by_version.append(dict(builder.live))
-    builder.states.append(builder.state)
     builder.versions.append(_build_version(builder))
     builder.stored.update({(path, each.deleted): each for path, each in builder.live.items()})
     builder.actions, builder.changes, builder.live_before = [], [], dict(builder.live)
+
+
+def _build_clustering_action(builder: DataTableBuilder) -> Body:
+    """Build the domain that makes `id` the clustering column."""
+    field = next(each for each in builder.schema.fields if each.name == "id")
+    columns = [[column_mapping.physical_name(field, builder.mapping)]]
+    configuration = {"clusteringColumns": columns, "domainName": CLUSTERING}
+    return {"domainMetadata": build_domain(builder.revision, CLUSTERING, configuration)}
 
 
 def _build_version(builder: DataTableBuilder) -> TableVersion:

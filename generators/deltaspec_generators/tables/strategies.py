@@ -1,4 +1,4 @@
-"""Hypothesis strategies for tables with data and their parts."""
+"""Hypothesis strategies for logs, tables with data, and their parts."""
 
 from collections.abc import Callable, Collection
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import DataType
 from deltaspec_generators.bases.variant_encoder import Shape
 from deltaspec_generators.choices import DrawnChoices
@@ -16,7 +17,9 @@ from deltaspec_generators.data_files.statistics import StatisticsStyle
 from deltaspec_generators.schemas.drawing import draw_type
 from deltaspec_generators.table_files import TableFiles
 from deltaspec_generators.tables.corpus import draw_options, draw_table
+from deltaspec_generators.tables.features import list_allowed
 from deltaspec_generators.tables.history import GeneratedTable, draw_generated_table
+from deltaspec_generators.tables.log_history import GeneratedLog, draw_log
 from deltaspec_generators.tables.readable import ReadableTable
 from deltaspec_generators.tables.table_specs import ALL_FEATURES, TableOptions
 from deltaspec_generators.values import plain_values as values
@@ -24,11 +27,14 @@ from deltaspec_generators.values import variants
 from deltaspec_generators.values.arrow_values import build_array
 
 __all__ = [
+    "GeneratedLog",
     "GeneratedTable",
     "column_values",
     "data_tables",
     "data_tables_with_states",
     "data_types",
+    "logs",
+    "logs_with_states",
     "non_null_values",
     "parquet_encodings",
     "readable_tables",
@@ -44,6 +50,52 @@ __all__ = [
 def _drawn(draw: st.DrawFn, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """Draw from a function whose first argument is the source of choices."""
     return function(DrawnChoices(draw), *arguments, **options)
+
+
+def logs(
+    *,
+    max_commits: int = 6,
+    features: Collection[str] | None = None,
+    decorated: bool = True,
+    blank_lines: bool = True,
+    revision: Revision = Revision.CURRENT,
+) -> st.SearchStrategy[TableFiles]:
+    """Draw valid tables.
+
+    Args:
+        max_commits: maximum number of commits before cleanup.
+        features: table features that may be used; legacy versions are used only if they imply no others. None allows
+            every feature of the revision and, with the current one, proposals and preview names.
+        decorated: whether unknown fields, actions and files, explicit nulls and blank lines may occur.
+        blank_lines: whether decorations include blank lines, which the protocol does not mention (S21).
+        revision: protocol revision that the tables follow.
+    """
+    drawn = logs_with_states(
+        max_commits=max_commits, features=features, decorated=decorated, blank_lines=blank_lines, revision=revision
+    )
+    return drawn.map(lambda log: log.files)
+
+
+@st.composite
+def logs_with_states(
+    draw: st.DrawFn,
+    *,
+    max_commits: int = 6,
+    features: Collection[str] | None = None,
+    decorated: bool = True,
+    blank_lines: bool = True,
+    revision: Revision = Revision.CURRENT,
+) -> GeneratedLog:
+    """Draw valid tables with their state at each version; arguments as in `logs`."""
+    allowed = list_allowed(revision) if features is None else features
+    return draw_log(
+        DrawnChoices(draw),
+        allowed,
+        max_commits=max_commits,
+        decorated=decorated,
+        blank_lines=blank_lines,
+        revision=revision,
+    )
 
 
 def data_tables_with_states(**options: Any) -> st.SearchStrategy[GeneratedTable]:

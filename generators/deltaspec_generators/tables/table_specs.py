@@ -4,22 +4,27 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import Struct, iter_fields, iter_leaf_types
 from deltaspec_generators.choices import Choices
-from deltaspec_generators.data_files.stored_files import ROW_ID, ROW_VERSION
 from deltaspec_generators.schemas.changes import ColumnIdSequence, assign_column_ids
 from deltaspec_generators.schemas.drawing import draw_schema
 from deltaspec_generators.table_files import TABLE_ID
 from deltaspec_generators.table_state import Body
+from deltaspec_generators.table_uris import TABLE_URI
+from deltaspec_generators.tables.features import (
+    COMMON_FEATURES,
+    DATA_FEATURES,
+    FEATURE_OF_TYPE,
+    build_properties,
+    build_protocol,
+)
 from deltaspec_generators.values.arrow_values import PRIMITIVES
+from deltaspec_generators.values.partition_texts import TimestampTexts
 
-READER_FEATURES = ("columnMapping", "deletionVectors", "typeWidening", "timestampNtz", "variantType")
-WRITER_FEATURES = ("rowTracking", "changeDataFeed")
-FEATURES = READER_FEATURES + WRITER_FEATURES
+FEATURES = COMMON_FEATURES
 """Features that a drawn table with data may support by default."""
-OTHER_READER_FEATURES = ("v2Checkpoint", "variantShredding")
-OTHER_WRITER_FEATURES = ("domainMetadata", "clustering", "inCommitTimestamp")
-ALL_FEATURES = FEATURES + OTHER_READER_FEATURES + OTHER_WRITER_FEATURES
+ALL_FEATURES = DATA_FEATURES
 """Features that a drawn table with data may support."""
 EXTRAS = ("rows", "properties", "nested", "layout", "cleanup", "unknown", "paths", "absolute")
 """Further parts of a table that may be drawn:
@@ -36,19 +41,6 @@ EXTRAS = ("rows", "properties", "nested", "layout", "cleanup", "unknown", "paths
 | absolute | absolute paths of data files and vectors |
 """
 NAMES = (*PRIMITIVES, "void")
-_FEATURE_OF_TYPE = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
-PROPERTIES = {
-    "deletionVectors": {"delta.enableDeletionVectors": "true"},
-    "variantShredding": {"delta.enableVariantShredding": "true"},
-    "typeWidening": {"delta.enableTypeWidening": "true"},
-    "inCommitTimestamp": {"delta.enableInCommitTimestamps": "true"},
-    "changeDataFeed": {"delta.enableChangeDataFeed": "true"},
-    "rowTracking": {
-        "delta.enableRowTracking": "true",
-        "delta.rowTracking.materializedRowIdColumnName": ROW_ID,
-        "delta.rowTracking.materializedRowCommitVersionColumnName": ROW_VERSION,
-    },
-}
 
 
 @dataclass(frozen=True)
@@ -83,10 +75,14 @@ class TableOptions:
     """Physical types of timestamps, as in `ParquetEncoding`."""
     non_conforming: bool = False
     """Whether to include statistics styles that the protocol forbids, as in `draw_statistics_style`."""
+    timestamp_texts: TimestampTexts = "any"
+    """Texts of timestamps in partition values."""
+    root: str = TABLE_URI
+    """URI of the directory that absolute paths name, with a slash at the end."""
 
 
 @dataclass(frozen=True)
-class DataTableSpec:
+class TableSpec:
     """Protocol, schema and properties of the first version of a table."""
 
     protocol: Body
@@ -101,12 +97,18 @@ class DataTableSpec:
     """Highest column id; 0 without column mapping."""
     nested_ids: bool
     """Whether elements, keys and values have ids in addition to columns."""
+    revision: Revision = Revision.CURRENT
+    """Protocol revision that the table follows."""
+    clustered: bool = False
+    """Whether the first commit sets clustering columns."""
+    positive: bool = False
+    """Whether every `id` is positive, so that constraints may require it."""
 
 
-def draw_table_spec(choices: Choices, options: TableOptions) -> DataTableSpec:
+def draw_table_spec(choices: Choices, options: TableOptions) -> TableSpec:
     """Draw the first version of a table."""
     features = {*options.features, *options.required}
-    allowed_names = [name for name in options.names if _FEATURE_OF_TYPE.get(name, name) in (name, *features)]
+    allowed_names = [name for name in options.names if FEATURE_OF_TYPE.get(name, name) in (name, *features)]
     schema, partition = draw_schema(
         choices,
         names=allowed_names,
@@ -115,8 +117,8 @@ def draw_table_spec(choices: Choices, options: TableOptions) -> DataTableSpec:
         partitioned=options.partitioned,
         max_columns=options.max_columns,
     )
-    needed = {_FEATURE_OF_TYPE[name] for name in map(_type_name, iter_leaf_types(schema)) if name in _FEATURE_OF_TYPE}
-    optional = [name for name in ALL_FEATURES if name in features and name not in _FEATURE_OF_TYPE.values()]
+    needed = {FEATURE_OF_TYPE[name] for name in map(_type_name, iter_leaf_types(schema)) if name in FEATURE_OF_TYPE}
+    optional = [name for name in ALL_FEATURES if name in features and name not in FEATURE_OF_TYPE.values()]
     chosen = needed | set(options.required) | set(choices.sample(optional, 0, 3))
     if partition:
         chosen -= {"clustering"}
@@ -127,7 +129,7 @@ def draw_table_spec(choices: Choices, options: TableOptions) -> DataTableSpec:
     chosen |= {"domainMetadata"} if "clustering" in chosen else set()
     if "typeWidening" in chosen and "timestampNtz" in features:
         chosen.add("timestampNtz")
-    configuration = {key: value for name in sorted(chosen) for key, value in PROPERTIES.get(name, {}).items()}
+    configuration = {key: value for name in sorted(chosen) for key, value in build_properties(name).items()}
     mode = choices.pick(("name", "id", None)) if "columnMapping" in chosen else None
     numbers, nested = ColumnIdSequence(), choices.chance(1, 2) if mode else False
     if mode:
@@ -141,7 +143,7 @@ def draw_table_spec(choices: Choices, options: TableOptions) -> DataTableSpec:
         "format": {"provider": "parquet", "options": {}},
         "createdTime": 1_700_000_000_000,
     }
-    return DataTableSpec(protocol, frozenset(chosen), schema, partition, configuration, metadata, numbers.last, nested)
+    return TableSpec(protocol, frozenset(chosen), schema, partition, configuration, metadata, numbers.last, nested)
 
 
 def _type_name(kind: Any) -> str:
@@ -153,22 +155,6 @@ _CHECKPOINT_STATISTICS: tuple[dict[str, str], ...] = (
     {"delta.checkpoint.writeStatsAsStruct": "true"},
     {"delta.checkpoint.writeStatsAsStruct": "true", "delta.checkpoint.writeStatsAsJson": "false"},
 )
-
-
-def build_protocol(features: Collection[str], *, reader: int) -> Body:
-    """Build a protocol with lists of features.
-
-    Args:
-        features: names of table features; `rowTracking` implies `domainMetadata`.
-        reader: minimum reader version, which is 3 if a feature requires it.
-    """
-    readers = [name for name in (*READER_FEATURES, *OTHER_READER_FEATURES) if name in features]
-    implied = {"domainMetadata"} if "rowTracking" in features else set()
-    known = [name for name in ALL_FEATURES if name in {*features, *implied}]
-    writers = [*known, *sorted({*features} - {*known})]
-    if not readers and reader < 3:
-        return {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": writers}
-    return {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": readers, "writerFeatures": writers}
 
 
 def _draw_protocol(choices: Choices, features: Collection[str], *, strict: bool) -> Body:

@@ -1,6 +1,6 @@
 """Draw partition values and their texts in the log. Source: Partition Value Serialization."""
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from deltaspec.model.schema import partition_values
 from deltaspec.model.schema.data_types import DataType, Primitive
@@ -21,7 +21,11 @@ def draw_partition_value(choices: Choices, kind: DataType) -> Any:
     return None if value == "" else value
 
 
-def draw_partition_text(choices: Choices, value: Any, kind: DataType) -> str | None:
+TimestampTexts: TypeAlias = Literal["any", "zoned", "spaced"]
+"""All texts of a timestamp; only that in UTC, which the current revision recommends; only those of older revisions."""
+
+
+def draw_partition_text(choices: Choices, value: Any, kind: DataType, timestamps: TimestampTexts = "any") -> str | None:
     """Draw one of the legal texts of a partition value; the first is that of `serialize_partition_value`."""
     text = partition_values.serialize_partition_value(value, kind)
     if text is None:
@@ -29,7 +33,8 @@ def draw_partition_text(choices: Choices, value: Any, kind: DataType) -> str | N
     match kind:
         case Primitive("timestamp"):
             spaced = text.replace("T", " ").removesuffix("Z")
-            return choices.pick((text, spaced, *_drop_zeros(spaced)))
+            texts = (text, spaced, *_drop_zeros(spaced))
+            return choices.pick({"any": texts, "zoned": texts[:1], "spaced": texts[1:]}[timestamps])
         case Primitive("timestamp_ntz"):
             return choices.pick((text, *_drop_zeros(text)))
         case Primitive("float" | "double") if text.endswith(".0") and text != "-0.0":

@@ -14,8 +14,8 @@ from deltaspec_generators.schemas.changes import ColumnIdSequence, assign_column
 from deltaspec_generators.table_files import LOG, TABLE_ID, TableFiles, domain_action, txn_action
 from deltaspec_generators.table_state import Body, TableState, apply_actions
 from deltaspec_generators.tables.builder import PhysicalColumns, build_physical_columns
+from deltaspec_generators.tables.features import build_properties, build_protocol
 from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable
-from deltaspec_generators.tables.table_specs import PROPERTIES, build_protocol
 
 START_MS = 1_767_225_600_000
 """2026-01-01 00:00:00 UTC, the time of version 0. Versions are one minute apart."""
@@ -73,7 +73,7 @@ class TableHistory:
         self.features |= {"domainMetadata"} if "rowTracking" in self.features else set()
         self.configuration: dict[str, str] = {}
         for name in sorted(self.features):
-            self.configuration |= PROPERTIES.get(name, {})
+            self.configuration |= build_properties(name)
         self.configuration |= properties or {}
         if mapping:
             self.schema = assign_column_ids(self.schema, self.column_ids, own_names=True, nested=nested_ids)
@@ -271,7 +271,7 @@ class TableHistory:
             reader = self.state.protocol["minReaderVersion"]
             self.actions.append({"protocol": build_protocol(self.features, reader=reader)})
             for name in features:
-                self.configuration |= PROPERTIES.get(name, {})
+                self.configuration |= build_properties(name)
             self.configuration |= properties or {}
             if "inCommitTimestamp" in features:
                 self.configuration |= {

@@ -2,30 +2,30 @@
 
 from deltaspec.model.schema.data_types import Decimal, Primitive
 from deltaspec_generators.data_files.stored_files import convert_rows
+from deltaspec_generators.operations.registry import has_rows, is_after_first_commit, operation
+from deltaspec_generators.operations.row_operations import (
+    NEEDS_ROWS,
+    build_images,
+    draw_file,
+    draw_updates,
+    rewrite_rows,
+)
 from deltaspec_generators.schemas.drawing import PARTITION_TYPES
 from deltaspec_generators.tables.builder import DataTableBuilder
+from deltaspec_generators.tables.features import CHANGE_FEED, DELETION_VECTORS
 from deltaspec_generators.tables.file_writer import (
     add_stored_file,
+    draw_indexes,
     draw_partition,
     draw_rows,
     remove_file,
+    write_changes,
     write_data_file,
     write_deletion_vectors,
 )
-from deltaspec_generators.tables.operations import has_rows, is_after_first_commit, operation
-from deltaspec_generators.tables.row_operations import (
-    add_rows,
-    build_images,
-    draw_file,
-    draw_indexes,
-    draw_updates,
-    has_change_feed,
-    rewrite_rows,
-    write_changes,
-)
 
 
-@operation(is_after_first_commit, extra="rows")
+@operation(is_after_first_commit, extra="rows", data_only=NEEDS_ROWS)
 def overwrite(builder: DataTableBuilder) -> None:
     """Replace all files, or those of one partition, by a new file."""
     files = list(builder.live.values())
@@ -39,7 +39,7 @@ def overwrite(builder: DataTableBuilder) -> None:
     write_data_file(builder, draw_rows(builder, builder.choices.integer(0, 4)), partition)
 
 
-@operation(has_rows, extra="rows")
+@operation(has_rows, extra="rows", data_only=NEEDS_ROWS)
 def merge(builder: DataTableBuilder) -> None:
     """Update, delete and insert rows in one commit."""
     changes = []
@@ -63,7 +63,10 @@ def merge(builder: DataTableBuilder) -> None:
 
 
 @operation(
-    lambda builder: has_rows(builder) and builder.is_enabled("delta.enableDeletionVectors"), extra="rows", weight=2
+    lambda builder: has_rows(builder) and builder.is_enabled(DELETION_VECTORS),
+    extra="rows",
+    weight=2,
+    data_only=NEEDS_ROWS,
 )
 def delete_all_by_vector(builder: DataTableBuilder) -> None:
     """Delete all remaining rows of a file by a deletion vector."""
@@ -86,12 +89,17 @@ def _list_restorable_versions(builder: DataTableBuilder) -> list[int]:
         same_metadata = state.metadata == builder.state.metadata and state.protocol == builder.state.protocol
         changed = {path for path in live.keys() & builder.live.keys() if live[path].add != builder.live[path].add}
         differs = live.keys() != builder.live.keys() or changed
-        if same_metadata and differs and not (changed and has_change_feed(builder)):
+        if same_metadata and differs and not (changed and builder.is_enabled(CHANGE_FEED)):
             found.append(version)
     return found
 
 
-@operation(lambda builder: bool(_list_restorable_versions(builder)), extra="rows", weight=2)
+@operation(
+    lambda builder: bool(_list_restorable_versions(builder)),
+    extra="rows",
+    weight=2,
+    data_only="logs add single files again, also with other metadata",
+)
 def restore(builder: DataTableBuilder) -> None:
     """Restore the files of an older version."""
     target = builder.live_by_version[builder.choices.pick(_list_restorable_versions(builder))]
@@ -107,7 +115,7 @@ def _can_repartition(builder: DataTableBuilder) -> bool:
     return builder.version > 0 and "clustering" not in builder.features and builder.options.partitioned
 
 
-@operation(_can_repartition, extra="rows")
+@operation(_can_repartition, extra="rows", data_only=NEEDS_ROWS)
 def repartition(builder: DataTableBuilder) -> None:
     """Replace all rows of the table, and its partition columns."""
     for stored in list(builder.live.values()):
@@ -121,4 +129,4 @@ def repartition(builder: DataTableBuilder) -> None:
     ]
     builder.partition_columns[:] = builder.choices.sample(names, 0, 2)
     builder.actions.append(builder.metadata_action())
-    add_rows(builder)
+    builder.writer.draw_new_file()

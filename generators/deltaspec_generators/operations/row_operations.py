@@ -1,80 +1,56 @@
 """Operations that insert, update, delete and move rows."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from deltaspec_generators.data_files.stored_files import Row, StoredFile, convert_rows
-from deltaspec_generators.tables.builder import DataTableBuilder
+from deltaspec_generators.operations.registry import always, has_rows, operation
+from deltaspec_generators.tables.builder import DataTableBuilder, TableBuilder
+from deltaspec_generators.tables.features import DELETION_VECTORS
 from deltaspec_generators.tables.file_writer import (
-    draw_partition,
+    draw_indexes,
     draw_rows,
     remove_file,
-    write_change_file,
+    write_changes,
     write_data_file,
     write_deletion_vectors,
 )
-from deltaspec_generators.tables.operations import always, has_rows, operation
 from deltaspec_generators.values.plain_values import draw_values
 
+NEEDS_ROWS = "it is defined by the rows that it changes"
 
-def _can_delete_by_vector(builder: DataTableBuilder) -> bool:
+
+def _can_delete_by_vector(builder: TableBuilder) -> bool:
     return (
-        builder.is_enabled("delta.enableDeletionVectors")
+        builder.is_enabled(DELETION_VECTORS)
+        and builder.state.is_enabled(DELETION_VECTORS)
         and bool(_list_files_with_spare_rows(builder))
-        and builder.version > 0
+        and not builder.append_only
     )
 
 
-def _list_files_with_spare_rows(builder: DataTableBuilder) -> list[StoredFile]:
+def _list_files_with_spare_rows(builder: TableBuilder) -> list[StoredFile]:
     """List files with more than one live row."""
-    return [stored for stored in builder.live.values() if len(stored.live_indexes) > 1]
+    return [stored for stored in builder.list_files() if stored.live_count > 1]
 
 
-def draw_file(builder: DataTableBuilder) -> StoredFile:
-    return builder.choices.pick([stored for stored in builder.live.values() if stored.live_indexes])
+def draw_file(builder: TableBuilder) -> StoredFile:
+    return builder.choices.pick([stored for stored in builder.list_files() if stored.live_count])
 
 
-def draw_indexes(builder: DataTableBuilder, indexes: Sequence[int], *, all_but: int = 0) -> list[int]:
-    """Draw at least one of these row indexes, and leave out at least `all_but`."""
-    most = len(indexes) - all_but
-    return sorted(builder.choices.sample(indexes, 1, most))
-
-
-def has_change_feed(builder: DataTableBuilder) -> bool:
-    return builder.is_enabled("delta.enableChangeDataFeed")
-
-
-def write_changes(builder: DataTableBuilder, changes: Sequence[tuple[str, Row]], partition: dict[str, Any]) -> None:
-    """Write change data of the current commit if the change data feed is enabled."""
-    if has_change_feed(builder) and changes:
-        write_change_file(builder, changes, partition)
-        builder.changes += [(kind, {**row, **partition}) for kind, row in changes]
-
-
-def add_rows(builder: DataTableBuilder) -> None:
-    count = builder.choices.integer(0, builder.options.max_rows)
-    rows = draw_rows(builder, count) * builder.choices.pick((1, 1, 1, 20))
-    write_data_file(builder, rows, draw_partition(builder))
-
-
-@operation(always)
-def append(builder: DataTableBuilder) -> None:
+@operation(always, log_weight=5)
+def append(builder: TableBuilder) -> None:
     for _ in range(builder.choices.integer(1, 2)):
-        add_rows(builder)
+        builder.writer.draw_new_file()
 
 
-@operation(_can_delete_by_vector, weight=2)
-def delete_by_vector(builder: DataTableBuilder) -> None:
+@operation(_can_delete_by_vector, weight=2, log_weight=16)
+def delete_by_vector(builder: TableBuilder) -> None:
     """Delete rows of one or two files by deletion vectors."""
     files = _list_files_with_spare_rows(builder)[: builder.choices.pick((2, 1))]
-    deleted = {stored.add["path"]: draw_indexes(builder, stored.live_indexes, all_but=1) for stored in files}
-    write_deletion_vectors(builder, deleted)
-    for stored in files:
-        rows = convert_rows(stored, builder.data_schema)
-        write_changes(builder, [("delete", rows[index]) for index in deleted[stored.add["path"]]], stored.partition)
+    builder.writer.delete_rows({stored.add["path"]: builder.writer.draw_deleted_rows(stored) for stored in files})
 
 
-@operation(has_rows)
+@operation(has_rows, data_only=NEEDS_ROWS)
 def delete_by_rewriting(builder: DataTableBuilder) -> None:
     """Replace a file by one without some of its rows, or remove it."""
     stored = draw_file(builder)
@@ -90,7 +66,7 @@ def delete_by_rewriting(builder: DataTableBuilder) -> None:
         write_changes(builder, [("delete", rows[index]) for index in deleted], stored.partition)
 
 
-@operation(has_rows)
+@operation(has_rows, data_only=NEEDS_ROWS)
 def update_by_rewriting(builder: DataTableBuilder) -> None:
     """Replace a file by one with some updated rows and perhaps a new row."""
     stored = draw_file(builder)
@@ -104,7 +80,7 @@ def update_by_rewriting(builder: DataTableBuilder) -> None:
     )
 
 
-@operation(_can_delete_by_vector)
+@operation(_can_delete_by_vector, data_only=NEEDS_ROWS)
 def update_by_vector(builder: DataTableBuilder) -> None:
     """Delete rows by a deletion vector and write their updated values to a new file."""
     stored = builder.choices.pick(_list_files_with_spare_rows(builder))
@@ -151,20 +127,10 @@ def rewrite_rows(
     write_data_file(builder, [*rows, *new], stored.partition, row_ids=ids, row_commit_versions=versions)
 
 
-@operation(has_rows)
-def optimize(builder: DataTableBuilder) -> None:
+@operation(has_rows, log_weight=5)
+def optimize(builder: TableBuilder) -> None:
     """Compact files of one partition; no row changes."""
     first = draw_file(builder)
     partition = first.add["partitionValues"]
-    files = [each for each in builder.live.values() if each.add["partitionValues"] == partition and each is not first]
-    chosen = [first, *files[: builder.choices.integer(0, 2)]]
-    rows: list[Row] = []
-    ids: list[int | None] = []
-    versions: list[int | None] = []
-    for stored in chosen:
-        converted = convert_rows(stored, builder.data_schema)
-        rows += [converted[index] for index in stored.live_indexes]
-        ids += [stored.row_ids[index] for index in stored.live_indexes] if stored.row_ids else []
-        versions += [stored.row_commit_versions[index] for index in stored.live_indexes] if stored.row_ids else []
-        remove_file(builder, stored, data_change=False)
-    write_data_file(builder, rows, first.partition, data_change=False, row_ids=ids, row_commit_versions=versions)
+    others = [each for each in builder.list_files() if each.add["partitionValues"] == partition and each is not first]
+    builder.writer.merge_files([first, *others[: builder.choices.integer(0, 2)]])

@@ -4,16 +4,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from deltaspec.model.commit.type_widening import ICEBERG
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
+from deltaspec_generators.operations.registry import can_change_metadata, operation
 from deltaspec_generators.schemas.changes import (
     assign_column_ids,
     list_widening_choices,
     widen_field,
 )
+from deltaspec_generators.schemas.column_features import is_special
 from deltaspec_generators.schemas.drawing import draw_type
-from deltaspec_generators.tables.builder import DataTableBuilder
-from deltaspec_generators.tables.operations import is_after_first_commit, operation
+from deltaspec_generators.tables.builder import TableBuilder
+from deltaspec_generators.tables.features import NTZ_FEATURES
 from deltaspec_generators.values.plain_values import VOID
 
 Path = tuple[str, ...]
@@ -50,7 +53,7 @@ def replace_struct(kind: Any, path: Path, change: Callable[[Struct], Struct]) ->
     return replace(kind, value=replace_struct(kind.value, path[1:], change))
 
 
-def change_struct(builder: DataTableBuilder, path: Path, change: Callable[[tuple[Field, ...]], Any]) -> None:
+def change_struct(builder: TableBuilder, path: Path, change: Callable[[tuple[Field, ...]], Any]) -> None:
     """Change the fields of a struct in the schema, and write the new metadata."""
     builder.schema = replace_struct(builder.schema, path, lambda kind: Struct(tuple(change(kind.fields))))
     builder.actions.append(builder.metadata_action())
@@ -63,7 +66,7 @@ def _name_depth(path: Path) -> str:
     return "list" if "element" in path else "map" if "value" in path else "struct"
 
 
-def _draw_struct(builder: DataTableBuilder, structs: list[Path]) -> Path:
+def _draw_struct(builder: TableBuilder, structs: list[Path]) -> Path:
     """Draw the table itself or, where that extra may be drawn, a struct inside a column."""
     inner = [path for path in structs if path]
     root = () in structs
@@ -72,7 +75,7 @@ def _draw_struct(builder: DataTableBuilder, structs: list[Path]) -> Path:
     return builder.choices.pick(structs if root else inner)
 
 
-def draw_field(builder: DataTableBuilder, siblings: tuple[Field, ...]) -> Field:
+def draw_field(builder: TableBuilder, siblings: tuple[Field, ...]) -> Field:
     """Draw a new nullable field; its name may be that of a former column."""
     kind: DataType = Primitive(builder.choices.pick(("string", "long")))
     name = f"new{builder.next_number()}"
@@ -84,30 +87,35 @@ def draw_field(builder: DataTableBuilder, siblings: tuple[Field, ...]) -> Field:
             builder.record("column:name-reused")
         if builder.choices.chance(1, 2):
             names = [each for each in builder.options.names if each not in ("timestamp_ntz", "variant", "void")]
-            kind = draw_type(builder.choices, names=names, depth=1, in_collection=True)
+            collections = builder.iceberg_version != 1
+            kind = draw_type(builder.choices, names=names, depth=1, in_collection=True, collections=collections)
     new = Field(name, kind, True)
     if not builder.mapping:
         return new
     numbered: Struct = assign_column_ids(
-        Struct((new,)), builder.column_ids, own_names=True, nested=builder.spec.nested_ids
+        Struct((new,)),
+        builder.column_ids,
+        own_names=True,
+        nested=builder.spec.nested_ids,
+        revision=builder.revision,
     )
     return numbered.fields[0]
 
 
-@operation(is_after_first_commit)
-def add_column(builder: DataTableBuilder) -> None:
+@operation(can_change_metadata, log_weight=2)
+def add_column(builder: TableBuilder) -> None:
     """Add a column; older files have null for it."""
     new = draw_field(builder, builder.schema.fields)
     change_struct(builder, (), lambda fields: (*fields, new))
 
 
-def _list_inner_structs(builder: DataTableBuilder) -> list[Path]:
+def _list_inner_structs(builder: TableBuilder) -> list[Path]:
     deep = "nested" in builder.options.extras
     return [path for path, _ in iter_structs(builder.schema) if path and (deep or len(path) == 1)]
 
 
-@operation(lambda builder: builder.version > 0 and bool(_list_inner_structs(builder)))
-def add_field(builder: DataTableBuilder) -> None:
+@operation(lambda builder: can_change_metadata(builder) and bool(_list_inner_structs(builder)))
+def add_field(builder: TableBuilder) -> None:
     """Add a field to a struct; older files have null for it."""
     path = builder.choices.pick(_list_inner_structs(builder))
     siblings = dict(iter_structs(builder.schema))[path].fields
@@ -117,19 +125,18 @@ def add_field(builder: DataTableBuilder) -> None:
     change_struct(builder, path, lambda fields: (*fields[:at], new, *fields[at:]))
 
 
-def _list_droppable_fields(builder: DataTableBuilder, path: Path, kind: Struct) -> list[Field]:
+def _list_droppable_fields(builder: TableBuilder, path: Path, kind: Struct) -> list[Field]:
     """List fields of a struct that can be dropped or renamed."""
     if not path:
-        return [
-            each
-            for each in kind.fields
-            if each.name not in builder.partition_columns and each.type != VOID and each.name != "id"
-        ]
+        kept = {"id", *builder.partition_columns, *builder.clustering}
+        return [each for each in kind.fields if each.type != VOID and each.name not in kept]
+    if path[0] in builder.clustering:
+        return []
     stored = [each for each in kind.fields if each.type != VOID]
     return stored if len(stored) > 1 else []
 
 
-def _list_droppable_structs(builder: DataTableBuilder) -> list[Path]:
+def _list_droppable_structs(builder: TableBuilder) -> list[Path]:
     deep = "nested" in builder.options.extras
     return [
         path
@@ -138,18 +145,18 @@ def _list_droppable_structs(builder: DataTableBuilder) -> list[Path]:
     ]
 
 
-def _can_drop(builder: DataTableBuilder) -> bool:
-    return builder.version > 0 and builder.mapping is not None and bool(_list_droppable_structs(builder))
+def _can_drop(builder: TableBuilder) -> bool:
+    return can_change_metadata(builder) and builder.mapping is not None and bool(_list_droppable_structs(builder))
 
 
-def _draw_droppable(builder: DataTableBuilder) -> tuple[Path, Field]:
+def _draw_droppable(builder: TableBuilder) -> tuple[Path, Field]:
     path = _draw_struct(builder, _list_droppable_structs(builder))
     kind = dict(iter_structs(builder.schema))[path]
     return path, builder.choices.pick(_list_droppable_fields(builder, path, kind))
 
 
 @operation(_can_drop)
-def drop_column(builder: DataTableBuilder) -> None:
+def drop_column(builder: TableBuilder) -> None:
     """Drop a column or a field; older files still contain it."""
     path, dropped = _draw_droppable(builder)
     builder.record(f"field-dropped:{_name_depth(path)}")
@@ -158,7 +165,7 @@ def drop_column(builder: DataTableBuilder) -> None:
 
 
 @operation(_can_drop, weight=2)
-def rename_column(builder: DataTableBuilder) -> None:
+def rename_column(builder: TableBuilder) -> None:
     """Rename a column or a field; files keep its physical name."""
     path, old = _draw_droppable(builder)
     name = f"re named.{builder.next_number()}"
@@ -169,37 +176,48 @@ def rename_column(builder: DataTableBuilder) -> None:
     )
 
 
-@operation(is_after_first_commit, extra="nested")
-def reorder_columns(builder: DataTableBuilder) -> None:
+@operation(can_change_metadata, extra="nested")
+def reorder_columns(builder: TableBuilder) -> None:
     """Change the order of the columns, or of the fields of a struct."""
     path = _draw_struct(builder, [path for path, _ in iter_structs(builder.schema)])
     builder.record(f"field-reordered:{_name_depth(path)}")
     change_struct(builder, path, builder.choices.shuffle)
 
 
-def _list_widenable_fields(builder: DataTableBuilder) -> list[tuple[Path, str, Path, DataType]]:
+def _is_free(builder: TableBuilder, path: Path, field: Field) -> bool:
+    """Return whether nothing depends on the values of a field."""
+    return not is_special(field) and (bool(path) or field.name != "id" or not builder.spec.positive)
+
+
+def _list_widenable_fields(builder: TableBuilder) -> list[tuple[Path, str, Path, DataType]]:
     """List struct, field, steps into its collections and the type there, of everything that can be widened."""
-    ntz = "timestampNtz" in builder.features
+    ntz = not builder.features.isdisjoint(NTZ_FEATURES)
+    # Supporting Iceberg compatibility is enough to restrict widening, even if it is not enabled.
+    iceberg = bool(builder.iceberg_version) or not builder.features.isdisjoint(ICEBERG)
     deep = "nested" in builder.options.extras
     found = []
     for path, kind in iter_structs(builder.schema):
         if not deep and (len(path) > 1):
             continue
         for each in kind.fields:
-            if path or each.name not in builder.partition_columns:
-                for steps, inner in list_widening_choices(each, ntz=ntz):
-                    if deep or steps in ((), ("element",)):
-                        found.append((path, each.name, steps, inner))
+            is_partition = not path and each.name in builder.partition_columns
+            for steps, inner in list_widening_choices(each, ntz=ntz, iceberg=iceberg):
+                allowed = builder.writer.can_widen_partition(inner) if is_partition else _is_free(builder, path, each)
+                if allowed and (deep or steps in ((), ("element",))):
+                    found.append((path, each.name, steps, inner))
     return found
 
 
 @operation(
     lambda builder: (
-        builder.version > 0 and builder.is_enabled("delta.enableTypeWidening") and bool(_list_widenable_fields(builder))
+        can_change_metadata(builder)
+        and builder.is_enabled("delta.enableTypeWidening")
+        and bool(_list_widenable_fields(builder))
     ),
     weight=3,
+    log_weight=20,
 )
-def widen(builder: DataTableBuilder) -> None:
+def widen(builder: TableBuilder) -> None:
     """Widen a column, a field, elements, keys or values; older files keep the narrower type."""
     options = _list_widenable_fields(builder)
     # One position first, so that positions with many wider types are not drawn more often.
@@ -213,8 +231,12 @@ def widen(builder: DataTableBuilder) -> None:
     )
 
 
-@operation(lambda builder: builder.version > 0 and "columnMapping" in builder.features and builder.mapping is None)
-def enable_mapping(builder: DataTableBuilder) -> None:
+def _can_enable_mapping(builder: TableBuilder) -> bool:
+    return can_change_metadata(builder) and "columnMapping" in builder.features and builder.mapping is None
+
+
+@operation(_can_enable_mapping)
+def enable_mapping(builder: TableBuilder) -> None:
     """Enable column mapping on an existing table; older files have the names but no field ids."""
     builder.schema = assign_column_ids(builder.schema, builder.column_ids, own_names=False, nested=False)
     builder.configuration[column_mapping.MODE] = "name"

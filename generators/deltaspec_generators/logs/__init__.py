@@ -1,1 +1,0 @@
-"""Strategies for random valid logs and their layouts as files."""

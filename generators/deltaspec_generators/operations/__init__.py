@@ -1,0 +1,1 @@
+"""Operations that change a table: what a commit does, when it may, and how often it is drawn."""
