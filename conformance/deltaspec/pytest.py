@@ -18,23 +18,23 @@ def test_my_reader(table):
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deltaspec.pytest_plugin import OPTIONS_ATTRIBUTE, CaseRunner, SuiteOptions
+from deltaspec.table_assertion import assert_conformant
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from hypothesis.strategies import SearchStrategy
 
-    from deltaspec.report.report_types import Report
     from deltaspec_generators.tables.readable import ReadableTable
+
+__all__ = ["DrawnTable", "assert_conformant", "suite", "tables"]
 
 
 def suite(
@@ -65,41 +65,6 @@ def suite(
         deltaspec_case.run()
 
     return type("TestCandidate", (), {OPTIONS_ATTRIBUTE: options, "test_case": test_case})
-
-
-def assert_conformant(table: str | PathLike[str], *, level: str = "rows", **options: Any) -> None:
-    """Fail if a table violates the protocol, or if part of it was not checked.
-
-    Args:
-        table: path or URI.
-        level: log, files, footers or rows.
-        options: as for `deltaspec.validate`.
-
-    Raises:
-        AssertionError: The text lists the findings, or what was not checked.
-        TableUnreadable, InvalidUsage: There is no table, or an option is wrong.
-    """
-    import deltaspec
-    from deltaspec.errors import DeltaspecError
-
-    __tracebackhide__ = True
-    try:
-        report = deltaspec.validate(os.fspath(table), level=level, **options)
-    except DeltaspecError as error:
-        raise error.with_traceback(None) from None
-    if report.verdict != "conforms":
-        raise AssertionError(_render_report(report))
-
-
-def _render_report(report: Report) -> str:
-    from io import StringIO
-
-    from deltaspec.commands.printing import build_console
-    from deltaspec.report import terminal
-
-    text = StringIO()
-    terminal.write(report, build_console(text, "never"))
-    return text.getvalue()
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ class CaseRunner:
 @pytest.fixture(scope="session")
 def assert_conformant() -> Callable[..., None]:
     """Return the function `deltaspec.pytest.assert_conformant`: it fails if a table violates the protocol."""
-    from deltaspec.pytest import assert_conformant
+    from deltaspec.table_assertion import assert_conformant
 
     return assert_conformant
 
