@@ -3,15 +3,14 @@
 import json
 import re
 from io import BytesIO
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pyarrow.parquet as pq
 from helpers.hypothesis_settings import example_settings
 from helpers.reports import make_baseline, make_divergence, make_finding, make_not_compared, not_checked, report
+from helpers.sarif import build_sarif_validator
 from hypothesis import example, given
 from hypothesis import strategies as st
-from jsonschema import Draft4Validator
 from msgspec.structs import replace
 
 from deltaspec.report.github import render_github
@@ -21,7 +20,6 @@ from deltaspec.report.parquet import render_parquet
 from deltaspec.report.report_types import AcceptedFinding, AcceptEntry, Refusal, Report
 from deltaspec.report.sarif import render_sarif
 
-SARIF = Draft4Validator(json.loads((Path(__file__).parent / "schemas" / "sarif-2.1.0-rtm.5.json").read_text("utf-8")))
 PIECES = ["]]>", "<![CDATA[", "&amp;", "</failure>", "\n::error::x", "\r", "%0A", "`", "```", "\n# x", "|", "<b>", "@a"]
 TEXTS = st.lists(st.sampled_from([*PIECES, "\x00", "\x1b[2J", "\u202e", "\ufffe", "\u2028", "x", " "]), min_size=1).map(
     "".join
@@ -69,7 +67,7 @@ def test_junit_is_xml_with_the_elements_of_a_harmless_report(table: str, text: s
 @example(EVERYTHING, EVERYTHING)
 def test_sarif_is_valid(table: str, text: str) -> None:
     document = json.loads(render_sarif(build_report(table, text), 3))
-    SARIF.validate(document)
+    build_sarif_validator().validate(document)
     assert [each["ruleId"] for each in document["runs"][0]["results"]] == ["FIL001", "STA002", "FIL001"]
 
 

@@ -1,8 +1,6 @@
 """SARIF reports: valid by the official schema, complete, and not successful if the run was incomplete."""
 
 import json
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,25 +13,18 @@ from helpers.reports import (
     not_checked,
     report,
 )
-from jsonschema import Draft4Validator
+from helpers.sarif import build_sarif_validator
 from msgspec.structs import replace
 
 from deltaspec.report import sarif
 from deltaspec.report.report_types import AcceptedFinding, Refusal, Report
 from deltaspec.report.sarif import render_sarif
 
-SCHEMA = Path(__file__).parent / "schemas" / "sarif-2.1.0-rtm.5.json"
-
-
-@cache
-def build_validator() -> Draft4Validator:
-    return Draft4Validator(json.loads(SCHEMA.read_text("utf-8")))
-
 
 def render(shown: Report, exit_code: int = 1) -> Any:
     """Return the only run of the document."""
     document = json.loads(render_sarif(shown, exit_code))
-    build_validator().validate(document)
+    build_sarif_validator().validate(document)
     (run,) = document["runs"]
     return run
 
@@ -44,10 +35,15 @@ def list_notifications(run: Any) -> list[tuple[str, str]]:
 
 
 def test_schema_is_the_official_one_and_rejects_faults() -> None:
-    assert "SARIF) Version 2.1.0" in json.loads(SCHEMA.read_text("utf-8"))["title"]
+    schema = build_sarif_validator().schema
+    assert schema["title"] == "Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema"
+    assert (
+        schema["$id"]
+        == "https://raw.githubusercontent.com/oasis-tcs/sarif-spec/master/Schemata/sarif-schema-2.1.0.json"
+    )
     document = json.loads(render_sarif(report(make_finding()), 1))
     document["runs"][0]["results"][0]["level"] = "fatal"
-    assert not build_validator().is_valid(document)
+    assert not build_sarif_validator().is_valid(document)
 
 
 def test_result_has_line_level_fingerprint_and_rule() -> None:
