@@ -7,6 +7,7 @@ from importlib import metadata
 
 from deltaspec import __version__
 from deltaspec.errors import DeltaspecError
+from deltaspec.installation import build_install_command
 from deltaspec.report.diagnosis import Check
 
 _EXTRA = re.compile(r"""extra\s*==\s*['"]([\w-]+)['"]""")
@@ -34,7 +35,7 @@ def check_installation(table: str | None = None) -> Iterator[Check]:
         versions = {name: get_installed_version(name) for name in names}
         is_missing = None in versions.values()
         summary = ", ".join(f"{name} {version or 'is not installed'}" for name, version in versions.items())
-        fix = f"pip install 'deltaspec[{extra}]'" if is_missing else None
+        fix = build_install_command(extra) if is_missing else None
         yield Check("note" if is_missing else "ok", f"extra {extra}", summary, fix)
     yield from check_candidates()
     if table is not None:

@@ -10,12 +10,13 @@ import pytest
 from helpers.cli import run, single_error_line
 
 from deltaspec import __version__
+from deltaspec.installation import build_install_command, build_nox_command
 from deltaspec.validation.spark import environment
 from deltaspec.validation.spark.session import find_cause_line
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.table_files import write_table
 
-INSTALL = "pip install 'deltaspec[spark]'"
+INSTALL = build_install_command("spark")
 
 
 @pytest.fixture
@@ -83,7 +84,7 @@ class TestPackages:
         text = join_lines(run("doctor").stdout)
         assert "ok candidate deltalake: delta-rs can be tested" in text
         missing = f"delta-kernel-rs cannot be tested: program not found: {tmp_path / 'kernel_rust'}"
-        assert f"note candidate kernel_rust: {missing} fix: nox -s harness_rust" in text
+        assert f"note candidate kernel_rust: {missing} fix: {build_nox_command('harness_rust')}" in text
 
     def test_missing_table_is_a_problem(self, tmp_path: Path) -> None:
         result = run("doctor", tmp_path / "none")

@@ -29,10 +29,12 @@ from pathlib import Path
 from deltaspec.candidates.host import MEMORY_LIMIT, Host
 from deltaspec.candidates.process import Launch
 from deltaspec.errors import InvalidUsage, suggest_name
+from deltaspec.installation import build_install_command, build_nox_command, find_checkout
 
 JVM_HELLO_SECONDS = 180.0
 _HARNESSES_VARIABLE = "DELTASPEC_HARNESSES"
-_BUILD_DIRECTORY = Path(__file__).parents[2] / "harnesses" / "build"
+_BUILD_DIRECTORY = Path("conformance/harnesses/build")
+"""Where a checkout has the programs that its sessions of nox build."""
 
 
 @dataclass(frozen=True)
@@ -42,28 +44,33 @@ class Adapter:
     name: str
     engine: str
     """Name of the engine for people."""
-    install: str
-    """How to get what it needs."""
+    source: str
+    """What provides what it needs: an extra of deltaspec, or for a program a session of nox; empty for nothing."""
     modules: tuple[str, ...] = ()
     """Modules that it imports; empty for a program."""
     is_program: bool = False
     needs_java: bool = False
 
+    @property
+    def install(self) -> str:
+        """Command that provides what it needs."""
+        return build_nox_command(self.source) if self.is_program else build_install_command(self.source)
+
 
 ADAPTERS = {
     adapter.name: adapter
     for adapter in (
-        Adapter("reference", "the reader of deltaspec", "pip install deltaspec", ("deltaspec",)),
-        Adapter("deltalake", "delta-rs", "pip install 'deltaspec[deltalake]'", ("deltalake",)),
-        Adapter("delta_spark", "Delta Spark", "pip install 'deltaspec[spark]'", ("pyspark", "delta"), needs_java=True),
-        Adapter("kernel_java", "Kernel Java", "nox -s harness_java", is_program=True, needs_java=True),
-        Adapter("kernel_rust", "delta-kernel-rs", "nox -s harness_rust", is_program=True),
-        Adapter("delta_standalone", "Delta Standalone", "nox -s harness_java", is_program=True, needs_java=True),
-        Adapter("sail", "Sail", "pip install 'deltaspec[sail]'", ("pysail", "grpc")),
-        Adapter("duckdb", "DuckDB", "pip install 'deltaspec[duckdb]'", ("duckdb", "duckdb_extension_delta")),
-        Adapter("chdb", "chdb (ClickHouse)", "pip install 'deltaspec[chdb]'", ("chdb",)),
-        Adapter("polars", "Polars", "pip install 'deltaspec[deltalake]'", ("polars", "deltalake")),
-        Adapter("daft", "Daft", "pip install 'deltaspec[daft]'", ("daft", "deltalake")),
+        Adapter("reference", "the reader of deltaspec", "", ("deltaspec",)),
+        Adapter("deltalake", "delta-rs", "deltalake", ("deltalake",)),
+        Adapter("delta_spark", "Delta Spark", "spark", ("pyspark", "delta"), needs_java=True),
+        Adapter("kernel_java", "Kernel Java", "harness_java", is_program=True, needs_java=True),
+        Adapter("kernel_rust", "delta-kernel-rs", "harness_rust", is_program=True),
+        Adapter("delta_standalone", "Delta Standalone", "harness_java", is_program=True, needs_java=True),
+        Adapter("sail", "Sail", "sail", ("pysail", "grpc")),
+        Adapter("duckdb", "DuckDB", "duckdb", ("duckdb", "duckdb_extension_delta")),
+        Adapter("chdb", "chdb (ClickHouse)", "chdb", ("chdb",)),
+        Adapter("polars", "Polars", "deltalake", ("polars", "deltalake")),
+        Adapter("daft", "Daft", "daft", ("daft", "deltalake")),
     )
 }
 
@@ -194,7 +201,7 @@ def _get_import_path() -> dict[str, str]:
 
 
 def _get_harnesses() -> Path:
-    return Path(os.environ.get(_HARNESSES_VARIABLE) or _BUILD_DIRECTORY).absolute()
+    return Path(os.environ.get(_HARNESSES_VARIABLE) or (find_checkout() or Path()) / _BUILD_DIRECTORY).absolute()
 
 
 def _get_python_variable(adapter: Adapter) -> str:

@@ -21,7 +21,7 @@ _CASES = click.option(
     "root",
     type=click.Path(file_okay=False),
     metavar="DIR",
-    help="Golden tables to use. [default: those of the checkout or of the package deltaspec-golden]",
+    help="Golden tables to use. [default: those of the installed checkout, or of the package deltaspec-golden]",
 )
 _FORMAT = click.option(
     "--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True

@@ -13,10 +13,10 @@ import msgspec
 from deltaspec.errors import InvalidUsage
 from deltaspec.golden.case_format import CaseDocument, Manifest
 from deltaspec.golden.index import INDEX, Index
+from deltaspec.installation import GOLDEN_TABLES, find_checkout
 
 MANIFEST = "manifest.json"
 PACKAGE = "deltaspec_golden"
-_CHECKOUT = Path(__file__).parents[3] / "golden-tables"
 
 
 @dataclass(frozen=True)
@@ -123,11 +123,15 @@ def _list_cases(root: Path) -> list[Listing]:
 
 def find_corpus() -> Path:
     """Return the directory of the golden tables. Raises `InvalidUsage` if there is none."""
-    if (_CHECKOUT / MANIFEST).is_file():
-        return _CHECKOUT
+    checkout = find_checkout()
+    if checkout is not None and (checkout / GOLDEN_TABLES / MANIFEST).is_file():
+        return checkout / GOLDEN_TABLES
     package = find_spec(PACKAGE)
     if package is None or package.origin is None:
-        raise InvalidUsage("no golden tables are installed; run `pip install deltaspec-golden`, or use --cases")
+        raise InvalidUsage(
+            "no golden tables are installed; use --cases with the folder golden-tables of a checkout, or install "
+            "the wheel of deltaspec-golden that `nox -s golden_distribution` builds there"
+        )
     return Path(package.origin).parent / "cases"
 
 

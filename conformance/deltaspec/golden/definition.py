@@ -12,11 +12,12 @@ from deltaspec.candidates.messages import ErrorCategory, Phase
 from deltaspec.errors import InvalidUsage
 from deltaspec.golden.builder.history import TableHistory
 from deltaspec.golden.case_format import Portability
+from deltaspec.installation import GOLDEN_TABLES, find_checkout
 from deltaspec.requirements import REVISIONS, load_requirements
 from deltaspec_generators.table_files import TableFiles
 from deltaspec_generators.tables.readable import ReadableTable
 
-ROOT = Path(__file__).parents[3] / "golden-tables"
+ROOT = (find_checkout() or Path(__file__).parents[3]) / GOLDEN_TABLES
 Accepted: TypeAlias = tuple[tuple[ErrorCategory, Phase], ...]
 UNSUPPORTED: Accepted = (("unsupported", "scan"),)
 DAMAGED: Accepted = (("corrupt", "scan"), ("not-found", "scan"), ("io", "scan"))

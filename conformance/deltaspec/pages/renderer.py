@@ -11,13 +11,14 @@ from importlib.util import find_spec
 from typing import Any
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.installation import build_install_command
 from deltaspec.report.text import count, escape_text, size
 
 
 def require_jinja() -> None:
     """Raise `InvalidUsage` if Jinja is not installed."""
     if find_spec("jinja2") is None:
-        raise InvalidUsage("HTML needs Jinja: pip install 'deltaspec[html]'")
+        raise InvalidUsage(f"HTML needs Jinja: {build_install_command('html')}")
 
 
 def render_page(name: str, **values: Any) -> str:

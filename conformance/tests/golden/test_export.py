@@ -197,11 +197,14 @@ def test_cases_of_the_installed_package_are_found(tmp_path: Path, monkeypatch: p
     export(write_two_cases(tmp_path / "golden"), package / "cases", "folder")
     source = GOLDEN.parent / "conformance/golden_distribution/src/deltaspec_golden/__init__.py"
     (package / "__init__.py").write_bytes(source.read_bytes())
-    monkeypatch.setattr(corpus, "_CHECKOUT", tmp_path / "nowhere")
+    monkeypatch.setattr(corpus, "find_checkout", lambda: None)
     missing = run("golden", "list")
     assert (missing.exit_code, missing.output) == (
         2,
-        "deltaspec: no golden tables are installed; run `pip install deltaspec-golden`, or use --cases\n",
+        (
+            "deltaspec: no golden tables are installed; use --cases with the folder golden-tables of a checkout, "
+            "or install the wheel of deltaspec-golden that `nox -s golden_distribution` builds there\n"
+        ),
     )
     monkeypatch.syspath_prepend(tmp_path)
     assert [line.split()[1] for line in run("golden", "list").output.splitlines()] == [

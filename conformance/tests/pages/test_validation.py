@@ -9,6 +9,7 @@ from helpers.reports import make_finding, report
 from helpers.validation_pages import build_files, render_hostile_report
 from msgspec.structs import replace
 
+from deltaspec.installation import build_install_command
 from deltaspec.pages import renderer
 from deltaspec.pages.validation import MOST_FINDINGS, Charts, render_validation
 from deltaspec.report.report_types import AcceptEntry, Verdict
@@ -73,4 +74,4 @@ def test_missing_jinja_is_named_before_the_run(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(renderer, "find_spec", lambda _: None)
     result = run("validate", tmp_path, "--format", "html")
     assert result.exit_code == 2
-    assert "pip install 'deltaspec[html]'" in single_error_line(result)
+    assert build_install_command("html") in single_error_line(result)

@@ -7,7 +7,8 @@ import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 
-INSTALL = "pip install 'deltaspec[spark]'"
+from deltaspec.installation import build_install_command
+
 OLDEST = (3, 5)
 """The first version that runs on Python 3.11 and supports `mapInArrow` on Spark Connect."""
 JAVA: dict[tuple[int, int], tuple[int, ...]] = {
@@ -51,16 +52,16 @@ def find_pyspark_problem() -> str | None:
     """Return why the installed pyspark cannot be used, or None."""
     version = get_pyspark_version()
     if version is None:
-        return f"pyspark is not installed: {INSTALL}"
+        return f"pyspark is not installed: {build_install_command('spark')}"
     if release(version) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
-        return f"pyspark {version} is too old; version {oldest} or later is required: {INSTALL}"
+        return f"pyspark {version} is too old; version {oldest} or later is required: {build_install_command('spark')}"
     return None
 
 
 def find_pandas_problem() -> str | None:
     """Return why functions over Arrow batches cannot run, or None: pyspark does not install pandas."""
-    return None if _is_installed("pandas") else f"pandas is not installed: {INSTALL}"
+    return None if _is_installed("pandas") else f"pandas is not installed: {build_install_command('spark')}"
 
 
 def find_cluster_problem(master: str | None) -> str | None:

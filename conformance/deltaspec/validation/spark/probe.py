@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from deltaspec import __version__
 from deltaspec.errors import InvalidUsage
+from deltaspec.installation import build_install_command
 from deltaspec.report.diagnosis import Check
 from deltaspec.validation.spark import environment
-from deltaspec.validation.spark.environment import INSTALL, is_connect
+from deltaspec.validation.spark.environment import is_connect
 from deltaspec.validation.spark.log_fetch import build_hadoop_uri
 from deltaspec.validation.spark.session import find_cause_line, is_remote, open_session
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, redact_uri
@@ -177,7 +178,7 @@ def _check_arrow(session: SparkSession) -> Check:
     try:
         number = session.range(10).mapInArrow(identity, "id long").count()
     except Exception as fault:  # noqa: BLE001 - any error of Spark
-        return Check("problem", "mapInArrow", find_cause_line(str(fault)), INSTALL)
+        return Check("problem", "mapInArrow", find_cause_line(str(fault)), build_install_command("spark"))
     return Check("ok", "mapInArrow", f"{number} rows went through a function on the executors")
 
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.installation import build_install_command
 from deltaspec.validation.spark.environment import (
-    INSTALL,
     OLDEST,
     build_connect_install_command,
     find_missing_requirement,
@@ -112,7 +112,7 @@ def _check_packages() -> None:
         require_minimum_pandas_version()
         require_minimum_pyarrow_version()
     except ImportError as fault:
-        raise InvalidUsage(f"Spark cannot be used: {format_error(fault)}: {INSTALL}") from fault
+        raise InvalidUsage(f"Spark cannot be used: {format_error(fault)}: {build_install_command('spark')}") from fault
 
 
 def _connected(master: str) -> SparkSession:
