@@ -82,7 +82,7 @@ def test_missing_java_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 def test_program_is_found_in_the_directory_of_the_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DELTASPEC_HARNESSES", str(tmp_path))
-    with pytest.raises(InvalidUsage, match="program not found: .*kernel_rust; to get it: cd .* && nox -s harness_rust"):
+    with pytest.raises(InvalidUsage, match=r"not found: .*kernel_rust; to get it: cd .* && nox -s harness_rust"):
         find_launch("kernel_rust")
     program = write_program(tmp_path / "kernel_rust")
     assert find_launch("kernel_rust").command == (str(program),)
