@@ -16,7 +16,7 @@ import sys
 import tempfile
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome
 
 from mutation.mutants import Mutant, list_mutants
 from mutation.page import Outcome, read_outcomes, write_page
-from mutation.warm_tests import run_warm_tests
+from mutation.warm_tests import Undecided, run_warm_tests
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path("conformance/deltaspec")
@@ -97,13 +97,14 @@ def _run_all(mutants: list[Mutant], processes: int) -> Iterator[Outcome]:
     for each in mutants:
         groups[" ".join(_list_tests(each.module))].append(each)
     chunks = [group[start : start + _CHUNK] for group in groups.values() for start in range(0, len(group), _CHUNK)]
-    undecided: list[tuple[Mutant, int]] = []
+    undecided: list[tuple[Undecided, int]] = []
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
         context = multiprocessing.get_context("spawn")
         with context.Pool(min(processes, len(chunks)) or 1, _enter_copy, (folder,)) as pool:
             for outcomes, rest in pool.imap_unordered(_run_chunk, chunks):
                 yield from outcomes
                 undecided += rest
+            print(f"{len(undecided)} mutants run again, in processes of their own", flush=True)
             yield from pool.imap_unordered(_confirm, undecided)
 
 
@@ -124,21 +125,23 @@ def _enter_copy(folder: str) -> None:
     os.environ.setdefault("DELTASPEC_COMMIT", head.stdout.strip() or "none")  # determines the seed of property tests
 
 
-def _run_chunk(mutants: list[Mutant]) -> tuple[list[Outcome], list[tuple[Mutant, int]]]:
+def _run_chunk(mutants: list[Mutant]) -> tuple[list[Outcome], list[tuple[Undecided, int]]]:
     """Run the tests on mutants in this process. Return outcomes, and the undecided mutants with their time limit."""
-    options = shlex.split(f"{_PYTEST} {_join(_list_tests(mutants[0].module))}")
+    options = shlex.split(_PYTEST) + [f"conformance/tests/{each}" for each in _list_tests(mutants[0].module)]
     outcomes: list[Outcome] = []
-    decided, limit = run_warm_tests(
+    undecided, limit = run_warm_tests(
         options, mutants, PACKAGE, lambda mutant, result: outcomes.append(_record(mutant, result))
     )
-    return outcomes, [(each, limit) for each in mutants if each.id not in decided]
+    return outcomes, [(each, limit) for each in undecided]
 
 
-def _confirm(undecided: tuple[Mutant, int]) -> Outcome:
-    """Run the tests of a mutant in another process, up to its time limit in seconds."""
-    mutant, limit = undecided
+def _confirm(undecided: tuple[Undecided, int]) -> Outcome:
+    """Run the tests that execute a mutant, or all tests of its module, in another process with a limit in seconds."""
+    (mutant, tests), limit = undecided
+    names = Path("tests-to-run.txt")
+    names.write_text("\n".join(tests or [f"conformance/tests/{each}" for each in _list_tests(mutant.module)]), "utf-8")
     spec = MutationSpec(PACKAGE / mutant.module, mutant.operator, mutant.occurrence, (0, 0), (0, 1))
-    done = mutate_and_test([spec], _build_command(_list_tests(mutant.module)), limit)
+    done = mutate_and_test([spec], f"{shlex.quote(sys.executable)} -m pytest {_PYTEST} @{names}", limit)
     if done.worker_outcome != WorkerOutcome.NORMAL:
         raise RuntimeError(f"{mutant}: {done.output}")
     result = "survived" if done.test_outcome == TestOutcome.SURVIVED else "killed"
@@ -160,14 +163,6 @@ def _list_tests(module: str) -> list[str]:
     """Return the tests of a module: those of the longest entry of `tests.toml` that contains it."""
     tests = tomllib.loads(Path(__file__).with_name("tests.toml").read_text(encoding="utf-8"))["tests"]
     return tests[max((each for each in tests if f"{module}/".startswith(f"{each}/")), key=len)]
-
-
-def _build_command(paths: Iterable[str]) -> str:
-    return f"{shlex.quote(sys.executable)} -m pytest {_PYTEST} {_join(paths)}"
-
-
-def _join(paths: Iterable[str]) -> str:
-    return shlex.join(f"conformance/tests/{path}" for path in paths)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Run tests on mutants in one process, which loads the modules and collects the tests only once.
 
 A mutant replaces the code of the functions that it changes, and only the tests that execute the changed lines run on
-it. What this cannot decide is left to a separate process that runs all tests: mutants outside of functions, mutants
-that no test kills, and failures that remain after the mutant was removed.
+it. What this cannot decide is left to a separate process: mutants that no test kills, failures that remain after the
+mutant was removed, and, with all tests, mutants outside of functions.
 """
 
 from __future__ import annotations
@@ -27,20 +27,22 @@ from cosmic_ray.mutating import mutate_code
 
 from mutation.mutants import Mutant
 
+Undecided = tuple[Mutant, list[str]]
+"""A mutant, and the ids of the tests that execute what it changes; no id if that is not known."""
 _Functions = dict[tuple[str, int], CodeType]
 """Code of each function of a module, by qualified name and number of the definition with this name."""
 
 
 def run_warm_tests(
     options: list[str], mutants: list[Mutant], package: Path, record: Callable[[Mutant, str], None]
-) -> tuple[dict[str, str], int]:
-    """Run tests on mutants. Return `killed` or `timeout` by id, and the time limit; other mutants are undecided.
+) -> tuple[list[Undecided], int]:
+    """Run tests on mutants. Return those that this cannot decide, and a time limit for their tests in seconds.
 
     Args:
         options: command line of pytest.
         mutants: mutants with the same tests.
         package: folder of the modules.
-        record: is called with each decided mutant and its result.
+        record: is called with each decided mutant and its result, `killed` or `timeout`.
 
     Raises:
         RuntimeError: a test fails without a mutant, or none was collected.
@@ -50,7 +52,7 @@ def run_warm_tests(
         pytest.main(options, plugins=[tests])
     if tests.failing is not None:
         raise RuntimeError(f"without a fault, this fails: {tests.failing}")
-    return tests.results, tests.limit
+    return tests.undecided, tests.limit
 
 
 class _WarmTests:
@@ -68,7 +70,7 @@ class _WarmTests:
         """What fails without a mutant; None if all tests pass."""
         self.limit = 0
         """Seconds after which the tests of a mutant are interrupted."""
-        self.results: dict[str, str] = {}
+        self.undecided: list[Undecided] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note a failure."""
@@ -92,12 +94,14 @@ class _WarmTests:
         signal.signal(signal.SIGALRM, _raise_timeout)
         for mutant in self._mutants:
             result = self._decide(mutant)
-            if result is not None:
-                self.results[mutant.id] = result
+            if isinstance(result, str):
                 self._record(mutant, result)
+            else:
+                self.undecided.append((mutant, result))
         return True
 
-    def _decide(self, mutant: Mutant) -> str | None:
+    def _decide(self, mutant: Mutant) -> str | list[str]:
+        """Return `killed` or `timeout`, or the ids of the tests to run in a separate process."""
         assert self._executions is not None
         path = self._package / mutant.module
         source = path.read_text(encoding="utf-8")
@@ -105,10 +109,10 @@ class _WarmTests:
         mutated = mutate_code(source, operator, mutant.occurrence)
         changed = find_changed_functions(source, mutated)
         if not changed:
-            return None
+            return []
         restore = replace_functions(f"deltaspec.{mutant.module.removesuffix('.py').replace('/', '.')}", changed)
         if restore is None:
-            return None
+            return []
         items = self._executions.list_tests(
             path, list_changed_lines(source, mutated), list_function_lines(source, changed)
         )
@@ -123,7 +127,7 @@ class _WarmTests:
             signal.alarm(0)
             restore()
         if failing is None or self._fails(failing):
-            return None
+            return [item.nodeid for item in items]
         self._kills.update((scope, failing.nodeid) for scope in scopes)
         return "killed"
 
