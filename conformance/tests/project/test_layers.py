@@ -2,7 +2,7 @@
 
 import ast
 import sys
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -65,14 +65,22 @@ ALLOWED_LIBRARIES: dict[str, set[str]] = {
 SPARK_PACKAGES = ("deltaspec.validation", "deltaspec.candidates", "deltaspec.spark")
 
 
-def iter_imports(path: Path) -> Iterator[str]:
-    """Yield the full names of all imports of a module, including imports in functions and under `TYPE_CHECKING`."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+@cache
+def parse_module(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
+def list_imports(path: Path) -> list[str]:
+    """List the full names of all imports of a module, including imports in functions and under `TYPE_CHECKING`."""
+    names: list[str] = []
+    for node in ast.walk(parse_module(path)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: imports are absolute"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return names
 
 
 def get_package(name: str) -> str:
@@ -86,6 +94,8 @@ def get_module_name(root_package: str, path: Path) -> str:
     return ".".join((root_package, *(part for part in parts if part != "__init__")))
 
 
+MODULE_NAMES = {get_module_name(*each) for each in MODULES}
+
 each_module = pytest.mark.parametrize(
     ("root_package", "path"), MODULES, ids=[get_module_name(*each) for each in MODULES]
 )
@@ -97,14 +107,14 @@ def test_package_imports_only_allowed_packages(root_package: str, path: Path) ->
     if package not in ALLOWED_IMPORTS:
         return
     allowed = {each if each in PACKAGES else f"deltaspec.{each}" for each in ALLOWED_IMPORTS[package]} | {package}
-    imported = {get_package(name) for name in iter_imports(path) if name.partition(".")[0] in PACKAGES}
+    imported = {get_package(name) for name in list_imports(path) if name.partition(".")[0] in PACKAGES}
     assert imported - allowed - {"deltaspec.__version__"} == set()
 
 
 @each_module
 def test_package_imports_only_allowed_libraries(root_package: str, path: Path) -> None:
     package = get_package(get_module_name(root_package, path))
-    libraries = {name.partition(".")[0] for name in iter_imports(path)} - set(sys.stdlib_module_names) - set(PACKAGES)
+    libraries = {name.partition(".")[0] for name in list_imports(path)} - set(sys.stdlib_module_names) - set(PACKAGES)
     if package in ALLOWED_LIBRARIES:
         assert libraries <= ALLOWED_LIBRARIES[package]
     assert package in SPARK_PACKAGES or not libraries & {"pyspark", "delta"}
@@ -112,10 +122,9 @@ def test_package_imports_only_allowed_libraries(root_package: str, path: Path) -
 
 def find_imported_modules(root_package: str, path: Path) -> set[str]:
     """Modules of `PACKAGES` that a module imports anywhere: at the top, in functions, and under `TYPE_CHECKING`."""
-    known = {get_module_name(*each) for each in MODULES}
     found = set()
-    for name in iter_imports(path):
-        while name and name not in known:
+    for name in list_imports(path):
+        while name and name not in MODULE_NAMES:
             name = name.rpartition(".")[0]
         found.add(name)
     return found - {"", get_module_name(root_package, path)}
@@ -140,7 +149,7 @@ def find_import_path_to_hypothesis(module: str) -> str | None:
     """Return the chain of modules through which a generator module imports hypothesis; None if it does not."""
     root, ways = PACKAGES["deltaspec_generators"], {module: module}
     for name in (queue := [module]):
-        for imported in iter_imports(root / f"{name}.py"):
+        for imported in list_imports(root / f"{name}.py"):
             root_package, _, rest = imported.partition(".")
             if root_package == "hypothesis":
                 return ways[name]
@@ -164,10 +173,10 @@ def test_permissions_do_not_import_hypothesis(module: str) -> None:
 
 def test_modules_that_import_pyspark_have_spark_in_their_name() -> None:
     for root_package, path in MODULES:
-        if any(name.partition(".")[0] in ("pyspark", "delta") for name in iter_imports(path)):
+        if any(name.partition(".")[0] in ("pyspark", "delta") for name in list_imports(path)):
             assert "spark" in get_module_name(root_package, path)
 
 
 @each_module
 def test_module_has_a_docstring(root_package: str, path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_text("utf-8")))
+    assert ast.get_docstring(parse_module(path))
