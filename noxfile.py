@@ -508,7 +508,7 @@ def build(session: nox.Session) -> None:
         session.run("python", "-m", "venv", f"{folder}/fresh")
         session.chdir(folder)
         python = f"{folder}/fresh/bin/python"
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
         session.run(*pip, str(wheel), external=True)
         session.run(f"{folder}/fresh/bin/deltaspec", "validate", str(unpacked / VALID_TABLE), external=True)
         session.chdir(checkout)

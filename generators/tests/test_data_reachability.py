@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from helpers.selection import list_modules
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis import strategies as st
 
@@ -35,6 +36,7 @@ FLAGS = (
 )
 ALL_HEALTH_CHECKS = list(HealthCheck)
 MAX_ROUNDS = 30
+SOURCES = list_modules("generators/deltaspec_generators")
 
 
 def list_bodies(drawn: GeneratedTable, kind: str) -> list[dict[str, Any]]:
@@ -272,6 +274,7 @@ def _measure_size(drawn: GeneratedTable) -> int:
     return len(files.commits) + len(files.data) + len(drawn.versions[-1].schema.fields) + rows + len(files.checkpoints)
 
 
+@pytest.mark.multiplied(3, *SOURCES)
 @pytest.mark.parametrize(
     ("condition", "most_commits", "most_files"),
     [

@@ -220,7 +220,7 @@ def _observe_logs(name: str, count: int, revision: Revision, features: set[str] 
     return seen
 
 
-@pytest.mark.multiplied(2, *SOURCES)
+@pytest.mark.multiplied(3, *SOURCES)
 def test_everything_is_drawn() -> None:
     fields = {f"{kind}.{name}" for kind, names in FIELDS.items() for name in names.split()}
     expected = EXPECTED | fields | USES_IN_EVERY_REVISION | USES_SINCE_R2 | USES_SINCE_R3 | USES_IN_CURRENT
@@ -271,7 +271,7 @@ BY_REVISION: dict[Revision, tuple[set[str], set[str]]] = {
 """Observations that logs of an older revision must have, and observations that they must not have."""
 
 
-@pytest.mark.multiplied(2, *SOURCES)
+@pytest.mark.multiplied(3, *SOURCES)
 @pytest.mark.parametrize("revision", BY_REVISION)
 def test_everything_of_an_older_revision_is_drawn(revision: Revision) -> None:
     expected, unexpected = BY_REVISION[revision]
@@ -292,6 +292,7 @@ def list_actions(files: TableFiles) -> list[dict[str, Any]]:
     return [line for lines in files.commits.values() for line in lines if isinstance(line, dict)]
 
 
+@pytest.mark.multiplied(3, *SOURCES)
 @pytest.mark.parametrize(
     ("feature", "condition", "most_actions", "most_commits"),
     [

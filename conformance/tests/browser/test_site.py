@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from helpers.documented_commands import CHECKOUT, SITE
+from helpers.selection import list_modules
 from playwright.sync_api import Browser, expect
 
 SAMPLE = 25
@@ -21,6 +22,9 @@ def run_python(*arguments: str, **variables: str) -> subprocess.CompletedProcess
     return subprocess.run(command, env=environment, cwd=CHECKOUT, capture_output=True, text=True, check=False)
 
 
+of_the_built_site = pytest.mark.multiplied(3, *list_modules("conformance/site", pattern="*"))
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built site."""
@@ -31,6 +35,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+@of_the_built_site
 def test_links_lead_somewhere_and_nothing_is_requested_from_elsewhere(site: Path) -> None:
     checked = run_python(str(SITE / "check.py"), str(site), "--sample")
     assert (checked.returncode, checked.stderr) == (0, ""), checked.stdout
@@ -58,6 +63,7 @@ def test_check_notices_faults(tmp_path: Path) -> None:
     )
 
 
+@of_the_built_site
 @pytest.mark.browser
 def test_search_works_from_a_file_and_pages_fit_a_small_screen(site: Path, browser: Browser) -> None:
     context = browser.new_context(viewport={"width": 360, "height": 800})

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
+VALIDATION_PACKAGES = ("model", "rules", "sql", "validation", "views", "wire")
 
 
 @cache
@@ -45,9 +46,14 @@ def is_selected(name: str, parts: int, sources: tuple[str, ...] = ()) -> bool:
     return _hash(name, parts) == 0 or not list_touched_files().isdisjoint(sources)
 
 
-def list_modules(*folders: str) -> tuple[str, ...]:
+def list_modules(*folders: str, pattern: str = "*.py") -> tuple[str, ...]:
     """Return the modules below folders of the repository, as sources of a multiplied test."""
-    return tuple(str(path.relative_to(ROOT)) for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    return tuple(str(path.relative_to(ROOT)) for folder in folders for path in (ROOT / folder).rglob(pattern))
+
+
+def list_validation_modules() -> tuple[str, ...]:
+    """Return the modules that decide what the embedded engine finds in a table."""
+    return list_modules(*(f"conformance/deltaspec/{name}" for name in VALIDATION_PACKAGES))
 
 
 @cache

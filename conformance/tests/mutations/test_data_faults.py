@@ -27,7 +27,7 @@ def test_fault_is_found(name: str) -> None:
     fault = FAULTS[name]
 
     @settings(
-        max_examples=6 * EXAMPLES_FACTOR,
+        max_examples=4 * EXAMPLES_FACTOR,
         deadline=None,
         derandomize=True,
         database=None,

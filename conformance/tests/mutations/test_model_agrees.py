@@ -37,7 +37,7 @@ from deltaspec_generators.permissions.all_permissions import PERMISSIONS
 from deltaspec_generators.table_files import LOG, TableFiles, encode_table
 from deltaspec_generators.tables.strategies import logs
 
-PARTS = 8
+PARTS = 16
 """Each commit selects one mutation or permission in so many, and all whose sources it touches."""
 EXAMPLES = 1
 """Tables that a mutation draws; each is compared in every revision."""

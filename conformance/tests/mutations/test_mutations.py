@@ -22,7 +22,7 @@ from deltaspec_generators.permissions.all_permissions import PERMISSIONS
 
 EXAMPLES = 4
 """Tables that a selected mutation draws for the current revision; older revisions validate the first of them."""
-PARTS = 6
+PARTS = 12
 """Each commit selects one mutation or permission in so many, and all whose sources it touches."""
 
 

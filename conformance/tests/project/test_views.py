@@ -16,6 +16,7 @@ from helpers.recording_run import RecordingRun
 from helpers.selection import list_modules
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from mutations.caught_by import CAUGHT_BY
 
 import deltaspec.views
 from deltaspec.model.revisions import Revision
@@ -103,25 +104,45 @@ _WITH_OWN_COLUMNS = ("deletionVectors", "changeDataFeed", "inCommitTimestamp")
 """Features of columns that are rarely filled otherwise."""
 
 
-@pytest.mark.multiplied(4, *list_modules("conformance/deltaspec/views"))
+@pytest.mark.multiplied(6, *list_modules("conformance/deltaspec/views"))
 def test_real_rows_fill_every_column_and_rules_do_not_depend_on_their_partitions() -> None:
     """One test, because capturing the rows takes much longer than looking at them."""
     captured = capture_rows()
-    empty = {
-        f"{view.name}.{name}"
-        for view in VIEWS.values()
-        for name in view.columns
-        if captured[view.name][name].null_count() == len(captured[view.name])
-    }
-    assert empty == set()
+    assert captured.empty_columns == set()
     # without findings, the comparison of partitions would prove nothing
-    assert [rule.code for rule in KEYED if captured[rule.view.name].filter(rule.expression()).is_empty()] == []
-    check_partitions(captured)
+    assert captured.silent_rules == set()
+    check_partitions({name: pl.concat(each).with_row_index("_row") for name, each in captured.frames.items()})
 
 
-def capture_rows() -> dict[str, pl.DataFrame]:
-    """Return rows of every view from runs over drawn and mutated logs, one frame per view."""
-    frames: dict[str, list[pl.DataFrame]] = defaultdict(list)
+class CapturedRows:
+    """Rows of every view from runs over tables, and what they do not show yet."""
+
+    def __init__(self) -> None:
+        self.frames: dict[str, list[pl.DataFrame]] = defaultdict(list)
+        self.empty_columns = {(view.name, name) for view in VIEWS.values() for name in view.columns}
+        self.silent_rules = {rule.code for rule in KEYED}
+        """Rules that compare rows and have no finding yet."""
+
+    def record(self, files: TableFiles, level: Level = "log", revision: Revision = Revision.CURRENT) -> None:
+        for name, frames in RecordingRun(files, level=level, revision=revision).recorded.frames.items():
+            if not (recorded := [frame for frame in frames if len(frame)]):
+                continue
+            rows = pl.concat(recorded)
+            self.frames[name].append(rows)
+            self.empty_columns -= {(name, each.name) for each in rows if each.null_count() < len(rows)}
+            silent = [RULES[code] for code in self.silent_rules]
+            self.silent_rules -= {
+                each.code for each in silent if each.view.name == name and len(rows.filter(each.expression()))
+            }
+
+    def lacks(self, rule: Rule) -> bool:
+        """Return whether the rule has no finding yet, or a column of its view no value."""
+        return rule.code in self.silent_rules or any(view == rule.view.name for view, _ in self.empty_columns)
+
+
+def capture_rows() -> CapturedRows:
+    """Capture rows of drawn logs, and of mutations whose view or rule still lacks some."""
+    captured = CapturedRows()
 
     @settings(
         max_examples=40 * EXAMPLES_FACTOR,
@@ -133,34 +154,34 @@ def capture_rows() -> dict[str, pl.DataFrame]:
     )
     @given(files=logs() | st.sampled_from(_WITH_OWN_COLUMNS).flatmap(lambda each: logs(features=[each])))
     def draw_valid(files: TableFiles) -> None:
-        record(files)
-
-    def record(files: TableFiles, level: Level = "log", revision: Revision = Revision.CURRENT) -> None:
-        for name, each in RecordingRun(files, level=level, revision=revision).recorded.frames.items():
-            frames[name] += [frame for frame in each if len(frame)]
+        captured.record(files)
 
     draw_valid()
-    record(_timestamped_with_checksum())
-    record(_required_after_null(), "rows")
-    record(_required_after_null(column="x"), "rows")
-    record(_required_after_null(nulls=1, vector=_VECTOR))
+    captured.record(_timestamped_with_checksum())
+    captured.record(_required_after_null(), "rows")
+    captured.record(_required_after_null(column="x"), "rows")
+    captured.record(_required_after_null(nulls=1, vector=_VECTOR))
     for name, mutation in MUTATIONS.items():
-
-        @settings(
+        if captured.lacks(RULES[CAUGHT_BY[name]]):
             # checksum mutations have many variants, each of which fills other columns
-            max_examples=10 if name.startswith("checksum_") else 1,
-            derandomize=True,
-            database=None,
-            deadline=None,
-            phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
-        )
-        @given(files=mutation.tables())
-        def draw_mutated(files: TableFiles) -> None:
-            record(files, mutation.level, _newest(mutation))  # noqa: B023 - called before the next mutation
+            _record_mutation(captured, mutation, 10 if name.startswith("checksum_") else 1)
+    return captured
 
-        draw_mutated()
-    return {name: pl.concat(each).with_row_index("_row") for name, each in frames.items()}
+
+def _record_mutation(captured: CapturedRows, mutation: Mutation, examples: int) -> None:
+    @settings(
+        max_examples=examples,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(files=mutation.tables())
+    def draw(files: TableFiles) -> None:
+        captured.record(files, mutation.level, _newest(mutation))
+
+    draw()
 
 
 def _newest(mutation: Mutation) -> Revision:

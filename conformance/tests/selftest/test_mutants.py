@@ -21,7 +21,7 @@ from deltaspec_generators.histories.plain_table import Forbidden, PlainTable, pe
 from deltaspec_generators.histories.written import WRITTEN_HISTORIES
 
 REPORT = Path(__file__).parents[3] / "reports" / "selftest.json"
-PARTS = 16
+PARTS = 32
 """Number of shares of the mutants, of which a run kills one."""
 SOURCES = ("conformance/deltaspec/selftest/runner.py", "conformance/deltaspec/selftest/mutants.py")
 WITHOUT_MUTANT = {

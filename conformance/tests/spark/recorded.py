@@ -1,7 +1,7 @@
-"""Tables that Delta Spark wrote once, kept as an archive: every run validates them without starting Spark.
+"""Tables that Delta Spark wrote once, kept as an archive, to validate them without starting Spark.
 
 `nox -s record_spark_tables` writes the archive again, after an update of Spark or a change of the corpus.
-Tables whose logs contain absolute paths (shallow clones) cannot be recorded: Spark writes them in every run.
+Tables whose logs contain absolute paths (shallow clones) cannot be recorded: Spark writes more of them in a run.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from helpers.expression_values import COLUMNS, PLAIN_ROWS, SCHEMA, evaluate
+from helpers.selection import list_modules
 from spark.session import append, create, run, with_settings
 from spark.test_sql_expressions import EXPRESSIONS
 
@@ -49,7 +50,10 @@ from deltaspec_generators.table_files import write_table
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.multiplied(3, *list_modules("conformance/deltaspec/validation/spark", "conformance/deltaspec/sql")),
+]
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # executors then import the same deltaspec
 
 HOSTILE = "a.b`c -- '/*é"

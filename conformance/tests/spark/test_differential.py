@@ -6,13 +6,19 @@ from typing import Any
 
 import pytest
 from differential.histories import build_history
+from helpers.selection import list_modules
 
 from deltaspec.candidates.adapters.delta_spark import Engine as DeltaSpark
 from deltaspec.candidates.in_process import InProcess
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.differential.performing import compare_history
 
-pytestmark = pytest.mark.spark
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.multiplied(
+        3, *list_modules("conformance/deltaspec/differential", "conformance/deltaspec/candidates/reference")
+    ),
+]
 
 
 def test_spark_and_the_reference_writer_agree(spark: Any, tmp_path: Path) -> None:

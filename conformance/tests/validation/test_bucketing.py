@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from helpers.engines import compare_reports, embedded_engine, list_engine, table_in_temporary_directory
 from helpers.hypothesis_settings import example_settings
+from helpers.selection import list_modules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -86,6 +87,7 @@ def test_tables_with_broken_files_give_one_report(data: st.DataObject) -> None:
     assert_same_report(data.draw, data.draw(broken_tables(fault)), fault.level)
 
 
+@pytest.mark.multiplied(4, *list_modules("conformance/deltaspec/validation"))
 @pytest.mark.parametrize("chapter", CHAPTERS)
 @example_settings(1)
 @given(data=st.data())

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from helpers.hypothesis_settings import example_settings
 from helpers.recording_run import RecordingRun
+from helpers.selection import list_modules
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -184,6 +185,7 @@ def test_equal_copies_do_not_differ(derived: str) -> None:
     assert find_differences(files) == []
 
 
+@pytest.mark.multiplied(4, *list_modules("conformance/deltaspec/views", "conformance/deltaspec/wire/log"))
 @pytest.mark.parametrize(("derived", "kind", "name"), list_comparisons())
 def test_contradiction_is_noticed_by_its_comparison_alone(
     derived: str, kind: str, name: str, monkeypatch: pytest.MonkeyPatch
