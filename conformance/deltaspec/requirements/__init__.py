@@ -4,12 +4,13 @@ Rules, mutations, reports and `deltaspec explain` refer to requirements by id (`
 requirements they check; it is not stored here.
 """
 
-import json
 import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, get_args
+
+import msgspec
 
 Level = Literal["must", "should", "may", "is"]
 Actor = Literal["reader", "writer", "table"]
@@ -77,8 +78,8 @@ def parse_chapter(text: str) -> dict[str, dict[str, Any]]:
         if member := _MEMBER.fullmatch(line):
             name, value = member.groups()
             try:
-                decoded = json.loads(value)
-            except ValueError:
+                decoded = msgspec.json.decode(value)
+            except msgspec.DecodeError:
                 return _parse_toml(text)
             if table is None or name in table:
                 return _parse_toml(text)

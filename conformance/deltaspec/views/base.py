@@ -10,6 +10,8 @@ from typing import Any, Literal
 import polars as pl
 import pyarrow as pa
 
+from deltaspec.wire.arrow_compute import to_series
+
 LOCATION = ("version", "file", "line", "path", "column")
 
 Level = Literal["log", "files", "footers", "rows"]
@@ -116,7 +118,7 @@ def _build_series(name: str, values: list[Any], dtype: pl.DataType | type[pl.Dat
     if dtype == pl.Binary:
         values = [each.encode() if isinstance(each, str) else each for each in values]
     if dtype == pl.List(pl.String):  # Polars would build one series for each list
-        return pl.Series(name, pa.array(values, _STRINGS), dtype)
+        return to_series(pa.array(values, _STRINGS)).alias(name)
     return pl.Series(name, values, dtype, strict=True)
 
 

@@ -11,7 +11,6 @@ from urllib.parse import unquote
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaspec.model.features.clustering import has_blank_provider
 from deltaspec.model.log import paths
@@ -23,6 +22,7 @@ from deltaspec.views.files import misnamed_statistics, partition_facts, statisti
 from deltaspec.views.files.file_actions import deletion_vectors, file_actions
 from deltaspec.views.files.vector_facts import vector_facts
 from deltaspec.views.table import clustering_history
+from deltaspec.wire import arrow_compute as pc
 
 _UNUSUAL_PATH = r"[^A-Za-z0-9_\-./=]|^/|\.\.|//|(^|/)\.(/|$)|^$"
 _PLAIN_ESCAPE = r"%(2[0-9A-Da-d]|[3-7][0-9A-Fa-f])"
@@ -101,7 +101,7 @@ def build_file_facts(
     if compared:
         narrow = narrow.append_column("partition_values", partition_facts.entries(values)).append_column("stats", stats)
         narrow = narrow.append_column("tags", partition_facts.entries(table.column("tags")))
-    frame = pl.DataFrame(pl.from_arrow(narrow)).with_columns(has_partition_values=pl.Series(values.is_valid()))
+    frame = pl.DataFrame(pl.from_arrow(narrow)).with_columns(has_partition_values=pc.to_series(pc.is_valid(values)))
     facts = frame.with_columns(
         source=pl.lit(location.source),
         file=pl.lit(location.file) if isinstance(location.file, str) else pl.Series(location.file, dtype=pl.String),

@@ -5,10 +5,10 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaspec.model.schema.data_types import DataType, Primitive
 from deltaspec.model.schema.partition_values import PartitionValueError, is_canonical, is_in_utc, parse_partition_value
+from deltaspec.wire import arrow_compute as pc
 
 _COLUMNS = (
     "missing_partition_columns",
@@ -37,7 +37,7 @@ def columns(
     """
     maps = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     aligned_values = _align_values(maps)
-    known = maps.is_valid() if partition_columns is not None else pa.nulls(len(maps), pa.bool_()).fill_null(False)
+    known = pc.is_valid(maps) if partition_columns is not None else pa.repeat(False, len(maps))
     found: dict[str, dict[int, list[str]]] = {name: {} for name in _COLUMNS}
     forms = dict.fromkeys(_FORMS, pl.Series([None], dtype=pl.String).new_from_index(0, len(maps)))
     if partition_columns is not None and len(maps):
@@ -53,7 +53,7 @@ def columns(
 def _find_timestamp_forms(texts: Any, column: str, forms: dict[str, pl.Series]) -> None:
     """Find timestamps written in UTC and timestamps without a zone; each distinct string is parsed once."""
     texts_by_form: dict[str, list[str]] = {name: [] for name in _FORMS}
-    for text in texts.unique().to_pylist():
+    for text in pc.unique(texts).to_pylist():
         if text and is_canonical(text, _TIMESTAMP):
             texts_by_form[_FORMS[0] if is_in_utc(text) else _FORMS[1]].append(text)
     for name, matching in texts_by_form.items():
@@ -108,8 +108,8 @@ def _join_aligned_values(count: int, aligned_values: Mapping[str, Any]) -> pl.Se
     combination: pl.Series | None = None
     combinations = 1
     for name in names:
-        values = pl.Series(pl.from_arrow(aligned_values[name].dictionary), dtype=pl.String).fill_null("")
-        indexes = pl.Series(pl.from_arrow(aligned_values[name].indices))
+        values = pc.to_series(aligned_values[name].dictionary).cast(pl.String).fill_null("")
+        indexes = pc.to_series(aligned_values[name].indices)
         distinct[name] = name + VALUE_BEGIN + values
         combination = indexes if combination is None else combination.cast(pl.Int64) * len(values) + indexes
         combinations *= len(values)
@@ -126,8 +126,8 @@ def _join_aligned_values(count: int, aligned_values: Mapping[str, Any]) -> pl.Se
 
 
 def _format_entries(name: str, encoded: Any) -> pl.Series:
-    values = pl.Series(pl.from_arrow(encoded.dictionary), dtype=pl.String).fill_null("")
-    return (name + VALUE_BEGIN + values).gather(pl.Series(pl.from_arrow(encoded.indices)))
+    values = pc.to_series(encoded.dictionary).cast(pl.String).fill_null("")
+    return (name + VALUE_BEGIN + values).gather(pc.to_series(encoded.indices))
 
 
 def _join(parts: list[pl.Series]) -> pl.Series:
@@ -145,7 +145,7 @@ def _compare(
         for column, kind in partition_columns.items():
             _check_values(aligned_values[column], column, kind, found)
         return
-    expected = pa.nulls(len(maps), pa.int32()).fill_null(0)
+    expected = pa.repeat(pa.scalar(0, pa.int32()), len(maps))
     for column, kind in partition_columns.items():
         texts = pc.map_lookup(maps, pa.scalar(column), "first")
         present = texts.is_valid()
@@ -154,7 +154,7 @@ def _compare(
             _add_to_rows(found["missing_partition_columns"], pc.and_(maps.is_valid(), pc.invert(present)), column)
         expected = pc.add(expected, present.cast(pa.int32()))
         _check_values(texts, column, kind, found)
-    for row in pc.indices_nonzero(pc.greater(_sizes(maps).fill_null(0), expected)).to_pylist():
+    for row in pc.indices_nonzero(pc.greater(_sizes(maps), expected)).to_pylist():
         keys = [key for key, _ in maps[row].as_py()]
         extra = [key for key in keys if key not in partition_columns]
         if extra:
@@ -186,21 +186,17 @@ def _align_values(maps: Any) -> dict[str, Any] | None:
     if not pc.all(pc.equal(_sizes(maps), width)).as_py():
         return None
     if width == 1:
-        names = maps.keys.unique().to_pylist()
-        return {names[0]: _encode(maps.items)} if len(names) == 1 else None
+        names = pc.unique(maps.keys).to_pylist()
+        return {names[0]: pc.encode_with_nulls(maps.items)} if len(names) == 1 else None
     found = {}
     first = pa.array(range(0, count * width, width), pa.int64())
     for position in range(width):
         entry_indices = pc.add(first, position)
-        names = maps.keys.take(entry_indices).unique().to_pylist()
+        names = pc.unique(pc.take(maps.keys, entry_indices)).to_pylist()
         if len(names) != 1:
             return None
-        found[names[0]] = _encode(maps.items.take(entry_indices))
+        found[names[0]] = pc.encode_with_nulls(pc.take(maps.items, entry_indices))
     return found if len(found) == width else None
-
-
-def _encode(values: Any) -> Any:
-    return pc.dictionary_encode(values, null_encoding="encode")
 
 
 def entries(values: Any) -> Any:
@@ -217,7 +213,7 @@ def _sizes(maps: Any) -> Any:
 def _check_values(texts: Any, column: str, kind: DataType, found: dict[str, dict[int, list[str]]]) -> None:
     invalid, non_canonical = [], []
     is_encoded = pa.types.is_dictionary(texts.type)
-    for text in (texts.dictionary if is_encoded else texts.unique()).to_pylist():
+    for text in (texts.dictionary if is_encoded else pc.unique(texts)).to_pylist():
         if text is None:
             continue
         try:

@@ -14,6 +14,7 @@ from deltaspec.model.rows.statistics import (
     find_null_count_faults,
     proves_null,
 )
+from deltaspec.wire import arrow_compute as pc
 
 _ABSENT = msgspec.Raw()
 _CACHE_SIZE = 10_000
@@ -106,9 +107,9 @@ def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
     return [
         sparse("stats_fault", length, faults),
         pl.Series("num_records", records, dtype=pl.Int64),
-        sparse_flags("has_null_counts_key", pl.Series(stats.is_valid()), misspelled_rows),
+        sparse_flags("has_null_counts_key", pc.to_series(pc.is_valid(stats)), misspelled_rows),
         sparse("null_count_fault", length, null_faults),
-        sparse_flags("stats_have_lone_surrogate", pl.Series(stats.is_valid()), surrogate_rows),
+        sparse_flags("stats_have_lone_surrogate", pc.to_series(pc.is_valid(stats)), surrogate_rows),
         _share_texts("null_columns", list(null_texts), null_numbers),
     ]
 

@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaspec.model.json_values import Number
 from deltaspec.model.log.typed_copies import has_more_entries, is_same_partition_value, iter_differences, merge_copies
@@ -19,6 +18,7 @@ from deltaspec.model.revisions import Revision
 from deltaspec.model.rows.statistics import LeafColumn
 from deltaspec.views.base import LOCATION_COLUMNS, Column, View
 from deltaspec.views.files.file_action_facts import FileContext
+from deltaspec.wire import arrow_compute as pc
 from deltaspec.wire.log.stats_parsed import (
     PARSED_PARTITION_VALUES,
     PARSED_STATISTICS,

@@ -18,6 +18,7 @@ from deltaspec.model.log import file_names, segment
 from deltaspec.model.revisions import Revision
 from deltaspec.views.log.log_files import lines
 from deltaspec.views.table.state import TableState
+from deltaspec.wire.arrow_compute import to_series
 from deltaspec.wire.log.line_decoder import LogSummary
 from deltaspec.wire.log.line_outcomes import UNREAD, LineOutcomes
 from deltaspec.wire.log.line_validation import LineError
@@ -204,7 +205,7 @@ class _LineBatch:
 
 
 def _series(values: "array[int]", kind: pa.DataType) -> pl.Series:
-    return pl.Series(pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)]))
+    return to_series(pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)]))
 
 
 def _outcome_facts(kind: str | None, fault: LineError | None) -> Row:

@@ -14,7 +14,6 @@ from deltaspec.model.features.table_features import strip_preview_suffix
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 from deltaspec.model.schema.data_types import Struct, get_type_name, iter_fields
-from deltaspec.sql.parser import is_literal
 from deltaspec.views.files.file_replay import find_first_added_paths
 
 Row = dict[str, Any]
@@ -131,6 +130,8 @@ def _type_facts(schema: Struct, compatibility: str, features: set[str]) -> Row:
 
 def _find_computed_defaults(schema: Struct) -> list[str] | None:
     """Return `path: default` of each default that is not a literal; None if it is unknown whether one is."""
+    from deltaspec.sql.parser import is_literal  # few tables have defaults
+
     defaults = {path: field.metadata.get(DEFAULT) for path, field in iter_fields(schema)}
     texts = {".".join(path): text for path, text in defaults.items() if isinstance(text, str)}
     literal = {path: is_literal(text) for path, text in texts.items()}

@@ -1,23 +1,20 @@
 """Row constraints of a table (CHECK constraints, invariants, generated columns), and since when they apply."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from deltaspec.model.actions import MetaData, Protocol, WireStruct
 from deltaspec.model.features import constraints
 from deltaspec.model.features.table_features import get_current_name, strip_preview_suffix
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import Struct, iter_fields
-from deltaspec.sql.parser import (
-    InvalidExpression,
-    SupportedExpression,
-    UnsupportedExpression,
-    find_missing_columns,
-    parse_expression,
-)
-from deltaspec.sql.tree import Binary, Column, Expression
 from deltaspec.views.table.schema_columns import select_special_columns
+
+if TYPE_CHECKING:
+    from deltaspec.sql.tree import Expression
 
 Row = dict[str, Any]
 Kind = Literal["CHECK", "invariant", "generated"]
@@ -52,6 +49,14 @@ class RowConstraint:
     @property
     def condition(self) -> Expression | str:
         """Condition that is true for every valid row, or the reason why the expression is not evaluated."""
+        from deltaspec.sql.parser import (  # few tables have expressions
+            InvalidExpression,
+            SupportedExpression,
+            UnsupportedExpression,
+            parse_expression,
+        )
+        from deltaspec.sql.tree import Binary, Column
+
         match parse_expression(self.expression):
             case SupportedExpression(tree) if self.kind == "generated":
                 return Binary("<=>", Column(self.column), tree)
@@ -144,6 +149,8 @@ class RowConstraintHistory:
 
 
 def _constraint_row(location: Row, check: RowConstraint, schema: Struct) -> Row:
+    from deltaspec.sql.parser import InvalidExpression, find_missing_columns, parse_expression
+
     parsed = parse_expression(check.expression)
     tree = None if isinstance(parsed, InvalidExpression) else parsed.tree
     return {

@@ -4,19 +4,23 @@ Counted are statistics as JSON and as columns, typed partition values, and field
 Replay does not need them, so each batch is counted and then dropped.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from deltaspec.model.schema.parquet_types import Node
+from deltaspec.wire import arrow_compute as pc
 from deltaspec.wire.log.line_decoder import LogFile
 from deltaspec.wire.log.stats_parsed import PARSED_PARTITION_VALUES, PARSED_STATISTICS
 from deltaspec.wire.parquet.footer_reader import MAX_FOOTER_BYTES
 from deltaspec.wire.parquet.thrift import ThriftError
 from deltaspec.wire.parquet.thrift_footer import SchemaTooLarge, decode_schema
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 SHORTEST_STATISTICS = len('{"numRecords":0}')
 """Length of the shortest statistics with content; `{}` and `null` have none."""

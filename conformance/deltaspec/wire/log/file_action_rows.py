@@ -10,7 +10,8 @@ from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from deltaspec.wire import arrow_compute as pc
 
 STRING_MAP = pa.map_(pa.string(), pa.string())
 
@@ -100,8 +101,10 @@ class FileActions:
         tables = [FILE_ACTION_SCHEMA.empty_table()]
         for kind, chosen in rows.items():
             tables.append(_build_table(kind, [self.lines[n] for n in chosen], [self.actions[n] for n in chosen]))
-        places = pa.array(list(chain.from_iterable(rows.values())), pa.int64())
-        return pa.concat_tables(tables).take(pc.sort_indices(places)).combine_chunks()
+        places = [0] * len(self.kinds)
+        for place, row in enumerate(chain.from_iterable(rows.values())):
+            places[row] = place
+        return pc.take(pa.concat_tables(tables), pa.array(places, pa.int64())).combine_chunks()
 
 
 def _build_table(kind: str, lines: list[int], actions: list[Any]) -> pa.Table:

@@ -4,18 +4,19 @@ A checkpoint is read in two passes of bounded memory. The actions that describe 
 of file actions depend on the metadata.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from deltaspec.model.actions import WireStruct, get_action_types, is_field_defined, normalize_action
 from deltaspec.model.revisions import Revision
+from deltaspec.wire import arrow_compute as pc
 from deltaspec.wire.log.checkpoint_summary import CheckpointFileSummary, select_summary_columns
 from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA
 from deltaspec.wire.log.line_validation import LineError, explain_action
@@ -28,6 +29,9 @@ from deltaspec.wire.log.stats_parsed import (
 )
 from deltaspec.wire.parquet.arrow_schema import open_by_parquet_schema
 from deltaspec.wire.storage.interface import StorageError, format_error
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 BATCH_ROWS = 1 << 15
 FILE_ACTION_KINDS = ("add", "remove")

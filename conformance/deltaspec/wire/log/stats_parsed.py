@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaspec.model.rows import ordering, z85
 from deltaspec.model.schema.data_types import Primitive
+from deltaspec.wire import arrow_compute as pc
 from deltaspec.wire.storage.interface import format_error
 
 PARSED_STATISTICS, PARSED_PARTITION_VALUES = "stats_parsed", "partitionValues_parsed"

@@ -5,13 +5,17 @@ to durations, dictionaries, views or other time zones. Other readers ignore the 
 file contains. It may also be broken. The key is renamed before Arrow decodes the footer.
 """
 
+from __future__ import annotations
+
 import io
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from deltaspec.wire.parquet.thrift import BINARY, LIST, STRUCT, ThriftError, ThriftReader
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 _KEY = b"ARROW:schema"
 _OTHER_KEY = b"arrow schema"
@@ -32,11 +36,13 @@ def open_by_parquet_schema(source: Any, **options: Any) -> pq.ParquetFile:
     Raises:
         Exception: as `ParquetFile`.
     """
+    from pyarrow.parquet import ParquetFile
+
     footer = _read_footer(source)
     if footer is None or _KEY not in footer:
-        return pq.ParquetFile(source, **options)
-    metadata = pq.ParquetFile(pa.BufferReader(rename_arrow_schema(footer)), **options).metadata
-    return pq.ParquetFile(source, metadata=metadata, **options)
+        return ParquetFile(source, **options)
+    metadata = ParquetFile(pa.BufferReader(rename_arrow_schema(footer)), **options).metadata
+    return ParquetFile(source, metadata=metadata, **options)
 
 
 def rename_arrow_schema(footer: bytes) -> bytes:

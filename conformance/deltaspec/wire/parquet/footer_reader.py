@@ -4,11 +4,13 @@ Arrow decides whether a footer is readable, and counts its rows. Its view of the
 of groups, which Delta needs. So `thrift_footer` decodes the schema, once for all files whose footers begin alike.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyarrow._parquet import ParquetReader
 
 from deltaspec.model.schema.parquet_types import Node
@@ -16,6 +18,9 @@ from deltaspec.wire.parquet.thrift import ThriftError
 from deltaspec.wire.parquet.thrift_footer import SchemaTooLarge, decode_schema, read_external_path
 from deltaspec.wire.storage.data_access import DataAccess
 from deltaspec.wire.storage.interface import StorageError, format_error
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 MAX_FOOTER_BYTES = 32 << 20
 """A larger footer is not read: decoding it takes many times its length in memory."""

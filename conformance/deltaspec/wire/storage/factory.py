@@ -4,10 +4,8 @@ import re
 from urllib.parse import SplitResult, unquote
 
 from deltaspec.errors import InvalidUsage
-from deltaspec.wire.storage.arrow import ArrowStore
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Store, redact_uri, split_uri
 from deltaspec.wire.storage.local import LocalStore
-from deltaspec.wire.storage.object_store import ObjectStore
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+)://|(file):/", re.IGNORECASE)
@@ -37,7 +35,13 @@ def open_store(uri: str, settings: StorageSettings = ENVIRONMENT) -> Store:
         return LocalStore(uri, settings)
     if parts.scheme == "file":
         return LocalStore(unquote(parts.path), settings)
-    return ObjectStore(uri, settings) if parts.scheme in OBJECT_SCHEMES else ArrowStore(uri, settings)
+    if parts.scheme in OBJECT_SCHEMES:
+        from deltaspec.wire.storage.object_store import ObjectStore
+
+        return ObjectStore(uri, settings)
+    from deltaspec.wire.storage.arrow import ArrowStore
+
+    return ArrowStore(uri, settings)
 
 
 def split_supported_uri(uri: str) -> SplitResult | None:

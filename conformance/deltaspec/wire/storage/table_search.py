@@ -8,13 +8,16 @@ from collections.abc import Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.wire.storage.factory import is_local, split_supported_uri
-from deltaspec.wire.storage.folders import Folders, open_folders
 from deltaspec.wire.storage.interface import StorageError, escape_file_name, redact_uri
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
+
+if TYPE_CHECKING:
+    from deltaspec.wire.storage.folders import Folders
 
 _ANY_DEPTH = "**"
 _GLOB = re.compile(r"\*|\[[^/]+\]")
@@ -52,6 +55,8 @@ def find_tables(
     Raises:
         InvalidUsage, TableUnreadable: as `open_folders`.
     """
+    from deltaspec.wire.storage.folders import open_folders
+
     return _search(open_folders(base, settings), [_ANY_DEPTH], hidden=hidden)
 
 
@@ -65,6 +70,8 @@ def expand_glob(pattern: str, settings: StorageSettings = ENVIRONMENT) -> Iterat
         InvalidUsage: as `open_folders`, or the glob is in the scheme, bucket or host of a URI.
         TableUnreadable: as `open_folders`.
     """
+    from deltaspec.wire.storage.folders import open_folders
+
     parts = split_supported_uri(pattern)
     if parts is None:
         head, path = "", pattern
