@@ -141,7 +141,7 @@ class CapturedRows:
 
 
 def capture_rows() -> CapturedRows:
-    """Capture rows of drawn logs, and of mutations whose view or rule still lacks some."""
+    """Capture rows of drawn logs, and of as many mutations as it takes to complete them."""
     captured = CapturedRows()
 
     @settings(
@@ -161,10 +161,16 @@ def capture_rows() -> CapturedRows:
     captured.record(_required_after_null(), "rows")
     captured.record(_required_after_null(column="x"), "rows")
     captured.record(_required_after_null(nulls=1, vector=_VECTOR))
+    others = []
     for name, mutation in MUTATIONS.items():
         if captured.lacks(RULES[CAUGHT_BY[name]]):
             # checksum mutations have many variants, each of which fills other columns
             _record_mutation(captured, mutation, 10 if name.startswith("checksum_") else 1)
+        else:
+            others.append(mutation)
+    for mutation in sorted(others, key=lambda each: -LEVELS.index(each.level)):  # columns of data are filled rarely
+        if captured.empty_columns or captured.silent_rules:
+            _record_mutation(captured, mutation, 1)
     return captured
 
 
