@@ -80,7 +80,8 @@ def validate(
               `+01:00`. SQL expressions that depend on it, such as `CAST(ts AS DATE)`, are unchecked without it.
             - since (str): path of an earlier JSON report of the table, complete and of the same release and rules. Only
               files that were added after its version are checked; rules over the others are in the ledger.
-            - confirm (bool): look again at a missing or damaged data file before it is reported (the default).
+            - confirm (bool): look again at a data file that is missing, damaged, or whose rows have findings, before it
+              is reported (the default).
             - allow_outside (bool): follow absolute paths that lead out of the table, as in shallow clones.
 
     Raises:

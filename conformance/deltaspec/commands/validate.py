@@ -115,7 +115,7 @@ _MACHINE_SAMPLES = 1000
     "--confirm/--no-confirm",
     default=True,
     show_default=True,
-    help="Look again at a missing or damaged data file before it is reported.",
+    help="Look again at a data file that is missing or damaged, or whose rows have findings, before it is reported.",
 )
 @click.option(
     "--writer-time-zone",

@@ -7,7 +7,7 @@ engines, with any number of buckets, give the same report.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import chain
 from typing import Any
 
@@ -106,13 +106,31 @@ class Findings:
         """Return whether the run has a rule."""
         return code in self._codes
 
-    def evaluate(self, view: View, frame: pl.DataFrame) -> None:
-        """Evaluate every rule of a view over a part of its rows."""
+    def evaluate(
+        self,
+        view: View,
+        frame: pl.DataFrame,
+        confirm: Callable[[pl.DataFrame, pl.Series], pl.DataFrame] | None = None,
+    ) -> None:
+        """Evaluate every rule of a view over a part of its rows.
+
+        Args:
+            view: the view.
+            frame: rows of the view.
+            confirm: called with the rows and which of them a rule reports, if any; returns the rows to evaluate
+                instead. None trusts the rows.
+        """
         rules = self._rules.get(view.name)
         if not rules or frame.is_empty():
             return
         self.evaluated_views.add(view.name)
-        answers = frame.select(rule.built_expression.alias(rule.code) for rule in rules)
+        answers = self._answer(view, frame)
+        if confirm is not None:
+            hits = answers.select(pl.any_horizontal(pl.all().fill_null(False))).to_series()
+            confirmed = confirm(frame, hits) if hits.any() else frame
+            if confirmed is not frame:
+                self.evaluate(view, confirmed)
+                return
         for rule in rules:
             hits = answers[rule.code]
             if rule.null == "not checked" and hits.null_count():
@@ -121,6 +139,15 @@ class Findings:
                 hits &= _has_new_evidence(rule, frame[CHANGED_COLUMNS])
             if hits.any():
                 self._record(rule, frame.filter(hits))
+
+    def find_violated_rules(self, view: View, frame: pl.DataFrame) -> list[str]:
+        """Return the codes of the rules of a view that report one of the rows. Nothing is recorded."""
+        answers = self._answer(view, frame)
+        return [name for name in answers.columns if answers[name].any()]
+
+    def _answer(self, view: View, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return a Boolean column for each rule of a view: whether it reports the row; null if undecided."""
+        return frame.select(rule.built_expression.alias(rule.code) for rule in self._rules[view.name])
 
     def evaluate_rows(self, view: View, rows: list[dict[str, Any]]) -> None:
         """Evaluate every rule of a view over rows given as dictionaries."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from deltaspec.model.schema.column_mapping import physical_name
@@ -19,11 +19,13 @@ from deltaspec.model.schema.required_columns import Path
 from deltaspec.sql.row_evaluation import ConstraintResult
 from deltaspec.validation.data.data_bucket import EARLIER_FILES_GONE, describe_read_error
 from deltaspec.validation.data.read_ahead import read_ahead
+from deltaspec.validation.data.row_confirmation import Rows, evaluate_file_rows
 from deltaspec.validation.data.row_constraint_checks import (
     READ_ERRORS,
     ConstraintReader,
     ConstraintRecorder,
     build_rows,
+    read_rows_again,
 )
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.null_column_checks import find_reported_sources
@@ -166,10 +168,12 @@ class _Checker:
         if group.columns:
             result = self._read_columns(data_file, size, group)
         if group.constraints.supported:
-            supported = tuple(group.constraints.supported)
-            reader = ConstraintReader(self._data.access, group.table, supported, self._data.vectors)
-            result = replace(result, constraints=reader.read(data_file))
+            result = replace(result, constraints=self._read_constraints(group, data_file))
         return result
+
+    def _read_constraints(self, group: _Group, data_file: DataFile) -> list[ConstraintResult] | str:
+        supported = tuple(group.constraints.supported)
+        return ConstraintReader(self._data.access, group.table, supported, self._data.vectors).read(data_file)
 
     def _read_columns(self, data_file: DataFile, size: int, group: _Group) -> _Result:
         """Check the required columns for null."""
@@ -201,12 +205,32 @@ class _Checker:
     # results
 
     def _record(self, data_file: DataFile, group: _Group, result: _Result) -> None:
-        findings, history = self._data.findings, self._history
         for reason in result.unread:
-            findings.mark_undecided((row_checks,), reason, data_file.path, read_columns=_NULL_COLUMNS)
-        rows = build_check_rows(data_file, result.rows, result.checks, history, find_reported_sources(findings))
-        findings.evaluate_rows(row_checks, rows)
-        findings.evaluate_rows(constraint_checks, build_rows(group.constraints, data_file, result.constraints))
+            self._data.findings.mark_undecided((row_checks,), reason, data_file.path, read_columns=_NULL_COLUMNS)
+        evaluate_file_rows(
+            self._data,
+            row_checks,
+            [(data_file, self._build_checks(data_file, result))],
+            partial(self._read_checks_again, group),
+        )
+        read = partial(self._read_constraints, group)
+        evaluate_file_rows(
+            self._data,
+            constraint_checks,
+            [(data_file, build_rows(group.constraints, data_file, result.constraints))],
+            partial(read_rows_again, group.constraints, read),
+        )
+
+    def _build_checks(self, data_file: DataFile, result: _Result) -> Rows:
+        sources = find_reported_sources(self._data.findings)
+        return build_check_rows(data_file, result.rows, result.checks, self._history, sources)
+
+    def _read_checks_again(self, group: _Group, data_file: DataFile) -> Rows | str:
+        try:
+            result = self._read_columns(data_file, data_file.actual_size or 0, group)
+        except READ_ERRORS as fault:
+            return describe_read_error(fault)
+        return self._build_checks(data_file, result)
 
     def _mark_unread(self, data_file: DataFile, groups: list[_Group], fault: Exception) -> None:
         if isinstance(fault, FileGone) and not self._is_live:

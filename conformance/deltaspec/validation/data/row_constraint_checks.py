@@ -6,9 +6,9 @@ Only the columns of the expressions are read. An expression that needs Spark get
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from pyroaring import BitMap64
@@ -20,6 +20,7 @@ from deltaspec.sql.spark_needs import describe_need
 from deltaspec.sql.tree import Expression
 from deltaspec.validation.data.data_bucket import describe_read_error
 from deltaspec.validation.data.read_ahead import read_ahead
+from deltaspec.validation.data.row_confirmation import Rows, evaluate_file_rows
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.data.constraint_checks import build_constraint_check_row, constraint_checks
@@ -73,13 +74,14 @@ def check_row_constraints(data: DataBucket) -> None:
     reader = ConstraintReader(data.access, table, tuple(asked.supported), data.vectors)
 
     asked.mark_files_undecided(data.missing_files)
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[DataFile, Rows]] = []
+    read_again = partial(read_rows_again, asked, reader.read)
     for data_file, held in read_ahead(data, data.present_files, reader.read):
-        rows += build_rows(asked, data_file, held)
-        if len(rows) >= _ROWS_AT_ONCE:
-            data.findings.evaluate_rows(constraint_checks, rows)
+        rows.append((data_file, build_rows(asked, data_file, held)))
+        if len(rows) * len(asked.supported) >= _ROWS_AT_ONCE:
+            evaluate_file_rows(data, constraint_checks, rows, read_again)
             rows = []
-    data.findings.evaluate_rows(constraint_checks, rows)
+    evaluate_file_rows(data, constraint_checks, rows, read_again)
 
 
 def mark_missing_files_undecided(data: DataBucket) -> None:
@@ -90,9 +92,18 @@ def mark_missing_files_undecided(data: DataBucket) -> None:
     asked.mark_files_undecided(data.missing_files)
 
 
-def build_rows(
-    asked: ConstraintRecorder, data_file: DataFile, held: list[ConstraintResult] | str
-) -> list[dict[str, Any]]:
+def read_rows_again(
+    asked: ConstraintRecorder, read: Callable[[DataFile], list[ConstraintResult] | str], data_file: DataFile
+) -> Rows | str:
+    """Build the rows of the view for one file, or return why it cannot be read. Nothing is recorded."""
+    held = read(data_file)
+    if isinstance(held, str):
+        return held
+    pairs = zip(asked.supported, held, strict=True)
+    return [asked.row(data_file, condition, found) for (condition, _), found in pairs if found.undecided is None]
+
+
+def build_rows(asked: ConstraintRecorder, data_file: DataFile, held: list[ConstraintResult] | str) -> Rows:
     """Build the rows of the view for one file, and record what is undecided."""
     if isinstance(held, str):
         asked.mark_file_undecided(data_file, held)

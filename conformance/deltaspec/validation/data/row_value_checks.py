@@ -6,11 +6,12 @@ Threads read the files ahead. Rows are checked in batches and in file order, whi
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.validation.data.data_bucket import describe_read_error
 from deltaspec.validation.data.read_ahead import read_ahead
+from deltaspec.validation.data.row_confirmation import Rows, evaluate_file_rows
 from deltaspec.validation.log.null_column_checks import find_reported_sources
 from deltaspec.views.data.column_facts import build_column_fact_rows, column_facts
 from deltaspec.views.data.identity_values import identity_values
@@ -22,6 +23,7 @@ from deltaspec.wire.storage.interface import StorageError
 
 if TYPE_CHECKING:
     from deltaspec.validation.data.data_bucket import DataBucket
+    from deltaspec.views.base import View
     from deltaspec.views.data.data_files import DataFile
     from deltaspec.views.table.table_schema import TableSchema
 
@@ -41,12 +43,12 @@ def check_row_values(data: DataBucket) -> None:
     if not data.findings.has_rules_for(*_VIEWS):
         return
     data.findings.mark_files_undecided(data.missing_files, views=_VIEWS)
-    pending = _Pending(data)
+    pending = _Pending(data, table)
     unread: dict[str, str] = {}
     for number, (data_file, held) in enumerate(read_ahead(data, data.present_files, partial(_read, data, table))):
         data.progress("rows", number, len(data.present_files))
         if isinstance(held, DataFileRows):
-            pending.add(table, data_file, held)
+            pending.add(data_file, held)
         else:
             unread[data_file.path] = held
         if len(unread) >= _ROWS_AT_ONCE:
@@ -81,36 +83,51 @@ def _read(data: DataBucket, table: TableSchema, data_file: DataFile) -> DataFile
 class _Pending:
     """Rows of the two views that are not evaluated yet."""
 
-    def __init__(self, data: DataBucket) -> None:
-        self._data = data
+    def __init__(self, data: DataBucket, table: TableSchema) -> None:
+        self._data, self._table = data, table
         self._reported_sources = find_reported_sources(data.findings)
-        self._facts: list[dict[str, Any]] = []
-        self._checks: list[dict[str, Any]] = []
+        self._facts: list[tuple[DataFile, Rows]] = []
+        self._checks: list[tuple[DataFile, Rows]] = []
+        self._size = 0
 
-    def add(self, table: TableSchema, data_file: DataFile, held: DataFileRows) -> None:
+    def add(self, data_file: DataFile, held: DataFileRows) -> None:
         """Add the rows of one file, and evaluate all rows if there are many."""
         for reason in held.unread:
             self._data.findings.mark_undecided(_VIEWS, reason, data_file.path)
         for reason in held.uncertain if data_file.stats else ():
             self._data.findings.mark_undecided((column_facts,), reason, data_file.path)
-        if self._data.findings.has_rules_for(column_facts):
-            self._facts += build_column_fact_rows(
-                data_file,
-                table.schema,
-                table.mapping,
-                table.partition_columns,
-                held.leaves,
-                shredding_supported=table.supports("variantShredding"),
-            )
-        if self._data.findings.has_rules_for(row_checks):
-            self._checks += build_row_check_rows(
-                data_file, held, self._data.state.row_requirements, self._reported_sources
-            )
-        if len(self._facts) + len(self._checks) > _ROWS_AT_ONCE:
+        for view, pending, build in (
+            (column_facts, self._facts, self._build_facts),
+            (row_checks, self._checks, self._build_checks),
+        ):
+            if self._data.findings.has_rules_for(view):
+                pending.append((data_file, build(data_file, held)))
+                self._size += len(pending[-1][1])
+        if self._size > _ROWS_AT_ONCE:
             self.flush()
 
     def flush(self) -> None:
         """Evaluate the collected rows."""
-        self._data.findings.evaluate_rows(column_facts, self._facts)
-        self._data.findings.evaluate_rows(row_checks, self._checks)
-        self._facts, self._checks = [], []
+        for view, rows in ((column_facts, self._facts), (row_checks, self._checks)):
+            evaluate_file_rows(self._data, view, rows, partial(self._read_again, view))
+        self._facts, self._checks, self._size = [], [], 0
+
+    def _build_facts(self, data_file: DataFile, held: DataFileRows) -> Rows:
+        table = self._table
+        return build_column_fact_rows(
+            data_file,
+            table.schema,
+            table.mapping,
+            table.partition_columns,
+            held.leaves,
+            shredding_supported=table.supports("variantShredding"),
+        )
+
+    def _build_checks(self, data_file: DataFile, held: DataFileRows) -> Rows:
+        return build_row_check_rows(data_file, held, self._data.state.row_requirements, self._reported_sources)
+
+    def _read_again(self, view: View, data_file: DataFile) -> Rows | str:
+        held = _read(self._data, self._table, data_file)
+        if isinstance(held, str):
+            return held
+        return self._build_facts(data_file, held) if view is column_facts else self._build_checks(data_file, held)

@@ -4,8 +4,8 @@
 - The second and a third look find the file sound: it is not a finding. The report names the file.
 - Otherwise the file is unchecked, because it changed during the run, or the storage gives different answers.
 
-What the footer or the rows of a readable file show gets no second look: to read it again costs as much as the check,
-and files of Delta tables are never replaced.
+Findings about the rows of one file get a second look too (`row_confirmation`). What a readable footer shows does not,
+and neither do findings that compare the rows of several files.
 
 A table in which everything is missing costs a bounded number of requests: after `MOST_LOOKS` files of a bucket that a
 second look confirmed, the first look is trusted. Missing files beyond that number are looked up in a second listing.
@@ -34,13 +34,15 @@ class SecondLook:
     is_enabled: bool
     is_remote: bool
     """Whether requests may fail for a while."""
+    most: int | None = None
+    """Number of confirmed first looks after which first looks are trusted; None for `MOST_LOOKS`."""
     confirmed: int = 0
     """Number of first looks that were confirmed."""
 
     @property
     def is_needed(self) -> bool:
         """Whether first looks are not trusted."""
-        return self.is_enabled and self.confirmed < MOST_LOOKS
+        return self.is_enabled and self.confirmed < (MOST_LOOKS if self.most is None else self.most)
 
     def confirm(
         self,
@@ -50,6 +52,7 @@ class SecondLook:
         *,
         is_sound: Callable[[T], bool],
         describe: Callable[[T], str] = str,
+        is_same: Callable[[T, T], bool] | None = None,
     ) -> T | StorageError:
         """Return what holds of a file that does not look sound.
 
@@ -58,7 +61,8 @@ class SecondLook:
             first: what was found.
             look: looks again; returns an error of the storage as its result.
             is_sound: whether there would be no finding.
-            describe: describes what was found; equal texts confirm it.
+            describe: describes what was found, for the report.
+            is_same: whether the second look confirms the first; None if equal descriptions do.
 
         Returns:
             What was found, if it is confirmed or sound; an error if it is undecided.
@@ -68,7 +72,7 @@ class SecondLook:
         second = look()
         if isinstance(second, StorageError):
             return second if self.is_remote else first  # a disk gives the same error again
-        if describe(second) == describe(first):
+        if describe(second) == describe(first) if is_same is None else is_same(first, second):
             self.confirmed += 1
             return first
         if is_sound(second):

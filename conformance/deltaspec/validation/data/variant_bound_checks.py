@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
@@ -25,6 +26,7 @@ from deltaspec.model.rows.variant_encoding import VariantError, VariantUndecided
 from deltaspec.model.rows.variant_values import Scalar, find_at, parse_steps
 from deltaspec.model.schema.data_types import Primitive
 from deltaspec.validation.data.data_bucket import describe_read_error
+from deltaspec.validation.data.row_confirmation import Rows, evaluate_file_rows
 from deltaspec.views.data.variant_paths import variant_paths
 from deltaspec.wire.data.variant_reader import VariantDecoder, iter_variants
 from deltaspec.wire.parquet.file_opener import UnreadableRows
@@ -61,8 +63,14 @@ def check_variant_paths(data: DataBucket) -> None:
     for data_file in data.files if columns else ():
         for column in columns:
             bounds = _read_bounds(data_file.stats, column)
-            if bounds is not None and bounds.paths:
-                data.findings.evaluate_rows(variant_paths, _rows(data, table, data_file, column, bounds))
+            if bounds is None or not bounds.paths:
+                continue
+            read = partial(_read_rows, data, table, column, bounds)
+            rows = read(data_file)
+            if isinstance(rows, str):
+                data.findings.mark_undecided((variant_paths,), rows, data_file.path)
+            else:
+                evaluate_file_rows(data, variant_paths, [(data_file, rows)], read)
 
 
 def _read_bounds(stats: str | None, column: LeafColumn) -> _Bounds | None:
@@ -84,9 +92,10 @@ def _read_bound(bound: Any) -> dict[str, Scalar]:
         return {}
 
 
-def _rows(
-    data: DataBucket, table: TableSchema, data_file: DataFile, column: LeafColumn, bounds: _Bounds
-) -> list[dict[str, Any]]:
+def _read_rows(
+    data: DataBucket, table: TableSchema, column: LeafColumn, bounds: _Bounds, data_file: DataFile
+) -> Rows | str:
+    """Build the rows of the view for a column of a file, or return why its values cannot be read."""
     wanted = {path: parse_steps(path) for path in bounds.paths}
     found = {path: PathValues() for path in wanted}
     size = data_file.actual_size
@@ -101,9 +110,7 @@ def _rows(
                 for path, steps in wanted.items():
                     found[path].add(find_at(value, steps), valid=row.position not in deleted)
     except (StorageError, UnreadableRows, VariantError, VariantUndecided, DeletionVectorError) as fault:
-        reason = f"{'.'.join(column.name)}: {describe_read_error(fault)}"
-        data.findings.mark_undecided((variant_paths,), reason, data_file.path)
-        return []
+        return f"{'.'.join(column.name)}: {describe_read_error(fault)}"
     place = {**data_file.place, "column": ".".join(column.name), "tight_bounds": bounds.are_tight}
     return [
         {

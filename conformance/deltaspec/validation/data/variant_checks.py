@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from deltaspec.model.schema.data_types import Primitive, iter_leaf_types
 from deltaspec.validation.data.data_bucket import describe_read_error
+from deltaspec.validation.data.row_confirmation import Rows, evaluate_file_rows
 from deltaspec.views.data.variants import build_variant_column_rows, variant_columns
 from deltaspec.wire.data.variant_reader import iter_variants
 from deltaspec.wire.parquet.file_opener import UnreadableRows
@@ -41,17 +43,29 @@ def _has_variants(table: TableSchema) -> bool:
 
 
 def _check_file(data: DataBucket, data_file: DataFile, table: TableSchema) -> None:
-    size = data_file.actual_size
     try:
-        if size is None:
-            raise data.get_missing_file_error(data_file.path_key)
-        with data.access.open_seekable(data_file.path_key) as source:
-            variants = iter_variants(source, size, table.schema, table.mapping)
-            rows, unclear = build_variant_column_rows(data_file.place, variants)
+        rows, unclear = _read(data, table, data_file)
     except (StorageError, UnreadableRows) as fault:
         if not (data_file.kind == "cdc" and isinstance(fault, FileGone)):  # VACUUM may have deleted it (S25)
             data.findings.mark_undecided((variant_columns,), describe_read_error(fault), data_file.path)
         return
     for reason in sorted(unclear):
         data.findings.mark_undecided((variant_columns,), reason, data_file.path)
-    data.findings.evaluate_rows(variant_columns, rows)
+    evaluate_file_rows(data, variant_columns, [(data_file, rows)], partial(_read_again, data, table))
+
+
+def _read(data: DataBucket, table: TableSchema, data_file: DataFile) -> tuple[Rows, set[str]]:
+    """Return the rows of the view for a file, and what is undecided. Raise `StorageError` or `UnreadableRows`."""
+    size = data_file.actual_size
+    if size is None:
+        raise data.get_missing_file_error(data_file.path_key)
+    with data.access.open_seekable(data_file.path_key) as source:
+        variants = iter_variants(source, size, table.schema, table.mapping)
+        return build_variant_column_rows(data_file.place, variants)
+
+
+def _read_again(data: DataBucket, table: TableSchema, data_file: DataFile) -> Rows | str:
+    try:
+        return _read(data, table, data_file)[0]
+    except (StorageError, UnreadableRows) as fault:
+        return describe_read_error(fault)

@@ -1,0 +1,155 @@
+"""A data file whose rows have findings is read again before they are reported."""
+
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import deltaspec
+from deltaspec.validation.data import data_bucket
+from deltaspec.wire.storage.interface import StorageError
+from deltaspec.wire.storage.local import LocalStore
+from deltaspec_generators.bases.data_files import add_data_file, build_rows, build_table_with_data, encode_data_file
+from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.table_files import TableFiles, protocol_action, write_table
+
+PLAIN = {"compression": "none"}
+"""With these options all files of ten rows have the same size."""
+OTHER_ROWS, MORE_ROWS = (encode_data_file(build_rows(first), **PLAIN) for first in (40, 50))
+
+
+class OpenedFiles:
+    """Counts how often each file is opened for its rows, and gives other content than it has."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.times: Counter[str] = Counter()
+        self.contents: dict[str, Iterator[bytes | StorageError | None]] = {}
+        """By path, what the file is when it is opened in turn; None for its real content."""
+        open_seekable = LocalStore.open_seekable
+
+        def open_file(store: LocalStore, path: str) -> Any:
+            self.times[path] += 1
+            content = next(self.contents.get(path, iter(())), None)
+            if isinstance(content, StorageError):
+                raise content
+            return open_seekable(store, path) if content is None else io.BytesIO(content)
+
+        monkeypatch.setattr(LocalStore, "open_seekable", open_file)
+
+    def replace(self, path: str, contents: Iterable[bytes | StorageError | None]) -> None:
+        self.contents = {path: iter(contents)}
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> OpenedFiles:
+    return OpenedFiles(monkeypatch)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    files = build_table_with_data(parquet_options=PLAIN)
+    assert len(OTHER_ROWS) == len(MORE_ROWS) == len(files.data["c.parquet"])
+    write_table(files, tmp_path)
+    return str(tmp_path)
+
+
+def build_table_with_false_statistics(names: Iterable[str]) -> TableFiles:
+    """Build a table with more files, whose rows are above the maximum that the statistics state."""
+    files = build_table_with_data(parquet_options=PLAIN)
+    files.commits[3] = [commit_info_action(3)]
+    for name in names:
+        add = add_data_file(files, name, build_rows(30))
+        stats = json.loads(add["add"]["stats"])
+        stats["maxValues"]["id"] = 35
+        add["add"]["stats"] = json.dumps(stats)
+        files.commits[3].append(add)
+    return files
+
+
+def test_sound_table_is_read_once(table: str, opened: OpenedFiles) -> None:
+    assert deltaspec.validate(table, level="rows").verdict == "conforms"
+    assert opened.times == {"b.parquet": 1, "c.parquet": 1}
+
+
+def test_rows_that_are_sound_twice_are_no_finding(table: str, opened: OpenedFiles) -> None:
+    opened.replace("c.parquet", [OTHER_ROWS])
+    report = deltaspec.validate(table, level="rows")
+    assert (report.verdict, report.totals) == ("conforms", {})
+    assert opened.times == {"b.parquet": 1, "c.parquet": 3}
+    assert report.sound_again is not None
+    assert report.sound_again.files == {"c.parquet": "STA002, STA004"}
+
+
+def test_no_confirm_trusts_the_first_read(table: str, opened: OpenedFiles) -> None:
+    opened.replace("c.parquet", [OTHER_ROWS])
+    report = deltaspec.validate(table, level="rows", confirm=False)
+    assert (report.verdict, report.totals) == ("violations", {"STA002": 3, "STA004": 3})
+    assert opened.times == {"b.parquet": 1, "c.parquet": 1}
+
+
+@pytest.mark.parametrize("contents", [[OTHER_ROWS, MORE_ROWS], [OTHER_ROWS, None, OTHER_ROWS]])
+def test_rows_that_change_are_not_checked(table: str, opened: OpenedFiles, contents: list[bytes | None]) -> None:
+    opened.replace("c.parquet", contents)
+    report = deltaspec.validate(table, level="rows")
+    assert (report.verdict, report.totals) == ("incomplete", {})
+    reasons = {(each.file, each.reason) for each in report.checked.not_checked}
+    assert reasons == {("c.parquet", "c.parquet: changed while the table was checked")}
+
+
+def test_rows_that_cannot_be_read_again_are_not_checked(table: str, opened: OpenedFiles) -> None:
+    opened.replace("c.parquet", [OTHER_ROWS, StorageError("c.parquet: no such file or directory")])
+    report = deltaspec.validate(table, level="rows")
+    assert (report.verdict, report.totals) == ("incomplete", {})
+    (reason,) = {each.reason for each in report.checked.not_checked}
+    assert reason == "its rows could be read once, but not again: c.parquet: no such file or directory"
+
+
+def test_confirmed_finding_is_that_of_the_first_read(tmp_path: Path, opened: OpenedFiles) -> None:
+    write_table(build_table_with_false_statistics(["d.parquet"]), tmp_path)
+    report = deltaspec.validate(str(tmp_path), level="rows")
+    assert opened.times == {"b.parquet": 1, "c.parquet": 1, "d.parquet": 2}
+    first = deltaspec.validate(str(tmp_path), level="rows", confirm=False)
+    assert report.totals == first.totals == {"STA002": 1}
+    assert report.findings == first.findings
+    assert report.sound_again is None
+
+
+def test_many_confirmed_files_are_trusted(tmp_path: Path, opened: OpenedFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"d{number}.parquet" for number in range(6)]
+    write_table(build_table_with_false_statistics(names), tmp_path)
+    monkeypatch.setattr(data_bucket, "MOST_FILES", 2)
+    assert deltaspec.validate(str(tmp_path), level="rows").totals == {"STA002": 6}
+    assert [opened.times[name] for name in names] == [2, 2, 1, 1, 1, 1]
+
+
+def test_constraint_is_evaluated_again(tmp_path: Path, opened: OpenedFiles) -> None:
+    files = build_table_with_data(
+        protocol=protocol_action(1, 3),
+        configuration={"delta.constraints.small": "id < 40"},
+        parquet_options=PLAIN,
+    )
+    write_table(files, tmp_path)
+    only = ["ROW040"]
+    opened.replace("c.parquet", [OTHER_ROWS])
+    report = deltaspec.validate(str(tmp_path), level="rows", select=only)
+    assert (report.verdict, report.totals) == ("conforms", {})
+    assert report.sound_again is not None
+    assert report.sound_again.files == {"c.parquet": "ROW040"}
+    opened.replace("c.parquet", [OTHER_ROWS, MORE_ROWS])
+    assert deltaspec.validate(str(tmp_path), level="rows", select=only).verdict == "incomplete"
+    opened.replace("c.parquet", [OTHER_ROWS])
+    assert deltaspec.validate(str(tmp_path), level="rows", select=only, confirm=False).totals == {"ROW040": 1}
+
+
+def test_other_rows_of_a_view_keep_their_findings(tmp_path: Path, opened: OpenedFiles) -> None:
+    write_table(build_table_with_false_statistics(["d.parquet"]), tmp_path)
+    opened.replace("c.parquet", [OTHER_ROWS])
+    report = deltaspec.validate(str(tmp_path), level="rows")
+    assert report.totals == {"STA002": 1}
+    assert [each.path for each in report.findings] == ["d.parquet"]
+    assert report.sound_again is not None
+    assert list(report.sound_again.files) == ["c.parquet"]
