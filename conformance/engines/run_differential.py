@@ -185,7 +185,7 @@ def read_events(path: Path) -> Iterator[HistoryResult]:
 def draw_steps(spark: InProcess, seed: int, number: int) -> tuple[Step, ...]:
     """Draw a history of what both writers offer."""
     offers = [each.capabilities for each in (spark, InProcess(Engine()))]
-    kinds = set.intersection(*(set(each.kinds) for each in offers))
+    kinds = set.intersection(*(set(each.drawn_kinds) for each in offers))
     features = set.intersection(*(set(each.writer_features) for each in offers))
     return draw_history(SeededChoices(seed, number), Offer.of(kinds, features))
 

@@ -115,6 +115,8 @@ class Capabilities(msgspec.Struct, frozen=True):
     ops: tuple[Operation, ...] = ("snapshot", "scan")
     kinds: tuple[str, ...] = ()
     """Kinds of `apply`."""
+    kinds_not_drawn: tuple[str, ...] = ()
+    """Kinds of `apply` that drawn histories leave out, such as slow ones; written histories use them."""
     want: tuple[Wanted, ...] = ()
     """What `snapshot` can list."""
     at: tuple[Literal["version", "timestamp_ms"], ...] = ()
@@ -129,6 +131,11 @@ class Capabilities(msgspec.Struct, frozen=True):
     """Names of Delta types; a table with such a column may be refused."""
     stores: tuple[Literal["s3"], ...] = ()
     """Object stores to which the engine writes, for URIs such as `s3://bucket/table`; it reads the `AWS_` variables."""
+
+    @property
+    def drawn_kinds(self) -> tuple[str, ...]:
+        """Kinds of `apply` for drawn histories."""
+        return tuple(each for each in self.kinds if each not in self.kinds_not_drawn)
 
 
 class FileEntry(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -4,7 +4,7 @@
     {"kind": "delete", "where": {"sql": "`id` = 3", "tree": ["=", ["col", "id"], ["lit", "long", "3"]]}}
 
 Rows are the path of an Arrow IPC file with logical column names. A column that the file does not have is null, or gets
-its generated or identity value. Paths of columns and fields are lists of logical names.
+its default, generated or identity value. Paths of columns and fields are lists of logical names.
 """
 
 import re

@@ -12,7 +12,8 @@ from deltaspec.candidates.messages import ApplyAnswer
 from deltaspec.differential.comparison import compare_facts
 from deltaspec.differential.facts import Facts, Labels, read_facts
 from deltaspec.differential.readers import compare_newest, compare_past
-from deltaspec.suites.history_requests import build_request, find_reason_to_skip, perform_step_of_the_kit
+from deltaspec.suites.history_requests import build_request, find_reason_to_skip
+from deltaspec.suites.kit_steps import perform_step_of_the_kit
 from deltaspec.suites.write_judging import TableReader, find_newest_version, validate_table
 from deltaspec_generators.histories.drawing import Step
 from deltaspec_generators.histories.plain_table import (
@@ -137,7 +138,7 @@ class _Run:
         if step.operation["kind"] in STEPS_OF_THE_KIT:
             assert isinstance(expected, Effect)
             for side in self.sides:
-                perform_step_of_the_kit(step.operation["kind"], side.table, side.reader.read_state())
+                perform_step_of_the_kit(step.operation, side.table, side.reader.read_state())
             return self._proceed(expected.table)
         newest = [find_newest_version(side.table) for side in self.sides]
         answers = [self.sides[0].apply(number, step, before)]

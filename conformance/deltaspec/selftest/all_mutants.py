@@ -19,11 +19,13 @@ from deltaspec.selftest.readers import (
 )
 from deltaspec.selftest.writers import (
     change_files,
+    column_values,
     commits,
     concurrency,
     constraints,
     derived_files,
     file_statistics,
+    log_cleanup,
     maintenance,
     partitioning,
     row_tracking,
@@ -51,10 +53,12 @@ WRITER_MODULES = (
     file_statistics,
     partitioning,
     constraints,
+    column_values,
     schema_changes,
     row_tracking,
     change_files,
     maintenance,
+    log_cleanup,
     derived_files,
     concurrency,
 )

@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 from deltaspec.candidates.reference.checkpoint_writer import CheckpointWriter
 from deltaspec.candidates.reference.engine import Engine
+from deltaspec.candidates.reference.log_cleaner import LogCleaner
 from deltaspec.candidates.reference.log_reader import LogReader
 from deltaspec.candidates.reference.row_reader import RowReader
 from deltaspec.candidates.reference.transaction import Transaction
@@ -34,7 +35,8 @@ Method: TypeAlias = Callable[..., Any]
 MutantSuite: TypeAlias = SuiteName | Literal["races"]
 """A suite of `deltaspec test`, or the races of `deltaspec faults`."""
 
-_OWNERS: tuple[type[Any], ...] = (Engine, LogReader, RowReader, Writer, Transaction, FileWriter, CheckpointWriter)
+_OWNERS: tuple[type[Any], ...] = (Engine, LogReader, RowReader, Writer, Transaction, FileWriter, CheckpointWriter,
+                                 LogCleaner)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,7 @@ def build_engine(fault: Callable[..., Any], *methods: Method) -> Engine:
         Writer,
         transaction=derive(Transaction, file_writer=derive(FileWriter)),
         derived_files=derive(CheckpointWriter),
+        log_cleaner=derive(LogCleaner),
     )
     engine: Engine = derive(Engine, log_reader=derive(LogReader), row_reader=derive(RowReader), writer=writer)()
     return engine

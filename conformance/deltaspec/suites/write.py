@@ -12,6 +12,8 @@ _NOTHING_TO_COMPARE: dict[Aspect, str] = {
     "changes": "no operation of the history is recorded in a change data feed",
     "row-ids": "the history does not enable row tracking",
     "timestamps": "the history does not enable in-commit timestamps",
+    "cleanup": "no operation of the history deletes old files of the log",
+    "clustering": "the history does not compact a table that another engine has clustered",
     "readers": "only one engine writes (--with names others)",
 }
 """Why an aspect does not show in a history."""
@@ -47,6 +49,7 @@ def check_operations(candidate: Candidate, subject: TableUnderTest, notes: Notes
 
 
 @check("write", "check-constraints.rows-checked", "column-invariants.rows-refused", "column-mapping.max-id-internal",
+       "configuration.codec-unsupported", "identity-columns.explicit-values", "identity-columns.overflow",
        "table-features.used-ones-respected", "table-features.writer-supports-all", "transaction.atomic",
        operation="apply")  # fmt: skip
 def check_refusals(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
@@ -67,7 +70,9 @@ def check_valid(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> 
     _judge(candidate, subject, notes, "valid")
 
 
-@check("write", "log.versions-atomic", "remove.expires", "transaction.atomic", operation="apply")
+@check("write", "configuration.codec-unsupported", "default-columns.assigned", "identity-columns.explicit-values",
+       "identity-columns.sequence", "identity-columns.unique", "log.versions-atomic", "remove.expires",
+       "transaction.atomic", operation="apply")  # fmt: skip
 def check_rows(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """The reference reader returns the rows that every operation defines, in the same version as its txn."""
     _judge(candidate, subject, notes, "rows")
@@ -95,6 +100,20 @@ def check_row_ids(candidate: Candidate, subject: TableUnderTest, notes: Notes) -
 def check_timestamps(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """In-commit timestamps are the clock, or the one before plus a millisecond if that is later."""
     _judge(candidate, subject, notes, "timestamps")
+
+
+@check("write", "checkpoint-protection.cleanup", "cleanup.cutoff-at-midnight", "cleanup.deletes-older",
+       "cleanup.keeps-cutoff-commit", "cleanup.nothing-without-checkpoint", "cleanup.young-sidecars",
+       operation="apply")  # fmt: skip
+def check_cleanup(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """A cleanup of the log deletes what is older than the checkpoint of the cutoff, and nothing that must stay."""
+    _judge(candidate, subject, notes, "cleanup")
+
+
+@check("write", "clustering.own-files", operation="apply")
+def check_clustering(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """A compaction of a clustered table does not cluster the files of another implementation again."""
+    _judge(candidate, subject, notes, "clustering")
 
 
 @check("write", "log.versions-atomic", operation="apply")

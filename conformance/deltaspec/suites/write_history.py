@@ -13,13 +13,16 @@ import pyarrow as pa
 
 from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import ApplyAnswer, Capabilities, Scan, SnapshotAnswer
+from deltaspec.candidates.reference.log_reader import LogReader, TableState
+from deltaspec.model.features.identity_columns import find_value_faults
+from deltaspec.suites.cleanup_judging import CleanupJudge
 from deltaspec.suites.history_requests import (
     STEP_ARGUMENTS,
     build_request,
     find_reason_to_skip,
     find_undeclared,
-    perform_step_of_the_kit,
 )
+from deltaspec.suites.kit_steps import OTHER_PROVIDER, perform_step_of_the_kit
 from deltaspec.suites.mixed_engines import get_writer, list_readers
 from deltaspec.suites.row_comparison import WrongType, find_row_difference
 from deltaspec.suites.write_judging import (
@@ -35,6 +38,7 @@ from deltaspec.suites.write_judging import (
 from deltaspec_generators.choices import SeededChoices
 from deltaspec_generators.histories.drawing import FEATURE_PROPERTIES, Offer, Step, draw_history
 from deltaspec_generators.histories.plain_table import (
+    GENERATED,
     ID,
     IN_COMMIT_TIMESTAMPS,
     STEPS_OF_THE_KIT,
@@ -43,11 +47,23 @@ from deltaspec_generators.histories.plain_table import (
     NotApplicable,
     PlainTable,
     Row,
+    fill_generated,
     perform,
 )
 
 Aspect: TypeAlias = Literal[
-    "operations", "refusals", "files", "valid", "rows", "state", "changes", "row-ids", "timestamps", "readers"
+    "operations",
+    "refusals",
+    "files",
+    "valid",
+    "rows",
+    "state",
+    "changes",
+    "row-ids",
+    "timestamps",
+    "cleanup",
+    "clustering",
+    "readers",
 ]
 StepOutcome: TypeAlias = Literal["done", "refused", "not supported", "failed"]
 """What became of an operation: a forbidden one is refused; one that is not answered or judged rightly has failed."""
@@ -112,7 +128,7 @@ class HistoryUnderTest:
     def list_steps(self, capabilities: Capabilities) -> tuple[Step, ...]:
         """Return the operations for a candidate."""
         if self.steps is None:
-            offer = Offer.of(capabilities.kinds, capabilities.writer_features)
+            offer = Offer.of(capabilities.drawn_kinds, capabilities.writer_features)
             return draw_history(SeededChoices(self.seed, self.number), offer)
         return self.steps
 
@@ -177,10 +193,12 @@ class _Run:
         self.done.titles.append(f"{number}: {step.title}")
         if step.operation["kind"] in STEPS_OF_THE_KIT:
             assert isinstance(expected, Effect)
-            perform_step_of_the_kit(step.operation["kind"], self.table, self.reader.read_state())
+            perform_step_of_the_kit(step.operation, self.table, self.reader.read_state())
             self.digests = self._read_digests()
             return self._proceed(expected.table)
         newest = find_newest_version(self.table)
+        clusters = LogReader(str(self.table)).read_state() if before and before.is_clustered_by_others else None
+        cleanup = CleanupJudge(self.table, self.reader) if step.operation["kind"] == "cleanup-log" else None
         try:
             rows = self.directory / "rows" / f"{number}.arrow"
             request = build_request(self.table, step, before, self.versions, rows)
@@ -196,6 +214,10 @@ class _Run:
         if list_readers(self.candidate):
             self.done.titles[-1] += f"  [{get_writer(self.candidate)}]"
         self._judge_files(step, may_remove=step.operation["kind"] in _REMOVES_FILES and self.outcome == "done")
+        if cleanup is not None and self.outcome == "done":
+            self._judge_cleanup(cleanup)
+        if clusters is not None and self.outcome == "done" and step.operation["kind"] == "optimize":
+            self._judge_clusters(clusters)
         match expected, answer:
             case Forbidden(), Refused():
                 self._judge_refusal(expected, answer, newest)
@@ -204,6 +226,9 @@ class _Run:
                 self._note("refusals", f"accepted a write that the protocol forbids ({expected.requirement}): "
                                        f"{expected.reason}")  # fmt: skip
                 return False
+            case Effect(may_be_refused=True), Refused():
+                self._judge_permitted_refusal(answer, newest)
+                return self._proceed(before)
             case Effect(), Refused():
                 return self._judge_unexpected_refusal(step, answer, newest, before)
         assert isinstance(expected, Effect)
@@ -224,6 +249,23 @@ class _Run:
             self._note("files", f"removed files: {describe_files(found.removed)}")
         self.done.count("files", "files compared", len(before))
 
+    def _judge_cleanup(self, judge: CleanupJudge) -> None:
+        """Compare the deleted files of the log with what may and what should be deleted."""
+        clocks = (self.started_ms, get_clock_ms())
+        if (problem := judge.find_problem(clocks, self.candidate.capabilities.writer_features)) is not None:
+            self._note("cleanup", problem)
+        for name, number in judge.counts.items():
+            self.done.count("cleanup", name, number)
+
+    def _judge_clusters(self, before: TableState) -> None:
+        """Look for files of another clustering implementation that were clustered again."""
+        old, new = before.snapshot.files, LogReader(str(self.table)).read_state().snapshot.files
+        others = {key: each.path for key, each in old.items() if each.clustering_provider == OTHER_PROVIDER}
+        gone = tuple(path for key, path in others.items() if key not in new)
+        self.done.count("clustering", "files of another implementation compared", len(others))
+        if gone and any(each.clustering_provider for key, each in new.items() if key not in old):
+            self._note("clustering", f"clustered files that {OTHER_PROVIDER} has clustered: {describe_files(gone)}")
+
     def _judge_refusal(self, expected: Forbidden, refused: Refused, newest: int) -> None:
         self.done.count("refusals", "forbidden writes refused")
         category = refused.refusal.category
@@ -236,6 +278,16 @@ class _Run:
                 f"{expected.reason}; {_shorten(refused.refusal.message)}",
                 is_weak=True,
             )  # fmt: skip
+
+    def _judge_permitted_refusal(self, refused: Refused, newest: int) -> None:
+        """Judge the refusal of an operation that a writer may also perform."""
+        self.done.count("refusals", "writes refused that may be")
+        category = refused.refusal.category
+        if self._has_trace(newest):
+            self._note("refusals", f"refused an operation, but left a commit: version {newest + 1}")
+        elif category not in (*Forbidden.categories, "invalid-request"):
+            text = f"refused with category {category} what a writer may refuse as unsupported"
+            self._note("refusals", f"{text}; {_shorten(refused.refusal.message)}", is_weak=True)
 
     def _judge_unexpected_refusal(self, step: Step, refused: Refused, newest: int, before: PlainTable | None) -> bool:
         refusal = refused.refusal
@@ -281,6 +333,7 @@ class _Run:
         self._judge_state(expected.table, state)
         ids = rows.select(["__row_id", "__row_commit_version"]) if has_ids else None
         rows = rows.drop_columns(["__row_id", "__row_commit_version"]) if has_ids else rows
+        expected = replace(expected, table=self._adopt_generated(expected.table, rows))
         if (difference := _compare(expected.table.build_arrow(expected.table.rows), rows)) is not None:
             self._note("rows", f"wrong rows: {difference}")
             return False
@@ -293,6 +346,23 @@ class _Run:
         self._judge_changes(expected, first, version)
         self._judge_readers(expected.table)
         return self._proceed(expected.table)
+
+    def _adopt_generated(self, table: PlainTable, rows: pa.Table) -> PlainTable:
+        """Return the expected table with the values of identity columns that the writer chose, and judge them."""
+        identities = {each.name: each.identity for each in table.columns if each.identity is not None}
+        if not identities or not {ID, *identities} <= set(rows.column_names):
+            return table
+        filled = fill_generated(table, rows.to_pylist())
+        for name, identity in identities.items():
+            is_new = [row[name] is GENERATED for row in table.rows]
+            new, old = ([row[name] for row, each in zip(filled.rows, is_new, strict=True) if each is wanted]
+                        for wanted in (True, False))  # fmt: skip
+            if None in new:
+                self._note("rows", f"a row has no value of the identity column {name}")
+            elif faults := find_value_faults(identity, old, new):
+                self._note("rows", f"generated {faults[0][0]} for the identity column {name}: {faults[0][1]}")
+            self.done.count("rows", "identity values compared", len(new))
+        return filled
 
     def _judge_validity(self) -> None:
         violations, counts = validate_table(self.table)

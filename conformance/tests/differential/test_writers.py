@@ -31,7 +31,7 @@ def test_equal_writers_agree(tmp_path: Path) -> None:
 
 def test_drawn_history_of_equal_writers_agrees(tmp_path: Path) -> None:
     candidate = InProcess(Engine())
-    offer = Offer.of(candidate.capabilities.kinds, candidate.capabilities.writer_features)
+    offer = Offer.of(candidate.capabilities.drawn_kinds, candidate.capabilities.writer_features)
     done = compare_history(candidate, candidate, draw_history(SeededChoices(3, 4), offer), tmp_path)
     assert done.differences == []
 

@@ -26,7 +26,7 @@ from deltaspec_generators.histories.plain_table import Column, Forbidden, PlainT
 from deltaspec_generators.histories.written import WRITTEN_HISTORIES
 
 CAPABILITIES = InProcess(Engine()).capabilities
-OFFER = Offer.of(CAPABILITIES.kinds, CAPABILITIES.writer_features)
+OFFER = Offer.of(CAPABILITIES.drawn_kinds, CAPABILITIES.writer_features)
 
 
 def build_faulted_history() -> tuple[Step, ...]:
@@ -67,6 +67,8 @@ def test_sound_writer_passes_the_history_of_the_faulty_ones(tmp_path: Path) -> N
         "write.changes": "no operation of the history is recorded in a change data feed",
         "write.row-ids": "the history does not enable row tracking",
         "write.timestamps": "the history does not enable in-commit timestamps",
+        "write.cleanup": "no operation of the history deletes old files of the log",
+        "write.clustering": "the history does not compact a table that another engine has clustered",
         "write.readers": "only one engine writes (--with names others)",
     }
     assert {each.outcome for each in results.values()} == {Outcome.PASSED, Outcome.NOT_ASKED}

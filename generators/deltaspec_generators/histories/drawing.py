@@ -36,9 +36,18 @@ FEATURE_PROPERTIES: dict[str, dict[str, str]] = {
     "appendOnly": {"delta.appendOnly": "true"},
     "typeWidening": {"delta.enableTypeWidening": "true"},
     "vacuumProtocolCheck": {"delta.feature.vacuumProtocolCheck": "supported"},
+    "checkpointProtection": {"delta.feature.checkpointProtection": "supported"},
+    "identityColumns": {"delta.feature.identityColumns": "supported"},
+    "allowColumnDefaults": {"delta.feature.allowColumnDefaults": "supported"},
 }
 """Properties that enable a writer feature when a table is created."""
-_NOT_DRAWN = ("typeWidening", "vacuumProtocolCheck")
+_NOT_DRAWN = (
+    "typeWidening",
+    "vacuumProtocolCheck",
+    "checkpointProtection",
+    "identityColumns",
+    "allowColumnDefaults",
+)
 """Features that only written histories use."""
 _NEUTRAL_PROPERTIES = (
     {"delta.logRetentionDuration": "interval 60 days"},
@@ -96,7 +105,9 @@ def _describe_schema(text: str) -> str:
     fields = json.loads(text)["fields"]
     texts = []
     for each in fields:
-        marks = ["not null"] * (not each["nullable"]) + ["generated"] * bool(each["metadata"])
+        marks = ["not null"] * (not each["nullable"])
+        for key, value in each["metadata"].items():
+            marks.append("generated" if key == "delta.generationExpression" else f"{key.rpartition('.')[2]} {value}")
         texts.append(" ".join([each["name"], each["type"], *marks]))
     return f"columns {', '.join(texts)}"
 

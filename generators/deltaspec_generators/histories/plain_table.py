@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from deltaspec.model.features.constraints import DEFAULT
+from deltaspec.model.features.identity_columns import EXPLICIT, START, STEP, Identity
 from deltaspec.model.schema.schema_string import parse_schema
 from deltaspec_generators.histories.conditions import Tree, evaluate, list_columns, parse_literal
 from deltaspec_generators.values.arrow_values import arrow_type
@@ -23,7 +25,24 @@ UNKNOWN_FEATURE = "unknown-writer-feature"
 """Kind of a step that the kit performs itself: the table gets a writer feature that no engine knows."""
 FAST_CLOCK = "commit-of-a-fast-clock"
 """Kind of a step that the kit performs itself: a commit whose in-commit timestamp is a day ahead of the clock."""
-STEPS_OF_THE_KIT = (UNKNOWN_FEATURE, FAST_CLOCK)
+DROP_UNKNOWN_FEATURE = "drop-unknown-writer-feature"
+"""Kind of a step that the kit performs itself: the feature is dropped, and checkpoints before that are protected."""
+AGE_LOG = "age-log"
+"""Kind of a step that the kit performs itself: the modification times of all files of the log are moved back."""
+UNREFERENCED_SIDECAR = "unreferenced-sidecar"
+"""Kind of a step that the kit performs itself: it writes a sidecar that no checkpoint refers to."""
+CLUSTERED_BY_OTHERS = "files-clustered-by-others"
+"""Kind of a step that the kit performs itself: the table is clustered, and an unknown engine marks its files."""
+STEPS_OF_THE_KIT = (
+    UNKNOWN_FEATURE,
+    FAST_CLOCK,
+    DROP_UNKNOWN_FEATURE,
+    AGE_LOG,
+    UNREFERENCED_SIDECAR,
+    CLUSTERED_BY_OTHERS,
+)
+FEATURES_OF_STEPS = {CLUSTERED_BY_OTHERS: ("clustering", "domainMetadata")}
+"""Writer features that a table has after a step of the kit."""
 WITHOUT_ROWS = (
     "optimize",
     "purge",
@@ -40,6 +59,15 @@ IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
 _GENERATED = "delta.generationExpression"
 _MAX_COLUMN_ID = "delta.columnMapping.maxColumnId"
 _VACUUM_CHECK = "delta.feature.vacuumProtocolCheck"
+CODEC = "delta.parquet.compression.codec"
+"""A property whose values a writer need not support."""
+
+
+class Generated:
+    """Marker for a value of an identity column, which the writer chooses."""
+
+
+GENERATED = Generated()
 
 
 @dataclass(frozen=True)
@@ -51,10 +79,18 @@ class Column:
     nullable: bool = True
     generated: bool = False
     """Whether the value is `id + 1`."""
+    identity: Identity | None = None
+    """Start, step, and whether explicit values are allowed."""
+    default: int | None = None
+    """Value of rows without one."""
 
     def to_json(self) -> Json:
         """Return the field of a schema string."""
-        metadata = {_GENERATED: f"{ID} + 1"} if self.generated else {}
+        metadata: dict[str, Any] = {_GENERATED: f"{ID} + 1"} if self.generated else {}
+        if self.identity is not None:
+            metadata |= {START: self.identity.start, STEP: self.identity.step, EXPLICIT: self.identity.explicit}
+        if self.default is not None:
+            metadata[DEFAULT] = str(self.default)
         return {"name": self.name, "type": self.type, "nullable": self.nullable, "metadata": metadata}
 
 
@@ -84,6 +120,9 @@ class PlainTable:
     transactions: Mapping[str, int] = field(default_factory=dict)
     domains: Mapping[str, str] = field(default_factory=dict)
     has_unknown_feature: bool = False
+    is_clustered_by_others: bool = False
+    identity_values: int = 0
+    """Number of generated values of each identity column, which rows may no longer have."""
 
     def is_enabled(self, name: str) -> bool:
         """Return whether a property is true."""
@@ -130,6 +169,8 @@ class Effect:
     is_update: bool = False
     """Whether added rows with the id of a removed row are the same row with other values."""
     is_restore: bool = False
+    may_be_refused: bool = False
+    """Whether the writer may also refuse the operation."""
 
 
 def perform(
@@ -149,7 +190,7 @@ def perform(
     found = _create(operation) if table is None else _perform(table, operation, past)
     if isinstance(found, Forbidden):
         return found
-    if table is not None and table.has_unknown_feature:
+    if table is not None and table.has_unknown_feature and operation["kind"] not in STEPS_OF_THE_KIT:
         if operation["kind"] == "vacuum" and _VACUUM_CHECK not in table.properties:
             raise NotApplicable("only the feature vacuumProtocolCheck obliges a vacuum to check the protocol")
         return Forbidden(
@@ -169,18 +210,24 @@ def _create(operation: Json) -> Effect | Forbidden:
     if operation["kind"] != "create":
         raise NotApplicable("there is no table")
     fields = json.loads(operation["schema"])["fields"]
-    columns = tuple(
-        Column(each["name"], each["type"], each["nullable"], _GENERATED in each["metadata"]) for each in fields
-    )
+    columns = tuple(_parse_column(each) for each in fields)
     empty = PlainTable(columns, tuple(operation.get("partition_by") or ()), dict(operation.get("properties") or {}))
     return _add(empty, empty.rows, operation.get("rows") or ())
+
+
+def _parse_column(field: Json) -> Column:
+    metadata = field["metadata"]
+    identity = Identity(metadata[START], metadata[STEP], None, metadata[EXPLICIT]) if START in metadata else None
+    default = int(metadata[DEFAULT]) if DEFAULT in metadata else None
+    return Column(field["name"], field["type"], field["nullable"], _GENERATED in metadata, identity, default)
 
 
 def _perform(table: PlainTable, operation: Json, past: Sequence[PlainTable | None]) -> Effect | Forbidden:
     kind = operation["kind"]
     match kind:
         case "append":
-            return _add(table, table.rows, operation["rows"])
+            found = _add(table, table.rows, operation["rows"])
+            return replace(found, may_be_refused=CODEC in table.properties) if isinstance(found, Effect) else found
         case "overwrite" | "delete" | "update" | "merge":
             return _change_rows(table, operation)
         case "restore":
@@ -191,7 +238,8 @@ def _perform(table: PlainTable, operation: Json, past: Sequence[PlainTable | Non
                 return Forbidden(reason, "column-mapping.max-id-internal", (*Forbidden.categories, "invalid-request"))
             properties = {**table.properties, **operation["properties"]}
             return Effect(
-                replace(table, properties={key: text for key, text in properties.items() if text is not None})
+                replace(table, properties={key: text for key, text in properties.items() if text is not None}),
+                may_be_refused=CODEC in operation["properties"],
             )
         case "add-constraint" | "drop-constraint":
             return _change_constraints(table, operation)
@@ -201,6 +249,12 @@ def _perform(table: PlainTable, operation: Json, past: Sequence[PlainTable | Non
             return _widen_column(table, operation)
     if kind == UNKNOWN_FEATURE:
         return Effect(replace(table, has_unknown_feature=True))
+    if kind == DROP_UNKNOWN_FEATURE:
+        if not table.has_unknown_feature:
+            raise NotApplicable("there is no unknown feature")
+        return Effect(replace(table, has_unknown_feature=False))
+    if kind == CLUSTERED_BY_OTHERS:
+        return Effect(replace(table, is_clustered_by_others=True))
     if kind == FAST_CLOCK and not table.is_enabled(IN_COMMIT_TIMESTAMPS):
         raise NotApplicable("in-commit timestamps are not enabled")
     if kind not in WITHOUT_ROWS:
@@ -212,6 +266,8 @@ def _perform(table: PlainTable, operation: Json, past: Sequence[PlainTable | Non
 
 def _change_rows(table: PlainTable, operation: Json) -> Effect | Forbidden:
     """Overwrite, delete, update or merge."""
+    if operation["kind"] in ("update", "merge") and any(each.identity for each in table.columns):
+        raise NotApplicable("which identity values changed rows get is not modelled")
     tree = (operation.get("where") or {}).get("tree")
     for name in list_columns(tree) if tree else ():
         table.get_column(name)
@@ -248,6 +304,7 @@ def _add(table: PlainTable, left: tuple[Row, ...], rows: Sequence[Row]) -> Effec
     """Add rows to those that are left; a forbidden row forbids the operation."""
     names = {each.name for each in table.columns}
     added = []
+    identity_values = table.identity_values
     for row in rows:
         if not set(row) <= names:
             raise NotApplicable(f"the rows have columns that the table does not have: {sorted(set(row) - names)}")
@@ -258,6 +315,16 @@ def _add(table: PlainTable, left: tuple[Row, ...], rows: Sequence[Row]) -> Effec
                 if column.name in row and value != row[ID] + 1:
                     return Forbidden(f"the value {value} of {column.name} is not {ID} + 1", "generated-columns.values")
                 value = row[ID] + 1
+            elif column.identity is not None and column.name in row and not column.identity.explicit:
+                reason = f"{column.name} does not allow explicit values"
+                return Forbidden(reason, "identity-columns.explicit-values", (*Forbidden.categories, "invalid-request"))
+            elif column.identity is not None and column.name not in row:
+                least = (column.identity.start or 0) + identity_values * (column.identity.step or 1)
+                if not -(2**63) <= least < 2**63:
+                    return Forbidden(f"the value {least} of {column.name} is not a long", "identity-columns.overflow")
+                value = GENERATED
+            elif column.name not in row:
+                value = column.default
             if column.type == "integer" and value is not None and not -(2**31) <= value < 2**31:
                 raise NotApplicable(f"the value {value} of {column.name} needs a wider type")
             if value is None and not column.nullable:
@@ -266,8 +333,24 @@ def _add(table: PlainTable, left: tuple[Row, ...], rows: Sequence[Row]) -> Effec
         for name, tree in table.constraints.items():
             if evaluate(tree, complete) is not True:
                 return Forbidden(f"the row with {ID} {row[ID]} violates {name}", "check-constraints.rows-checked")
+        identity_values += GENERATED in complete.values()
         added.append(complete)
-    return Effect(replace(table, rows=(*left, *added)), added=tuple(added))
+    return Effect(replace(table, rows=(*left, *added), identity_values=identity_values), added=tuple(added))
+
+
+def fill_generated(table: PlainTable, found: Sequence[Row]) -> PlainTable:
+    """Return a table with the values of identity columns that a writer chose; they are null in rows not found.
+
+    Args:
+        table: the expected table.
+        found: rows that were read.
+    """
+    chosen = {row[ID]: row for row in found}
+    rows = tuple(
+        {name: chosen.get(row[ID], {}).get(name) if value is GENERATED else value for name, value in row.items()}
+        for row in table.rows
+    )
+    return replace(table, rows=rows)
 
 
 def _restore(table: PlainTable, operation: Json, past: Sequence[PlainTable | None]) -> Effect | Forbidden:

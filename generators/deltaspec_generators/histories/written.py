@@ -3,13 +3,19 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from deltaspec.model.features.identity_columns import Identity
 from deltaspec_generators.histories import conditions
 from deltaspec_generators.histories.drawing import FEATURE_PROPERTIES, Step
 from deltaspec_generators.histories.plain_table import (
+    AGE_LOG,
+    CLUSTERED_BY_OTHERS,
+    CODEC,
+    DROP_UNKNOWN_FEATURE,
     FAST_CLOCK,
     ID,
     IN_COMMIT_TIMESTAMPS,
     UNKNOWN_FEATURE,
+    UNREFERENCED_SIDECAR,
     Column,
     PlainTable,
     Row,
@@ -239,19 +245,106 @@ def build_widened_columns() -> tuple[Step, ...]:
     )
 
 
+_SHORT_LOG = {
+    "delta.logRetentionDuration": "interval 2 days",
+    "delta.deletedFileRetentionDuration": "interval 0 hours",
+    "delta.enableExpiredLogCleanup": "false",
+}
+"""Commits expire after two days, and only the operation deletes them. Delta Spark does not let files outlive them."""
+
+
+def _age(days: int, past_midnight_ms: int = 0) -> Step:
+    """Move the log back in time: the newest commit to the midnight (UTC) so many days ago, others as far."""
+    return Step({"kind": AGE_LOG, "days": days, "past_midnight_ms": past_midnight_ms})
+
+
+def _checkpoint(form: str | None = None) -> Step:
+    return Step({"kind": "checkpoint", "form": form})
+
+
 def build_cleaned_log() -> tuple[Step, ...]:
-    """Clean up a log whose commits expire at once, write, and clean it up again; nothing else may clean it up."""
-    durations = dict.fromkeys(("delta.logRetentionDuration", "delta.deletedFileRetentionDuration"), "interval 0 hours")
+    """Clean up a log with expired commits and checkpoints, write, and clean it up again."""
     return (
-        _create(Column("size", "long"), properties={**durations, "delta.enableExpiredLogCleanup": "false"}),
-        *(_append({ID: number, "size": number}) for number in range(3)),
-        Step({"kind": "checkpoint", "form": None}),
+        _create(Column("size", "long"), properties=_SHORT_LOG),
+        _append({ID: 0, "size": 0}),
+        _checkpoint(),
+        *(_append({ID: number, "size": number}) for number in range(1, 3)),
+        _checkpoint(),
         _delete(1),
+        _age(5),
+        _append({ID: 3, "size": 3}),
         Step({"kind": "cleanup-log"}),
         _append({ID: 4, "size": 4}, txn={"app_id": "app", "version": 1}),
-        Step({"kind": "checkpoint", "form": None}),
+        _checkpoint(),
+        _age(3),
         Step({"kind": "cleanup-log"}),
         _delete(2),
+    )
+
+
+def build_log_without_old_checkpoint() -> tuple[Step, ...]:
+    """Clean up a log with expired commits whose only checkpoint is young: nothing may be deleted."""
+    return (
+        _create(Column("size", "long"), properties=_SHORT_LOG),
+        _append({ID: 0, "size": 0}),
+        _append({ID: 1, "size": 1}),
+        _age(6),
+        _append({ID: 2, "size": 2}),
+        Step({"kind": "cleanup-log"}),
+        _checkpoint(),
+        Step({"kind": "cleanup-log"}),
+        _append({ID: 3, "size": 3}),
+    )
+
+
+def build_cleanup_at_midnight() -> tuple[Step, ...]:
+    """Clean up a log whose newest old commit is older than two days, but not older than the midnight before that."""
+    return (
+        _create(Column("size", "long"), properties=_SHORT_LOG),
+        _append({ID: 0, "size": 0}),
+        _checkpoint(),
+        _age(5),
+        _append({ID: 1, "size": 1}),
+        _checkpoint(),
+        _age(2, past_midnight_ms=1000),
+        _append({ID: 2, "size": 2}),
+        Step({"kind": "cleanup-log"}),
+        _append({ID: 3, "size": 3}),
+    )
+
+
+def build_cleanup_of_sidecars() -> tuple[Step, ...]:
+    """Clean up a log with sidecars of an old and of a kept checkpoint, and with an old and a young one of none."""
+    return (
+        _create(Column("size", "long"), properties={**_SHORT_LOG, **FEATURE_PROPERTIES["v2Checkpoint"]}),
+        _append({ID: 0, "size": 0}),
+        _checkpoint("v2-sidecars"),
+        _append({ID: 1, "size": 1}),
+        _checkpoint("v2-sidecars"),
+        Step({"kind": UNREFERENCED_SIDECAR}),
+        _age(4),
+        _append({ID: 2, "size": 2}),
+        Step({"kind": UNREFERENCED_SIDECAR}),
+        Step({"kind": "cleanup-log"}),
+        _delete(1),
+    )
+
+
+def build_cleanup_before_protected_checkpoints() -> tuple[Step, ...]:
+    """Clean up a log up to a version between checkpoints that are protected, because a feature was dropped after it."""
+    return (
+        _create(Column("size", "long"), properties={**_SHORT_LOG, **FEATURE_PROPERTIES["checkpointProtection"]}),
+        _append({ID: 0, "size": 0}),
+        _checkpoint(),
+        _append({ID: 1, "size": 1}),
+        _checkpoint(),
+        Step({"kind": UNKNOWN_FEATURE}),
+        _age(5),
+        Step({"kind": DROP_UNKNOWN_FEATURE}),
+        _checkpoint(),
+        _append({ID: 2, "size": 2}),
+        Step({"kind": "cleanup-log"}),
+        _delete(1),
     )
 
 
@@ -289,6 +382,84 @@ def build_column_id_of_user() -> tuple[Step, ...]:
     )
 
 
+def build_identity_columns() -> tuple[Step, ...]:
+    """Append rows with generated values, delete and compact them, and try to append a value that is not allowed."""
+    identity = Identity(start=10, step=5, explicit=False)
+    return (
+        _create(Column("number", "long", identity=identity), Column("size", "long"),
+                properties=FEATURE_PROPERTIES["identityColumns"]),
+        _append(*({ID: number, "size": number} for number in range(3))),
+        _append({ID: 3, "size": None}, {ID: 4, "size": 4}),
+        _delete(1),
+        Step({"kind": "optimize"}),
+        _append({ID: 5, "size": 5, "number": 7}),
+        _checkpoint(),
+        _append({ID: 6, "size": 6}),
+    )  # fmt: skip
+
+
+def build_explicit_identity_values() -> tuple[Step, ...]:
+    """Append generated and explicit values to a column that allows both and counts down."""
+    identity = Identity(start=0, step=-2, explicit=True)
+    return (
+        _create(Column("number", "long", identity=identity), properties=FEATURE_PROPERTIES["identityColumns"]),
+        _append({ID: 0}, {ID: 1}),
+        _append({ID: 2, "number": 1001}),
+        _append({ID: 3}),
+    )
+
+
+def build_identity_overflow() -> tuple[Step, ...]:
+    """Append more rows than a column has values left, then a row with an explicit value."""
+    identity = Identity(start=2**63 - 3, step=4, explicit=True)
+    return (
+        _create(Column("number", "long", identity=identity), properties=FEATURE_PROPERTIES["identityColumns"]),
+        _append({ID: 0}, {ID: 1}, {ID: 2}),
+        _append({ID: 3, "number": 5}),
+    )
+
+
+def build_column_defaults() -> tuple[Step, ...]:
+    """Append and merge rows without a value, with one, and with null into a column that has a default."""
+    return (
+        _create(Column("size", "long", default=7), Column("name", "string"),
+                properties=FEATURE_PROPERTIES["allowColumnDefaults"]),
+        _append({ID: 0}, {ID: 1}),
+        _append({ID: 2, "size": None, "name": "a"}, {ID: 3, "size": 1, "name": None}),
+        _checkpoint(),
+        Step({"kind": "merge", "rows": [{ID: 4, "name": "b"}], "on": [ID], "matched": None, "not_matched": "insert"}),
+        _delete(1),
+    )  # fmt: skip
+
+
+def build_unknown_codec() -> tuple[Step, ...]:
+    """Append with a known codec and with one that no writer supports: it fails, or another one is used."""
+    return (
+        _create(Column("size", "long")),
+        Step({"kind": "set-properties", "properties": {CODEC: "gzip"}}),
+        _append({ID: 0, "size": 0}, {ID: 1, "size": 1}),
+        Step({"kind": "set-properties", "properties": {CODEC: "deltaspec"}}),
+        _append({ID: 2, "size": 2}),
+        Step({"kind": "set-properties", "properties": {CODEC: "snappy"}}),
+        _append({ID: 3, "size": 3}),
+        _delete(1),
+    )
+
+
+def build_files_clustered_by_others() -> tuple[Step, ...]:
+    """Compact a clustered table whose files another implementation has clustered, and newer ones none."""
+    return (
+        _create(Column("size", "long")),
+        _append({ID: 0, "size": 0}, {ID: 1, "size": 1}),
+        _append({ID: 2, "size": 2}, {ID: 3, "size": 3}),
+        Step({"kind": CLUSTERED_BY_OTHERS}),
+        _append({ID: 4, "size": 4}),
+        _append({ID: 5, "size": 5}),
+        Step({"kind": "optimize"}),
+        _delete(1),
+    )
+
+
 WRITTEN_HISTORIES: dict[str, Callable[[], tuple[Step, ...]]] = {
     "null-in-constraint": build_null_in_constraint,
     "null-in-required-partition": build_null_in_required_partition,
@@ -305,6 +476,16 @@ WRITTEN_HISTORIES: dict[str, Callable[[], tuple[Step, ...]]] = {
     "row-ids": build_row_ids,
     "widened-columns": build_widened_columns,
     "cleaned-log": build_cleaned_log,
+    "log-without-old-checkpoint": build_log_without_old_checkpoint,
+    "cleanup-at-midnight": build_cleanup_at_midnight,
+    "cleanup-of-sidecars": build_cleanup_of_sidecars,
+    "cleanup-before-protected-checkpoints": build_cleanup_before_protected_checkpoints,
+    "identity-columns": build_identity_columns,
+    "explicit-identity-values": build_explicit_identity_values,
+    "identity-overflow": build_identity_overflow,
+    "column-defaults": build_column_defaults,
+    "unknown-codec": build_unknown_codec,
+    "files-clustered-by-others": build_files_clustered_by_others,
     "fast-clock": build_fast_clock,
     "vacuum-of-unknown-feature": build_vacuum_of_unknown_feature,
     "column-id-of-user": build_column_id_of_user,

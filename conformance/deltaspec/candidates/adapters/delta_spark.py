@@ -33,6 +33,8 @@ ERRORS: ErrorTable = (
 WRITE_ERRORS: ErrorTable = (
     (r"\[DELTA_(CONCURRENT_|METADATA_CHANGED|PROTOCOL_CHANGED|MAX_COMMIT_RETRIES)|Concurrent\w+Exception", "conflict"),
     (r"Permission denied|No space left|File too large|Disk quota|Failed to create|IOException|UncheckedIO", "io"),
+    (r"\[DELTA_UNKNOWN_CONFIGURATION", "unsupported"),
+    (r"\[DELTA_IDENTITY_COLUMNS_|\[ARITHMETIC_OVERFLOW|long overflow", "constraint"),
     (
         r"\[DELTA_(NOT_NULL_|VIOLATE_CONSTRAINT|GENERATED_COLUMNS_|NEW_CHECK_CONSTRAINT|CANNOT_MODIFY_)",
         "constraint",

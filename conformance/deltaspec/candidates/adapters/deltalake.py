@@ -36,6 +36,7 @@ WRITE_ERRORS: ErrorTable = (
     (r"^PanicException", "internal"),
     (r"Permission denied|No space left|File too large|Disk quota", "io"),
     (r"[Cc]oncurrent|Transaction failed|[Cc]onflict|Failed to commit transaction|already exists", "conflict"),
+    (r"Error parsing property 'delta\.parquet\.compression\.codec'", "unsupported"),
     (r"^SchemaMismatchError|failed validation check|[Ii]nvariant|[Cc]onstraint", "constraint"),
     (r"violat|append.only|not.null|non-nullable|Generated", "constraint"),
     (r"nsupported|not supported|not yet implemented|NotImplemented", "unsupported"),

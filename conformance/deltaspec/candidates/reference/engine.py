@@ -76,6 +76,7 @@ class Engine:
             "reader_features": list(READER_FEATURES),
             "max_reader_version": MAX_READER_VERSION,
             "kinds": list(self.writer().kinds),
+            "kinds_not_drawn": ["cleanup-log"],  # drawn histories are too short for files to expire
             "writer_features": list(WRITER_FEATURES),
         }
 

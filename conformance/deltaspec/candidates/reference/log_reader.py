@@ -1,6 +1,6 @@
 """Read the state of a table at a version, with the reference model. Source: Action Reconciliation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,14 @@ from deltaspec.model.features.protocol import supports
 from deltaspec.model.features.table_properties import is_property_true
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot, build_checkpoint_snapshot, replay_commit
-from deltaspec.model.log.segment import BrokenLog, Checkpoint, Segment, choose_segment, find_readable_versions
+from deltaspec.model.log.segment import (
+    BrokenLog,
+    Checkpoint,
+    Segment,
+    choose_segment,
+    find_complete_checkpoints,
+    find_readable_versions,
+)
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Struct
 from deltaspec.model.schema.schema_string import parse_schema
@@ -130,6 +137,12 @@ class LogReader:
         for batch in batches:
             actions += build_file_actions(batch.table)
         return actions
+
+    def list_sidecars(self, names: Iterable[str]) -> set[str]:
+        """Return the names of the sidecars to which the checkpoints among these files refer."""
+        sizes = {name: entry.size_bytes for name, entry in self.entries.items()}
+        reads = [read_checkpoint(self.store, each, sizes) for each in find_complete_checkpoints(names)]
+        return {each.name for read in reads for each in read.sidecars if each.name is not None}
 
     def list_checkpoint_batches(self, read: ParsedCheckpoint) -> list[FileActionBatch]:
         """Return the file actions of a checkpoint and its sidecars."""

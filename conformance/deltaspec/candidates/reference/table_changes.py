@@ -19,13 +19,17 @@ from deltaspec.model.schema.data_types import PRIMITIVES, DataType, Decimal, Fie
 from deltaspec.model.schema.schema_string import parse_schema, serialize_schema
 
 WRITER_FEATURES = (
+    "allowColumnDefaults",
     "appendOnly",
     "changeDataFeed",
     "checkConstraints",
+    "checkpointProtection",
+    "clustering",
     "columnMapping",
     "deletionVectors",
     "domainMetadata",
     "generatedColumns",
+    "identityColumns",
     "inCommitTimestamp",
     "invariants",
     "rowTracking",

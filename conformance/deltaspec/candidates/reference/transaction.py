@@ -15,20 +15,29 @@ from deltaspec.candidates.arrow_rows import list_model_rows
 from deltaspec.candidates.reference.checkpoint_writer import encode_lines
 from deltaspec.candidates.reference.log_reader import LogReader, TableState, build_state
 from deltaspec.candidates.reference.predicate_parser import parse_predicate
-from deltaspec.candidates.reference.row_reader import FileRows, RowReader, arrow_schema
+from deltaspec.candidates.reference.row_reader import FileRows, RowReader, arrow_schema, repeat_value
 from deltaspec.candidates.reference.sql_values import evaluate_sql, parse_supported
-from deltaspec.candidates.reference.table_changes import WRITER_FEATURES
+from deltaspec.candidates.reference.table_changes import WRITER_FEATURES, replace_schema
 from deltaspec.candidates.reference.written_files import FileWriter, get_clock_ms, write_new_file
 from deltaspec.candidates.serve import EngineError
 from deltaspec.model.actions import Action, Add, CommitInfo, DomainMetadata, MetaData, Protocol, Remove, Txn
 from deltaspec.model.commit.validation import check_commit
 from deltaspec.model.features.constraints import read_check_constraints
+from deltaspec.model.features.default_columns import read_defaults
+from deltaspec.model.features.identity_columns import (
+    HIGH_WATER_MARK,
+    Identity,
+    allows_explicit_values,
+    generate_values,
+    read_identity,
+)
 from deltaspec.model.features.protocol import Refused, may_write, supports
 from deltaspec.model.features.table_properties import has_in_commit_timestamps, is_property_true
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot
 from deltaspec.model.rows import row_tracking
 from deltaspec.model.rows.predicates import evaluate
+from deltaspec.model.schema.data_types import Field, Struct
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
 Condition: TypeAlias = Mapping[str, Any] | None
@@ -71,6 +80,7 @@ class Transaction:
 
     def use(self, protocol: Protocol, metadata: MetaData) -> None:
         """Write with this protocol and metadata; they are committed if they differ from those of the table."""
+        self.actions = [each for each in self.actions if not isinstance(each, Protocol | MetaData)]
         if self.before is None or protocol != self.before.protocol:
             self.actions.append(protocol)
         if self.before is None or metadata != self.before.metadata:
@@ -102,7 +112,52 @@ class Transaction:
             else pa.nulls(given.num_rows, each.type)
             for each in schema
         ]
-        return self.generate_columns(pa.Table.from_arrays(columns, schema=schema), given.column_names)
+        rows = pa.Table.from_arrays(columns, schema=schema)
+        rows = self.assign_defaults(rows, given.column_names)
+        rows = self.assign_identity_values(rows, given.column_names)
+        return self.generate_columns(rows, given.column_names)
+
+    def assign_defaults(self, rows: pa.Table, given: Sequence[str]) -> pa.Table:
+        """Return rows with the default of each column that is not given; a null that is given stays."""
+        for name, text in read_defaults(self.state.schema).items():
+            if name not in given:
+                position = rows.schema.get_field_index(name)
+                column = rows.schema.field(position)
+                value = repeat_value(evaluate_sql(parse_supported(text), {}), column.type, rows.num_rows)
+                rows = rows.set_column(position, column, value)
+        return rows
+
+    def assign_identity_values(self, rows: pa.Table, given: Sequence[str]) -> pa.Table:
+        """Return rows with values of identity columns, whose high-water marks are committed too."""
+        fields = {each.name: each for each in self.state.schema.fields}
+        marks: dict[str, Field] = {}
+        for position, field in enumerate(fields.values()):
+            identity = read_identity(field.metadata)
+            if identity is None or not rows.num_rows:
+                continue
+            if field.name in given:
+                self.check_explicit_values(identity)
+                continue
+            values = self.generate_identity_values(identity, rows.num_rows)
+            rows = rows.set_column(position, rows.schema.field(position), pa.array(values, pa.int64()))
+            marks[field.name] = replace(field, metadata={**field.metadata, HIGH_WATER_MARK: values[-1]})
+        if marks:
+            schema = Struct(tuple((fields | marks).values()))
+            self.use(self.state.protocol, replace_schema(self.state.metadata, schema))
+        return rows
+
+    def check_explicit_values(self, identity: Identity) -> None:
+        """Raise `EngineError` if users may not insert values into an identity column."""
+        if isinstance(decision := allows_explicit_values(identity), Refused):
+            raise EngineError("constraint", decision.reason, phase="commit")
+
+    def generate_identity_values(self, identity: Identity, count: int) -> list[int]:
+        """Return the next values of an identity column. Raises `EngineError` if one is not a long."""
+        if identity.start is None or not identity.step:
+            raise EngineError("unsupported", "an identity column has no start or no step", phase="commit")
+        if isinstance(values := generate_values(identity, count), Refused):
+            raise EngineError("constraint", values.reason, phase="commit")
+        return values
 
     def generate_columns(self, rows: pa.Table, given: Sequence[str]) -> pa.Table:
         """Return rows with values of generated columns; those that are given must equal them."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from deltaspec.candidates.arrow_rows import list_model_rows
 from deltaspec.candidates.reference.checkpoint_writer import CheckpointWriter, encode_lines
+from deltaspec.candidates.reference.log_cleaner import LogCleaner
 from deltaspec.candidates.reference.log_reader import LogReader, TableState
 from deltaspec.candidates.reference.predicate_parser import find_type, parse_literal
 from deltaspec.candidates.reference.row_reader import repeat_value
@@ -28,6 +29,7 @@ from deltaspec.candidates.reference.transaction import Transaction, check_protoc
 from deltaspec.candidates.reference.written_files import get_clock_ms, write_new_file
 from deltaspec.candidates.serve import EngineError
 from deltaspec.model.actions import Action, CommitInfo, MetaData
+from deltaspec.model.features.identity_columns import read_identity
 from deltaspec.model.features.table_properties import CONSTRAINT_PREFIX
 from deltaspec.model.log import file_names
 from deltaspec.model.log.compaction import build_compaction
@@ -51,6 +53,7 @@ class Writer:
 
     transaction = Transaction
     derived_files = CheckpointWriter
+    log_cleaner = LogCleaner
 
     def __init__(self) -> None:
         self.commits: dict[str, Callable[[Transaction, Operation], None]] = {
@@ -74,6 +77,7 @@ class Writer:
             "checksum": self.write_checksum,
             "compact-log": self.compact_log,
             "vacuum": self.vacuum,
+            "cleanup-log": self.clean_up_log,
         }
         self.kinds = ("create", *self.commits, *self.maintenance)
 
@@ -143,6 +147,8 @@ class Writer:
             old = rows.table.filter(pa.array(gone, pa.bool_()))
             new = old
             for name, (_, _, text) in operation["set"].items():
+                if any(each.name == name and read_identity(each.metadata) for each in transaction.state.schema.fields):
+                    raise EngineError("constraint", f"{name} is an identity column", phase="commit")
                 kind = find_type(transaction.state.schema, [name])
                 position = new.schema.get_field_index(name)
                 column = new.schema.field(position)
@@ -154,6 +160,8 @@ class Writer:
     def merge(self, transaction: Transaction, operation: Operation) -> None:
         """Merge rows by columns that identify them."""
         names = list(operation["on"])
+        if any(read_identity(each.metadata) for each in transaction.state.schema.fields):
+            raise EngineError("unsupported", "rows are not merged into tables with identity columns", phase="commit")
         source = transaction.load_rows(operation["rows"])
         keys = [tuple(row[name] for name in names) for row in list_model_rows(source)]
         positions = {key: position for position, key in enumerate(keys) if None not in key}
@@ -188,13 +196,17 @@ class Writer:
         transaction.record_change("update_postimage", new)
 
     def optimize(self, transaction: Transaction, operation: Operation) -> None:
-        """Write the rows of partitions with several files into one file each."""
+        """Write the rows of partitions with several files into one file each, except files that others clustered."""
         partitions: dict[tuple[tuple[str, str | None], ...], list[Any]] = {}
-        for add, rows in transaction.read_files():
+        for add, rows in self.list_compacted_files(transaction):
             partitions.setdefault(tuple(sorted(add.partition_values.items())), []).append((add, rows))
         for files in partitions.values():
             if len(files) > 1:
                 self._rewrite(transaction, files)
+
+    def list_compacted_files(self, transaction: Transaction) -> list[Any]:
+        """Return the files that a compaction may write again: not those of another clustering implementation."""
+        return [(add, rows) for add, rows in transaction.read_files() if add.clustering_provider is None]
 
     def purge(self, transaction: Transaction, operation: Operation) -> None:
         """Write the rows of files with deletion vectors again."""
@@ -339,6 +351,10 @@ class Writer:
         for path in _iter_data_files(Path(table)):
             if str(path.relative_to(table)) not in needed and path.stat().st_mtime * 1000 < cutoff:
                 path.unlink()
+
+    def clean_up_log(self, table: str, log: LogReader, operation: Operation) -> None:
+        """Delete expired files of the log."""
+        self.log_cleaner(table, log, log.read_state()).clean_up()
 
     def list_paths(self, action: Any) -> list[str]:
         """Return the relative paths of the files that an action names."""

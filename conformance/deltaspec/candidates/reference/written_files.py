@@ -16,7 +16,9 @@ import pyarrow.parquet as pq
 
 from deltaspec.candidates.arrow_rows import list_model_rows
 from deltaspec.candidates.reference.log_reader import TableState
+from deltaspec.candidates.serve import EngineError
 from deltaspec.model.actions import Add, Cdc, DeletionVectorDescriptor
+from deltaspec.model.features.table_properties import PARQUET_CODEC
 from deltaspec.model.log.paths import path_key
 from deltaspec.model.rows import deletion_vectors
 from deltaspec.model.rows.change_data import CHANGE_TYPE
@@ -27,6 +29,8 @@ from deltaspec.model.schema.partition_values import serialize_partition_value
 CHANGE_DATA = "_change_data"
 _MOST_CHARACTERS = 32
 """Longer strings have no bounds."""
+CODECS = {"uncompressed": "none", "none": "none", "snappy": "snappy", "gzip": "gzip", "zstd": "zstd", "lz4_raw": "lz4"}
+"""PyArrow's name of each codec; what it calls `lz4` is `LZ4_RAW`."""
 _BOUNDED = ("byte", "short", "integer", "long", "string", "date")
 _JSON = msgspec.json.Encoder(decimal_format="number")
 
@@ -135,9 +139,16 @@ class FileWriter:
         for each in hidden:
             arrays.append(rows.column(each))
             fields.append(pa.field(each, rows.column(each).type))
+        return write_new_file(self.root / name, self.encode(pa.Table.from_arrays(arrays, schema=pa.schema(fields))))
+
+    def encode(self, rows: pa.Table) -> bytes:
+        """Return a Parquet file with the codec of the table. Raises `EngineError` if it is not supported."""
+        text = self.state.metadata.configuration.get(PARQUET_CODEC, "snappy").lower()
+        if text not in CODECS:
+            raise EngineError("unsupported", f"the codec {text} is not supported", phase="commit")
         sink = io.BytesIO()
-        pq.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), sink)
-        return write_new_file(self.root / name, sink.getvalue())
+        pq.write_table(rows, sink, compression=CODECS[text])
+        return sink.getvalue()
 
     def build_field(self, field: Field, kind: pa.DataType) -> pa.Field:
         """Return the Arrow field of a column, with its physical name and field id."""
