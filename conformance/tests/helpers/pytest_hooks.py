@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from helpers.selection import compute_seed, describe_selection, format_reproduction, is_selected
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 _PRINTED = pytest.StashKey[bool]()
 
@@ -14,7 +16,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("hypothesis_seed", None) is None:
         config.option.hypothesis_seed = str(compute_seed())
     settings.register_profile("deltaspec", deadline=None)  # a loaded machine must not fail a test
-    settings.load_profile("deltaspec")
+    phases = (Phase.explicit, Phase.reuse, Phase.generate)
+    settings.register_profile("unshrunk", settings.get_profile("deltaspec"), phases=phases)
+    settings.load_profile(os.environ.get("DELTASPEC_PROFILE", "deltaspec"))
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
