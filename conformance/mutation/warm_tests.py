@@ -1,8 +1,10 @@
 """Run tests on mutants in one process, which loads the modules and collects the tests only once.
 
 A mutant replaces the code of the functions that it changes, and only the tests that execute the changed lines run on
-it. What this cannot decide is left to a separate process: mutants that no test kills, failures that remain after the
-mutant was removed, and, with all tests, mutants outside of functions.
+it. What this cannot decide is left to a separate process: failures that remain after the mutant was removed, mutants
+outside of functions, and mutants that no test executes.
+
+A mutant of a function that runs only while modules are loaded survives here, even if a new process would notice it.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ def run_warm_tests(
         options: command line of pytest.
         mutants: mutants with the same tests.
         package: folder of the modules.
-        record: is called with each decided mutant and its result, `killed` or `timeout`.
+        record: is called with each decided mutant and its result: `killed`, `timeout` or `survived`.
 
     Raises:
         RuntimeError: a test fails without a mutant, or none was collected.
@@ -101,7 +103,7 @@ class _WarmTests:
         return True
 
     def _decide(self, mutant: Mutant) -> str | list[str]:
-        """Return `killed` or `timeout`, or the ids of the tests to run in a separate process."""
+        """Return a result, or the ids of the tests to run in a separate process."""
         assert self._executions is not None
         path = self._package / mutant.module
         source = path.read_text(encoding="utf-8")
@@ -126,6 +128,8 @@ class _WarmTests:
         finally:
             signal.alarm(0)
             restore()
+        if failing is None and items:
+            return "survived"
         if failing is None or self._fails(failing):
             return [item.nodeid for item in items]
         self._kills.update((scope, failing.nodeid) for scope in scopes)
