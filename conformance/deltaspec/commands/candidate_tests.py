@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deltaspec.commands.options import NumberRange, parse_names
+from deltaspec.commands.options import CountRange, NumberRange, parse_names
 from deltaspec.commands.printing import encode_json, print_bytes, print_text
 from deltaspec.commands.progress import show_progress
 from deltaspec.errors import InvalidUsage
@@ -39,8 +39,8 @@ _TIMEOUT_SCALE = click.option(
 @click.command("test")
 @click.argument("candidate")
 @click.option("--suite", "suites", multiple=True, callback=parse_names, metavar="NAMES", help="Run only these suites.")
-@click.option("--tables", type=click.IntRange(min=0), default=100, show_default=True, help="Number of drawn tables.")
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of the drawn tables.")
+@click.option("--tables", type=CountRange(min=0), default=100, show_default=True, help="Number of drawn tables.")
+@click.option("--seed", type=CountRange(min=0), default=1, show_default=True, help="Seed of the drawn tables.")
 @click.option(
     "--import",
     "imported",
@@ -58,7 +58,7 @@ _TIMEOUT_SCALE = click.option(
     help="In suite write, these write to the same tables in turn, and all read them.",
 )
 @click.option("--select", metavar="TEXT", help="Run only cases whose id contains this text or matches this glob.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Candidates to run at once.")
+@click.option("--jobs", type=CountRange(min=1), default=1, show_default=True, help="Candidates to run at once.")
 @click.option(
     "--known", type=click.Path(dir_okay=False), metavar="FILE", help="Known failures of the candidate (TOML)."
 )

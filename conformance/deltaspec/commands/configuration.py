@@ -172,7 +172,9 @@ def _read_table(path: Path) -> dict[str, Any] | None:
 
     try:
         content = tomllib.loads(read_input_file(path, _MAX_BYTES).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as fault:
+    except UnicodeDecodeError as fault:
+        raise InvalidUsage(f"{path}: not UTF-8 text, so not TOML") from fault
+    except (tomllib.TOMLDecodeError, RecursionError) as fault:
         raise InvalidUsage(f"{path}: not TOML: {fault}") from fault
     if path.name != "pyproject.toml":
         return content
@@ -203,8 +205,9 @@ def _check_value(where: str, key: str, value: Any, options: Mapping[str, click.O
     option = options.get(key)
     if option is None:
         known = [*options, STORAGE_OPTIONS, ACCEPT, TABLES]
-        hint = "only on the command line" if key in _ONE_RUN else suggest_name(key, known)
-        raise InvalidUsage(f"{where}: unknown key ({hint})")
+        if key in _ONE_RUN:
+            raise InvalidUsage(f"{where}: can be set only on the command line")
+        raise InvalidUsage(f"{where}: unknown key ({suggest_name(key, known)})")
     if option.is_flag:
         expected, fits = "true or false", isinstance(value, bool)
     elif option.multiple:

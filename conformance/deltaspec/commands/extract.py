@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from deltaspec.commands.completion import complete_codes, complete_table
+from deltaspec.commands.options import CountRange
 from deltaspec.commands.startup import choose_allocator, faster_imports, leave_out_pandas
 from deltaspec.commands.validating_command import (
     ValidatingCommand,
@@ -35,7 +36,7 @@ _SHARED = ("history", "revision", "clock", "allow_outside", "writer_time_zone", 
 )
 @click.option(
     "--validations",
-    type=click.IntRange(min=1),
+    type=CountRange(min=1),
     default=1000,
     show_default=True,
     metavar="N",

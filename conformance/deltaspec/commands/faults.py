@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deltaspec.commands.options import NumberRange, parse_names
+from deltaspec.commands.options import CountRange, NumberRange, parse_names
 from deltaspec.commands.printing import encode_json, print_bytes
 from deltaspec.commands.progress import show_progress
 from deltaspec.errors import InvalidUsage
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from deltaspec.faults.trials import Fault, TrialResult
 
-_COUNT = click.IntRange(min=0)
+_COUNT = CountRange(min=0)
 
 
 @click.command("faults")
@@ -41,7 +41,7 @@ _COUNT = click.IntRange(min=0)
 @click.option("--with", "others", multiple=True, callback=parse_names, metavar="CANDIDATES", help="Also in the races.")
 @click.option("--seed", type=_COUNT, default=1, show_default=True, help="Seed of operations, moments and limits.")
 @click.option("--only", multiple=True, callback=parse_names, metavar="TRIALS", help="Only these, such as kill.17.")
-@click.option("--repeat", type=click.IntRange(min=1), default=1, metavar="TIMES", help="Repeat each trial of --only.")
+@click.option("--repeat", type=CountRange(min=1), default=1, metavar="TIMES", help="Repeat each trial of --only.")
 @click.option("--keep", type=click.Path(file_okay=False), metavar="DIR", help="Keep the tables of failed trials here.")
 @click.option(
     "--format",

@@ -9,12 +9,20 @@ import click
 class NumberRange(click.FloatRange):
     """A range of numbers. Python reads `nan`, which no comparison refuses, and `inf`."""
 
+    name = "number"  # Click writes: 'x' is not a valid number.
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Convert the text of an option."""
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value!r} is not a number", param, ctx)
         return number
+
+
+class CountRange(click.IntRange):
+    """A range of integers."""
+
+    name = "integer"  # Click writes: 'x' is not a valid integer.
 
 
 REVISIONS = click.Choice(["r1", "r2", "r3", "current"])

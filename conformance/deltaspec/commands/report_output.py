@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -110,3 +111,5 @@ def _check_file(path: str) -> None:
         raise InvalidUsage(f"{path}: cannot be written: is a directory")
     if not os.path.isdir(parent):
         raise InvalidUsage(f"{path}: cannot be written: directory {parent} does not exist")
+    if not os.access(path if os.path.exists(path) else parent, os.W_OK):
+        raise InvalidUsage(f"{path}: cannot be written: {os.strerror(errno.EACCES)}")

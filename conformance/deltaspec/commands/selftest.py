@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from deltaspec.commands.options import CountRange
 from deltaspec.commands.printing import encode_json, print_bytes
 from deltaspec.commands.progress import show_progress
 from deltaspec.errors import InvalidUsage
@@ -29,19 +30,19 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--tables",
-    type=click.IntRange(min=0),
+    type=CountRange(min=0),
     default=300,
     show_default=True,
     help="Number of drawn tables, histories and races.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of all that is drawn.")
+@click.option("--seed", type=CountRange(min=0), default=1, show_default=True, help="Seed of all that is drawn.")
 @click.option(
     "--golden/--no-golden",
     default=True,
     show_default=True,
     help="Whether mutants that survive meet the golden cases of a checkout.",
 )
-@click.option("--jobs", type=click.IntRange(min=1), default=2, show_default=True, help="Number of processes.")
+@click.option("--jobs", type=CountRange(min=1), default=2, show_default=True, help="Number of processes.")
 @click.option(
     "--format",
     "output_format",

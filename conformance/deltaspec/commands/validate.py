@@ -14,7 +14,17 @@ from click.core import ParameterSource
 
 from deltaspec.commands.completion import complete_codes, complete_table
 from deltaspec.commands.configuration import CONFIGURATION_KEY
-from deltaspec.commands.options import AT, COLOR, CONFIG, REVISIONS, NumberRange, parse_clock, parse_codes, parse_names
+from deltaspec.commands.options import (
+    AT,
+    COLOR,
+    CONFIG,
+    REVISIONS,
+    CountRange,
+    NumberRange,
+    parse_clock,
+    parse_codes,
+    parse_names,
+)
 from deltaspec.commands.printing import build_console, encode_json, print_bytes
 from deltaspec.commands.progress import show_progress
 from deltaspec.commands.report_formats import FORMATS, RenderSettings
@@ -96,7 +106,7 @@ _MACHINE_SAMPLES = 1000
 )
 @click.option(
     "--samples",
-    type=click.IntRange(min=1),
+    type=CountRange(min=1),
     metavar="N",
     help="Findings to report of each rule. [default: 5 for text, 1000 for other formats]",
 )
@@ -175,7 +185,7 @@ _MACHINE_SAMPLES = 1000
 )
 @click.option(
     "--jobs",
-    type=click.IntRange(min=1),
+    type=CountRange(min=1),
     default=1,
     show_default=True,
     help="Tables to validate at once, each in a process.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -21,13 +22,16 @@ def require_new_directory(output: str, table_root: str | None) -> None:
     """Check that a case can be written to a directory.
 
     Raises:
-        InvalidUsage: it is in a table, or it exists and is not an empty directory.
+        InvalidUsage: it is in a table, cannot be created, or exists and is not an empty directory.
     """
     require_outside_table(output, table_root)
     path = Path(output)
     try:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise InvalidUsage(f"{output}: exists; name a new or empty directory")
+        parent = next(each for each in path.absolute().parents if each.exists())
+        if not os.access(parent, os.W_OK):
+            raise InvalidUsage(f"{output}: cannot be written: {os.strerror(errno.EACCES)}")
     except OSError as fault:
         raise InvalidUsage(f"{output}: {fault.strerror}") from fault
 

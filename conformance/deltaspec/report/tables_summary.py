@@ -98,8 +98,15 @@ class TablesSummary(Struct, frozen=True, kw_only=True):
     def summary_line(self) -> str:
         """Number of tables by verdict, and the exit code, in one line."""
         verdicts = Counter(each.verdict for each in self.tables)
-        parts = [f"{number:,} {verdict}" for verdict, number in sorted(verdicts.items())]
+        parts = [f"{number:,} {_describe_verdict(verdict, number)}" for verdict, number in sorted(verdicts.items())]
         return f"{count(len(self.tables), 'table')}: {', '.join(parts)} · exit {self.exit_code}"
+
+
+def _describe_verdict(verdict: str, number: int) -> str:
+    """Return the words that follow a number of tables."""
+    if verdict == "conforms":
+        return "conforms" if number == 1 else "conform"
+    return "with violations" if verdict == "violations" else verdict
 
 
 def find_worst_exit_code(results: list[TableResult]) -> int:

@@ -48,7 +48,8 @@ def parse_at(value: AtArgument) -> At:
         with suppress(ValueError):
             found = datetime.fromisoformat(str(value))
     if found is None:
-        raise InvalidUsage(f"invalid at {value!r}; expected a version, or a time such as 2026-11-21T12:00:00Z")
+        expected = "expected a version, or a time such as 2026-11-21T12:00:00Z"
+        raise InvalidUsage(f"invalid version or time {value!r}; {expected}")
     return Moment(_convert_to_ms(found, value))
 
 

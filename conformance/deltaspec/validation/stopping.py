@@ -81,7 +81,7 @@ def parse_budget(value: str | float | timedelta | None, clock: Callable[[], floa
         hours, minutes, rest = (int(each or 0) for each in match.groups())
         seconds = 3600.0 * hours + 60 * minutes + rest
     if not 0 < seconds < 1e10:
-        raise InvalidUsage(f"invalid budget {text!r}; write a duration such as 30m, 90s or 1h30m")
+        raise InvalidUsage(f"invalid budget {text!r}; write a duration above 0 such as 30m, 90s or 1h30m")
     return Budget(text, clock() + seconds, clock)
 
 

@@ -165,7 +165,7 @@ def test_configuration_names_a_baseline_next_to_it(lake: Path, monkeypatch: pyte
     monkeypatch.chdir(lake / "lake")
     assert run("validate", "a").exit_code == 0
     result = run("validate", "a", "b")
-    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "2 tables: 2 conforms · exit 0")
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "2 tables: 2 conform · exit 0")
     assert run("baseline", "update", "../b.json", "a").stdout == "lake/a: 2 findings, before 2\n"
 
 
@@ -227,7 +227,7 @@ def test_summary_of_tables_names_entries_that_no_table_uses() -> None:
             "outdated: accept FIL001 in q* (nobody) is unused",
             "outdated: accept FIL001 (old) expired after 2024-01-31",
             "outdated: 1 finding of the baseline b.json is gone; run `deltaspec baseline prune`",
-            "2 tables: 2 conforms · exit 0",
+            "2 tables: 2 conform · exit 0",
         ],
     )
     failed = run("validate", "lake/b", "lake/none", *OPTIONS)

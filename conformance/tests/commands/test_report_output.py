@@ -1,6 +1,7 @@
 """`--report FORMAT:PATH`: several reports of one run, none of them in a table."""
 
 import json
+import os
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -39,6 +40,13 @@ def test_one_run_writes_several_reports(broken: Path, tmp_path: Path) -> None:
     assert result.stderr == f"{shown.stdout.splitlines()[-1]} · report in {tmp_path}/a:b.json, {tmp_path}/j.xml\n"
     assert json.loads((tmp_path / "a:b.json").read_bytes())["verdict"] == "violations"
     assert ElementTree.parse(tmp_path / "j.xml").getroot().tag == "testsuites"
+
+
+def test_directory_without_permission_is_reported_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report_output.os, "access", lambda path, mode: not (mode == os.W_OK and path == str(tmp_path)))
+    result = run("validate", tmp_path / "no table", "--report", f"json:{tmp_path}/a.json")
+    assert result.exit_code == 2
+    assert single_error_line(result) == f"deltaspec: {tmp_path}/a.json: cannot be written: Permission denied"
 
 
 @pytest.mark.parametrize("target", ["json", "json:", "json:-"])

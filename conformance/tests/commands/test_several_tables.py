@@ -60,7 +60,7 @@ class TestWorkers:
             ("unreadable", "gone"),
         ]
         assert rows[4] == "    no such file or directory"
-        assert rows[5] == "4 tables: 2 conforms, 1 unreadable, 1 violations · exit 2"
+        assert rows[5] == "4 tables: 2 conform, 1 unreadable, 1 with violations · exit 2"
         assert result.exit_code == 2
         assert result.stdout.count("table  ") == 1, "a table that conforms has only its row"
         reports = [json.loads(file.read_bytes()) for file in Path("reports").iterdir()]
@@ -182,11 +182,11 @@ class TestOutput:
     def test_summary_in_a_file(self, lake: Path) -> None:
         result = run("validate", "us/*", "--output", "summary.txt", "-q")
         assert (result.stdout, result.stderr) == ("", "")
-        assert Path("summary.txt").read_text().endswith("2 tables: 1 conforms, 1 violations · exit 1\n")
+        assert Path("summary.txt").read_text().endswith("2 tables: 1 conforms, 1 with violations · exit 1\n")
         result = run("validate", "us/*", "--output", "summary.json", "--format", "json")
         assert (result.stdout, result.stderr) == (
             "",
-            "2 tables: 1 conforms, 1 violations · exit 1 · summary in summary.json\n",
+            "2 tables: 1 conforms, 1 with violations · exit 1 · summary in summary.json\n",
         )
 
     def test_quiet_prints_only_the_summary(self, lake: Path) -> None:

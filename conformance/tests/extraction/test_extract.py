@@ -186,6 +186,16 @@ def test_limit_of_validations_is_reported(tmp_path: Path) -> None:
     assert "stopped early" in result.stderr
 
 
+def test_directory_without_permission_is_reported_before_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = write_table(tmp_path)
+    monkeypatch.setattr(os, "access", lambda path, mode: not (mode == os.W_OK and path == tmp_path))
+    result = run("extract", table, "FIL001", "--output", tmp_path / "new" / "case")
+    assert result.exit_code == 2
+    assert single_error_line(result) == f"deltaspec: {tmp_path}/new/case: cannot be written: Permission denied"
+
+
 @pytest.mark.parametrize(
     ("finding", "place", "message"),
     [

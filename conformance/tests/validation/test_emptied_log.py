@@ -81,7 +81,7 @@ def test_several_tables(tmp_path: Path) -> None:
     write_emptied(tmp_path / "emptied", [])
     result = run("validate", tmp_path / "sound", tmp_path / "emptied", "--level", "log")
     assert result.exit_code == 1
-    assert "1 conforms, 1 violations" in result.stdout
+    assert "1 conforms, 1 with violations" in result.stdout
 
 
 @pytest.mark.parametrize("at", ["0", "2026-01-31T00:00:00Z"])

@@ -186,13 +186,13 @@ def test_durations(value: str | float | timedelta, seconds: float) -> None:
 
 @pytest.mark.parametrize("value", ["", "30", "m", "0m", -1, 0, "1d", "30 m", True, float("nan"), float("inf"), "-5m"])
 def test_other_durations_are_refused(value: Any) -> None:
-    with pytest.raises(InvalidUsage, match="write a duration such as 30m, 90s or 1h30m"):
+    with pytest.raises(InvalidUsage, match="write a duration above 0 such as 30m, 90s or 1h30m"):
         parse_budget(value)
 
 
 def test_command_refuses_other_durations(table: Path) -> None:
     error = single_error_line(run("validate", str(table), "--budget", "soon"))
-    assert error == "deltaspec: invalid budget 'soon'; write a duration such as 30m, 90s or 1h30m"
+    assert error == "deltaspec: invalid budget 'soon'; write a duration above 0 such as 30m, 90s or 1h30m"
 
 
 def test_end_of_a_phase_does_not_stop() -> None:
