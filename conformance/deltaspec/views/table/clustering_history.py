@@ -17,7 +17,7 @@ from deltaspec.model.features.clustering import (
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.column_mapping import list_physical_paths
 from deltaspec.model.schema.data_types import Struct
-from deltaspec.views.table.schema_columns import ColumnCache
+from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns
 
 read_clustering_columns = lru_cache(maxsize=1)(clustering.read_clustering_columns)
 """Function of the model that keeps its last result, because several views need the columns of one domain."""
@@ -32,18 +32,26 @@ class ClusteringHistory:
 
     def __init__(self) -> None:
         self._fields: dict[Path, int] = {}
+        self._schema: Struct | None = None
+        """The schema whose fields are known; None if it is unknown."""
+        self._mapping: str | None = None
         self._paths = ColumnCache(_list_paths)
         self._clustered: list[tuple[int, tuple[Path, ...]]] = []
 
     def apply(self, version: int, schema: Struct | None, mapping: str | None, columns: tuple[Path, ...]) -> None:
         """Apply the next version that may change fields or clustering; `columns` are physical clustering paths."""
-        paths = chain.from_iterable(self._paths.collect(schema, mapping)) if schema is not None else ()
-        self._fields = {path: self._fields.get(path, version) for path in paths}
+        appended = None if schema is None or mapping != self._mapping else find_appended_columns(self._schema, schema)
+        self._schema, self._mapping = schema, mapping
+        if appended is not None:
+            self._fields |= {path: self._fields.get(path, version) for path in _list_paths(appended, mapping)}
+        else:
+            paths = chain.from_iterable(self._paths.collect(schema, mapping)) if schema is not None else ()
+            self._fields = {path: self._fields.get(path, version) for path in paths}
         self._clustered.append((version, columns))
 
     def forget(self) -> None:
         """Record that versions are unknown."""
-        self._fields = {}
+        self._fields, self._schema = {}, None
 
     def fields_since(self, columns: Iterable[Path]) -> dict[str, int]:
         """Map each column, joined by dots, to the version since which the schema has had it without interruption."""

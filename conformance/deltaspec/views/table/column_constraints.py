@@ -12,6 +12,7 @@ from deltaspec.model.features.identity_columns import Identity
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.column_mapping import column_id
 from deltaspec.model.schema.data_types import Field, Struct, iter_fields
+from deltaspec.views.table.schema_columns import find_appended_columns, select_special_columns
 
 Row = dict[str, Any]
 
@@ -27,6 +28,11 @@ def build_constraint_columns(member: Field, schema: Struct, supported: set[str] 
         facts["identity_fault"] = identity_columns.find_identity_fault(member.metadata)
         facts["identity_mark_is_in_sequence"] = identity_columns.is_high_water_mark_in_sequence(member.metadata)
     return facts
+
+
+def has_invariants(schema: Struct) -> bool:
+    """Return whether a column at any depth has an invariant, which may name other columns."""
+    return any(constraints.INVARIANT in member.metadata for _, member in iter_fields(select_special_columns(schema)))
 
 
 def _invariant_fault(metadata: dict[str, Any], schema: Struct) -> str | None:
@@ -83,6 +89,8 @@ class ColumnHistory:
     _identities: list[_IdentityColumn] = field(default_factory=list)
     _is_supported: bool = False
     """Whether the table supports identity columns."""
+    _schema: Struct | None = None
+    """The last schema, whose columns `_known` includes."""
     _is_complete: bool = False
     """Whether the validated history starts with the first version of the table and is fully known."""
 
@@ -134,7 +142,9 @@ class ColumnHistory:
             if self._known and DEFAULTS in supported and (self._is_complete or isinstance(operation, str)):
                 new = default_columns.find_illegal_defaults(self._known, schema, mapping)
                 self.changes["new_columns_with_default"] = [".".join(path) for path in new]
-        self._known = default_columns.merge_columns(self._known, default_columns.collect_columns(schema, mapping))
+        appended = find_appended_columns(self._schema, schema) if mapping is None and self._known is not None else None
+        new_columns = default_columns.collect_columns(schema if appended is None else appended, mapping)
+        self._known, self._schema = default_columns.merge_columns(self._known, new_columns), schema
         self._identities = identities
         self._identities_since.append((version, identities))
 

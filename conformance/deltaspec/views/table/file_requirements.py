@@ -10,7 +10,7 @@ from itertools import chain
 
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import DataType, Primitive, Struct, iter_fields
-from deltaspec.views.table.schema_columns import ColumnCache
+from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns
 
 _Columns = dict[tuple[str, ...], tuple[tuple[str, ...], int]]
 _VOID = Primitive("void")
@@ -64,12 +64,16 @@ class RequirementHistory:
         self._is_first = True
         self._columns: _Columns = {}
         self._is_mapped = False
+        self._schema: Struct | None = None
+        """The schema whose columns are known; None if it is unknown."""
+        self._layout: tuple[str | None, Mapping[str, DataType]] | None = None
+        """Mapping mode and partition columns that belong to it."""
         self._stored = ColumnCache(_list_stored_columns)
 
     def forget(self) -> None:
         """Record that protocol or metadata are unknown."""
         self._before = None
-        self._columns = {}
+        self._columns, self._schema = {}, None
 
     def apply(
         self,
@@ -126,10 +130,18 @@ class RequirementHistory:
         columns are not stored in files, and void columns have no values.
         """
         before, was_mapped = self._columns, self._is_mapped
+        partition_columns = after.partition_columns or {}
+        layout = (mapping, partition_columns)
+        appended = None if schema is None or layout != self._layout else find_appended_columns(self._schema, schema)
+        self._schema, self._layout = schema, layout
+        if appended is not None:
+            for path, physical in _list_stored_columns(appended, mapping):
+                if physical[0] not in partition_columns:
+                    before[path] = physical, before.get(path, ((), version))[1]
+            return None, 0
         self._columns, self._is_mapped = {}, mapping is not None
         if schema is None:
             return None, 0
-        partition_columns = after.partition_columns or {}
         for path, physical in chain.from_iterable(self._stored.collect(schema, mapping)):
             if physical[0] not in partition_columns:
                 self._columns[path] = physical, before.get(path, ((), version))[1]

@@ -16,7 +16,7 @@ from deltaspec.model.features.table_properties import get_integer_property
 from deltaspec.model.rows.entry_names import EntryNames, collect_entry_names
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Field, Struct
-from deltaspec.views.table.schema_columns import ColumnCache, select_special_columns
+from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns, select_special_columns
 
 Row = dict[str, Any]
 
@@ -37,6 +37,10 @@ class MappingHistory:
     _columns: MappedColumns | None
     _names: set[str]
     _older: set[int]
+    _unmapped: Struct | None
+    """The last schema, if columns were never mapped; otherwise None."""
+    _facts: list[Row]
+    """Facts of the fields of the last schema."""
     is_complete: bool
     """Whether the validated history starts with the table and therefore has every name."""
 
@@ -49,6 +53,8 @@ class MappingHistory:
         self._columns = None
         self._names = set()
         self._older = set()
+        self._unmapped = None
+        self._facts = []
         self.is_complete = False
 
     @property
@@ -77,12 +83,25 @@ class MappingHistory:
         before, current = self._columns, collect_mapped_columns(schema, configuration, mapping)
         self._columns = merge_mapped_columns(before, current)
         self.is_complete = self.is_complete or is_first
-        fields = list(chain.from_iterable(self._cache.collect(schema, mapping)))
+        is_unmapped = mapping is None and before is None
+        appended = find_appended_columns(self._unmapped, schema) if is_unmapped and not is_first else None
+        fields = [] if appended is None else _list_mapped_fields(appended, mapping)
+        if appended is None or not self._are_new(fields):
+            fields, appended = list(chain.from_iterable(self._cache.collect(schema, mapping))), None
         self._names |= {each.path[-1] for each in fields}
         self._older |= _older_columns(fields)
         older = self._older if self.is_complete else None
         facts = _field_facts(fields, mapping, before, current, older)
-        return _metadata_facts(schema, configuration, mapping, before), facts
+        self._facts = facts if appended is None else self._facts + facts
+        self._unmapped = schema if is_unmapped else None
+        return _metadata_facts(schema, configuration, mapping, before), self._facts
+
+    def _are_new(self, fields: list[_MappedField]) -> bool:
+        """Return whether fields have no ids, and names that no field had: they change no fact of other fields."""
+        names = {each.path[-1] for each in fields}
+        return (
+            len(names) == len(fields) and names.isdisjoint(self._names) and all(each.number is None for each in fields)
+        )
 
 
 def _metadata_facts(

@@ -1,26 +1,26 @@
-"""Rows of `metadata`, `schema_fields` and `configuration`, built from metaData actions."""
+"""Rows of `metadata` and `configuration`, built from metaData actions."""
 
 import re
 from collections import Counter
 from collections.abc import Collection
-from itertools import chain
 from typing import Any
 
 from deltaspec.model.actions import MetaData
-from deltaspec.model.features import collations, table_properties
+from deltaspec.model.features import table_properties
 from deltaspec.model.features.feature_uses import FeatureUse
 from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.data_types import Array, Map, Struct, get_type_name, iter_fields
-from deltaspec.model.schema.schema_string import TYPE_CHANGES, SchemaError, find_repeated_names
-from deltaspec.views.table.column_constraints import build_constraint_columns, constraint_fault
-from deltaspec.views.table.schema_columns import ColumnCache
+from deltaspec.model.schema.data_types import Array, Map, Struct
+from deltaspec.model.schema.schema_string import SchemaError
+from deltaspec.views.table.column_constraints import constraint_fault
 
 Row = dict[str, Any]
 
 _GUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 
-def build_metadata_row(action: MetaData, schema: Struct | None, fault: SchemaError | None, mapping: str | None) -> Row:
+def build_metadata_row(
+    action: MetaData, schema: Struct | None, fault: SchemaError | None, mapping: str | None, repeated: list[str]
+) -> Row:
     """Return the row of `metadata`, without location and the columns of `MappingHistory`.
 
     Args:
@@ -28,6 +28,7 @@ def build_metadata_row(action: MetaData, schema: Struct | None, fault: SchemaErr
         schema: parsed schema; None if it cannot be parsed.
         fault: why the schema cannot be parsed.
         mapping: column mapping mode; None if off.
+        repeated: paths of fields that repeat the name of a sibling.
     """
     names = action.partition_columns
     row: Row = {
@@ -42,61 +43,12 @@ def build_metadata_row(action: MetaData, schema: Struct | None, fault: SchemaErr
     }
     if schema is None:
         return row
-    types = {member.name: member.type for member in schema.fields}
+    types = {member.name: member.type for member in schema.fields} if names else {}
     return row | {
         "unknown_partition_columns": [name for name in names if name not in types],
         "nested_partition_columns": [name for name in names if isinstance(types.get(name), Struct | Array | Map)],
-        "repeated_columns": find_repeated_names(schema),
+        "repeated_columns": repeated,
     }
-
-
-def build_column_rows(schema: Struct, supported: set[str] | None, revision: Revision) -> list[Row]:
-    """Return the columns of `schema_fields` that depend only on the field, the features and the revision."""
-    return [
-        {
-            "column": ".".join(path),
-            "type": get_type_name(member.type),
-            "nullable": member.nullable,
-            "collation_fault": collations.find_collation_fault(member, supported),
-            **({} if member.metadata else build_constraint_columns(member, schema, supported, revision)),
-        }
-        for path, member in iter_fields(schema)
-    ]
-
-
-def build_field_rows(
-    columns: ColumnCache[list[Row]],
-    schema: Struct,
-    mapped: list[Row],
-    supported: set[str] | None,
-    unsupported: Collection[FeatureUse],
-    revision: Revision,
-) -> list[Row]:
-    """Return the rows of `schema_fields` without location.
-
-    Args:
-        columns: results of `build_column_rows`.
-        schema: table schema.
-        mapped: mapping columns of each field, in the order of `data_types.iter_fields`.
-        supported: features that the table supports; None if unknown.
-        unsupported: uses of unsupported features that the version introduces.
-        revision: protocol revision.
-    """
-    needed = {use.name: use.feature for use in sorted(unsupported, reverse=True) if use.kind == "type"}
-    keys: dict[str, list[str]] = {}
-    for use in sorted(unsupported):
-        if use.kind == "column metadata" and use.key != TYPE_CHANGES:
-            keys.setdefault(use.name, []).append(use.key)
-    known = chain.from_iterable(columns.collect(schema, supported, revision))
-    rows = []
-    for row, names, (_, member) in zip(known, mapped, iter_fields(schema), strict=True):
-        column = row["column"]
-        unsupported_keys = None if supported is None else keys.get(column, [])
-        row = {**row, **names, "unsupported_feature": needed.get(column), "unsupported_keys": unsupported_keys}
-        if member.metadata:  # an invariant is validated against the complete schema
-            row |= build_constraint_columns(member, schema, supported, revision)
-        rows.append(row)
-    return rows
 
 
 def build_configuration_row(

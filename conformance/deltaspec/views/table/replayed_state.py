@@ -68,7 +68,10 @@ class ReplayedState:
         """
         if self.schema is None or self.metadata is None or self.supported is None:
             return None, {}
-        names, partitioned = {member.name for member in self.schema.fields}, self.metadata.partition_columns
+        partitioned = self.metadata.partition_columns
+        if not partitioned:
+            return {}, {}
+        names = {member.name for member in self.schema.fields}
         if not set(partitioned) <= names:
             return None, {}
         types = column_mapping.get_partition_types(self.schema, partitioned, self.mapping)

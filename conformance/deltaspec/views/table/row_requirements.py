@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from deltaspec.model.revisions import Revision
@@ -173,13 +174,15 @@ class RowRequirementHistory(RequirementPeriods[Subject]):
             self.forget(location["version"])
             return
         required = self._required.collect(table.schema, table.mapping)
-        columns = chain.from_iterable(each for each, _ in required)
+        columns = chain.from_iterable(map(itemgetter(0), required))
         constraints = collect_row_constraints(table.schema, table.configuration, table.features, self._revision)
         self.begin([*columns, *constraints], location, table, is_first=is_first)
-        partition_columns = get_partition_types(table.schema, list(table.partition_columns), table.mapping)
+        partition_columns = {}
+        if table.partition_columns:
+            partition_columns = get_partition_types(table.schema, list(table.partition_columns), table.mapping)
         leaves = [
             RequiredLeaf(path, len(path) == 1 and path[0] in partition_columns)
-            for path in chain.from_iterable(each for _, each in required)
+            for path in chain.from_iterable(map(itemgetter(1), required))
         ]
         self.leaves.begin(leaves, location, table, is_first=is_first)
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from deltaspec.model.schema.data_types import Field, Struct
-from deltaspec.model.schema.schema_string import SchemaError, parse_schema
+from deltaspec.model.schema.schema_string import SchemaError, find_repeated_names, parse_schema
 
 T = TypeVar("T")
 _HEAD, _END = b'{"type":"struct","fields":[', b"]}"
@@ -94,6 +94,41 @@ class ColumnCache(Generic[T]):
         return results
 
 
+def find_appended_columns(before: Struct | None, after: Struct) -> Struct | None:
+    """Return the columns that a schema adds behind those of an earlier one; None if that has another column.
+
+    Args:
+        before: earlier schema; None if it is unknown.
+        after: later schema. Columns are compared by identity, because equality ignores column metadata.
+    """
+    if before is None or len(before.fields) > len(after.fields) or not all(map(is_, before.fields, after.fields)):
+        return None
+    return Struct(after.fields[len(before.fields) :])
+
+
+class RepeatedNames:
+    """Names of fields that repeat the name of a sibling, schema by schema."""
+
+    def __init__(self) -> None:
+        self._schema: Struct | None = None
+        self._names: set[str] = set()
+        """Names of the top-level columns in lower case."""
+        self._found: list[str] = []
+
+    def find(self, schema: Struct) -> list[str]:
+        """Return what `find_repeated_names` returns for the next schema."""
+        appended = find_appended_columns(self._schema, schema)
+        self._schema = schema
+        names = {each.name.lower() for each in (schema if appended is None else appended).fields}
+        if appended is not None and names.isdisjoint(self._names):
+            self._names |= names
+            self._found = self._found + find_repeated_names(appended)
+        else:
+            self._names = names if appended is None else self._names | names
+            self._found = find_repeated_names(schema)
+        return self._found
+
+
 _last_special: list[tuple[Struct, Struct]] = []
 """The schema whose special columns were selected last, and the result; empty before."""
 
@@ -107,8 +142,16 @@ def select_special_columns(schema: Struct) -> Struct:
     for last, special in _last_special:
         if last is schema:
             return special
-    special = Struct(
-        tuple(each for each in schema.fields if each.metadata or getattr(each.type, "name", None) not in _COMMON_TYPES)
-    )
+        if (appended := find_appended_columns(last, schema)) is not None:
+            special = Struct(special.fields + _select_special(appended))
+            break
+    else:
+        special = Struct(_select_special(schema))
     _last_special[:] = [(schema, special)]
     return special
+
+
+def _select_special(schema: Struct) -> tuple[Field, ...]:
+    return tuple(
+        each for each in schema.fields if each.metadata or getattr(each.type, "name", None) not in _COMMON_TYPES
+    )

@@ -23,20 +23,16 @@ from deltaspec.views.table.clustering_history import ClusteringHistory, build_cl
 from deltaspec.views.table.column_constraints import ColumnHistory
 from deltaspec.views.table.domain_rows import build_domain_row
 from deltaspec.views.table.feature_uses import FeatureUseHistory, UnsupportedUses
+from deltaspec.views.table.field_rows import FieldRows
 from deltaspec.views.table.file_requirements import FileRequirements, RequirementHistory
 from deltaspec.views.table.iceberg_history import IcebergHistory
 from deltaspec.views.table.mapping_history import MappingHistory, entry_names
-from deltaspec.views.table.metadata_rows import (
-    build_column_rows,
-    build_configuration_row,
-    build_field_rows,
-    build_metadata_row,
-)
+from deltaspec.views.table.metadata_rows import build_configuration_row, build_metadata_row
 from deltaspec.views.table.protocol_rows import build_feature_rows, build_protocol_row
 from deltaspec.views.table.replayed_state import ReplayedState
 from deltaspec.views.table.row_constraints import RowConstraintHistory
 from deltaspec.views.table.row_requirements import RowRequirementHistory
-from deltaspec.views.table.schema_columns import ColumnCache, select_special_columns
+from deltaspec.views.table.schema_columns import ColumnCache, RepeatedNames, select_special_columns
 from deltaspec.views.table.state_rows import StateRows
 from deltaspec.views.table.table_schema import TableSchema
 from deltaspec.views.table.type_widening import WideningHistory, find_widening_traces
@@ -129,10 +125,11 @@ class TableState(ReplayedState):
     """History of what the table requires of its rows."""
     uses: FeatureUseHistory = field(init=False)
     """History of what needs a feature."""
-    _columns: ColumnCache[list[Row]] = field(default_factory=lambda: ColumnCache(build_column_rows))
     _leaves: ColumnCache[list[LeafColumn]] = field(default_factory=lambda: ColumnCache(list_leaf_columns))
     _mapping_of_fields: list[Row] = field(default_factory=list)
     """Column mapping of the fields of the schema, in the order of `data_types.iter_fields`."""
+    _field_rows: FieldRows = field(init=False)
+    _repeated_names: RepeatedNames = field(default_factory=RepeatedNames)
     _preceding_version: int | None = None
     _parts: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     """Parts of the state that each view was last built from."""
@@ -146,6 +143,7 @@ class TableState(ReplayedState):
 
     def __post_init__(self) -> None:
         self.conditions = RowConstraintHistory(self.revision)
+        self._field_rows = FieldRows(self.revision)
         self.row_requirements = RowRequirementHistory(self.revision)
         self.uses = FeatureUseHistory(self.revision)
 
@@ -275,6 +273,7 @@ class TableState(ReplayedState):
             self.row_requirements.forget(self._preceding_version)
         if kinds & {"protocol", "metaData", "domainMetadata", None}:
             self._parts.clear()
+            self._field_rows.forget()
             for view in (*self.views.values(), self.variant_uses, self.row_id_columns):
                 view.forget()
 
@@ -375,17 +374,16 @@ class TableState(ReplayedState):
             facts, self._mapping_of_fields = self.mapped.apply(
                 self.schema, metadata.configuration, self.mapping, is_first=change.is_first
             )
-            row = build_metadata_row(metadata, self.schema, self.schema_fault, self.mapping)
+            repeated = [] if self.schema is None else self._repeated_names.find(self.schema)
+            row = build_metadata_row(metadata, self.schema, self.schema_fault, self.mapping, repeated)
             if row["schema_fault"] == "unknown type" and may_define_types(self.supported):
                 row["schema_fault"] = "type of an unknown feature"
             self.views["metadata"].add(location, row | facts)
         needed = [self.supports(feature) for feature in ("invariants", "identityColumns")]
         has_other_columns = self._has_changed("schema_fields", self.schema, self.mapping, *needed)
         if self.schema is not None and has_other_columns:
-            fields = build_field_rows(
-                self._columns, self.schema, self._mapping_of_fields, self.supported, introduced, self.revision
-            )
-            self.views["schema_fields"].replace(location, ((row["column"], row) for row in fields))
+            view, of_fields = self.views["schema_fields"], self._mapping_of_fields
+            self._field_rows.apply(view, location, self.schema, of_fields, self.supported, introduced)
         self._add_configuration_rows(location, change, introduced, has_other_columns=has_other_columns)
 
     def _evaluate_types(self, change: _Change) -> None:

@@ -49,6 +49,15 @@ class StateRows:
         for key, content in current.items():
             self.add_if_changed(location, content, key)
 
+    def extend(self, location: Row, contents: Iterable[tuple[Hashable, Row]]) -> None:
+        """Add the rows that the next version has in addition; arguments as those of `replace`."""
+        for key, columns in contents:
+            number = 1
+            while (key, number) in self._latest:
+                number += 1
+            content = {name: value for name, value in columns.items() if name not in location}
+            self.add(location, content, (key, number))
+
     def forget(self) -> None:
         """Record that versions are unknown: later rows are compared with nothing."""
         self._latest = {}

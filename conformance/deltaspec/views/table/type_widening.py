@@ -25,7 +25,7 @@ from deltaspec.model.features.table_properties import is_property_true
 from deltaspec.model.schema.data_types import DataType, Struct, get_type_name, iter_fields
 from deltaspec.model.schema.schema_string import TYPE_CHANGES, TypeChange
 from deltaspec.views.base import LOCATION_COLUMNS, STATE_COLUMNS, Column, View
-from deltaspec.views.table.schema_columns import ColumnCache, select_special_columns
+from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns, select_special_columns
 from deltaspec.views.table.state_rows import StateRows
 
 Row = dict[str, Any]
@@ -112,6 +112,8 @@ class WideningHistory:
         """Rows of `type_changes` without `older_files`, each with the first version whose files have the old type."""
         self._seen: list[_TrackedLocation] | None = None
         self._schema: Struct | None = None
+        self._has_changes = False
+        """Whether a location has a recorded change, or lost one."""
         self._locations = ColumnCache(list_type_locations)
         self._settings: dict[str, str] = {}
         self._mapped = False
@@ -150,14 +152,21 @@ class WideningHistory:
         if schema is self._schema and self._seen is not None and mapped == is_mapped:
             self._settings, self._supported = settings, bool(widening)
             return  # no type and no record changed
-        self._schema = schema
+        before, self._schema = self._schema, schema
         rows = _build_record_rows(
             select_special_columns(schema),
             None if widening is None else (frozenset() if self._supported else unsupported),
         )
         self.records.replace(location, ((row["column"], row) for row in rows))
-        locations = list(chain.from_iterable(self._locations.collect(schema)))
-        found = self._follow(locations, location, by_id=mapped and is_mapped)
+        found: list[tuple[_TrackedLocation, ChangedType]] = []
+        columns, appended = self._locations.collect(schema), find_appended_columns(before, schema)
+        if self._seen is not None and appended is not None and not self._has_changes:
+            new = list(chain.from_iterable(columns[len(schema.fields) - len(appended.fields) :]))
+            self._seen += [_TrackedLocation(each, location["version"], location["version"]) for each in new]
+            self._has_changes = any(each.changes for each in new)
+        else:
+            found = self._follow(list(chain.from_iterable(columns)), location, by_id=mapped and is_mapped)
+            self._has_changes = any(each.type_location.changes or each.forgotten for each in self._seen or ())
         if widening and supported is not None:
             facts = {
                 "enabled": is_property_true(settings, type_widening.ENABLED)
@@ -173,6 +182,8 @@ class WideningHistory:
     @property
     def forgotten(self) -> frozenset[tuple[Path, DataType]]:
         """Type locations of the newest schema, each with the type before a recorded change that was lost."""
+        if not self._has_changes:
+            return frozenset()
         return frozenset(
             ((*each.type_location.column, *each.type_location.field_path), change.before)
             for each in self._seen or ()
