@@ -93,7 +93,7 @@ _MACHINE_SAMPLES = 1000
     "--baseline",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Accept the findings in this file, which `deltaspec baseline update` creates. More of them are new findings.",
+    help="Accept the findings in this file, which `deltaspec baseline update` creates. Findings beyond their number are new.",
 )
 @click.option("--format", "output_format", type=click.Choice(list(FORMATS)), default="text", show_default=True)
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report to this file.")
@@ -160,7 +160,7 @@ _MACHINE_SAMPLES = 1000
 @click.option(
     "--budget",
     metavar="DURATION",
-    help="Stop in order after this time, such as 30m or 1h30m, and report what was not checked.",
+    help="Stop cleanly after this time, such as 30m or 1h30m, and report what was not checked.",
 )
 @click.option(
     "--max-requests-per-second",
@@ -262,8 +262,8 @@ def validate(
     Spark uses its own configuration. `deltaspec doctor --spark` checks the installation.
 
     If a run with --state DIR is killed, rerun it with --resume. The report is the same as that of an uninterrupted run.
-    A state is refused if the release, the options or the log have changed. Only you may be able to write to DIR,
-    because it contains pickles, which are executed when they are loaded. You may delete it after the run.
+    A state is refused if the release, the options or the log have changed. Make sure that only you can write
+    to DIR: it contains pickles, which are executed when they are loaded. You may delete it after the run.
 
     A run that is interrupted, or that has used its --budget, stops between two steps, writes the report of what it has
     found, and lists as not checked what it has not decided. With --state DIR, --resume continues it. On Spark, tasks
