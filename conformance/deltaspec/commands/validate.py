@@ -93,7 +93,7 @@ _MACHINE_SAMPLES = 1000
     "--baseline",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Accept the findings in this file, which `deltaspec baseline update` creates. Findings beyond their number are new.",
+    help="Accept the findings in this file, which `deltaspec baseline update` creates. Further findings are new.",
 )
 @click.option("--format", "output_format", type=click.Choice(list(FORMATS)), default="text", show_default=True)
 @click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report to this file.")
