@@ -17,6 +17,18 @@ of the interpreter, with a warm page cache. The programs of a case run in turn, 
 median [least-most] of the runs; memory is the peak resident set. `floor` parses every line and decodes every row, and
 nothing else.
 """
+_START = "tiny"
+_FLOOR = "floor"
+_FLOORS_HEAD = f"""## Floors
+
+Case `{_START}` is the start of a process. A process that reads a log on one core needs about the start and `{_FLOOR}`
+together. Where the sum exceeds the target, only a faster start or a second core can meet it.
+
+About two thirds of the CPU time of the start are imports (`python -X importtime`, minimum of six runs, as shares on a
+shared machine). Polars, NumPy and PyArrow have about 37 % of them, 250 modules of deltaspec also 37 %, the standard
+library and other packages the rest. So the start cannot approach the imports of Polars and PyArrow alone unless most
+modules of deltaspec are not imported.
+"""
 _SCALE_HEAD = """## Millions of files, and Spark
 
 `nox -s bench-scale` validates tables with a V2 checkpoint (sidecars of 250,000 adds), three commits and a checksum
@@ -46,6 +58,7 @@ def render_page(results: Results, cases: Mapping[str, Case] = CASES) -> str:
     parts = [
         _HEAD,
         _render_targets(results, cases),
+        _render_floors(results, cases),
         _render_cases(results, cases, sessions),
         _render_growth(results, cases, sessions),
         _render_scale(results.scale, sessions),
@@ -129,6 +142,21 @@ def _render_targets(results: Results, cases: Mapping[str, Case]) -> str:
     ]
     rows.append(_check_spark(results.scale))
     return f"## Targets\n\n{_render_table(('case', 'target', 'measured', 'met'), rows)}"
+
+
+def _render_floors(results: Results, cases: Mapping[str, Case]) -> str:
+    """Compare what a case cannot do without with its target: the start of a process, and parsing every line and row."""
+    rows = []
+    start = results.cases.get(_START)
+    for name, case in cases.items():
+        result = results.cases.get(name)
+        if start is None or result is None or case.target.ratio is None or _FLOOR not in result.programs:
+            continue
+        floor = median(start.programs[DELTASPEC].wall_seconds) + median(result.programs[_FLOOR].wall_seconds)
+        limit = case.target.ratio * median(result.programs[case.peers[0]].wall_seconds)
+        measured = median(result.programs[DELTASPEC].wall_seconds)
+        rows.append((_name(name, case), f"{floor:.2f}", f"{limit:.2f}", f"{measured:.2f}"))
+    return f"{_FLOORS_HEAD}\n{_render_table(('case', 'start and floor, s', 'target, s', 'measured, s'), rows)}"
 
 
 def _check_spark(rows: Iterable[ScaleRow]) -> tuple[str, str, str, str]:

@@ -175,6 +175,14 @@ def test_page_shows_medians_ratios_and_sessions() -> None:
     assert "2. 2026-11-21; commit not recorded; other work ran" in page
 
 
+def test_page_compares_start_and_floor_with_the_target() -> None:
+    result = build_result(3.0, 4.0)
+    result.programs["floor"] = Measurement([0.5, 0.75, 0.7], [1.0], [100], "")
+    page = render_page(Results({"tiny": build_result(1.25), "a": result, "d": build_result()}))
+    assert find_row(page, f"(a) {CASES['a'].title}", "1.95") == f"| (a) {CASES['a'].title} | 1.95 | 3.60 | 3.00 |"
+    assert f"| (d) {CASES['d'].title}, level footers | 3" not in page
+
+
 @pytest.mark.parametrize(("own", "is_met"), [(3.6, True), (3.7, False)])
 def test_ratio_target_is_compared_with_the_peer(own: float, is_met: bool) -> None:
     (check,) = check_targets(CASES["a"], build_result(own, 4.0))
