@@ -20,6 +20,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.version": set(),
     "deltaspec.input_files": {"errors"},
     "deltaspec.build": {"version"},
+    "deltaspec.installation": set(),
     "deltaspec.requirements": set(),
     "deltaspec.model": set(),
     "deltaspec.report": {"errors"},
@@ -29,18 +30,18 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.rules": {"requirements", "views"},
     "deltaspec.validation": {
         *("rules", "views", "sql", "wire", "model", "report"),
-        *("errors", "input_files", "version", "build"),
+        *("errors", "input_files", "installation", "version", "build"),
     },
-    "deltaspec.candidates": {"model", "wire", "sql", "errors"},
+    "deltaspec.candidates": {"model", "wire", "sql", "errors", "installation"},
     "deltaspec.suites": {"candidates", "deltaspec_generators", "golden", "validation", "model", "report", "errors"},
     "deltaspec.faults": {"candidates", "suites", "validation", "model", "report", "errors"},
     "deltaspec.differential": {"candidates", "deltaspec_generators", "suites", "model"},
     "deltaspec.golden": {
         *("candidates", "deltaspec_generators", "model", "report", "requirements", "sql", "suites", "validation"),
-        *("errors", "input_files", "version"),
+        *("errors", "input_files", "installation", "version"),
     },
     "deltaspec.extraction": {"validation", "rules", "wire", "golden", "model", "report", "requirements", "errors"},
-    "deltaspec.pages": {"report", "errors"},
+    "deltaspec.pages": {"report", "errors", "installation"},
     "deltaspec.matrix": {
         *("candidates", "faults", "pages", "report", "requirements", "suites"),
         *("errors", "version"),
@@ -51,7 +52,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
 """Packages that a package may import besides itself. A package that is not listed may import anything."""
 
 ALLOWED_LIBRARIES: dict[str, set[str]] = {
-    "deltaspec.requirements": set(),
+    "deltaspec.requirements": {"msgspec"},
     "deltaspec.errors": set(),
     "deltaspec.version": set(),
     "deltaspec.model": {"msgspec"},

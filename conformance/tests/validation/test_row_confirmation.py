@@ -121,7 +121,7 @@ def test_confirmed_finding_is_that_of_the_first_read(tmp_path: Path, opened: Ope
 def test_many_confirmed_files_are_trusted(tmp_path: Path, opened: OpenedFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"d{number}.parquet" for number in range(6)]
     write_table(build_table_with_false_statistics(names), tmp_path)
-    monkeypatch.setattr(data_bucket, "MOST_FILES", 2)
+    monkeypatch.setattr(data_bucket, "MOST_REREAD_FILES", 2)
     assert deltaspec.validate(str(tmp_path), level="rows").totals == {"STA002": 6}
     assert [opened.times[name] for name in names] == [2, 2, 1, 1, 1, 1]
 

@@ -17,8 +17,7 @@ from pyroaring import BitMap64
 
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.validation.data.commit_reader import Commits
-from deltaspec.validation.data.row_confirmation import MOST_FILES
-from deltaspec.validation.data.second_look import MOST_LOOKS, SecondLook
+from deltaspec.validation.data.second_look import MOST_LOOKS, MOST_REREAD_FILES, SecondLook
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.concurrent_writes import LaterCommits, describe_missing_file
 from deltaspec.validation.log.facts import LogFacts
@@ -92,7 +91,7 @@ class DataBucket:
         self.vectors = DeletionVectorReader(self.access)
         self.second_look = SecondLook(findings, facts.options.confirm, facts.store.is_remote)
         # a file that was read once and cannot be read again has changed, on a disk too
-        self.row_look = SecondLook(findings, facts.options.confirm, is_remote=True, most=MOST_FILES)
+        self.row_look = SecondLook(findings, facts.options.confirm, is_remote=True, most=MOST_REREAD_FILES)
         """Confirms findings about the rows of one file."""
         self.undecided_sizes: dict[str, StorageError] = {}
         """Files whose existence or size a second look does not confirm, and why."""

@@ -1,7 +1,7 @@
 """Evaluate rules over the rows of single data files. A file with findings is read again before they are reported.
 
-Each file with findings is read once more, and a second time if it is then sound. After `MOST_FILES` confirmed files of
-a bucket the first reads are trusted: where many files have findings, the storage does not cause them.
+Each file with findings is read once more, and a second time if it is then sound. After `MOST_REREAD_FILES` confirmed
+files of a bucket the first reads are trusted: where many files have findings, the storage does not cause them.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from deltaspec.views.base import View
     from deltaspec.views.data.data_files import DataFile
 
-MOST_FILES = 100
-"""Files of a bucket that are read again and confirmed, until the first reads are trusted."""
 Rows = list[dict[str, Any]]
 
 

@@ -22,6 +22,8 @@ from deltaspec.wire.storage.interface import StorageError
 
 MOST_LOOKS = 1000
 """Second looks by requests in a bucket, until the first looks are trusted."""
+MOST_REREAD_FILES = 100
+"""Files of a bucket whose rows are read again and confirmed, until the first reads are trusted."""
 T = TypeVar("T")
 
 
