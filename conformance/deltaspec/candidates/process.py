@@ -31,7 +31,7 @@ Reason: TypeAlias = Literal["crash", "timeout", "harness"]
 Ending: TypeAlias = Literal["wait", "terminate", "kill"]
 
 STDERR_BYTES = 64 * 1024
-GRACE_SECONDS = 2.0
+GRACE_SECONDS = 5.0
 """Time between SIGTERM and SIGKILL, and for a process to exit after it closed stdout."""
 _CHUNK = 256 * 1024
 _TICK_SECONDS = 0.1
