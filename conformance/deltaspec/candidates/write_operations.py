@@ -171,6 +171,7 @@ class WidenColumn(_Operation, frozen=True):
     """Change the type of a column or field to a wider one."""
 
     name: ColumnPath
+    """Below arrays and maps, the path has `element`, `key` and `value`."""
     type: str
 
 

@@ -30,6 +30,7 @@ from deltaspec.selftest.writers import (
     partitioning,
     row_tracking,
     schema_changes,
+    type_changes,
 )
 
 READER_MODULES = (
@@ -55,6 +56,7 @@ WRITER_MODULES = (
     constraints,
     column_values,
     schema_changes,
+    type_changes,
     row_tracking,
     change_files,
     maintenance,

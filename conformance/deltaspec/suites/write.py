@@ -14,6 +14,7 @@ _NOTHING_TO_COMPARE: dict[Aspect, str] = {
     "timestamps": "the history does not enable in-commit timestamps",
     "cleanup": "no operation of the history deletes old files of the log",
     "clustering": "the history does not compact a table that another engine has clustered",
+    "type-changes": "no operation of the history changes a type",
     "readers": "only one engine writes (--with names others)",
 }
 """Why an aspect does not show in a history."""
@@ -114,6 +115,12 @@ def check_cleanup(candidate: Candidate, subject: TableUnderTest, notes: Notes) -
 def check_clustering(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
     """A compaction of a clustered table does not cluster the files of another implementation again."""
     _judge(candidate, subject, notes, "clustering")
+
+
+@check("write", "type-widening.offered", operation="apply")
+def check_type_changes(candidate: Candidate, subject: TableUnderTest, notes: Notes) -> None:
+    """While type widening is enabled, every listed type change is offered, at every depth."""
+    _judge(candidate, subject, notes, "type-changes")
 
 
 @check("write", "log.versions-atomic", operation="apply")

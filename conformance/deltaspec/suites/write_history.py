@@ -14,6 +14,7 @@ import pyarrow as pa
 from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import ApplyAnswer, Capabilities, Scan, SnapshotAnswer
 from deltaspec.candidates.reference.log_reader import LogReader, TableState
+from deltaspec.model.features.constraints import DEFAULT
 from deltaspec.model.features.identity_columns import find_value_faults
 from deltaspec.suites.cleanup_judging import CleanupJudge
 from deltaspec.suites.history_requests import (
@@ -49,6 +50,7 @@ from deltaspec_generators.histories.plain_table import (
     Row,
     fill_generated,
     perform,
+    render_type,
 )
 
 Aspect: TypeAlias = Literal[
@@ -63,6 +65,7 @@ Aspect: TypeAlias = Literal[
     "timestamps",
     "cleanup",
     "clustering",
+    "type-changes",
     "readers",
 ]
 StepOutcome: TypeAlias = Literal["done", "refused", "not supported", "failed"]
@@ -298,6 +301,11 @@ class _Run:
             self.outcome = "not supported"
             self.done.count("operations", "operations not supported")
             self.done.not_supported.add(step.operation["kind"])
+            if step.operation["kind"] == "widen-column":
+                self._note(
+                    "type-changes", f"does not offer a type change that the protocol lists; {_shorten(refusal.message)}"
+                )
+                self.outcome = "not supported"
             self.done.titles[-1] += "  (not supported)"
             return self._proceed(before)
         if refusal.category == "unsupported":
@@ -320,6 +328,7 @@ class _Run:
             self._note("operations", "answered, but the log has no version")
             return False
         self._judge_validity()
+        self.done.count("type-changes", "type changes", self.step.operation["kind"] == "widen-column")
         try:
             state = self.reader.read_state()
             has_ids = expected.table.is_enabled("delta.enableRowTracking")
@@ -384,7 +393,10 @@ class _Run:
         facts: dict[str, tuple[Any, Any]] = {
             "table id": (self.table_id, metadata.get("id")),
             "columns": ([(each.name, each.type) for each in table.columns],
-                        [(each["name"], each["type"]) for each in fields]),
+                        [(each["name"], render_type(each["type"])) for each in fields]),
+            "column defaults": ({each.name: str(each.default) for each in table.columns if each.default is not None},
+                                {each["name"]: each["metadata"][DEFAULT] for each in fields
+                                 if DEFAULT in each["metadata"]}),
             "partition columns": (list(table.partition_by), list(metadata.get("partitionColumns", []))),
             "transactions": (dict(table.transactions), state.transactions),
             "domains": (dict(table.domains), {key: text for key, text in domains.items() if key[:6] != "delta."}),

@@ -69,6 +69,7 @@ def test_sound_writer_passes_the_history_of_the_faulty_ones(tmp_path: Path) -> N
         "write.timestamps": "the history does not enable in-commit timestamps",
         "write.cleanup": "no operation of the history deletes old files of the log",
         "write.clustering": "the history does not compact a table that another engine has clustered",
+        "write.type-changes": "no operation of the history changes a type",
         "write.readers": "only one engine writes (--with names others)",
     }
     assert {each.outcome for each in results.values()} == {Outcome.PASSED, Outcome.NOT_ASKED}

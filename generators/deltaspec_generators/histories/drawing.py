@@ -108,7 +108,8 @@ def _describe_schema(text: str) -> str:
         marks = ["not null"] * (not each["nullable"])
         for key, value in each["metadata"].items():
             marks.append("generated" if key == "delta.generationExpression" else f"{key.rpartition('.')[2]} {value}")
-        texts.append(" ".join([each["name"], each["type"], *marks]))
+        kind = each["type"] if isinstance(each["type"], str) else each["type"]["type"]
+        texts.append(" ".join([each["name"], kind, *marks]))
     return f"columns {', '.join(texts)}"
 
 

@@ -16,7 +16,7 @@ from deltaspec.model.features.constraints import DEFAULT
 from deltaspec.model.features.identity_columns import EXPLICIT, START, STEP, Identity
 from deltaspec.model.schema.schema_string import parse_schema
 from deltaspec_generators.histories.conditions import Tree, evaluate, list_columns, parse_literal
-from deltaspec_generators.values.arrow_values import arrow_type
+from deltaspec_generators.values.arrow_values import DAY_US, arrow_type
 
 Row: TypeAlias = dict[str, Any]
 Json: TypeAlias = Mapping[str, Any]
@@ -76,6 +76,7 @@ class Column:
 
     name: str
     type: str
+    """Name of a type, or the JSON text of a nested one, as `render_type` returns it."""
     nullable: bool = True
     generated: bool = False
     """Whether the value is `id + 1`."""
@@ -91,7 +92,19 @@ class Column:
             metadata |= {START: self.identity.start, STEP: self.identity.step, EXPLICIT: self.identity.explicit}
         if self.default is not None:
             metadata[DEFAULT] = str(self.default)
-        return {"name": self.name, "type": self.type, "nullable": self.nullable, "metadata": metadata}
+        kind = json.loads(self.type) if self.type.startswith("{") else self.type
+        return {"name": self.name, "type": kind, "nullable": self.nullable, "metadata": metadata}
+
+
+def render_type(kind: Any) -> str:
+    """Return the JSON of a type as text: without the metadata of nested fields, and with sorted keys."""
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: {} if key == "metadata" else clean(each) for key, each in value.items()}
+        return [clean(each) for each in value] if isinstance(value, list) else value
+
+    return kind if isinstance(kind, str) else json.dumps(clean(kind), sort_keys=True)
 
 
 @dataclass(frozen=True)
@@ -219,7 +232,9 @@ def _parse_column(field: Json) -> Column:
     metadata = field["metadata"]
     identity = Identity(metadata[START], metadata[STEP], None, metadata[EXPLICIT]) if START in metadata else None
     default = int(metadata[DEFAULT]) if DEFAULT in metadata else None
-    return Column(field["name"], field["type"], field["nullable"], _GENERATED in metadata, identity, default)
+    return Column(
+        field["name"], render_type(field["type"]), field["nullable"], _GENERATED in metadata, identity, default
+    )
 
 
 def _perform(table: PlainTable, operation: Json, past: Sequence[PlainTable | None]) -> Effect | Forbidden:
@@ -303,6 +318,7 @@ def _change_rows(table: PlainTable, operation: Json) -> Effect | Forbidden:
 def _add(table: PlainTable, left: tuple[Row, ...], rows: Sequence[Row]) -> Effect | Forbidden:
     """Add rows to those that are left; a forbidden row forbids the operation."""
     names = {each.name for each in table.columns}
+    _check_range(table, rows)
     added = []
     identity_values = table.identity_values
     for row in rows:
@@ -336,6 +352,16 @@ def _add(table: PlainTable, left: tuple[Row, ...], rows: Sequence[Row]) -> Effec
         identity_values += GENERATED in complete.values()
         added.append(complete)
     return Effect(replace(table, rows=(*left, *added), identity_values=identity_values), added=tuple(added))
+
+
+def _check_range(table: PlainTable, rows: Sequence[Row]) -> None:
+    """Raise `NotApplicable` if a value needs a wider type, because the writer did not offer to change it."""
+    names = [each.name for each in table.columns if any(each.name in row for row in rows)]
+    if table.is_enabled("delta.enableTypeWidening"):
+        try:
+            table.build_arrow(rows, names)
+        except (pa.ArrowException, OverflowError, TypeError) as error:
+            raise NotApplicable(f"a value needs a wider type: {error}") from None
 
 
 def fill_generated(table: PlainTable, found: Sequence[Row]) -> PlainTable:
@@ -380,11 +406,29 @@ def _change_constraints(table: PlainTable, operation: Json) -> Effect | Forbidde
 
 
 def _widen_column(table: PlainTable, operation: Json) -> Effect:
-    (name,) = operation["name"]
+    name, *path = operation["name"]
     if not table.is_enabled("delta.enableTypeWidening"):
         raise NotApplicable("type widening is not enabled")
-    widened = replace(table.get_column(name), type=operation["type"])
-    return Effect(replace(table, columns=tuple(widened if each.name == name else each for each in table.columns)))
+    old = table.get_column(name)
+    widened = replace(old, type=render_type(_widen(old.to_json()["type"], path, operation["type"])))
+    rows = table.rows
+    if (old.type, widened.type) == ("date", "timestamp_ntz"):
+        rows = tuple({**row, name: None if row[name] is None else row[name] * DAY_US} for row in rows)
+    columns = tuple(widened if each.name == name else each for each in table.columns)
+    return Effect(replace(table, columns=columns, rows=rows))
+
+
+def _widen(kind: Any, path: Sequence[str], wider: str) -> Any:
+    """Return the JSON of a type with another one at a path of field names, `element`, `key` and `value`."""
+    if not path:
+        return wider
+    step, *rest = path
+    if kind["type"] == "struct":
+        fields = [{**each, "type": _widen(each["type"], rest, wider)} if each["name"] == step else each
+                  for each in kind["fields"]]  # fmt: skip
+        return {**kind, "fields": fields}
+    member = f"{step}Type"
+    return {**kind, member: _widen(kind[member], rest, wider)}
 
 
 def _change_columns(table: PlainTable, operation: Json) -> Effect | Forbidden:

@@ -19,6 +19,7 @@ from deltaspec_generators.histories.plain_table import (
     Column,
     PlainTable,
     Row,
+    render_type,
 )
 
 _VECTORS = {"delta.enableDeletionVectors": "true"}
@@ -243,6 +244,54 @@ def build_widened_columns() -> tuple[Step, ...]:
         _delete(1),
         Step({"kind": "optimize"}),
     )
+
+
+def build_widened_types() -> tuple[Step, ...]:
+    """Change the types of columns with rows in every way that the protocol lists."""
+    changes = {
+        "b": ("byte", "short"),
+        "s": ("short", "integer"),
+        "i": ("integer", "long"),
+        "l": ("byte", "long"),
+        "f": ("float", "double"),
+        "w": ("integer", "double"),
+        "n": ("decimal(10,2)", "decimal(12,4)"),
+        "m": ("integer", "decimal(10,0)"),
+        "k": ("long", "decimal(21,1)"),
+        "d": ("date", "timestamp_ntz"),
+    }
+    small = {"b": 1, "s": 2, "i": 3, "l": 4, "f": 0.5, "w": 6, "n": "7.25", "m": 8, "k": 9, "d": 18_000}
+    large = {"b": 2**14, "s": 2**30, "i": 2**40, "l": 2**50, "f": 1e300, "w": 0.1, "n": "12345678.1234",
+             "m": "9999999999", "k": "12345678901234567890.5", "d": 1_600_000_000_000_001}  # fmt: skip
+    properties = FEATURE_PROPERTIES["typeWidening"]
+    return (
+        _create(*(Column(name, old) for name, (old, _) in changes.items()), properties=properties),
+        _append({ID: 0, **small}, {ID: 1, **dict.fromkeys(small)}),
+        *(Step({"kind": "widen-column", "name": [name], "type": new}) for name, (_, new) in changes.items()),
+        _append({ID: 2, **large}),
+        _checkpoint(),
+        Step({"kind": "optimize"}),
+        _delete(1),
+    )
+
+
+def build_widened_nested_types() -> tuple[Step, ...]:
+    """Change the types of a field, an element, a key and a value of columns with rows."""
+    point = {"type": "struct", "fields": [{"name": "x", "type": "integer", "nullable": True, "metadata": {}}]}
+    items = {"type": "array", "elementType": "integer", "containsNull": True}
+    pairs = {"type": "map", "keyType": "integer", "valueType": "integer", "valueContainsNull": True}
+    columns = {"point": point, "items": items, "pairs": pairs}
+    paths = (("point", "x"), ("items", "element"), ("pairs", "key"), ("pairs", "value"))
+    properties = FEATURE_PROPERTIES["typeWidening"]
+    return (
+        _create(*(Column(name, render_type(kind)) for name, kind in columns.items()), properties=properties),
+        _append({ID: 0, "point": {"x": 1}, "items": [2, None], "pairs": [(3, 4)]},
+                {ID: 1, "point": None, "items": [], "pairs": None}),
+        *(Step({"kind": "widen-column", "name": list(path), "type": "long"}) for path in paths),
+        _append({ID: 2, "point": {"x": 2**40}, "items": [2**41], "pairs": [(2**42, 2**43)]}),
+        Step({"kind": "optimize"}),
+        _delete(1),
+    )  # fmt: skip
 
 
 _SHORT_LOG = {
@@ -475,6 +524,8 @@ WRITTEN_HISTORIES: dict[str, Callable[[], tuple[Step, ...]]] = {
     "properties": build_properties,
     "row-ids": build_row_ids,
     "widened-columns": build_widened_columns,
+    "widened-types": build_widened_types,
+    "widened-nested-types": build_widened_nested_types,
     "cleaned-log": build_cleaned_log,
     "log-without-old-checkpoint": build_log_without_old_checkpoint,
     "cleanup-at-midnight": build_cleanup_at_midnight,

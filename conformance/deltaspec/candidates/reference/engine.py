@@ -76,7 +76,7 @@ class Engine:
             "reader_features": list(READER_FEATURES),
             "max_reader_version": MAX_READER_VERSION,
             "kinds": list(self.writer().kinds),
-            "kinds_not_drawn": ["cleanup-log"],  # drawn histories are too short for files to expire
+            "kinds_not_drawn": ["cleanup-log", "widen-column"],  # only written histories have what they need
             "writer_features": list(WRITER_FEATURES),
         }
 

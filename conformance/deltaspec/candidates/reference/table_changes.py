@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -15,8 +15,20 @@ from deltaspec.model.features.table_features import get_feature, get_required_fe
 from deltaspec.model.features.table_properties import get_required_feature
 from deltaspec.model.rows.row_tracking import COLUMN_PROPERTIES, ENABLED
 from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import PRIMITIVES, DataType, Decimal, Field, Primitive, Struct, iter_leaf_types
-from deltaspec.model.schema.schema_string import parse_schema, serialize_schema
+from deltaspec.model.schema.data_types import (
+    PRIMITIVES,
+    Array,
+    DataType,
+    Decimal,
+    Field,
+    Map,
+    Primitive,
+    Struct,
+    get_type_name,
+    is_widening,
+    iter_leaf_types,
+)
+from deltaspec.model.schema.schema_string import TYPE_CHANGES, parse_schema, serialize_schema
 
 WRITER_FEATURES = (
     "allowColumnDefaults",
@@ -34,6 +46,7 @@ WRITER_FEATURES = (
     "invariants",
     "rowTracking",
     "timestampNtz",
+    "typeWidening",
     "v2Checkpoint",
     "vacuumProtocolCheck",
 )
@@ -133,6 +146,43 @@ def check_properties(changes: Mapping[str, str | None], metadata: MetaData) -> N
 def replace_schema(metadata: MetaData, schema: Struct) -> MetaData:
     """Return metadata with another schema."""
     return msgspec.structs.replace(metadata, schema_string=serialize_schema(schema))
+
+
+def widen_field(field: Field, path: Sequence[str], wider: DataType) -> Field:
+    """Return a field with a wider type at a path below it; the nearest field of a struct records the change.
+
+    Raises:
+        EngineError: there is no such path, or the protocol does not list the change.
+    """
+    steps: list[str] = []
+    changes: list[dict[str, str]] = []
+
+    def change(kind: DataType, rest: Sequence[str]) -> DataType:
+        match kind, rest:
+            case Struct(fields), (name, *below) if name in [each.name for each in fields]:
+                return Struct(tuple(widen_field(each, below, wider) if each.name == name else each for each in fields))
+            case Array(element), ("element", *below):
+                steps.append("element")
+                return replace(kind, element=change(element, below))
+            case Map(key, _), ("key", *below):
+                steps.append("key")
+                return replace(kind, key=change(key, below))
+            case Map(_, value), ("value", *below):
+                steps.append("value")
+                return replace(kind, value=change(value, below))
+            case _, () if is_widening(kind, wider):
+                names = {"fromType": get_type_name(kind), "toType": get_type_name(wider)}
+                changes.append(names | ({"fieldPath": ".".join(steps)} if steps else {}))
+                return wider
+        text = f"{get_type_name(kind)} does not change to {get_type_name(wider)}, or has no {'.'.join(rest)}"
+        raise EngineError("unsupported", text, phase="commit")
+
+    found = change(field.type, path)
+    if not changes:
+        return replace(field, type=found)
+    return replace(field, type=found, metadata={
+        **field.metadata, TYPE_CHANGES: [*field.metadata.get(TYPE_CHANGES, ()), *changes]
+    })  # fmt: skip
 
 
 def add_column(metadata: MetaData, schema: Struct, field: Field, *, mapped: bool) -> MetaData:

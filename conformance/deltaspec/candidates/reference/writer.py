@@ -24,6 +24,7 @@ from deltaspec.candidates.reference.table_changes import (
     parse_type,
     replace_schema,
     upgrade_protocol,
+    widen_field,
 )
 from deltaspec.candidates.reference.transaction import Transaction, check_protocol
 from deltaspec.candidates.reference.written_files import get_clock_ms, write_new_file
@@ -69,6 +70,7 @@ class Writer:
             "add-column": self.add_column,
             "rename-column": self.rename_column,
             "drop-column": self.drop_column,
+            "widen-column": self.widen_column,
             "add-constraint": self.add_constraint,
             "drop-constraint": self.drop_constraint,
         }
@@ -304,6 +306,23 @@ class Writer:
             raise EngineError("invalid-request", f"{name} is a partition column or no column", phase="commit")
         fields = [new for each in state.schema.fields for new in (change(each) if each.name == name else [each])]
         transaction.use(state.protocol, replace_schema(state.metadata, Struct(tuple(fields))))
+
+    def widen_column(self, transaction: Transaction, operation: Operation) -> None:
+        """Change the type of a column or of something below it; files keep the narrower type."""
+        state, (name, *path) = transaction.state, operation["name"]
+        if not transaction.is_enabled("delta.enableTypeWidening"):
+            raise EngineError("unsupported", "type widening is not enabled", phase="commit")
+        self.check_type_change(operation)
+        if all(each.name != name for each in state.schema.fields):
+            raise EngineError("invalid-request", f"{name} is no column", phase="commit")
+        wider = parse_type(operation["type"])
+        fields = (widen_field(each, path, wider) if each.name == name else each for each in state.schema.fields)
+        metadata = replace_schema(state.metadata, schema := Struct(tuple(fields)))
+        needed = find_needed_features(schema, metadata.configuration)
+        transaction.use(upgrade_protocol(state.protocol, needed), metadata)
+
+    def check_type_change(self, operation: Operation) -> None:
+        """Raise `EngineError` for a change that the writer does not offer; it offers all that the protocol lists."""
 
     # maintenance
 

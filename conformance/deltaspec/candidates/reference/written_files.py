@@ -23,7 +23,7 @@ from deltaspec.model.log.paths import path_key
 from deltaspec.model.rows import deletion_vectors
 from deltaspec.model.rows.change_data import CHANGE_TYPE
 from deltaspec.model.schema.column_mapping import column_id, physical_name
-from deltaspec.model.schema.data_types import Decimal, Field, Primitive
+from deltaspec.model.schema.data_types import Decimal, Field, Primitive, Struct
 from deltaspec.model.schema.partition_values import serialize_partition_value
 
 CHANGE_DATA = "_change_data"
@@ -96,10 +96,10 @@ class FileWriter:
         return self.root / path_key(path, str(self.root))
 
     def compute_statistics(self, rows: pa.Table) -> str:
-        """Return the statistics of a new file."""
+        """Return the statistics of a new file, without those of fields of structs."""
         low, high, nulls = {}, {}, {}
         for field in self.state.schema.fields:
-            if field.name in self.state.partition_columns:
+            if field.name in self.state.partition_columns or isinstance(field.type, Struct):
                 continue
             name, column = physical_name(field, self.state.mapping), rows.column(field.name)
             nulls[name] = column.null_count
