@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow as pa
 import pytest
@@ -17,6 +17,7 @@ from deltaspec.report.report_types import Report
 from deltaspec.validation.data import data_stages, row_value_checks
 from deltaspec.validation.data.data_stages import check_data
 from deltaspec.wire.data import row_reader
+from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.storage.interface import Entry, StorageError
 from deltaspec_generators.bases.actions import build_updated_table, build_updated_table_with_changes
 from deltaspec_generators.bases.clustering import build_clustered_table
@@ -91,11 +92,14 @@ def test_columns_that_cannot_be_decoded_are_not_checked(tmp_path: Path, monkeypa
 
 
 def test_many_unread_files_are_recorded_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> NoReturn:
+        raise UnreadableRows("a page")
+
     monkeypatch.setattr(row_value_checks, "_ROWS_AT_ONCE", 1)
+    monkeypatch.setattr(row_value_checks, "read_rows", refuse)
     files = build_table_with_data()
-    files.missing |= {"b.parquet", "c.parquet"}
-    entries = collect_entries(validate(files, tmp_path), "ROW")
-    assert {each[1:] for each in entries} == {(f"{name}: does not exist", name) for name in files.missing}
+    entries = collect_entries(validate(files, tmp_path), "STA")
+    assert {each[2] for each in entries} == {"b.parquet", "c.parquet"}
 
 
 # change data
