@@ -14,6 +14,7 @@ from validation.test_failing_reads import FAILURE, FailingStore, commit_path
 
 import deltaspec
 from deltaspec.report.report_types import Report
+from deltaspec.rules import RULES
 from deltaspec.validation.data import data_stages, row_value_checks
 from deltaspec.validation.data.data_stages import check_data
 from deltaspec.wire.data import row_reader
@@ -123,6 +124,32 @@ def test_change_data_of_another_type_is_not_compared(tmp_path: Path) -> None:
     entries = collect_entries(report)
     assert {(rule, file) for rule, _, file in entries} == {("CDF007", "_change_data/cdc-0.parquet")}
     assert report.totals == {}
+
+
+class HidingStore(FailingStore):
+    """A table whose listing lacks a file that every read refuses."""
+
+    def __init__(self, files: TableFiles, hidden: str) -> None:
+        super().__init__(files)
+        self.hidden = hidden
+
+    def list_files(self) -> Iterator[Entry | StorageError]:
+        yield from (each for each in super().list_files() if isinstance(each, StorageError) or each.name != self.hidden)
+
+    def _count(self, operation: str, path: str) -> None:
+        if path == self.hidden:
+            raise StorageError(f"{path}: {FAILURE}")
+        super()._count(operation, path)
+
+
+def test_unlisted_change_data_file_that_cannot_be_read_is_undecided() -> None:
+    files, _ = build_updated_table()
+    path = "_change_data/cdc-0.parquet"
+    with use_store(HidingStore(files, path)):
+        report = deltaspec.validate("table", level="footers", history="all", clock=files.clock_ms)
+    footers = {code for code, rule in RULES.items() if rule.level == "footers"}
+    undecided = {rule for rule, reason, file in collect_entries(report) if file == path and FAILURE in reason}
+    assert undecided & footers
 
 
 # files
