@@ -5,7 +5,9 @@ again by the model, which decides. The model also decodes every text that is not
 """
 
 import struct
+from collections.abc import Iterable, Iterator
 
+import numpy as np
 from pyroaring import BitMap64
 
 from deltaspec.model.rows.deletion_vectors import MAGIC, DeletionVectorError, decode_z85_text
@@ -16,6 +18,40 @@ MAX_BITMAP_BYTES = 256 << 20
 _NO_DIGIT = b"\xff"
 _DIGITS = bytes(ALPHABET.find(chr(byte)) & 0xFF for byte in range(256))
 """Digit of base 85 of each byte; `_NO_DIGIT` for bytes outside of the alphabet."""
+
+
+_PLACES = np.array([85**power for power in (4, 3, 2, 1, 0)], np.uint64)
+_JOINED_BYTES = 1 << 20
+"""Length of the texts that are decoded in one call."""
+
+
+def decode_inline_texts(texts: Iterable[str]) -> Iterator[bytes | None]:
+    """Yield the bytes of inline vectors, including padding; None for a text that needs `decode_inline_text`.
+
+    Five characters are four bytes, so joined texts are decoded in one call. One that is not Z85 leaves the whole batch
+    to `decode_inline_text`.
+    """
+    batch, size = list[bytes](), 0
+    for text in texts:
+        batch.append(text.encode("utf-8", "surrogatepass"))
+        size += len(batch[-1])
+        if size > _JOINED_BYTES:
+            yield from _decode_joined(batch[:-1])
+            yield None
+            batch, size = [], 0
+    yield from _decode_joined(batch)
+
+
+def _decode_joined(texts: list[bytes]) -> Iterator[bytes | None]:
+    joined = b"".join(texts).translate(_DIGITS)
+    is_z85 = _NO_DIGIT not in joined and all(len(each) % 5 == 0 for each in texts)
+    numbers = np.frombuffer(joined if is_z85 else b"", np.uint8).reshape(-1, 5) @ _PLACES
+    is_z85 = is_z85 and bool((numbers < 1 << 32).all())
+    data = numbers.astype(">u4").tobytes()
+    end = 0
+    for each in texts:
+        start, end = end, end + len(each) // 5 * 4
+        yield data[start:end] if is_z85 else None
 
 
 def decode_inline_text(text: str) -> bytes:

@@ -1,5 +1,7 @@
 """The native bitmap decoder and the model agree on valid and mutated bitmaps."""
 
+from unittest.mock import patch
+
 import pytest
 from helpers.hypothesis_settings import example_settings
 from hypothesis import example, given
@@ -147,3 +149,27 @@ def test_inline_text_is_decoded_as_by_the_model(text: str) -> None:
     except DeletionVectorError as fault:
         found = str(fault)
     assert found == expected
+
+
+VALID_TEXTS = st.binary(max_size=24).map(encode_padded)
+
+
+@given(st.lists(VALID_TEXTS), st.lists(st.text(max_size=10), max_size=1), st.integers(0, 40))
+@example(["%nSc0"], ["%nSc1"], 1 << 20)
+def test_texts_are_decoded_together_as_one_by_one(valid: list[str], other: list[str], length: int) -> None:
+    with patch.object(native, "_JOINED_BYTES", length):
+        assert list(native.decode_inline_texts(valid)) == [
+            None if is_last else native.decode_inline_text(text) for text, is_last in mark_last(valid, length)
+        ]
+        for text, found in zip([*valid, *other], native.decode_inline_texts([*valid, *other]), strict=True):
+            assert found is None or found == decode_z85_text(text)
+
+
+def mark_last(texts: list[str], length: int) -> list[tuple[str, bool]]:
+    """Mark each text with which a batch exceeds its length; it is decoded alone."""
+    marked, size = [], 0
+    for text in texts:
+        size += len(text)
+        marked.append((text, size > length))
+        size = 0 if size > length else size
+    return marked
