@@ -111,7 +111,8 @@ def verify(patterns: tuple[str, ...], part: str, root: str | None) -> None:
             print_text(f"{case.id}: {problem}")
     for reason, number in not_asked.items():
         print_text(f"not asked, only validated: {count(number, 'case')}: {reason}")
-    print_text(f"{len(cases):,} cases, {questions:,} questions, {failed:,} cases with problems")
+    totals = (count(len(cases), "case"), count(questions, "question"), f"{count(failed, 'case')} with problems")
+    print_text(", ".join(totals))
     sys.exit(1 if failed else 0)
 
 
