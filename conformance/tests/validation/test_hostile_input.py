@@ -75,6 +75,8 @@ def test_symbolic_link_to_itself_is_refused(tmp_path: Path) -> None:
 
 def test_unknown_scheme_is_refused() -> None:
     assert_refused(run("validate", "gopher://host/table"), "no storage for scheme 'gopher'", "s3")
+    for uri in ("s3://", "s3:///sales"):
+        assert_refused(run("validate", uri), "names no bucket; write s3://bucket/path")
 
 
 @pytest.mark.parametrize("name", ["", "\0", "a\0b", "a" * 5000])

@@ -59,4 +59,6 @@ def split_supported_uri(uri: str) -> SplitResult | None:
         raise InvalidUsage(f"{redact_uri(uri)}: a file URI names no host; write file:///path")
     if parts.scheme not in ("file", *OBJECT_SCHEMES, *_ARROW_SCHEMES):
         raise InvalidUsage(f"{redact_uri(uri)}: no storage for scheme {parts.scheme!r}; choose from {_KNOWN}")
+    if parts.scheme in OBJECT_SCHEMES and not parts.netloc:
+        raise InvalidUsage(f"{redact_uri(uri)}: names no bucket; write {parts.scheme}://bucket/path")
     return parts
