@@ -7,12 +7,14 @@ again by the model, which decides. The model also decodes every text that is not
 import struct
 from collections.abc import Iterable, Iterator
 
-import numpy as np
+import polars as pl
+import pyarrow as pa
 from pyroaring import BitMap64
 
 from deltaspec.model.rows.deletion_vectors import MAGIC, DeletionVectorError, decode_z85_text
 from deltaspec.model.rows.deletion_vectors import decode_bitmap as check_bitmap
 from deltaspec.model.rows.z85 import ALPHABET
+from deltaspec.wire.arrow_compute import to_series
 
 MAX_BITMAP_BYTES = 256 << 20
 _NO_DIGIT = b"\xff"
@@ -20,7 +22,6 @@ _DIGITS = bytes(ALPHABET.find(chr(byte)) & 0xFF for byte in range(256))
 """Digit of base 85 of each byte; `_NO_DIGIT` for bytes outside of the alphabet."""
 
 
-_PLACES = np.array([85**power for power in (4, 3, 2, 1, 0)], np.uint64)
 _JOINED_BYTES = 1 << 20
 """Length of the texts that are decoded in one call."""
 
@@ -45,9 +46,14 @@ def decode_inline_texts(texts: Iterable[str]) -> Iterator[bytes | None]:
 def _decode_joined(texts: list[bytes]) -> Iterator[bytes | None]:
     joined = b"".join(texts).translate(_DIGITS)
     is_z85 = _NO_DIGIT not in joined and all(len(each) % 5 == 0 for each in texts)
-    numbers = np.frombuffer(joined if is_z85 else b"", np.uint8).reshape(-1, 5) @ _PLACES
-    is_z85 = is_z85 and bool((numbers < 1 << 32).all())
-    data = numbers.astype(">u4").tobytes()
+    data = b""
+    if is_z85:
+        digits = to_series(pa.Array.from_buffers(pa.uint8(), len(joined), [None, pa.py_buffer(joined)]))
+        numbers = pl.repeat(0, len(joined) // 5, dtype=pl.UInt64, eager=True)
+        for place in range(5):
+            numbers = numbers * 85 + digits.gather_every(5, place).cast(pl.UInt64)
+        is_z85 = bool((numbers < 1 << 32).all())
+        data = struct.pack(f">{len(numbers)}I", *numbers) if is_z85 else b""
     end = 0
     for each in texts:
         start, end = end, end + len(each) // 5 * 4
