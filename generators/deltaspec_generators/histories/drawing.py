@@ -39,6 +39,7 @@ FEATURE_PROPERTIES: dict[str, dict[str, str]] = {
     "checkpointProtection": {"delta.feature.checkpointProtection": "supported"},
     "identityColumns": {"delta.feature.identityColumns": "supported"},
     "allowColumnDefaults": {"delta.feature.allowColumnDefaults": "supported"},
+    "timestampNtz": {"delta.feature.timestampNtz": "supported"},
 }
 """Properties that enable a writer feature when a table is created."""
 _NOT_DRAWN = (
@@ -47,6 +48,7 @@ _NOT_DRAWN = (
     "checkpointProtection",
     "identityColumns",
     "allowColumnDefaults",
+    "timestampNtz",
 )
 """Features that only written histories use."""
 _NEUTRAL_PROPERTIES = (

@@ -263,7 +263,7 @@ def build_widened_types() -> tuple[Step, ...]:
     small = {"b": 1, "s": 2, "i": 3, "l": 4, "f": 0.5, "w": 6, "n": "7.25", "m": 8, "k": 9, "d": 18_000}
     large = {"b": 2**14, "s": 2**30, "i": 2**40, "l": 2**50, "f": 1e300, "w": 0.1, "n": "12345678.1234",
              "m": "9999999999", "k": "12345678901234567890.5", "d": 1_600_000_000_000_001}  # fmt: skip
-    properties = FEATURE_PROPERTIES["typeWidening"]
+    properties = {**FEATURE_PROPERTIES["typeWidening"], **FEATURE_PROPERTIES["timestampNtz"]}
     return (
         _create(*(Column(name, old) for name, (old, _) in changes.items()), properties=properties),
         _append({ID: 0, **small}, {ID: 1, **dict.fromkeys(small)}),

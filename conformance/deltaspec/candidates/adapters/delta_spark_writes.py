@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from deltaspec.candidates.adapters.answers import refuse_operation
-from deltaspec.candidates.adapters.spark_writes import Operation, SqlWriter
+from deltaspec.candidates.adapters.spark_writes import Operation, SqlWriter, quote
 
 _DELTA = "spark.databricks.delta"
 _LAST_VERSION = f"{_DELTA}.lastCommitVersionInSession"
@@ -81,6 +81,9 @@ class DeltaSparkWriter(SqlWriter):
         for name, value in (operation.get("properties") or {}).items():
             builder = builder.property(name, value)
         builder.execute()
+        for each in schema.fields:  # the builder drops defaults
+            if "CURRENT_DEFAULT" in each.metadata:
+                self.alter(table, f"ALTER COLUMN {quote(each.name)} SET DEFAULT {each.metadata['CURRENT_DEFAULT']}")
         if operation.get("rows"):
             self.append(table, operation)
 
