@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from helpers.hypothesis_settings import example_settings
 from hypothesis import given
 from hypothesis import strategies as st
@@ -95,7 +96,7 @@ def histories(draw: st.DrawFn) -> list[tuple[WireStruct, ...] | set[str | None]]
         actions: list[WireStruct] = [
             MetaData("id", Format("parquet", {}), text, ["a"] if partitioned else [], configuration)
         ]
-        if not number or change == "protocol":
+        if not number or change == "protocol" or not draw(st.integers(0, 5)):
             actions.insert(0, draw(st.sampled_from(PROTOCOLS)))
         if draw(st.integers(0, 3)) == 0:
             actions.append(CLUSTERED)
@@ -129,12 +130,38 @@ def trace(history: list[tuple[WireStruct, ...] | set[str | None]]) -> list[Any]:
 @example_settings(80)
 @given(history=histories())
 def test_state_equals_that_of_complete_schemas(history: list[tuple[WireStruct, ...] | set[str | None]]) -> None:
-    found = trace(history)
+    assert trace(history) == trace_complete(history)
+
+
+def trace_complete(history: list[tuple[WireStruct, ...] | set[str | None]]) -> list[Any]:
+    """Return what `trace` returns if every schema is evaluated completely."""
     with ExitStack() as stack:
         for module in MODULES:
             stack.enter_context(patch.object(module, "find_appended_columns", return_value=None))
-        expected = trace(history)
-    assert found == expected
+        return trace(history)
+
+
+def build_field(name: str, metadata: dict[str, Any], kind: Any = "long") -> dict[str, Any]:
+    return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
+
+
+@pytest.mark.parametrize(
+    ("first", "appended", "configuration"),
+    [
+        (build_field("a", METADATA[3]), build_field("b", METADATA[3]), {}),
+        (build_field("a", METADATA[3]), build_field("b", {}), {"delta.columnMapping.mode": "name"}),
+        (build_field("a", {}, {"type": "struct", "fields": [build_field("b", {})]}), build_field("a.b", {}), {}),
+    ],
+    ids=["the same column id, not mapped", "no column id, mapped", "the same path with dots"],
+)
+def test_column_that_concerns_an_earlier_one(
+    first: dict[str, Any], appended: dict[str, Any], configuration: dict[str, str]
+) -> None:
+    steps: list[tuple[WireStruct, ...] | set[str | None]] = []
+    for each in ([first], [first, appended]):
+        text = json.dumps({"type": "struct", "fields": each}, separators=(",", ":"))
+        steps.append((PROTOCOLS[1], MetaData("id", Format("parquet", {}), text, [], configuration)))
+    assert trace(steps) == trace_complete(steps)
 
 
 def test_invariant_is_evaluated_again_with_a_new_column() -> None:
