@@ -34,8 +34,8 @@ from deltaspec.differential.report import (
     load_known_differences,
     render_page,
 )
+from deltaspec.suites.history_shrinking import shrink_steps
 from deltaspec.suites.outcomes import build_signature
-from deltaspec.suites.write_history import shrink_steps
 from deltaspec_generators.choices import SeededChoices
 from deltaspec_generators.histories.drawing import Offer, Step, draw_history
 

@@ -17,10 +17,11 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.suites.all_checks import CHECKS
 from deltaspec.suites.cases import Case, run_case
 from deltaspec.suites.checks import TableUnderTest
+from deltaspec.suites.history_shrinking import shrink_steps
 from deltaspec.suites.outcomes import CaseResult
 from deltaspec.suites.saved_cases import FAILURE, SavedFailure, replace_location
 from deltaspec.suites.subjects import HISTORY, build_history_subject, describe_subject
-from deltaspec.suites.write_history import HistoryUnderTest, shrink_steps
+from deltaspec.suites.write_history import HistoryUnderTest
 from deltaspec_generators.histories.drawing import Step
 
 HISTORY_FILE = "history.json"

@@ -5,7 +5,7 @@ All checks of a history share one performance; each judges one aspect, so that o
 
 from deltaspec.candidates.host import Candidate
 from deltaspec.suites.checks import Mismatch, NotAsked, Notes, TableUnderTest, Weak, check
-from deltaspec.suites.write_history import Aspect
+from deltaspec.suites.performance import Aspect
 
 _NOTHING_TO_COMPARE: dict[Aspect, str] = {
     "refusals": "no operation of the history is forbidden",

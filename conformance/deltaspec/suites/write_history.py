@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 
@@ -18,14 +17,15 @@ from deltaspec.model.features.constraints import DEFAULT
 from deltaspec.model.features.identity_columns import find_value_faults
 from deltaspec.suites.cleanup_judging import CleanupJudge
 from deltaspec.suites.history_requests import (
-    STEP_ARGUMENTS,
     build_request,
     find_reason_to_skip,
     find_undeclared,
 )
 from deltaspec.suites.kit_steps import OTHER_PROVIDER, perform_step_of_the_kit
 from deltaspec.suites.mixed_engines import get_writer, list_readers
+from deltaspec.suites.performance import Aspect, Performance, Problem, StepOutcome
 from deltaspec.suites.row_comparison import WrongType, find_row_difference
+from deltaspec.suites.row_id_judging import RowIdJudge
 from deltaspec.suites.write_judging import (
     CHANGE_TYPE,
     TableReader,
@@ -53,62 +53,8 @@ from deltaspec_generators.histories.plain_table import (
     render_type,
 )
 
-Aspect: TypeAlias = Literal[
-    "operations",
-    "refusals",
-    "files",
-    "valid",
-    "rows",
-    "state",
-    "changes",
-    "row-ids",
-    "timestamps",
-    "cleanup",
-    "clustering",
-    "type-changes",
-    "readers",
-]
-StepOutcome: TypeAlias = Literal["done", "refused", "not supported", "failed"]
-"""What became of an operation: a forbidden one is refused; one that is not answered or judged rightly has failed."""
 _REMOVES_FILES = ("vacuum", "cleanup-log")
 _CONSTRAINT = "delta.constraints."
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What is wrong after an operation."""
-
-    message: str
-    """The first line says what; the operation follows."""
-    steps: int
-    """Number of steps up to the operation."""
-    is_weak: bool = False
-    died: Died | None = None
-
-
-@dataclass
-class Performance:
-    """What became of a history."""
-
-    titles: list[str] = field(default_factory=list)
-    """One line for each operation."""
-    problems: dict[Aspect, Problem] = field(default_factory=dict)
-    """First problem of each aspect."""
-    counts: dict[Aspect, Counter[str]] = field(default_factory=dict)
-    rules: set[str] = field(default_factory=set)
-    """Rules that the table violates."""
-    not_asked: str = ""
-    """Why the candidate cannot create the table; empty if it can."""
-    not_supported: set[str] = field(default_factory=set)
-    """Kinds of operations that it declares, and refused as unsupported."""
-
-    def note(self, aspect: Aspect, problem: Problem) -> None:
-        """Record the first problem of an aspect."""
-        self.problems.setdefault(aspect, problem)
-
-    def count(self, aspect: Aspect, name: str, number: int = 1) -> None:
-        """Add to a count of an aspect."""
-        self.counts.setdefault(aspect, Counter())[name] += number
 
 
 @dataclass
@@ -162,9 +108,7 @@ class _Run:
         self.done = Performance()
         self.past: list[PlainTable | None] = []
         self.versions: list[int] = []
-        self.row_ids: dict[int, tuple[int, int]] = {}
-        """Row id and row commit version of each row by its value of `id`."""
-        self.used_row_ids: set[int] = set()
+        self.row_ids = RowIdJudge()
         self.table_id: str | None = None
         self.digests = self._read_digests()
         self.started_ms = 0
@@ -349,7 +293,9 @@ class _Run:
         self.done.count("rows", "rows compared", rows.num_rows)
         self._judge_transaction(rows, first, version)
         if ids is not None:
-            self._judge_row_ids(expected, rows, ids, first, version)
+            self.done.count("row-ids", "rows compared", ids.num_rows)
+            for problem in self.row_ids.find_problems(expected, rows, ids, range(first, version + 1)):
+                self._note("row-ids", problem)
         if expected.table.is_enabled(IN_COMMIT_TIMESTAMPS):
             self._judge_timestamps(first, version)
         self._judge_changes(expected, first, version)
@@ -419,41 +365,6 @@ class _Run:
             if has_txn != has_rows:
                 what = "txn, but not the rows" if has_txn else "rows, but not the txn"
                 self._note("rows", f"version {each} has the {what} of the operation")
-
-    def _judge_row_ids(self, expected: Effect, rows: pa.Table, ids: pa.Table, first: int, version: int) -> None:
-        pairs = zip(*(ids.column(name).to_pylist() for name in ids.column_names), strict=True)
-        found = dict(zip(rows.column(ID).to_pylist(), pairs, strict=True))
-        self.done.count("row-ids", "rows compared", len(found))
-        numbers = [row_id for row_id, _ in found.values()]
-        if any(None in each for each in found.values()):
-            self._note("row-ids", "a row has no row id or no row commit version")
-        elif len(set(numbers)) < len(numbers):
-            self._note("row-ids", "two rows have the same row id")
-        elif not expected.is_restore:
-            removed = {row[ID]: row for row in expected.removed}
-            changed = {row[ID] for row in expected.added if removed.get(row[ID]) != row}
-            for key, (row_id, commit) in found.items():
-                is_rewritten = key in removed and key not in changed
-                text = self._find_row_id_fault(key, row_id, commit, range(first, version + 1), changed)
-                if text is not None and not is_rewritten:
-                    self._note("row-ids", f"{text} ({ID} {key})")
-        self.row_ids = found
-        self.used_row_ids |= set(numbers)
-
-    def _find_row_id_fault(
-        self, key: int, row_id: int, commit: int, versions: range, changed: Collection[int]
-    ) -> str | None:
-        """Return what is wrong with the row id or row commit version of a row."""
-        old = self.row_ids.get(key)
-        if old is None and row_id in self.used_row_ids:
-            return f"a new row has row id {row_id}, which another row had"
-        if old is not None and old[0] != row_id:
-            return f"a row has row id {row_id}; it was {old[0]}"
-        if key in changed and commit not in versions:
-            return f"a row that version {versions[-1] if versions else None} changed has row commit version {commit}"
-        if key not in changed and old is not None and old[1] != commit:
-            return f"an unchanged row has row commit version {commit}; it was {old[1]}"
-        return None
 
     def _judge_timestamps(self, first: int, version: int) -> None:
         """Compare in-commit timestamps with the clock at the request and now, and with those before them."""
@@ -563,36 +474,3 @@ def _compare(expected: pa.Table, found: pa.Table, optional: pa.Table | None = No
 
 def _shorten(text: str) -> str:
     return " ".join(text.split())[:300]
-
-
-def shrink_steps(
-    steps: Sequence[Step], still_fails: Callable[[Sequence[Step]], bool], attempts: int = 60
-) -> tuple[Step, ...]:
-    """Return a shorter history that still fails: operations are left out one by one, the last ones first.
-
-    Args:
-        steps: a history that fails.
-        still_fails: whether a shorter history fails in the same way.
-        attempts: most histories to try.
-    """
-    best = list(steps)
-    position = len(best) - 1
-    while position > 0 and attempts > 0:
-        renumbered = [_renumber(each, position) for each in (*best[:position], *best[position + 1 :])]
-        shorter = [each for each in renumbered if each is not None]
-        attempts -= 1
-        if len(shorter) == len(renumbered) and still_fails(shorter):
-            best = shorter
-        position -= 1
-    return tuple(best)
-
-
-def _renumber(step: Step, dropped: int) -> Step | None:
-    """Return a step with the numbers of steps after a dropped one; None if it refers to that step."""
-    operation = dict(step.operation)
-    for name in STEP_ARGUMENTS:
-        if name in operation:
-            if operation[name] == dropped:
-                return None
-            operation[name] -= operation[name] > dropped
-    return Step(operation, step.commit)

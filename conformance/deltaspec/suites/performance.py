@@ -1,0 +1,64 @@
+"""What became of a history that a candidate performed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from deltaspec.candidates.host import Died
+
+Aspect: TypeAlias = Literal[
+    "operations",
+    "refusals",
+    "files",
+    "valid",
+    "rows",
+    "state",
+    "changes",
+    "row-ids",
+    "timestamps",
+    "cleanup",
+    "clustering",
+    "type-changes",
+    "readers",
+]
+StepOutcome: TypeAlias = Literal["done", "refused", "not supported", "failed"]
+"""What became of an operation: a forbidden one is refused; one that is not answered or judged rightly has failed."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong after an operation."""
+
+    message: str
+    """The first line says what; the operation follows."""
+    steps: int
+    """Number of steps up to the operation."""
+    is_weak: bool = False
+    died: Died | None = None
+
+
+@dataclass
+class Performance:
+    """What became of a history."""
+
+    titles: list[str] = field(default_factory=list)
+    """One line for each operation."""
+    problems: dict[Aspect, Problem] = field(default_factory=dict)
+    """First problem of each aspect."""
+    counts: dict[Aspect, Counter[str]] = field(default_factory=dict)
+    rules: set[str] = field(default_factory=set)
+    """Rules that the table violates."""
+    not_asked: str = ""
+    """Why the candidate cannot create the table; empty if it can."""
+    not_supported: set[str] = field(default_factory=set)
+    """Kinds of operations that it declares, and refused as unsupported."""
+
+    def note(self, aspect: Aspect, problem: Problem) -> None:
+        """Record the first problem of an aspect."""
+        self.problems.setdefault(aspect, problem)
+
+    def count(self, aspect: Aspect, name: str, number: int = 1) -> None:
+        """Add to a count of an aspect."""
+        self.counts.setdefault(aspect, Counter())[name] += number
