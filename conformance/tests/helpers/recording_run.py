@@ -91,7 +91,7 @@ class RecordingFindings(Findings):
     def has_rules_for(self, *views: View) -> bool:
         return True
 
-    def evaluate(self, view: View, frame: pl.DataFrame) -> None:
+    def evaluate(self, view: View, frame: pl.DataFrame, confirm: object = None) -> None:
         assert frame.schema == pl.Schema(view.schema), view.name
         self.frames[view.name].append(frame)
 
