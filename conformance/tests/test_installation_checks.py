@@ -92,6 +92,7 @@ class TestPackages:
         assert f"problem table: {tmp_path / 'none'}: no such file or directory" in join_lines(result.stdout)
 
 
+@pytest.mark.before_spark
 class TestMissingSpark:
     def test_no_java(self, table: Path) -> None:
         problem = "no Java found on the PATH: install Java 17 or 21"

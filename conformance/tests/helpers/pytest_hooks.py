@@ -40,7 +40,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if deselected:
         config.hook.pytest_deselected(items=deselected)
     # Spark tests come first: they wait for the JVM, and other workers take over the tests behind them
-    items[:] = sorted(selected, key=lambda item: item.get_closest_marker("spark") is None)
+    items[:] = sorted(selected, key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    if item.get_closest_marker("before_spark") is not None:
+        return 0
+    return 1 if item.get_closest_marker("spark") is not None else 2
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
