@@ -20,6 +20,14 @@ from deltaspec_generators.table_files import TableFiles, protocol_action, write_
 PLAIN = {"compression": "none"}
 """With these options all files of ten rows have the same size."""
 OTHER_ROWS, MORE_ROWS = (encode_data_file(build_rows(first), **PLAIN) for first in (40, 50))
+_CODEC = b"\x02id\x15%c\x16"
+"""The name of the column `id` in a footer, and the number of its codec, doubled."""
+
+
+def make_undecodable(content: bytes) -> bytes:
+    """Return a Parquet file whose column `id` states the codec LZO, which Arrow cannot decode."""
+    assert content.count(_CODEC % 0) == 1
+    return content.replace(_CODEC % 0, _CODEC % 6)
 
 
 class OpenedFiles:
@@ -106,6 +114,23 @@ def test_rows_that_cannot_be_read_again_are_not_checked(table: str, opened: Open
     assert (report.verdict, report.totals) == ("incomplete", {})
     (reason,) = {each.reason for each in report.checked.not_checked}
     assert reason == "its rows could be read once, but not again: c.parquet: no such file or directory"
+
+
+@pytest.mark.parametrize("sound_reads", [0, 1])
+def test_rows_that_cannot_be_decoded_again_are_not_checked(table: str, opened: OpenedFiles, sound_reads: int) -> None:
+    undecodable = make_undecodable((Path(table) / "c.parquet").read_bytes())
+    opened.replace("c.parquet", [OTHER_ROWS, *[None] * sound_reads, undecodable])
+    report = deltaspec.validate(table, level="rows")
+    assert (report.verdict, report.totals, report.sound_again) == ("incomplete", {}, None)
+    assert {each.file for each in report.checked.not_checked} == {"c.parquet"}
+
+
+def test_column_that_is_never_decoded_does_not_hide_the_findings_of_others(table: str, opened: OpenedFiles) -> None:
+    opened.replace("c.parquet", [make_undecodable(OTHER_ROWS)] * 2)
+    report = deltaspec.validate(table, level="rows")
+    assert report.totals == {"STA002": 2, "STA004": 2}
+    (reason,) = {each.reason for each in report.checked.not_checked}
+    assert reason.startswith("id: ")
 
 
 def test_confirmed_finding_is_that_of_the_first_read(tmp_path: Path, opened: OpenedFiles) -> None:

@@ -19,7 +19,7 @@ from deltaspec.model.schema.required_columns import Path
 from deltaspec.sql.row_evaluation import ConstraintResult
 from deltaspec.validation.data.data_bucket import EARLIER_FILES_GONE, describe_read_error
 from deltaspec.validation.data.read_ahead import read_ahead
-from deltaspec.validation.data.row_confirmation import Rows, evaluate_file_rows
+from deltaspec.validation.data.row_confirmation import FileRows, evaluate_file_rows
 from deltaspec.validation.data.row_constraint_checks import (
     READ_ERRORS,
     ConstraintReader,
@@ -210,22 +210,23 @@ class _Checker:
         evaluate_file_rows(
             self._data,
             row_checks,
-            [(data_file, self._build_checks(data_file, result))],
+            [self._build_checks(data_file, result)],
             partial(self._read_checks_again, group),
         )
         read = partial(self._read_constraints, group)
         evaluate_file_rows(
             self._data,
             constraint_checks,
-            [(data_file, build_rows(group.constraints, data_file, result.constraints))],
+            [build_rows(group.constraints, data_file, result.constraints)],
             partial(read_rows_again, group.constraints, read),
         )
 
-    def _build_checks(self, data_file: DataFile, result: _Result) -> Rows:
+    def _build_checks(self, data_file: DataFile, result: _Result) -> FileRows:
         sources = find_reported_sources(self._data.findings)
-        return build_check_rows(data_file, result.rows, result.checks, self._history, sources)
+        rows = build_check_rows(data_file, result.rows, result.checks, self._history, sources)
+        return FileRows(data_file, rows, frozenset(result.unread))
 
-    def _read_checks_again(self, group: _Group, data_file: DataFile) -> Rows | str:
+    def _read_checks_again(self, group: _Group, data_file: DataFile) -> FileRows | str:
         try:
             result = self._read_columns(data_file, data_file.actual_size or 0, group)
         except READ_ERRORS as fault:

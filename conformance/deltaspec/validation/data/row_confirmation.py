@@ -23,7 +23,18 @@ Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class _FileRows:
+class FileRows:
+    """What one read of a data file gives for a view."""
+
+    data_file: DataFile
+    rows: Rows
+    """Every row of the view for the file."""
+    undecided: frozenset[str] = frozenset()
+    """Why this read could not decide everything, for example because a page could not be decoded."""
+
+
+@dataclass(frozen=True)
+class _Judged:
     """Rows of a view for one data file."""
 
     rows: pl.DataFrame
@@ -32,23 +43,20 @@ class _FileRows:
 
 
 def evaluate_file_rows(
-    data: DataBucket,
-    view: View,
-    rows: Sequence[tuple[DataFile, Rows]],
-    read_again: Callable[[DataFile], Rows | str],
+    data: DataBucket, view: View, reads: Sequence[FileRows], read_again: Callable[[DataFile], FileRows | str]
 ) -> None:
     """Evaluate the rules over a view with rows of single data files.
 
     Args:
         data: the files.
         view: the view.
-        rows: files, each with every row of the view for it.
+        reads: rows of each file. What they leave undecided is already recorded.
         read_again: reads a file and builds its rows of the view, or returns why it cannot be read. It must not record
             anything.
     """
     if not data.findings.has_rules_for(view):
         return
-    owners = pl.Series([number for number, (_, each) in enumerate(rows) for _ in each], dtype=pl.UInt32)
+    owners = pl.Series([number for number, each in enumerate(reads) for _ in each.rows], dtype=pl.UInt32)
 
     def confirm(frame: pl.DataFrame, hits: pl.Series) -> pl.DataFrame:
         changed: dict[int, pl.DataFrame] = {}
@@ -56,10 +64,10 @@ def evaluate_file_rows(
         for number in owners.filter(hits).unique(maintain_order=True):
             if not data.row_look.is_needed:
                 break
-            data_file, first = rows[number][0], frame.filter(owners == number)
-            found = _confirm_file(data, view, data_file, first, read_again)
+            first = frame.filter(owners == number)
+            found = _confirm_file(data, view, reads[number], first, read_again)
             if isinstance(found, StorageError):
-                unread[data_file.path] = str(found)
+                unread[reads[number].data_file.path] = str(found)
                 changed[number] = frame.clear()
             elif found is not first:
                 changed[number] = found
@@ -68,31 +76,33 @@ def evaluate_file_rows(
             return frame
         return pl.concat([frame.filter(~owners.is_in(list(changed))), *changed.values()])
 
-    frame = view.frame([row for _, each in rows for row in each])
+    frame = view.frame([row for each in reads for row in each.rows])
     data.findings.evaluate(view, frame, confirm if data.row_look.is_needed else None)
 
 
 def _confirm_file(
     data: DataBucket,
     view: View,
-    data_file: DataFile,
+    read: FileRows,
     first: pl.DataFrame,
-    read_again: Callable[[DataFile], Rows | str],
+    read_again: Callable[[DataFile], FileRows | str],
 ) -> pl.DataFrame | StorageError:
     """Return the rows that hold of a file with findings, or an error if its content is undecided."""
 
-    def build(rows: pl.DataFrame) -> _FileRows:
-        return _FileRows(rows, data.findings.find_violated_rules(view, rows))
+    def judge(rows: pl.DataFrame) -> _Judged:
+        return _Judged(rows, data.findings.find_violated_rules(view, rows))
 
-    def look() -> _FileRows | StorageError:
-        again = read_again(data_file)
+    def look() -> _Judged | StorageError:
+        again = read_again(read.data_file)
+        if isinstance(again, FileRows):  # a file whose values cannot be decoded must not look sound
+            again = min(again.undecided - read.undecided, default=again)
         if isinstance(again, str):
             return StorageError(f"its rows could be read once, but not again: {again}")
-        return build(view.frame(again))
+        return judge(view.frame(again.rows))
 
     found = data.row_look.confirm(
-        data_file.path_key,
-        build(first),
+        read.data_file.path_key,
+        judge(first),
         look,
         is_sound=lambda seen: not seen.violated,
         describe=lambda seen: ", ".join(seen.violated),

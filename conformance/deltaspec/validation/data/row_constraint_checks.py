@@ -20,7 +20,7 @@ from deltaspec.sql.spark_needs import describe_need
 from deltaspec.sql.tree import Expression
 from deltaspec.validation.data.data_bucket import describe_read_error
 from deltaspec.validation.data.read_ahead import read_ahead
-from deltaspec.validation.data.row_confirmation import Rows, evaluate_file_rows
+from deltaspec.validation.data.row_confirmation import FileRows, evaluate_file_rows
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.data.constraint_checks import build_constraint_check_row, constraint_checks
@@ -74,14 +74,14 @@ def check_row_constraints(data: DataBucket) -> None:
     reader = ConstraintReader(data.access, table, tuple(asked.supported), data.vectors)
 
     asked.mark_files_undecided(data.missing_files)
-    rows: list[tuple[DataFile, Rows]] = []
+    reads: list[FileRows] = []
     read_again = partial(read_rows_again, asked, reader.read)
     for data_file, held in read_ahead(data, data.present_files, reader.read):
-        rows.append((data_file, build_rows(asked, data_file, held)))
-        if len(rows) * len(asked.supported) >= _ROWS_AT_ONCE:
-            evaluate_file_rows(data, constraint_checks, rows, read_again)
-            rows = []
-    evaluate_file_rows(data, constraint_checks, rows, read_again)
+        reads.append(build_rows(asked, data_file, held))
+        if len(reads) * len(asked.supported) >= _ROWS_AT_ONCE:
+            evaluate_file_rows(data, constraint_checks, reads, read_again)
+            reads = []
+    evaluate_file_rows(data, constraint_checks, reads, read_again)
 
 
 def mark_missing_files_undecided(data: DataBucket) -> None:
@@ -94,27 +94,27 @@ def mark_missing_files_undecided(data: DataBucket) -> None:
 
 def read_rows_again(
     asked: ConstraintRecorder, read: Callable[[DataFile], list[ConstraintResult] | str], data_file: DataFile
-) -> Rows | str:
+) -> FileRows | str:
     """Build the rows of the view for one file, or return why it cannot be read. Nothing is recorded."""
     held = read(data_file)
-    if isinstance(held, str):
-        return held
-    pairs = zip(asked.supported, held, strict=True)
-    return [asked.row(data_file, condition, found) for (condition, _), found in pairs if found.undecided is None]
+    return held if isinstance(held, str) else _build_rows(asked, data_file, held)
 
 
-def build_rows(asked: ConstraintRecorder, data_file: DataFile, held: list[ConstraintResult] | str) -> Rows:
+def build_rows(asked: ConstraintRecorder, data_file: DataFile, held: list[ConstraintResult] | str) -> FileRows:
     """Build the rows of the view for one file, and record what is undecided."""
     if isinstance(held, str):
         asked.mark_file_undecided(data_file, held)
-        return []
-    rows = []
+        return FileRows(data_file, [])
     for (condition, _), found in zip(asked.supported, held, strict=True):
-        if found.undecided is None:
-            rows.append(asked.row(data_file, condition, found))
-        else:
+        if found.undecided is not None:
             asked.mark_undecided(condition, found.undecided, data_file.path if found.is_row_dependent else None)
-    return rows
+    return _build_rows(asked, data_file, held)
+
+
+def _build_rows(asked: ConstraintRecorder, data_file: DataFile, held: list[ConstraintResult]) -> FileRows:
+    pairs = list(zip(asked.supported, held, strict=True))
+    rows = [asked.row(data_file, condition, found) for (condition, _), found in pairs if found.undecided is None]
+    return FileRows(data_file, rows, frozenset(found.undecided for found in held if found.undecided is not None))
 
 
 class ConstraintRecorder:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.validation.data.data_bucket import describe_read_error
 from deltaspec.validation.data.read_ahead import read_ahead
-from deltaspec.validation.data.row_confirmation import Rows, evaluate_file_rows
+from deltaspec.validation.data.row_confirmation import FileRows, Rows, evaluate_file_rows
 from deltaspec.validation.log.null_column_checks import find_reported_sources
 from deltaspec.views.data.column_facts import build_column_fact_rows, column_facts
 from deltaspec.views.data.identity_values import identity_values
@@ -86,8 +86,8 @@ class _Pending:
     def __init__(self, data: DataBucket, table: TableSchema) -> None:
         self._data, self._table = data, table
         self._reported_sources = find_reported_sources(data.findings)
-        self._facts: list[tuple[DataFile, Rows]] = []
-        self._checks: list[tuple[DataFile, Rows]] = []
+        self._facts: list[FileRows] = []
+        self._checks: list[FileRows] = []
         self._size = 0
 
     def add(self, data_file: DataFile, held: DataFileRows) -> None:
@@ -96,21 +96,22 @@ class _Pending:
             self._data.findings.mark_undecided(_VIEWS, reason, data_file.path)
         for reason in held.uncertain if data_file.stats else ():
             self._data.findings.mark_undecided((column_facts,), reason, data_file.path)
-        for view, pending, build in (
-            (column_facts, self._facts, self._build_facts),
-            (row_checks, self._checks, self._build_checks),
-        ):
+        for view, pending in ((column_facts, self._facts), (row_checks, self._checks)):
             if self._data.findings.has_rules_for(view):
-                pending.append((data_file, build(data_file, held)))
-                self._size += len(pending[-1][1])
+                pending.append(self._build(view, data_file, held))
+                self._size += len(pending[-1].rows)
         if self._size > _ROWS_AT_ONCE:
             self.flush()
 
     def flush(self) -> None:
         """Evaluate the collected rows."""
-        for view, rows in ((column_facts, self._facts), (row_checks, self._checks)):
-            evaluate_file_rows(self._data, view, rows, partial(self._read_again, view))
+        for view, reads in ((column_facts, self._facts), (row_checks, self._checks)):
+            evaluate_file_rows(self._data, view, reads, partial(self._read_again, view))
         self._facts, self._checks, self._size = [], [], 0
+
+    def _build(self, view: View, data_file: DataFile, held: DataFileRows) -> FileRows:
+        build = self._build_facts if view is column_facts else self._build_checks
+        return FileRows(data_file, build(data_file, held), frozenset((*held.unread, *held.uncertain)))
 
     def _build_facts(self, data_file: DataFile, held: DataFileRows) -> Rows:
         table = self._table
@@ -126,8 +127,6 @@ class _Pending:
     def _build_checks(self, data_file: DataFile, held: DataFileRows) -> Rows:
         return build_row_check_rows(data_file, held, self._data.state.row_requirements, self._reported_sources)
 
-    def _read_again(self, view: View, data_file: DataFile) -> Rows | str:
+    def _read_again(self, view: View, data_file: DataFile) -> FileRows | str:
         held = _read(self._data, self._table, data_file)
-        if isinstance(held, str):
-            return held
-        return self._build_facts(data_file, held) if view is column_facts else self._build_checks(data_file, held)
+        return held if isinstance(held, str) else self._build(view, data_file, held)

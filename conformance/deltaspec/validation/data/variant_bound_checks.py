@@ -26,7 +26,7 @@ from deltaspec.model.rows.variant_encoding import VariantError, VariantUndecided
 from deltaspec.model.rows.variant_values import Scalar, find_at, parse_steps
 from deltaspec.model.schema.data_types import Primitive
 from deltaspec.validation.data.data_bucket import describe_read_error
-from deltaspec.validation.data.row_confirmation import Rows, evaluate_file_rows
+from deltaspec.validation.data.row_confirmation import FileRows, evaluate_file_rows
 from deltaspec.views.data.variant_paths import variant_paths
 from deltaspec.wire.data.variant_reader import VariantDecoder, iter_variants
 from deltaspec.wire.parquet.file_opener import UnreadableRows
@@ -66,11 +66,11 @@ def check_variant_paths(data: DataBucket) -> None:
             if bounds is None or not bounds.paths:
                 continue
             read = partial(_read_rows, data, table, column, bounds)
-            rows = read(data_file)
-            if isinstance(rows, str):
-                data.findings.mark_undecided((variant_paths,), rows, data_file.path)
+            found = read(data_file)
+            if isinstance(found, str):
+                data.findings.mark_undecided((variant_paths,), found, data_file.path)
             else:
-                evaluate_file_rows(data, variant_paths, [(data_file, rows)], read)
+                evaluate_file_rows(data, variant_paths, [found], read)
 
 
 def _read_bounds(stats: str | None, column: LeafColumn) -> _Bounds | None:
@@ -94,7 +94,7 @@ def _read_bound(bound: Any) -> dict[str, Scalar]:
 
 def _read_rows(
     data: DataBucket, table: TableSchema, column: LeafColumn, bounds: _Bounds, data_file: DataFile
-) -> Rows | str:
+) -> FileRows | str:
     """Build the rows of the view for a column of a file, or return why its values cannot be read."""
     wanted = {path: parse_steps(path) for path in bounds.paths}
     found = {path: PathValues() for path in wanted}
@@ -112,7 +112,7 @@ def _read_rows(
     except (StorageError, UnreadableRows, VariantError, VariantUndecided, DeletionVectorError) as fault:
         return f"{'.'.join(column.name)}: {describe_read_error(fault)}"
     place = {**data_file.place, "column": ".".join(column.name), "tight_bounds": bounds.are_tight}
-    return [
+    rows = [
         {
             **place,
             "variant_path": path,
@@ -122,3 +122,4 @@ def _read_rows(
         }
         for path, values in found.items()
     ]
+    return FileRows(data_file, rows)

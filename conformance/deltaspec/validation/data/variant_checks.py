@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from deltaspec.model.schema.data_types import Primitive, iter_leaf_types
 from deltaspec.validation.data.data_bucket import describe_read_error
-from deltaspec.validation.data.row_confirmation import Rows, evaluate_file_rows
+from deltaspec.validation.data.row_confirmation import FileRows, evaluate_file_rows
 from deltaspec.views.data.variants import build_variant_column_rows, variant_columns
 from deltaspec.wire.data.variant_reader import iter_variants
 from deltaspec.wire.parquet.file_opener import UnreadableRows
@@ -44,28 +44,29 @@ def _has_variants(table: TableSchema) -> bool:
 
 def _check_file(data: DataBucket, data_file: DataFile, table: TableSchema) -> None:
     try:
-        rows, unclear = _read(data, table, data_file)
+        found = _read(data, table, data_file)
     except (StorageError, UnreadableRows) as fault:
         if not (data_file.kind == "cdc" and isinstance(fault, FileGone)):  # VACUUM may have deleted it (S25)
             data.findings.mark_undecided((variant_columns,), describe_read_error(fault), data_file.path)
         return
-    for reason in sorted(unclear):
+    for reason in sorted(found.undecided):
         data.findings.mark_undecided((variant_columns,), reason, data_file.path)
-    evaluate_file_rows(data, variant_columns, [(data_file, rows)], partial(_read_again, data, table))
+    evaluate_file_rows(data, variant_columns, [found], partial(_read_again, data, table))
 
 
-def _read(data: DataBucket, table: TableSchema, data_file: DataFile) -> tuple[Rows, set[str]]:
-    """Return the rows of the view for a file, and what is undecided. Raise `StorageError` or `UnreadableRows`."""
+def _read(data: DataBucket, table: TableSchema, data_file: DataFile) -> FileRows:
+    """Return the rows of the view for a file. Raise `StorageError` or `UnreadableRows`."""
     size = data_file.actual_size
     if size is None:
         raise data.get_missing_file_error(data_file.path_key)
     with data.access.open_seekable(data_file.path_key) as source:
         variants = iter_variants(source, size, table.schema, table.mapping)
-        return build_variant_column_rows(data_file.place, variants)
+        rows, undecided = build_variant_column_rows(data_file.place, variants)
+    return FileRows(data_file, rows, frozenset(undecided))
 
 
-def _read_again(data: DataBucket, table: TableSchema, data_file: DataFile) -> Rows | str:
+def _read_again(data: DataBucket, table: TableSchema, data_file: DataFile) -> FileRows | str:
     try:
-        return _read(data, table, data_file)[0]
+        return _read(data, table, data_file)
     except (StorageError, UnreadableRows) as fault:
         return describe_read_error(fault)
