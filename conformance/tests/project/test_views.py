@@ -135,7 +135,7 @@ class CapturedRows:
                 each.code for each in silent if each.view.name == name and len(rows.filter(each.expression()))
             }
 
-    def lacks(self, rule: Rule) -> bool:
+    def is_incomplete_for(self, rule: Rule) -> bool:
         """Return whether the rule has no finding yet, or a column of its view no value."""
         return rule.code in self.silent_rules or any(view == rule.view.name for view, _ in self.empty_columns)
 
@@ -163,7 +163,7 @@ def capture_rows() -> CapturedRows:
     captured.record(_required_after_null(nulls=1, vector=_VECTOR))
     others = []
     for name, mutation in MUTATIONS.items():
-        if captured.lacks(RULES[CAUGHT_BY[name]]):
+        if captured.is_incomplete_for(RULES[CAUGHT_BY[name]]):
             # checksum mutations have many variants, each of which fills other columns
             _record_mutation(captured, mutation, 10 if name.startswith("checksum_") else 1)
         else:
