@@ -1,7 +1,8 @@
 """Select tests by commit: the seed of property tests, and the share of the tests that multiply.
 
 A test marked `multiplied(parts, *sources)` runs if the commit touches one of its sources, or if its name falls
-into the share of this commit: one of `parts`. `DELTASPEC_SHARE=all` (`nox -s exhaustive`) runs every test.
+into the share of this commit: one of `parts`. `DELTASPEC_BASE=<commit>` includes what the commits after that one touch.
+`DELTASPEC_SHARE=all` (`nox -s exhaustive`) runs every test.
 Seed and share follow from the commit alone, so `DELTASPEC_COMMIT=<hash>` repeats a run.
 """
 
@@ -59,7 +60,11 @@ def list_validation_modules() -> tuple[str, ...]:
 @cache
 def list_touched_files() -> frozenset[str]:
     """Return the files, relative to the repository, that the commit and uncommitted changes touch."""
-    committed = _run_git("show", "--format=", "--name-only", "--no-renames", read_commit())
+    names = ("--name-only", "--no-renames")
+    if base := os.environ.get("DELTASPEC_BASE"):
+        committed = _run_git("diff", *names, f"{base}...{read_commit()}")
+    else:
+        committed = _run_git("show", "--format=", *names, read_commit())
     uncommitted = "" if os.environ.get("DELTASPEC_COMMIT") else _run_git("diff", "HEAD", "--name-only", "--no-renames")
     return frozenset(filter(None, (committed + uncommitted).splitlines()))
 

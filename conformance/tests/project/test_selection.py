@@ -1,0 +1,59 @@
+"""Which tests a commit selects."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from helpers import selection
+
+
+@pytest.fixture
+def commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Commits of a repository, of which each writes one file: `0.py`, `1.py`, `2.py`. It is the one of `selection`."""
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+
+    def run_git(*arguments: str) -> str:
+        command = ["git", *identity, *arguments]
+        return subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout.strip()
+
+    run_git("init", "--quiet")
+    found = []
+    for number in range(3):
+        (tmp_path / f"{number}.py").touch()
+        run_git("add", ".")
+        run_git("commit", "--quiet", "--message", "a commit")
+        found.append(run_git("rev-parse", "HEAD"))
+    monkeypatch.setattr(selection, "ROOT", tmp_path)
+    for name in ("DELTASPEC_BASE", "DELTASPEC_COMMIT", "DELTASPEC_SHARE"):
+        monkeypatch.delenv(name, raising=False)
+    cached = (selection.read_commit, selection.list_touched_files)
+    for each in cached:
+        each.cache_clear()
+    yield found
+    for each in cached:
+        each.cache_clear()
+
+
+def test_newest_commit_and_uncommitted_changes_select(commits: list[str]) -> None:
+    (selection.ROOT / "0.py").write_text("changed")
+    assert selection.list_touched_files() == {"0.py", "2.py"}
+
+
+def test_named_commit_selects_alone(commits: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DELTASPEC_COMMIT", commits[1])
+    (selection.ROOT / "0.py").write_text("changed")
+    assert selection.list_touched_files() == {"1.py"}
+
+
+def test_commits_after_the_base_select(commits: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DELTASPEC_BASE", commits[0])
+    assert selection.list_touched_files() == {"1.py", "2.py"}
+
+
+def test_share_of_a_commit_has_one_part_and_what_it_touches(commits: list[str]) -> None:
+    names = [str(number) for number in range(600)]
+    chosen = [name for name in names if selection.is_selected(name, 3)]
+    assert 100 < len(chosen) < 300
+    assert all(selection.is_selected(name, 3, ("2.py",)) for name in names)
+    assert [name for name in names if selection.is_selected(name, 3, ("1.py",))] == chosen
