@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import deltaspec
@@ -168,6 +169,23 @@ def test_constraint_is_evaluated_again(tmp_path: Path, opened: OpenedFiles) -> N
     assert deltaspec.validate(str(tmp_path), level="rows", select=only).verdict == "incomplete"
     opened.replace("c.parquet", [OTHER_ROWS])
     assert deltaspec.validate(str(tmp_path), level="rows", select=only, confirm=False).totals == {"ROW040": 1}
+
+
+def test_constraint_that_cannot_be_evaluated_again_is_not_checked(tmp_path: Path, opened: OpenedFiles) -> None:
+    files = build_table_with_data(
+        protocol=protocol_action(1, 3),
+        configuration={"delta.constraints.small": "id < 40"},
+        parquet_options=PLAIN,
+    )
+    write_table(files, tmp_path)
+    rows = build_rows(20)
+    doubles = encode_data_file(rows.set_column(0, "id", rows["id"].cast(pa.float64())), **PLAIN)
+    assert len(doubles) == len(OTHER_ROWS)
+    opened.replace("c.parquet", [OTHER_ROWS, doubles])
+    report = deltaspec.validate(str(tmp_path), level="rows", select=["ROW040"])
+    assert (report.verdict, report.totals, report.sound_again) == ("incomplete", {}, None)
+    (reason,) = {each.reason for each in report.checked.not_checked if each.file == "c.parquet"}
+    assert reason.startswith("its rows could be read once, but not again: the file stores double")
 
 
 def test_other_rows_of_a_view_keep_their_findings(tmp_path: Path, opened: OpenedFiles) -> None:
