@@ -5,7 +5,13 @@ from __future__ import annotations
 import os
 
 import pytest
-from helpers.selection import compute_seed, describe_selection, format_reproduction, is_selected
+from helpers.selection import (
+    compute_seed,
+    describe_selection,
+    format_reproduction,
+    is_in_folder_share,
+    is_selected,
+)
 from hypothesis import Phase, settings
 
 _PRINTED = pytest.StashKey[bool]()
@@ -29,13 +35,17 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect multiplied tests that this commit does not run, unless tests are named one by one; Spark first."""
+    """Deselect the tests that this commit does not run, unless tests are named one by one; Spark first."""
     if any("::" in argument for argument in config.args):
         return
     selected, deselected = [], []
     for item in items:
         mark = item.get_closest_marker("multiplied")
-        runs = mark is None or is_selected(item.name, mark.args[0], mark.args[1:])
+        runs = (
+            is_in_folder_share(item.name, item.path)
+            if mark is None
+            else is_selected(item.name, mark.args[0], mark.args[1:])
+        )
         (selected if runs else deselected).append(item)
     if deselected:
         config.hook.pytest_deselected(items=deselected)

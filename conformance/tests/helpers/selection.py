@@ -3,6 +3,9 @@
 A test marked `multiplied(parts, *sources)` runs if the commit touches one of its sources, or if its name falls
 into the share of this commit: one of `parts`. `DELTASPEC_BASE=<commit>` includes what the commits after that one touch.
 `DELTASPEC_SHARE=all` (`nox -s exhaustive`) runs every test.
+
+`DELTASPEC_SHARE=folders` (`.ci/test`) leaves out more: of a folder in `SOURCES_OF_FOLDERS`, a commit runs one test in
+`FOLDER_PARTS`, unless it touches what the folder tests, the module of the test, or `helpers`.
 Seed and share follow from the commit alone, so `DELTASPEC_COMMIT=<hash>` repeats a run.
 """
 
@@ -16,6 +19,26 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 VALIDATION_PACKAGES = ("model", "rules", "sql", "validation", "views", "wire")
+
+FOLDER_PARTS = 3
+_KIT = "conformance/deltaspec"
+_VALIDATION = tuple(f"{_KIT}/{name}" for name in VALIDATION_PACKAGES)
+_SUITES = (*(f"{_KIT}/{name}" for name in ("candidates", "suites", "selftest", "model", "wire")), "generators")
+SOURCES_OF_FOLDERS = {
+    "conformance/tests/delta_rs": _VALIDATION,
+    "conformance/tests/engines": _SUITES,
+    "conformance/tests/extraction": (*_VALIDATION, f"{_KIT}/extraction"),
+    "conformance/tests/faults": (*_SUITES, f"{_KIT}/faults"),
+    "conformance/tests/golden": (*_SUITES, f"{_KIT}/golden", "golden-tables"),
+    "conformance/tests/known_bugs": _VALIDATION,
+    "conformance/tests/mutations": (*_VALIDATION, "generators"),
+    "conformance/tests/spark": _VALIDATION,
+    "conformance/tests/suites": _SUITES,
+    "conformance/tests/validation": _VALIDATION,
+    "conformance/tests/views": _VALIDATION,
+    "generators/tests": (*_SUITES, "generators"),
+}
+"""Folders whose tests take minutes, with the folders of the sources that they test, relative to the repository."""
 
 
 @cache
@@ -47,6 +70,22 @@ def is_selected(name: str, parts: int, sources: tuple[str, ...] = ()) -> bool:
     return _hash(name, parts) == 0 or not list_touched_files().isdisjoint(sources)
 
 
+def is_in_folder_share(name: str, test_file: Path) -> bool:
+    """Return whether a test runs, if this run leaves out tests of folders that the commit does not touch.
+
+    Args:
+        name: identifies the test; it decides the share that the test belongs to.
+        test_file: module of the test.
+    """
+    path = test_file.relative_to(ROOT).as_posix()
+    sources = next((each for folder, each in SOURCES_OF_FOLDERS.items() if path.startswith(f"{folder}/")), None)
+    if sources is None or os.environ.get("DELTASPEC_SHARE") != "folders":
+        return True
+    touching = tuple(f"{each}/" for each in (*sources, "conformance/tests/helpers"))
+    touched = list_touched_files()
+    return path in touched or any(each.startswith(touching) for each in touched) or _hash(name, FOLDER_PARTS) == 0
+
+
 def list_modules(*folders: str, pattern: str = "*.py") -> tuple[str, ...]:
     """Return the modules below folders of the repository, as sources of a multiplied test."""
     return tuple(str(path.relative_to(ROOT)) for folder in folders for path in (ROOT / folder).rglob(pattern))
@@ -71,8 +110,14 @@ def list_touched_files() -> frozenset[str]:
 
 def describe_selection() -> str:
     """Return one line that says which seed and share a run uses."""
-    share = "all multiplied tests" if runs_everything() else "the share of this commit; DELTASPEC_SHARE=all runs all"
-    return f"deltaspec: commit {read_commit()[:12]}, seed {compute_seed()}, {share}"
+    share = os.environ.get("DELTASPEC_SHARE", "")
+    tests = {
+        "all": "every test",
+        "folders": f"one in {FOLDER_PARTS} tests of folders that the commit does not touch",
+    }.get(share, "the share of this commit")
+    return (
+        f"deltaspec: commit {read_commit()[:12]}, seed {compute_seed()}, {tests} (DELTASPEC_SHARE={share or 'unset'})"
+    )
 
 
 def format_reproduction(node_id: str) -> str:

@@ -57,3 +57,25 @@ def test_share_of_a_commit_has_one_part_and_what_it_touches(commits: list[str]) 
     assert 100 < len(chosen) < 300
     assert all(selection.is_selected(name, 3, ("2.py",)) for name in names)
     assert [name for name in names if selection.is_selected(name, 3, ("1.py",))] == chosen
+
+
+def test_folders_that_a_commit_does_not_touch_run_in_part(commits: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def list_chosen(path: str) -> list[str]:
+        return [name for name in names if selection.is_in_folder_share(name, selection.ROOT / path)]
+
+    names = [str(number) for number in range(600)]
+    test_file = "conformance/tests/views/test_views.py"
+    assert list_chosen(test_file) == names
+    monkeypatch.setenv("DELTASPEC_SHARE", "folders")
+    assert 100 < len(list_chosen(test_file)) < 300
+    assert list_chosen("conformance/tests/model/test_model.py") == names
+    for touched in ("conformance/deltaspec/wire/log.py", test_file, "conformance/tests/helpers/cli.py"):
+        monkeypatch.setattr(selection, "list_touched_files", lambda touched=touched: frozenset([touched]))
+        assert list_chosen(test_file) == names
+    monkeypatch.setattr(selection, "list_touched_files", lambda: frozenset(["conformance/deltaspec/wire.md"]))
+    assert 100 < len(list_chosen(test_file)) < 300
+
+
+def test_folders_with_sources_exist() -> None:
+    folders = [each for folder, sources in selection.SOURCES_OF_FOLDERS.items() for each in (folder, *sources)]
+    assert [each for each in folders if not (selection.ROOT / each).is_dir()] == []
