@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from deltaspec.cli import main
 from deltaspec.errors import TableUnreadable
 from deltaspec.report.description import FileFacts, FilesDescription, PartitionFacts, RowsPerFile, SizeBin
+from deltaspec.validation.describe import table_description
 from deltaspec.validation.describe.file_description import MAX_BINS, SMALL_FILE_LIMIT, build_size_bins, describe_files
+from deltaspec_generators.bases.log_only import build_checkpointed_table
 from deltaspec_generators.table_files import (
     CheckpointFiles,
     TableFiles,
@@ -181,6 +183,52 @@ def test_checkpoint_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
     refused = CliRunner().invoke(main, ["show", str(tmp_path / "table")])
     assert refused.exit_code == 2
     assert names[0] in refused.stderr
+
+
+def write_log_with_checkpoints(table: Path, versions: int, parts: int = 1) -> list[str]:
+    """Write a table with a damaged checkpoint, of one or more parts, of each version after the first; return names."""
+    files = TableFiles()
+    files.commits[0] = [protocol_action(1, 2), metadata_action([("id", "long")])]
+    files.commits |= {version: [add_action(f"file-{version}")] for version in range(1, versions)}
+    write_table(files, table)
+    suffixes = [f".{part:010}.{parts:010}" for part in range(1, parts + 1)] if parts > 1 else [""]
+    names = [f"{version:020}.checkpoint{each}.parquet" for version in range(1, versions) for each in suffixes]
+    for name in names:
+        (table / "_delta_log" / name).write_bytes(b"PAR1")
+    return names
+
+
+def test_number_of_checkpoints_that_cannot_be_read_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_log_with_checkpoints(tmp_path / "table", 4)
+    monkeypatch.setattr(table_description, "_MAX_UNREAD", 3)
+    assert describe_files(str(tmp_path / "table")).files == 3
+    monkeypatch.setattr(table_description, "_MAX_UNREAD", 2)
+    with pytest.raises(TableUnreadable, match="checkpoint"):
+        describe_files(str(tmp_path / "table"))
+
+
+def test_unread_checkpoint_is_named_by_its_first_part(tmp_path: Path) -> None:
+    names = write_log_with_checkpoints(tmp_path / "table", 2, parts=2)
+    assert list(describe_files(str(tmp_path / "table")).unread_checkpoints) == names[:1]
+
+
+def test_damaged_commit_after_a_checkpoint_is_the_problem(tmp_path: Path) -> None:
+    files = build_checkpointed_table()
+    files.commits[2].append('{"add":7}')
+    write_table(files, tmp_path)
+    (tmp_path / f"_delta_log/{0:020}.json").unlink()
+    with pytest.raises(TableUnreadable, match=r"run `deltaspec validate` to see where"):
+        describe_files(str(tmp_path))
+
+
+def test_first_missing_commit_is_named(tmp_path: Path) -> None:
+    write_log_with_checkpoints(tmp_path, 6)
+    for version in (1, 2, 3):
+        (tmp_path / f"_delta_log/{version:020}.json").unlink()
+    for path in (tmp_path / "_delta_log").glob("*.checkpoint.parquet"):
+        path.unlink()
+    with pytest.raises(TableUnreadable, match="commit 1 is missing"):
+        describe_files(str(tmp_path))
 
 
 def test_log_that_cannot_be_replayed_is_refused(tmp_path: Path) -> None:

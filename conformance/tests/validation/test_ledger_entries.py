@@ -206,3 +206,24 @@ def test_discarded_findings_leave_one_reason_for_each_other_rule() -> None:
     findings.discard_findings("refused", except_views=(data_files,))
     assert collect(findings) == RULES.keys() - select(data_files)
     assert {(each.reason, each.file) for each in findings.not_checked} == {("refused", None)}
+
+
+def test_rows_with_every_input_have_no_entry() -> None:
+    rule = RULES["CON030"]
+    findings = Findings([rule], 3)
+    findings.evaluate(rule.view, rule.view.frame([{"kind": "CHECK", "missing_columns": []}]))
+    assert findings.not_checked == []
+
+
+def test_merged_findings_have_the_entries_of_both() -> None:
+    rule = RULES["CON030"]
+    parts = [Findings([rule], 3) for _ in range(2)]
+    for number, each in enumerate(parts, 1):
+        each.evaluate(rule.view, rule.view.frame([{}] * number))
+        each.mark_undecided((rule.view,), "r", f"file {number}")
+    parts[0].merge(parts[1])
+    assert {(each.reason, each.file) for each in parts[0].not_checked} == {
+        ("r", "file 1"),
+        ("r", "file 2"),
+        ("the rule's input is null in 3 rows of constraint_columns", None),
+    }

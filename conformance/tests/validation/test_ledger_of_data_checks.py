@@ -178,6 +178,47 @@ def test_files_of_tombstones_are_not_checked_without_a_complete_listing() -> Non
     assert {each[2] for each in collect_entries(report, "DAT")} == {"b.parquet", "c.parquet"}
 
 
+def test_incomplete_listing_without_tombstones_leaves_nothing_undecided() -> None:
+    class UnlistableStore(FailingStore):
+        def list_files(self) -> Iterator[Entry | StorageError]:
+            yield StorageError(FAILURE)
+
+    files = build_table(last_remove=False)
+    with use_store(UnlistableStore(files)):
+        report = deltaspec.validate("memory", level="files", clock=REMOVED_MS)
+    assert collect_entries(report, "DAT")
+    assert collect_entries(report, "VAC001", "VAC002") == set()
+
+
+def test_file_of_a_tombstone_that_cannot_be_looked_up_again_is_undecided() -> None:
+    files = build_table()
+    removed = get_action(files, 2, "remove")["path"]
+    store = HidingStore(files, removed)
+    store.is_remote = True
+    with use_store(store):
+        report = deltaspec.validate("memory", level="files", clock=REMOVED_MS, select=["VAC"])
+    assert report.totals == {}
+    reason = f"{removed}: {FAILURE}"
+    assert collect_entries(report, "VAC001") == {("VAC001", reason, removed)}
+    store.is_remote = False  # a disk would give the same error again
+    with use_store(store):
+        report = deltaspec.validate("memory", level="files", clock=REMOVED_MS, select=["VAC"])
+    assert report.totals == {"VAC001": 1}
+
+
+@pytest.mark.parametrize(
+    ("rules", "level"), [(("VAC001", "VAC002"), "files"), (("PQT050", "PQT051", "PQT052"), "footers")]
+)
+def test_rules_about_properties_are_undecided_without_them(rules: tuple[str, ...], level: str, tmp_path: Path) -> None:
+    files = build_table_with_data()
+    files.commits[2].append(b'{"metaData":5}')
+    report = validate(files, tmp_path, level=level, clock=REMOVED_MS)
+    expected = {each for each in rules if each in RULES}
+    assert {each[:2] for each in collect_entries(report, *rules)} == {
+        (each, "a metaData action could not be decoded") for each in expected
+    }
+
+
 def test_start_of_the_log_is_not_checked_without_its_first_commit() -> None:
     files = build_table_cleaned_up_at_2(
         build_table(last_remove=False, configuration={"delta.logRetentionDuration": "interval 30 days"})
@@ -202,7 +243,38 @@ def test_page_format_that_cannot_be_read_is_not_checked(tmp_path: Path) -> None:
     assert {rule[:5] for rule, _, _ in entries} == {"PQT05"}
 
 
+@pytest.mark.parametrize("how", ["error", "gone", "replaced"])
+def test_codec_of_a_file_that_changes_is_not_checked(how: str) -> None:
+    files = build_table_with_data(
+        configuration={"delta.parquet.compression.codec": "zstd"}, parquet_options={"compression": "zstd"}
+    )
+    with use_store(store := FailingStore(files)):
+        deltaspec.validate("memory", level="footers", select=["PQT050"])
+    accesses = store.accesses["read_range", "c.parquet"]
+    assert accesses > 1
+    for number in range(1, accesses + 1):
+        with use_store(FailingStore(files, ("read_range", "c.parquet", number), how)):
+            report = deltaspec.validate("memory", level="footers")
+        assert {file for _, _, file in collect_entries(report, "PQT050")} == {"c.parquet"}
+
+
+def test_codec_of_a_missing_file_has_one_entry(tmp_path: Path) -> None:
+    files = build_table_with_data(configuration={"delta.parquet.compression.codec": "snappy"})
+    files.missing.add("c.parquet")
+    report = validate(files, tmp_path, level="footers")
+    assert report.totals == {"DAT001": 1}
+    assert [each.file for each in report.checked.not_checked if each.rule == "PQT050"] == ["c.parquet"]
+
+
 # variants and constraints
+
+
+def test_constraints_on_rows_that_cannot_be_read_are_not_checked(tmp_path: Path) -> None:
+    files = build_constrained_table(protocol_action(1, 3), build_fields(), {"delta.constraints.positive": "id > 0"})
+    path = get_action(files, 1, "add")["path"]
+    files.data[path] = files.data[path][:-1] + b"X"
+    entries = collect_entries(validate(files, tmp_path), "ROW040")
+    assert {file for _, _, file in entries} == {path}
 
 
 def test_variant_columns_are_not_checked_if_replay_is_blocked(tmp_path: Path) -> None:

@@ -125,3 +125,19 @@ def test_change_data_file_that_vacuum_deleted_is_not_reported(tmp_path: Path) ->
     files = build_table_with_changed_variant("column", before=values, after=values, changes=changes)
     del files.data[CHANGE_FILE_PATH]
     assert collect_reasons(write_and_validate(files, tmp_path), "VAR005") == set()
+
+
+def test_change_data_file_that_is_damaged_is_undecided(tmp_path: Path) -> None:
+    values = build_unshredded_column((NAMES, NUMBER))
+    changes = build_unshredded_column((NAMES, NUMBER), (NAMES, NUMBER))
+    files = build_table_with_changed_variant("column", before=values, after=values, changes=changes)
+    files.data[CHANGE_FILE_PATH] = files.data[CHANGE_FILE_PATH][:-1] + b"X"
+    entries = write_and_validate(files, tmp_path).checked.not_checked
+    assert {each.file for each in entries if each.rule == "VAR005"} == {CHANGE_FILE_PATH}
+
+
+def test_variants_of_a_missing_data_file_are_undecided(tmp_path: Path) -> None:
+    files = build_table_with_variants(build_unshredded_column((NAMES, NUMBER)))
+    files.missing.add("c.parquet")
+    entries = write_and_validate(files, tmp_path).checked.not_checked
+    assert {each.file for each in entries if each.rule == "VAR005"} == {"c.parquet"}

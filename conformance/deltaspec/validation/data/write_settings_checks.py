@@ -53,8 +53,7 @@ def _row(
 ) -> dict[str, Any] | None:
     path = row["path"] if row["path"] is not None else row["path_key"]
     if isinstance(forms, Exception):
-        is_missing_since = isinstance(forms, FileGone) and row["actual_size"] is not None
-        if is_missing_since or not isinstance(forms, NotParquet | FileGone):  # other rules report these
+        if not (isinstance(forms, FileGone) and row["actual_size"] is None):  # the check of footers records these
             data.findings.mark_undecided((write_settings,), str(forms), path)
         return None
     settings = requested.at(row["version"], forms.codecs, forms.page_version)
