@@ -166,6 +166,30 @@ def integrations(session: nox.Session) -> None:
 
 
 @nox.session
+def airflow(session: nox.Session) -> None:
+    """Run the example operator in the real Airflow: a sound table passes, a faulty one fails without retries."""
+    session.install("apache-airflow>=3", "-e", ".")
+    with tempfile.TemporaryDirectory() as home:
+        dags = Path(home, "dags")
+        dags.mkdir()
+        for path in ("conformance/examples/airflow_operator.py", "conformance/tests/integrations/airflow_dags.py"):
+            shutil.copy(path, dags)
+        environment = {
+            "AIRFLOW_HOME": home,
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "SOUND_TABLE": str(Path(VALID_TABLE).resolve()),
+            "FAULTY_TABLE": str(Path(INVALID_TABLE).resolve()),
+        }
+        session.run("airflow", "db", "migrate", env=environment, silent=True)
+        for dag, exit_code, state in (("sound", 0, "success"), ("faulty", 1, "failed")):
+            command = ["airflow", "dags", "test", dag]
+            output = session.run(*command, env=environment, success_codes=[exit_code], silent=True)
+            if f"new_state={state}" not in output or ("FIL007" in output) != (dag == "faulty"):
+                session.error(output)
+            session.log(f"the task of the {dag} table ended in the state {state}")
+
+
+@nox.session
 def first_week(session: nox.Session) -> None:
     """Play a team's first week on ten tables, and write `reports/first-week.md`."""
     _with_project(session)
