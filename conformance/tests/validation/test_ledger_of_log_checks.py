@@ -35,7 +35,15 @@ from deltaspec_generators.bases.log_only import (
     get_action,
 )
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
-from deltaspec_generators.table_files import LOG, TableFiles, add_action, metadata_action, protocol_action, txn_action
+from deltaspec_generators.table_files import (
+    LOG,
+    TableFiles,
+    add_action,
+    metadata_action,
+    protocol_action,
+    remove_action,
+    txn_action,
+)
 
 CHECKPOINT = f"{LOG}{1:020}.checkpoint.parquet"
 STAGED = f"{LOG}_staged_commits/{2:020}.{FIRST_UUID}.json"
@@ -69,6 +77,31 @@ def test_checkpoint_with_an_undecodable_action_is_not_compared(kind: str) -> Non
     (path,) = [each for each in FailingStore(files).files if ".checkpoint." in each]
     entries = collect(files)
     assert entries["an action of the checkpoint cannot be decoded", path] == {"replay_differences"}
+
+
+@pytest.mark.parametrize("kind", ["txn", "domainMetadata"])
+def test_base_with_an_undecodable_action_is_not_compared_with_earlier_commits(kind: str) -> None:
+    files = build_v2_checkpointed_table("uuid-json")
+    files.checkpoints[0].rows.append(encode_undecodable(kind))
+    files.commits[1].append(txn_action("stream", 7))
+    del files.commits[0]
+    (path,) = [each for each in FailingStore(files).files if ".checkpoint." in each]
+    entries = collect(files, history="latest")
+    assert entries["an action of the checkpoint cannot be decoded", path] == {"replay_differences"}
+
+
+def test_tombstone_that_the_base_may_have_left_out_is_undecided() -> None:
+    files = build_checkpointed_table(last_remove=False)
+    adds = [row for row in files.commits[2] if isinstance(row, dict) and "add" in row]
+    rows = [*build_state_rows(files), *adds, remove_action(add_action("old.parquet", rows=1))]
+    files.checkpoints.append(CheckpointFiles(2, rows=rows))
+    del files.commits[0]
+    report = validate(FailingStore(files))
+    reason = "the checkpoint that the history starts from may have left out expired tombstones and transactions"
+    assert report.totals == {}
+    assert [(each.rule, each.reason, each.file) for each in report.checked.not_checked] == [
+        ("CKP033", reason, f"{LOG}{2:020}.checkpoint.parquet")
+    ]
 
 
 @pytest.mark.parametrize("kind", ["protocol", "add", "txn"])
@@ -129,6 +162,24 @@ def test_files_after_a_wrong_base_are_not_compared(kind: str) -> None:
     assert entries[reason, f"{LOG}{2:020}.checkpoint.parquet"] == {"replay_differences"}
     crc = f"{LOG}{2:020}.crc"
     assert entries.get((reason, crc)) == ({"checksums"} if kind == "add" else None)
+
+
+# file actions
+
+
+def test_file_actions_are_not_checked_without_metadata() -> None:
+    files = build_table()
+    files.commits[0] = [each for each in files.commits[0] if "metaData" not in each]
+    reason = "the metadata of the table is not known"
+    assert collect(files) == {(reason, commit_path(version)): {"file_actions"} for version in (1, 2)}
+
+
+def test_file_actions_before_the_base_need_no_metadata() -> None:
+    files = build_checkpointed_table()
+    files.commits[0].append(encode_undecodable("metaData"))
+    entries = collect(files, history="latest")
+    assert set(entries) == {("a line cannot be decoded", commit_path(0))}
+    assert "file_actions" not in entries["a line cannot be decoded", commit_path(0)]
 
 
 # staged commits
