@@ -33,9 +33,6 @@ SETTINGS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # for a few rows, code generation costs more than it saves
     "spark.sql.codegen.wholeStage": "false",
-    # With one compiler Java reserves 48 MB for compiled code, which Spark fills: it then compiles and drops in turn.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
-    " -Duser.timezone=UTC",
     "spark.driver.memory": "2g",
 }
 
@@ -59,10 +56,13 @@ def start(warehouse: str) -> SparkSession:
     from delta import configure_spark_with_delta_pip
     from pyspark.sql import SparkSession
 
+    from deltaspec.candidates.adapters.delta_spark import JAVA_OPTIONS
+
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # executors then import the same deltaspec
     builder = SparkSession.builder.master("local[2]").appName("deltaspec-tests")
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
+    builder = builder.config("spark.driver.extraJavaOptions", JAVA_OPTIONS)
     builder = builder.config("spark.sql.warehouse.dir", warehouse)
     session: SparkSession = configure_spark_with_delta_pip(builder).getOrCreate()
     session.sparkContext.setLogLevel("OFF")

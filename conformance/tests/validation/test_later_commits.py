@@ -1,4 +1,4 @@
-"""Whether a commit after the validated version removes a file that is missing, and what a listing lacks."""
+"""Whether a commit after the validated version removes a file that is missing, and what a listing leaves out."""
 
 import json
 

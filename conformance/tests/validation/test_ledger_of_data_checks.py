@@ -127,7 +127,7 @@ def test_change_data_of_another_type_is_not_compared(tmp_path: Path) -> None:
 
 
 class HidingStore(FailingStore):
-    """A table whose listing lacks a file that every read refuses."""
+    """A table with a file that its listing leaves out and that every read refuses."""
 
     def __init__(self, files: TableFiles, hidden: str) -> None:
         super().__init__(files)

@@ -42,6 +42,9 @@ WRITE_ERRORS: ErrorTable = (
     *ERRORS,
 )
 ROW_IDS = ("_metadata.row_id AS __row_id", "_metadata.row_commit_version AS __row_commit_version")
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Duser.timezone=UTC"
+"""Options for many small queries. With one compiler Java reserves 48 MB for compiled code, which Spark fills: it then
+compiles code and drops it again, which takes as much CPU time as the queries."""
 SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -56,9 +59,7 @@ SETTINGS = {
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # With one compiler Java reserves 48 MB for compiled code, which Spark fills: it then compiles and drops in turn.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
-    " -Duser.timezone=UTC",
+    "spark.driver.extraJavaOptions": JAVA_OPTIONS,
 }
 
 

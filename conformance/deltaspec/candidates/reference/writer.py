@@ -314,7 +314,7 @@ class Writer:
             raise EngineError("unsupported", "type widening is not enabled", phase="commit")
         self.check_type_change(operation)
         if all(each.name != name for each in state.schema.fields):
-            raise EngineError("invalid-request", f"{name} is no column", phase="commit")
+            raise EngineError("invalid-request", f"{name} is not a column", phase="commit")
         wider = parse_type(operation["type"])
         fields = (widen_field(each, path, wider) if each.name == name else each for each in state.schema.fields)
         metadata = replace_schema(state.metadata, schema := Struct(tuple(fields)))
