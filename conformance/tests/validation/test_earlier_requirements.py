@@ -151,3 +151,41 @@ def test_frequent_changes_of_requirements_are_undecided(tmp_path: Path, monkeypa
     unchecked = {each.rule: each.reason for each in report.checked.not_checked}
     reason = "requirements of rows change too often to evaluate those of all versions"
     assert (unchecked["ROW002"], unchecked["ROW040"]) == (reason, reason)
+
+
+def test_limits_themselves_are_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(earlier_requirement_checks, "_MAX_SCHEMAS", 2)
+    monkeypatch.setattr(earlier_requirement_checks, "_MAX_COMPARISONS", 2)
+    changes = [metadata(OPTIONAL, {f"delta.constraints.c{number}": f"id < {number}"}) for number in (8, 9)]
+    report = write_and_validate(build_history(*changes, metadata(OPTIONAL)), tmp_path)
+    assert report.checked.not_checked == []
+
+
+BROKEN = {
+    "undecodable": (lambda data: data.replace(b"\x02id\x15\x02\x16", b"\x02id\x15\x06\x16"), "LZO"),
+    "damaged": (lambda data: data[:-1] + b"X", "magic bytes"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize(("rule", "change"), [("ROW002", metadata(REQUIRED)), ("ROW040", metadata(OPTIONAL, POSITIVE))])
+def test_removed_file_that_cannot_be_read_is_undecided(
+    name: str, rule: str, change: dict[str, Any], tmp_path: Path
+) -> None:
+    files = build_history(change, "remove")
+    damage, reason = BROKEN[name]
+    sound, files.data["a.parquet"] = files.data["a.parquet"], damage(files.data["a.parquet"])
+    assert sound != files.data["a.parquet"]
+    report = write_and_validate(files, tmp_path, "all")
+    (found,) = [each for each in report.checked.not_checked if each.rule == rule]
+    assert found.file == "a.parquet"
+    assert reason in found.reason
+
+
+def test_missing_live_file_is_named(tmp_path: Path) -> None:
+    files = build_history(metadata(REQUIRED), metadata(OPTIONAL))
+    files.missing.add("a.parquet")
+    entries = write_and_validate(files, tmp_path).checked.not_checked
+    assert {(each.reason, each.file) for each in entries if each.rule == "ROW002"} == {
+        ("a.parquet: does not exist", "a.parquet")
+    }

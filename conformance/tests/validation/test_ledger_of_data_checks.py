@@ -258,12 +258,22 @@ def test_codec_of_a_file_that_changes_is_not_checked(how: str) -> None:
         assert {file for _, _, file in collect_entries(report, "PQT050")} == {"c.parquet"}
 
 
-def test_codec_of_a_missing_file_has_one_entry(tmp_path: Path) -> None:
+@pytest.mark.parametrize("fault", ["missing", "damaged", "undecodable"])
+def test_entries_of_a_rule_do_not_depend_on_the_selection(fault: str, tmp_path: Path) -> None:
+    """Another rule, which may not run, reports the fault; that does not make the file checked."""
     files = build_table_with_data(configuration={"delta.parquet.compression.codec": "snappy"})
-    files.missing.add("c.parquet")
-    report = validate(files, tmp_path, level="footers")
-    assert report.totals == {"DAT001": 1}
-    assert [each.file for each in report.checked.not_checked if each.rule == "PQT050"] == ["c.parquet"]
+    if fault == "missing":
+        files.missing.add("c.parquet")
+    elif fault == "damaged":
+        files.data["c.parquet"] = files.data["c.parquet"][:-1] + b"X"
+    else:
+        files.commits[2].append(b'{"add":5}')
+    entries = collect_entries(validate(files, tmp_path))
+    by_view = {RULES[rule].view.name: rule for rule, _, _ in sorted(entries, key=lambda each: each[0])}
+    assert {"column_facts", "write_settings"} <= by_view.keys()
+    for rule in by_view.values():
+        found = collect_entries(deltaspec.validate(str(tmp_path), level="rows", select=[rule]))
+        assert found == {each for each in entries if each[0] == rule}, rule
 
 
 # variants and constraints

@@ -174,7 +174,13 @@ def test_file_actions_are_not_checked_without_metadata() -> None:
     assert collect(files) == {(reason, commit_path(version)): {"file_actions"} for version in (1, 2)}
 
 
-def test_file_actions_before_the_base_need_no_metadata() -> None:
+def test_file_actions_before_the_base_need_no_known_metadata() -> None:
+    files = build_checkpointed_table()
+    del files.commits[0]
+    assert collect(files) == collect(files, history="latest") == {}
+
+
+def test_undecodable_metadata_before_the_base_leaves_file_actions_checked() -> None:
     files = build_checkpointed_table()
     files.commits[0].append(encode_undecodable("metaData"))
     entries = collect(files, history="latest")

@@ -468,6 +468,23 @@ def test_damaged_typed_statistics_are_not_checked(tmp_path: Path, level: str) ->
     assert ("STA002" in undecided) == (level == "rows")
 
 
+@pytest.mark.parametrize("has_text", [True, False])
+def test_rows_need_typed_statistics_only_without_text(has_text: bool, tmp_path: Path) -> None:
+    facts = build_facts(("long",)) if has_text else build_facts_of_rows(("long",))
+    assert facts.typed is not None
+    facts.typed["minValues"]["c_long"] = b"a"
+    files = build_table_with_rows(facts, ("long",))
+    bounds = pa.struct([("c_long", pa.binary())])
+    statistics = pa.struct([("numRecords", pa.int64()), ("minValues", bounds)])
+    files.checkpoints[0].parsed["stats_parsed"] = statistics
+    report = validate(files, tmp_path, level="rows")
+    reason = "add.stats_parsed.minValues.c_long has the type binary, whose values cannot be compared"
+    undecided = {each.rule for each in report.checked.not_checked if each.reason == reason}
+    assert "CKP080" in undecided
+    assert ("STA001" in undecided) != has_text
+    assert "FIL017" not in undecided
+
+
 def test_repeated_typed_columns_are_not_checked(tmp_path: Path) -> None:
     files = build_table_of_copies(build_facts(("long",)), ("long",))
     write_table(files, tmp_path)
@@ -475,12 +492,21 @@ def test_repeated_typed_columns_are_not_checked(tmp_path: Path) -> None:
     table = pq.read_table(path)
     adds = table["add"].combine_chunks()
     fields, arrays = list(adds.type), adds.flatten()
-    number = adds.type.get_field_index("stats_parsed")
-    twice = pa.StructArray.from_arrays([*arrays, arrays[number]], fields=[*fields, fields[number]], mask=adds.is_null())
+    numbers = [adds.type.get_field_index(name) for name in ("stats_parsed", "partitionValues_parsed")]
+    twice = pa.StructArray.from_arrays(
+        [*arrays, *(arrays[number] for number in numbers)],
+        fields=[*fields, *(fields[number] for number in numbers)],
+        mask=adds.is_null(),
+    )
     pq.write_table(table.set_column(table.schema.get_field_index("add"), "add", twice), path)
-    report = deltaspec.validate(str(tmp_path), level="log", history="all", select=["CKP080", "CKP081"])
-    assert report.verdict == "incomplete"
-    assert {each.reason for each in report.checked.not_checked} == {"add.stats_parsed exists 2 times"}
+    report = deltaspec.validate(str(tmp_path), level="rows", history="all")
+    reasons: dict[str, set[str]] = {}
+    for each in report.checked.not_checked:
+        if each.file == f"_delta_log/{path.name}":
+            reasons.setdefault(each.rule, set()).add(each.reason)
+    assert reasons.pop("CKP081") == {"add.partitionValues_parsed exists 2 times"}
+    assert {"CKP080", "FIL017", "STA001"} <= reasons.keys()
+    assert all(each == {"add.stats_parsed exists 2 times"} for each in reasons.values())
 
 
 @pytest.mark.parametrize("text", ["", "x", "null", "[]"])

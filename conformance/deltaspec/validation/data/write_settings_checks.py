@@ -9,7 +9,7 @@ from deltaspec.views.data.write_settings import RequestedSettings, find_newly_ad
 from deltaspec.wire.parquet.chunk_format import ChunkFormat, UnknownChunkFormat, read_chunk_format
 from deltaspec.wire.parquet.footer_reader import NotParquet
 from deltaspec.wire.storage.data_access import is_outside_table
-from deltaspec.wire.storage.interface import FileGone, StorageError
+from deltaspec.wire.storage.interface import StorageError
 from deltaspec.wire.storage.prefetch import MAX_CONCURRENT_READS
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ def check_write_settings(data: DataBucket) -> None:
 
 
 def _read(data: DataBucket, row: dict[str, Any]) -> ChunkFormat | Exception:
+    if row["actual_size"] is None:
+        return data.get_missing_file_error(row["path_key"])
     try:
         return read_chunk_format(data.access, row["path_key"], row["actual_size"])
     except (UnknownChunkFormat, NotParquet, StorageError) as fault:
@@ -53,8 +55,7 @@ def _row(
 ) -> dict[str, Any] | None:
     path = row["path"] if row["path"] is not None else row["path_key"]
     if isinstance(forms, Exception):
-        if not (isinstance(forms, FileGone) and row["actual_size"] is None):  # the check of footers records these
-            data.findings.mark_undecided((write_settings,), str(forms), path)
+        data.findings.mark_undecided((write_settings,), str(forms), path)
         return None
     settings = requested.at(row["version"], forms.codecs, forms.page_version)
     place = {name: row[name] for name in ("version", "file", "line")}
