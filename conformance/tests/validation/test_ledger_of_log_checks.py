@@ -1,6 +1,8 @@
 """What checks of log files leave undecided is in the ledger, with the views and the file concerned."""
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -34,6 +36,7 @@ from deltaspec_generators.bases.log_only import (
     commit_info_action,
     get_action,
 )
+from deltaspec_generators.bases.retention import REMOVED_MS
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.table_files import (
     LOG,
@@ -46,6 +49,7 @@ from deltaspec_generators.table_files import (
 )
 
 CHECKPOINT = f"{LOG}{1:020}.checkpoint.parquet"
+OTHER_UUID = "00000000-0000-4000-8000-000000000001"
 STAGED = f"{LOG}_staged_commits/{2:020}.{FIRST_UUID}.json"
 
 
@@ -104,6 +108,29 @@ def test_tombstone_that_the_base_may_have_left_out_is_undecided() -> None:
     ]
 
 
+@pytest.mark.parametrize("is_older", [True, False])
+def test_of_two_checkpoints_of_one_version_either_may_have_more_tombstones(is_older: bool) -> None:
+    files = build_v2_checkpointed_table("uuid-json", sidecars=False)
+    (first,) = files.checkpoints
+    tombstone = remove_action(add_action("old.parquet", rows=1))
+    files.checkpoints.append(replace(first, uuid=OTHER_UUID, rows=[*first.rows, tombstone]))
+    if is_older:
+        files.checkpoints.reverse()
+    del files.commits[0]
+    report = validate(FailingStore(files))
+    assert (report.totals, report.checked.not_checked) == ({}, [])
+
+
+def test_expired_tombstone_may_be_missing_in_a_checkpoint() -> None:
+    files = build_checkpointed_table()
+    adds = [row for row in files.commits[2] if isinstance(row, dict) and "add" in row]
+    removed = get_action(files, 2, "remove")["path"]
+    rows = [row for row in build_state_rows(files) if row.get("add", {}).get("path") != removed]
+    files.checkpoints.append(CheckpointFiles(2, rows=[*rows, *adds]))
+    report = validate(FailingStore(files), clock=REMOVED_MS + 10**12)
+    assert (report.totals, report.checked.not_checked) == ({}, [])
+
+
 @pytest.mark.parametrize("kind", ["protocol", "add", "txn"])
 def test_compaction_with_an_undecodable_action_is_not_compared(kind: str) -> None:
     files = build_table_with_compaction()
@@ -114,6 +141,38 @@ def test_compaction_with_an_undecodable_action_is_not_compared(kind: str) -> Non
     reason = "an action of the compaction cannot be decoded"
     assert collect_entries(report)[reason, path] == {"replay_differences"}
     assert {RULES[code].view.name for code in report.totals} == {"lines"}
+
+
+def test_compaction_is_not_compared_without_one_of_its_own_files() -> None:
+    store = FailingStore(build_table_with_compaction())
+    (path,) = [each for each in store.files if "compacted" in each]
+    lines = store.files[path].splitlines()
+    lines[next(number for number, line in enumerate(lines) if line.startswith(b'{"add"'))] = b'{"add":5}'
+    store.files[path] = b"\n".join(lines)
+    report = validate(store)
+    assert report.totals == {"LIN010": 1}
+    assert set(collect_entries(report)) == {("an action of the compaction cannot be decoded", path)}
+
+
+@pytest.mark.parametrize("build", [build_table_with_compaction, build_table_with_checksum])
+def test_derived_files_are_not_compared_with_an_incomplete_replay(build: Callable[[], TableFiles]) -> None:
+    files = build()
+    lines = [b'{"add":5}' if isinstance(each, dict) and "add" in each else each for each in files.commits[2]]
+    files.commits[2] = lines
+    report = validate(FailingStore(files))
+    assert report.totals == {"LIN010": 1}
+    assert {"replay_differences", "checksums"} <= collect_entries(report)["a line cannot be decoded", commit_path(2)]
+
+
+def test_checksum_before_the_base_is_not_compared_with_live_files() -> None:
+    files = build_table_with_checksum()
+    files.checkpoints.append(CheckpointFiles(2, rows=build_state_rows(files)))
+    files.checksums[1] = {**files.checksums.pop(2), "numFiles": 7}
+    del files.checksums[1]["allFiles"]
+    for version in (0, 1):
+        del files.commits[version]
+    report = validate(FailingStore(files), select=["CRC"])
+    assert report.totals == {}
 
 
 def test_unread_columns_of_a_checkpoint_are_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
