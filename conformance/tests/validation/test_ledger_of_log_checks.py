@@ -25,6 +25,7 @@ from deltaspec_generators.bases.catalog_managed import (
     build_managed_table,
     transaction_commit_info,
 )
+from deltaspec_generators.bases.iceberg import build_compatible_table
 from deltaspec_generators.bases.log_only import (
     build_checkpointed_table,
     build_state_rows,
@@ -302,6 +303,21 @@ def test_schema_that_is_nested_too_deeply_is_not_checked() -> None:
     entries = collect(files)
     reason = f"schema: nested more than {MAX_DEPTH} levels deep"
     assert entries[reason, commit_path(0)] == {"metadata", "schema_fields"}
+
+
+@pytest.mark.parametrize("keeps_statistics", ["true", "false"])
+def test_statistics_that_the_base_leaves_out_are_not_checked(keeps_statistics: str) -> None:
+    files = build_compatible_table("V1", last_remove=False, checkpoint__writeStatsAsJson=keeps_statistics)
+    rows = [json.loads(json.dumps(each)) for each in build_state_rows(files)]
+    if keeps_statistics == "false":
+        for row in rows:
+            row.get("add", {}).pop("stats", None)
+    files.checkpoints.append(CheckpointFiles(1, rows=rows))
+    for version in (0, 1):
+        del files.commits[version]
+    reason = "the checkpoint that the history begins with leaves out statistics"
+    entries = collect(files)
+    assert entries.get((reason, None)) == ({"outdated_files"} if keeps_statistics == "false" else None)
 
 
 def test_partition_columns_that_change_too_often_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
