@@ -93,6 +93,37 @@ def test_base_with_an_undecodable_action_is_not_compared_with_earlier_commits(ki
     (path,) = [each for each in FailingStore(files).files if ".checkpoint." in each]
     entries = collect(files, history="latest")
     assert entries["an action of the checkpoint cannot be decoded", path] == {"replay_differences"}
+    reason = "an action of the checkpoint that the history starts from cannot be decoded"
+    assert entries[reason, path] >= {"replay_differences", "checksums"}
+
+
+def test_earlier_commit_that_cannot_be_read_is_not_checked() -> None:
+    store = FailingStore(build_checkpointed_table(), ("read", commit_path(0), 1))
+    ((reason, file), views), *others = collect_entries(validate(store, history="latest")).items()
+    assert (reason, file, others) == (f"{commit_path(0)}: {FAILURE}", commit_path(0), [])
+    assert {"lines", "commits", "file_actions"} <= views
+
+
+def test_line_of_an_earlier_commit_that_is_nested_too_deeply_is_not_checked() -> None:
+    store = FailingStore(build_checkpointed_table())
+    store.files[commit_path(0)] += b'{"madeUp":' + b'{"a":' * 900 + b"1" + b"}" * 900 + b"}\n"
+    ((reason, file), views), *others = collect_entries(validate(store, history="latest")).items()
+    assert (reason.partition(" at ")[0], file, others) == (
+        "line 4 is nested more than 200 levels deep",
+        commit_path(0),
+        [],
+    )
+    assert {"lines", "commits", "file_actions"} <= views
+
+
+def test_table_that_a_revision_refuses_has_no_other_findings() -> None:
+    files = build_table(protocol=protocol_action(3, 7, ["ofTheFuture"], ["ofTheFuture"]))
+    files.commits[1].append(b'{"add":5}')
+    report = validate(FailingStore(files), revision="r1")
+    assert (report.verdict, report.totals) == ("refused", {})
+    ((reason, file), views), *others = collect_entries(report).items()
+    assert (reason, file, others) == ("revision r1 refuses the table: reader features ofTheFuture", None, [])
+    assert "lines" in views
 
 
 def test_tombstone_that_the_base_may_have_left_out_is_undecided() -> None:
