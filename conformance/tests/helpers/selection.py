@@ -25,17 +25,20 @@ _KIT = "conformance/deltaspec"
 _VALIDATION = tuple(f"{_KIT}/{name}" for name in VALIDATION_PACKAGES)
 _SUITES = (*(f"{_KIT}/{name}" for name in ("candidates", "suites", "selftest", "model", "wire")), "generators")
 SOURCES_OF_FOLDERS = {
+    "conformance/tests/candidates": _SUITES,
     "conformance/tests/delta_rs": _VALIDATION,
     "conformance/tests/engines": _SUITES,
     "conformance/tests/extraction": (*_VALIDATION, f"{_KIT}/extraction"),
     "conformance/tests/faults": (*_SUITES, f"{_KIT}/faults"),
     "conformance/tests/golden": (*_SUITES, f"{_KIT}/golden", "golden-tables"),
     "conformance/tests/known_bugs": _VALIDATION,
+    "conformance/tests/model": (f"{_KIT}/model", "generators"),
     "conformance/tests/mutations": (*_VALIDATION, "generators"),
     "conformance/tests/spark": _VALIDATION,
     "conformance/tests/suites": _SUITES,
     "conformance/tests/validation": _VALIDATION,
     "conformance/tests/views": _VALIDATION,
+    "conformance/tests/wire": (f"{_KIT}/model", f"{_KIT}/wire", "generators"),
     "generators/tests": (*_SUITES, "generators"),
 }
 """Folders whose tests take minutes, with the folders of the sources that they test, relative to the repository."""

@@ -68,7 +68,7 @@ def test_folders_that_a_commit_does_not_touch_run_in_part(commits: list[str], mo
     assert list_chosen(test_file) == names
     monkeypatch.setenv("DELTASPEC_SHARE", "folders")
     assert 100 < len(list_chosen(test_file)) < 300
-    assert list_chosen("conformance/tests/model/test_model.py") == names
+    assert list_chosen("conformance/tests/report/test_report.py") == names
     for touched in ("conformance/deltaspec/wire/log.py", test_file, "conformance/tests/helpers/cli.py"):
         monkeypatch.setattr(selection, "list_touched_files", lambda touched=touched: frozenset([touched]))
         assert list_chosen(test_file) == names
