@@ -185,6 +185,12 @@ def test_equal_copies_do_not_differ(derived: str) -> None:
     assert find_differences(files) == []
 
 
+def leave_out(monkeypatch: pytest.MonkeyPatch, kind: str, name: str) -> None:
+    """Do not compare a field. The order of the others must not change for later tests, as `delitem` would change it."""
+    others = {each: field for each, field in COMPARED_FIELDS[kind].items() if each != name}
+    monkeypatch.setitem(COMPARED_FIELDS, kind, others)
+
+
 @pytest.mark.multiplied(4, *list_modules("conformance/deltaspec/views", "conformance/deltaspec/wire/log"))
 @pytest.mark.parametrize(("derived", "kind", "name"), list_comparisons())
 def test_contradiction_is_noticed_by_its_comparison_alone(
@@ -194,7 +200,7 @@ def test_contradiction_is_noticed_by_its_comparison_alone(
     DERIVED_FILES[derived](files, {**left, kind: {**left[kind], **CONTRADICTIONS[kind, name]}})
     found = find_differences(files)
     assert found == [(kind, name)] or [name in str(each) for each in found] == [True]
-    monkeypatch.delitem(COMPARED_FIELDS[kind], name)
+    leave_out(monkeypatch, kind, name)
     assert find_differences(files) == []
 
 
@@ -208,7 +214,7 @@ def test_contradicting_row_id_mark_is_noticed_by_its_comparison_alone(
     contradiction = {**mark, **CONTRADICTIONS["rowIdHighWaterMark", name]}
     files.checkpoints.append(CheckpointFiles(0, rows=[*files.commits[0][:2], {"rowIdHighWaterMark": contradiction}]))
     assert find_differences(files, Revision.R1) == [("rowIdHighWaterMark", name)]
-    monkeypatch.delitem(COMPARED_FIELDS["rowIdHighWaterMark"], name)
+    leave_out(monkeypatch, "rowIdHighWaterMark", name)
     assert find_differences(files, Revision.R1) == []
 
 
