@@ -64,11 +64,13 @@ def test_folders_that_a_commit_does_not_touch_run_in_part(commits: list[str], mo
         return [name for name in names if selection.is_in_folder_share(name, selection.ROOT / path)]
 
     names = [str(number) for number in range(600)]
+    elsewhere = selection.ROOT.parent / "conformance/tests/views/test_views.py"
     test_file = "conformance/tests/views/test_views.py"
     assert list_chosen(test_file) == names
     monkeypatch.setenv("DELTASPEC_SHARE", "folders")
     assert 100 < len(list_chosen(test_file)) < 300
     assert list_chosen("conformance/tests/report/test_report.py") == names
+    assert all(selection.is_in_folder_share(name, elsewhere) for name in names)
     for touched in ("conformance/deltaspec/wire/log.py", test_file, "conformance/tests/helpers/cli.py"):
         monkeypatch.setattr(selection, "list_touched_files", lambda touched=touched: frozenset([touched]))
         assert list_chosen(test_file) == names
