@@ -185,12 +185,17 @@ def test_checkpoint_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
     assert names[0] in refused.stderr
 
 
-def write_log_with_checkpoints(table: Path, versions: int, parts: int = 1) -> list[str]:
-    """Write a table with a damaged checkpoint, of one or more parts, of each version after the first; return names."""
+def write_log(table: Path, versions: int) -> None:
+    """Write a table to which each version after the first adds a file."""
     files = TableFiles()
     files.commits[0] = [protocol_action(1, 2), metadata_action([("id", "long")])]
     files.commits |= {version: [add_action(f"file-{version}")] for version in range(1, versions)}
     write_table(files, table)
+
+
+def write_log_with_checkpoints(table: Path, versions: int, parts: int = 1) -> list[str]:
+    """Write a table with a damaged checkpoint, of one or more parts, of each version after the first; return names."""
+    write_log(table, versions)
     suffixes = [f".{part:010}.{parts:010}" for part in range(1, parts + 1)] if parts > 1 else [""]
     names = [f"{version:020}.checkpoint{each}.parquet" for version in range(1, versions) for each in suffixes]
     for name in names:
@@ -222,11 +227,9 @@ def test_damaged_commit_after_a_checkpoint_is_the_problem(tmp_path: Path) -> Non
 
 
 def test_first_missing_commit_is_named(tmp_path: Path) -> None:
-    write_log_with_checkpoints(tmp_path, 6)
+    write_log(tmp_path, 6)
     for version in (1, 2, 3):
         (tmp_path / f"_delta_log/{version:020}.json").unlink()
-    for path in (tmp_path / "_delta_log").glob("*.checkpoint.parquet"):
-        path.unlink()
     with pytest.raises(TableUnreadable, match="commit 1 is missing"):
         describe_files(str(tmp_path))
 
