@@ -17,6 +17,7 @@ import tempfile
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
 from pathlib import Path
 
@@ -100,12 +101,15 @@ def _run_all(mutants: list[Mutant], processes: int) -> Iterator[Outcome]:
     undecided: list[tuple[Undecided, int]] = []
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
         context = multiprocessing.get_context("spawn")
-        with context.Pool(min(processes, len(chunks)) or 1, _enter_copy, (folder,)) as pool:
-            for outcomes, rest in pool.imap_unordered(_run_chunk, chunks):
+        # not `context.Pool`: its processes may not start processes, and some tests do
+        with ProcessPoolExecutor(min(processes, len(chunks)) or 1, context, _enter_copy, (folder,)) as pool:
+            for chunk in as_completed([pool.submit(_run_chunk, each) for each in chunks]):
+                outcomes, rest = chunk.result()
                 yield from outcomes
                 undecided += rest
             print(f"{len(undecided)} mutants run again, in processes of their own", flush=True)
-            yield from pool.imap_unordered(_confirm, undecided)
+            for again in as_completed([pool.submit(_confirm, each) for each in undecided]):
+                yield again.result()
 
 
 def _enter_copy(folder: str) -> None:
