@@ -98,22 +98,38 @@ def test_base_with_an_undecodable_action_is_not_compared_with_earlier_commits(ki
 
 
 def test_earlier_commit_that_cannot_be_read_is_not_checked() -> None:
-    store = FailingStore(build_checkpointed_table(), ("read", commit_path(0), 1))
-    ((reason, file), views), *others = collect_entries(validate(store, history="latest")).items()
-    assert (reason, file, others) == (f"{commit_path(0)}: {FAILURE}", commit_path(0), [])
-    assert {"lines", "commits", "file_actions"} <= views
+    store = FailingStore(build_cleaned_up_table(), ("read", commit_path(1), 1))
+    reason = f"{commit_path(1)}: {FAILURE}"
+    assert collect_entries(validate(store)) == {(reason, commit_path(1)): {"lines", "commits", "file_actions"}}
 
 
 def test_line_of_an_earlier_commit_that_is_nested_too_deeply_is_not_checked() -> None:
-    store = FailingStore(build_checkpointed_table())
-    store.files[commit_path(0)] += b'{"madeUp":' + b'{"a":' * 900 + b"1" + b"}" * 900 + b"}\n"
-    ((reason, file), views), *others = collect_entries(validate(store, history="latest")).items()
-    assert (reason.partition(" at ")[0], file, others) == (
-        "line 4 is nested more than 200 levels deep",
-        commit_path(0),
-        [],
-    )
-    assert {"lines", "commits", "file_actions"} <= views
+    store = FailingStore(build_cleaned_up_table())
+    store.files[commit_path(1)] += b'{"madeUp":' + b'{"a":' * 900 + b"1" + b"}" * 900 + b"}\n"
+    (((reason, file), views),) = collect_entries(validate(store)).items()
+    assert (reason.partition(" at ")[0], file) == ("line 4 is nested more than 200 levels deep", commit_path(1))
+    assert views == {"lines", "commits", "file_actions"}
+
+
+INDEPENDENT_OF_REPLAY = {
+    *("checkpoint_columns", "checkpoint_contents", "checkpoints", "last_checkpoint", "listing", "log_starts"),
+    *("sidecars", "staged_commits", "typed_copies"),
+}
+"""Views of log files that are not commits, and of the directory."""
+
+
+def test_commit_that_cannot_be_read_leaves_all_that_depends_on_replay_undecided() -> None:
+    store = FailingStore(build_checkpointed_table(), ("read", commit_path(0), 1))
+    (((reason, file), views),) = collect_entries(validate(store, history="latest")).items()
+    assert (reason, file) == (f"{commit_path(0)}: {FAILURE}", commit_path(0))
+    assert views == {each.view.name for each in RULES.values() if each.level == "log"} - INDEPENDENT_OF_REPLAY
+
+
+def build_cleaned_up_table() -> TableFiles:
+    """Build a table whose log begins with the commit of its checkpoint, which is therefore not replayed."""
+    files = build_checkpointed_table()
+    del files.commits[0]
+    return files
 
 
 def test_table_that_a_revision_refuses_has_no_other_findings() -> None:

@@ -75,6 +75,13 @@ def test_default_that_needs_spark_is_not_checked(tmp_path: Path) -> None:
     assert (report.totals, collect_reasons(report, "VAR004")) == ({}, {"the default of v is SQL, which needs Spark"})
 
 
+@pytest.mark.parametrize("properties", [{}, {"CURRENT_DEFAULT": "NULL"}])
+def test_default_that_is_null_or_missing_is_decided(tmp_path: Path, properties: dict[str, str]) -> None:
+    columns = [("id", "long"), build_variant_field(**properties)]
+    report = write_and_validate(build_variant_table(columns, writer=["allowColumnDefaults"]), tmp_path, "log")
+    assert (report.totals, report.checked.not_checked) == ({}, [])
+
+
 # shredding and when it is enabled
 
 
