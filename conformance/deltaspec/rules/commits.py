@@ -122,12 +122,14 @@ def in_commit_timestamp_not_increasing() -> pl.Expr:
     commit, travel by version instead of timestamp.
 
     Conforms::
-        in_commit_timestamp: 1700000000001, previous_in_commit_timestamp: 1700000000000
-        in_commit_timestamp: 1700000000001, previous_in_commit_timestamp: null
+        in_commit_timestamps_enabled: true, in_commit_timestamp: 1700000000001, previous_in_commit_timestamp: 1700000000000
+        in_commit_timestamps_enabled: true, in_commit_timestamp: 1700000000001, previous_in_commit_timestamp: null
+        in_commit_timestamps_enabled: false, in_commit_timestamp: 1699999999999, previous_in_commit_timestamp: 1700000000000
     Violates::
-        in_commit_timestamp: 1700000000000, previous_in_commit_timestamp: 1700000000000
+        in_commit_timestamps_enabled: true, in_commit_timestamp: 1700000000000, previous_in_commit_timestamp: 1700000000000
     """
-    return pl.col("in_commit_timestamp") <= pl.col("previous_in_commit_timestamp")
+    is_not_later = pl.col("in_commit_timestamp") <= pl.col("previous_in_commit_timestamp")
+    return pl.col("in_commit_timestamps_enabled") & is_not_later
 
 
 @rule("COM008", requires="domain.one-a-version", view=commits, divergence="E37")

@@ -71,6 +71,19 @@ def test_missing_tombstone_is_found_until_its_retention_expires(
     assert report.totals.get("CKP050", 0) == found
 
 
+@pytest.mark.parametrize("retention", ["interval 1 month", "a while", "interval -1 days"])
+def test_missing_actions_are_undecided_if_their_retention_is_not_known(retention: str, tmp_path: Path) -> None:
+    files = build_checkpoint_without_tombstone(retention)
+    log_only.get_action(files, 0, "metaData")["configuration"]["delta.setTransactionRetentionDuration"] = retention
+    files.commits[1].append(txn_action("app", 5, lastUpdated=REMOVED_MS))
+    report = write_and_validate(files, tmp_path, REMOVED_MS)
+    assert report.totals.keys() <= {"CFG005"}
+    assert {(each.rule, each.reason) for each in report.checked.not_checked} == {
+        ("CKP037", "it is not known how long transactions are kept"),
+        ("CKP050", "it is not known how long tombstones are kept"),
+    }
+
+
 def test_tombstone_without_deletion_timestamp_has_expired(tmp_path: Path) -> None:
     report = write_and_validate(build_checkpoint_without_tombstone(deletion_timestamp=None), tmp_path, REMOVED_MS)
     assert (report.verdict, report.totals) == ("conforms", {})

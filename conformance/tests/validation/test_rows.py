@@ -181,6 +181,19 @@ def test_required_column_in_a_null_struct_may_be_null(tmp_path: Path) -> None:
     assert write_and_validate(build_single_file_table(pa.table({"s": values}), [("s", kind)]), tmp_path).totals == {}
 
 
+@pytest.mark.parametrize(
+    ("rows", "found"), [([[], None, [None]], []), ([[{"y": 1}], [], [{"y": 2}, {"y": 3}]], [("ROW006", "c.element.x", 2)])]
+)
+def test_required_field_that_structs_of_an_array_do_not_have_is_null(
+    rows: list[Any], found: list[tuple[str, str, int]], tmp_path: Path
+) -> None:
+    kind = struct_type(build_required_field("x", "long"), ("y", "long"))
+    column = {"type": "array", "elementType": kind, "containsNull": True}
+    table = pa.table({"c": pa.array(rows, pa.list_(pa.struct([("y", pa.int64())])))})
+    report = write_and_validate(build_single_file_table(table, [("c", column)]), tmp_path)
+    assert [(each.rule, each.column, each.evidence["violating_rows"]) for each in report.findings] == found
+
+
 def test_arrow_schema_of_a_file_hides_nothing(tmp_path: Path) -> None:
     """Arrow would read the numbers as durations, which have no bounds."""
     table = pa.table({"n": pa.array([5, 7], pa.duration("us"))})

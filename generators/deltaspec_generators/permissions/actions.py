@@ -296,6 +296,15 @@ def provenance_of_any_form() -> TableFiles:
 
 
 @permission("commit-info.free-form")
+def timestamp_of_the_commit_that_disables_in_commit_timestamps() -> TableFiles:
+    """The field is not a timestamp of the protocol any more, so that it may decrease."""
+    files = log_only.build_table_with_timestamps()
+    metadata = {**get_action(files, 0, "metaData"), "configuration": {}}
+    files.commits[3] = [{"commitInfo": {"inCommitTimestamp": 5}}, {"metaData": metadata}]
+    return files
+
+
+@permission("commit-info.free-form")
 def provenance_that_is_no_object() -> TableFiles:
     files = log_only.build_table()
     files.commits[1][0] = {"commitInfo": "loaded by hand"}

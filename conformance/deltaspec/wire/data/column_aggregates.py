@@ -75,7 +75,7 @@ class ColumnAggregate:
     def _prepare(self, column: FileColumn, unread: str | None = None, *, optional: bool = False) -> None:
         """Create a leaf for every column that is not a struct, and a check for everything that rows can violate.
 
-        `optional`: a parent struct is nullable. Only then do rows decide whether a required column may be missing.
+        `optional`: a parent struct is nullable.
         """
         is_struct = isinstance(column.kind, Struct)
         if is_struct and column.file_type is not None and not pa.types.is_struct(column.file_type):
@@ -84,8 +84,8 @@ class ColumnAggregate:
             self._leaves[column.path] = LeafAggregate(column, unread)
         if unread is None and column.place is not None:
             self._prepare_checks(column)
-        if unread is None and column.place is not None and not column.inside:
-            for member in _find_missing_members(column) if optional or column.nullable else ():
+            # only rows tell whether there is such a struct: its parents may be null, and containers empty
+            for member in _find_missing_members(column) if optional or column.nullable or column.inside else ():
                 self._check("not null", member)
         for member in column.members:
             self._prepare(member, unread, optional=optional or column.nullable)
