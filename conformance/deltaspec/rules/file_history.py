@@ -144,6 +144,24 @@ def live_file_removed_with_another_vector() -> pl.Expr:
     return (pl.col("kind") == "remove") & pl.col("unremoved_live_vector").is_not_null()
 
 
+@rule("FIL038", requires="consistency.unique-file-names", view=file_history)
+def size_changed_by_another_add() -> pl.Expr:
+    """A file is added again with another size than before.
+
+    Either the file was overwritten, so that earlier versions have lost their rows, or one of the sizes is wrong and
+    readers that seek the footer by it fail.
+    Fix: Compare the file in storage with both sizes. If it was overwritten, restore the earlier file from backup and
+    write the new rows to a file with a new name. Otherwise fix the writer, and rewrite the file's rows.
+
+    Conforms::
+        size: 100, size_before: 100
+        size: 100, size_before: null
+    Violates::
+        size: 100, size_before: 99
+    """
+    return pl.col("size") != pl.col("size_before")
+
+
 @rule("FIL034", requires="cdc.fields", view=file_history, divergence="E37")
 def change_file_listed_twice() -> pl.Expr:
     """A commit names the same change data file twice.

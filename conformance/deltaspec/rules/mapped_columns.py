@@ -149,7 +149,7 @@ def older_file_without_field_ids() -> pl.Expr:
 
 @rule("PQT035", requires="column-mapping.physical-names-in-files", view=data_files, divergence="S30")
 def file_with_logical_names() -> pl.Expr:
-    """Columns are mapped by name, but a data file has logical names and no physical names.
+    """Columns are mapped by name, but a data file that may be older has logical names and no physical names.
 
     Either its writer does not support column mapping and readers return null, or all of its columns were dropped.
     Fix: Find the commit that added the file. If its columns belong to the table: write the rows again from their
@@ -157,16 +157,37 @@ def file_with_logical_names() -> pl.Expr:
     returns null or wrong values: that makes the damage permanent.
 
     Conforms::
-        column_mapping_mode: name, physical_names: 1, logical_names: 1, has_field_ids: false, row_count: 5
-        column_mapping_mode: name, physical_names: 0, logical_names: 0, has_field_ids: false, row_count: 5
-        column_mapping_mode: name, physical_names: 0, logical_names: 1, has_field_ids: true, row_count: 5
-        column_mapping_mode: id, physical_names: 0, logical_names: 1, has_field_ids: false, row_count: 5
-        column_mapping_mode: name, physical_names: 0, logical_names: 1, has_field_ids: false, row_count: 0
+        column_mapping_mode: name, physical_names: 1, logical_names: 1, has_field_ids: false, row_count: 5, written_under_mapping: false
+        column_mapping_mode: name, physical_names: 0, logical_names: 2, has_field_ids: false, row_count: 5, written_under_mapping: true
+        column_mapping_mode: name, physical_names: 0, logical_names: 0, has_field_ids: false, row_count: 5, written_under_mapping: false
+        column_mapping_mode: name, physical_names: 0, logical_names: 1, has_field_ids: true, row_count: 5, written_under_mapping: false
+        column_mapping_mode: id, physical_names: 0, logical_names: 1, has_field_ids: false, row_count: 5, written_under_mapping: false
+        column_mapping_mode: name, physical_names: 0, logical_names: 1, has_field_ids: false, row_count: 0, written_under_mapping: null
     Violates::
-        column_mapping_mode: name, physical_names: 0, logical_names: 2, has_field_ids: false, row_count: 5
+        column_mapping_mode: name, physical_names: 0, logical_names: 2, has_field_ids: false, row_count: 5, written_under_mapping: false
     """
     logical = (pl.col("physical_names") == 0) & (pl.col("logical_names") > 0) & (pl.col("row_count") > 0)
-    return (pl.col("column_mapping_mode") == "name") & logical & ~pl.col("has_field_ids")
+    may_be_older = (pl.col("column_mapping_mode") == "name") & ~pl.col("written_under_mapping").fill_null(False)
+    return may_be_older & logical & ~pl.col("has_field_ids")
+
+
+@rule("PQT039", requires="column-mapping.physical-names-in-files", view=file_columns)
+def column_under_its_logical_name() -> pl.Expr:
+    """Columns are mapped by name, but a file that was written later stores a column under its logical name.
+
+    Readers look for the physical name and return null. No column ever had the stored name in files.
+    Fix: Stop the writer; it does not support columnMapping. Write the rows again from their source. Do not rewrite the
+    file through a reader that returns null: that makes the damage permanent.
+
+    Conforms::
+        has_logical_name: true, written_under_mapping: false, remaining_rows: 5
+        has_logical_name: false, written_under_mapping: true, remaining_rows: 5
+        has_logical_name: true, written_under_mapping: true, remaining_rows: 0
+        has_logical_name: null, written_under_mapping: null, remaining_rows: 5
+    Violates::
+        has_logical_name: true, written_under_mapping: true, remaining_rows: 5
+    """
+    return pl.col("has_logical_name") & pl.col("written_under_mapping") & (pl.col("remaining_rows") > 0)
 
 
 @rule("PQT036", requires="column-mapping.nested-ids-in-files", view=file_columns, divergence="S30")

@@ -74,7 +74,7 @@ def unknown_type() -> pl.Expr:
 
 @rule("MET004", requires="schema.decimal-range", view=metadata)
 def decimal_out_of_range() -> pl.Expr:
-    """A decimal type has a precision above 38, or a scale above its precision.
+    """A decimal type has a precision of 0 or above 38, or a scale above its precision.
 
     Readers cannot represent its values and fail.
     Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before

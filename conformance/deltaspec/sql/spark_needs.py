@@ -6,7 +6,7 @@ from deltaspec.model.schema.data_types import Primitive, Struct
 from deltaspec.sql.logical_row_reader import find_field
 from deltaspec.sql.session_independence import ZoneDependent, check_session_independence
 from deltaspec.sql.terms import Undecided
-from deltaspec.sql.tree import Call, Cast, Column, Expression, Literal
+from deltaspec.sql.tree import Call, Cast, Column, Expression, Literal, walk
 
 ZONE_OPTION = "--writer-time-zone"
 _UNKNOWN = "unknown"
@@ -25,6 +25,10 @@ def describe_need(tree: Expression, schema: Struct, *, zone_is_known: bool) -> s
     Returns:
         `needs Spark`, `needs Spark and --writer-time-zone`, or `is not evaluated` if neither helps.
     """
+
+    names = {field.name.casefold() for field in schema.fields}
+    if any(isinstance(node, Column) and node.parts[0].casefold() not in names for node in walk(tree)):
+        return "is not evaluated"  # Spark does not find the column either
 
     def get_type(node: Expression) -> str:
         kind = _find_type(node, schema)

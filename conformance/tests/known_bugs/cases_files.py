@@ -52,7 +52,7 @@ def null_in_a_non_nullable_partition_column(is_sound: bool) -> TableFiles:
     return build_single_file_table(table, [("id", "long"), day], partition={"day": "2024-02-29" if is_sound else None})
 
 
-@known_bug("cm-003", level="footers", PQT035=1)
+@known_bug("cm-003", level="footers", PQT039=1)
 def logical_names_in_files_of_a_mapped_table(is_sound: bool) -> TableFiles:
     """A writer that ignores column mapping writes display names: every column reads as null."""
     field = {"name": "id", "type": "long", "nullable": True, "metadata": _mapping(1, "col-1")}

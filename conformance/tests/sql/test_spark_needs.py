@@ -22,6 +22,8 @@ SCHEMA = Struct(
         ("n = year(AT)", "needs Spark and --writer-time-zone", "needs Spark"),
         ("n = exp(n)", "is not evaluated", "is not evaluated"),
         ("at > timestamp_seconds(n)", "needs Spark", "needs Spark"),
+        ("length(CAST(gone AS STRING)) > 1", "is not evaluated", "is not evaluated"),
+        ("day = CAST(gone.at AS DATE)", "is not evaluated", "is not evaluated"),
     ],
 )
 def test_need_of_an_expression(text: str, need: str, need_with_zone: str) -> None:

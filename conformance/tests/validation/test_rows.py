@@ -182,7 +182,8 @@ def test_required_column_in_a_null_struct_may_be_null(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "found"), [([[], None, [None]], []), ([[{"y": 1}], [], [{"y": 2}, {"y": 3}]], [("ROW006", "c.element.x", 2)])]
+    ("rows", "found"),
+    [([[], None, [None]], []), ([[{"y": 1}], [], [{"y": 2}, {"y": 3}]], [("ROW006", "c.element.x", 2)])],
 )
 def test_required_field_that_structs_of_an_array_do_not_have_is_null(
     rows: list[Any], found: list[tuple[str, str, int]], tmp_path: Path

@@ -3,6 +3,7 @@
 from typing import Any, cast
 
 import pyarrow as pa
+import pytest
 from helpers.hypothesis_settings import example_settings
 from helpers.recording_run import MemoryStore
 from hypothesis import given
@@ -14,6 +15,7 @@ from deltaspec.model.rows.row_tracking import compute_stable_row_ids, find_repea
 from deltaspec.validation.data.data_bucket import DataBucket
 from deltaspec.validation.data.row_id_reader import MaterializedColumns, RowIds, read_row_ids
 from deltaspec.views.data.data_files import DataFile
+from deltaspec.wire.parquet.row_batches import UnreadableRows
 from deltaspec.wire.storage.data_access import DataAccess
 from deltaspec_generators.bases.data_files import encode_data_file
 
@@ -88,6 +90,14 @@ def test_commit_versions_of_rows_do_not_depend_on_their_file() -> None:
     assert versions([1, 0], [3, 2], base=9, default=5) == before
     assert versions([1, 0], [3, None], base=9, default=5) != before
     assert versions([0, 1], [3, 2], base=9, default=5) != before
+
+
+def test_the_last_row_id_is_the_largest_long() -> None:
+    bucket, _ = build_files([([None] * 3, set())])
+    ids = read_row_ids(bucket, build_data_file("0.parquet", 2**63 - 3), MATERIALIZED, versions=False)
+    assert list(ids.by_default) == [2**63 - 3, 2**63 - 2, 2**63 - 1]
+    with pytest.raises(UnreadableRows, match=str(2**63 - 2)):
+        read_row_ids(bucket, build_data_file("0.parquet", 2**63 - 2), MATERIALIZED, versions=False)
 
 
 def test_file_without_materialized_columns_is_not_read() -> None:

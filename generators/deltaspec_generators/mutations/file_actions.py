@@ -199,6 +199,16 @@ def file_added_and_removed(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+@mutation("consistency.unique-file-names")
+def file_overwritten(draw: st.DrawFn) -> TableFiles:
+    """A live file, or one that an earlier version removed, is added with another size."""
+    files = log_only.build_table()
+    again = add_action(draw_one(draw, "a.parquet", "b.parquet"), rows=10)
+    again["add"]["size"] += draw(st.sampled_from([-1, 1, 2**40]))
+    files.commits[3] = [log_only.commit_info_action(3), again]
+    return files
+
+
 @mutation("add.live-vector-removed")
 def live_file_kept_under_another_vector(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table_with_vector()

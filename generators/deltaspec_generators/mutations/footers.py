@@ -330,7 +330,19 @@ def field_ids_absent_from_a_file_of_unknown_age(draw: st.DrawFn) -> TableFiles:
 
 @mutation("column-mapping.physical-names-in-files", "footers")
 def mapping_not_known_to_the_writer(draw: st.DrawFn) -> TableFiles:
-    return _replace_last_file(build_mapped_table_with_data("name"), encode_data_file(data_files.build_rows(20)))
+    """All columns of a file, or one, have logical names and no ids."""
+    if draw(st.booleans()):
+        return _replace_last_file(build_mapped_table_with_data("name"), encode_data_file(data_files.build_rows(20)))
+    name = draw_one(draw, *COLUMN_IDS)
+    return _build_mapped_table("name", names={name: name}, ids={name: None})
+
+
+@mutation("column-mapping.physical-names-in-files", "footers")
+def logical_names_in_a_file_of_unknown_age(draw: st.DrawFn) -> TableFiles:
+    files = build_mapped_table_with_data("name")
+    for version in (1, 2):
+        get_action(files, version, "commitInfo")["operation"] = draw_one(draw, "RESTORE", "CLONE")
+    return _replace_last_file(files, encode_data_file(data_files.build_rows(20)))
 
 
 @mutation("column-mapping.nested-ids-in-files", "footers")

@@ -158,7 +158,8 @@ def _named(name: str, at: str, found: list[SchemaError]) -> DataType:
         precision, scale = int(match[1]), int(match[2])
         if 1 <= precision <= MAX_PRECISION and 0 <= scale <= precision:
             return Decimal(precision, scale)
-        found.append(SchemaError("decimal out of range", at, f"{name} exceeds {MAX_PRECISION} digits or its precision"))
+        expected = f"a precision from 1 to {MAX_PRECISION} and a scale from 0 to the precision"
+        found.append(SchemaError("decimal out of range", at, f"{name}: expected {expected}"))
     elif not _PROPOSED.fullmatch(name):
         found.append(SchemaError("unknown type", at, f"{name[:80]!r} is not a type"))
     return UndefinedType(name)

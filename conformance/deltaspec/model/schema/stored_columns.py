@@ -49,6 +49,8 @@ class StoredColumn:
     """Node with the physical name but without the id or with another one."""
     node_with_other_name: Node | None = None
     """Node with the id but without the physical name."""
+    node_with_logical_name: Node | None = None
+    """In name mode: node without an id that has the logical name, if no node has the physical name."""
 
 
 def match_columns(schema: Struct, root: Node, mapping: str | None) -> list[StoredColumn]:
@@ -107,6 +109,7 @@ def _find(
     else:
         found = named or [each for each in group.in_any_case.get(name.casefold(), []) if each.name not in taken]
     other = named[0] if named and number is not None and named[0].field_id != number else None
+    unmatched = group.by_name.get(member.name, []) if mapping == "name" and not found else []
     # If name and id match different nodes, the type cannot decide which one is meant.
     node = found[0] if len(found) == 1 and not (found is numbered and other) else None
     return StoredColumn(
@@ -120,6 +123,7 @@ def _find(
         matching_nodes=len(found),
         node_with_other_id=other,
         node_with_other_name=numbered[0] if numbered and not named else None,
+        node_with_logical_name=next((each for each in unmatched if each.field_id is None), None),
     )
 
 

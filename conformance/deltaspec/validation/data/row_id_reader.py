@@ -115,7 +115,7 @@ def _read(
     assert file.base_row_id is not None
     if file.base_row_id < 0:
         raise UnreadableRows(f"its base row id {file.base_row_id} is negative")
-    if file.base_row_id > _MAX_ID - source.row_count:
+    if file.base_row_id > _MAX_ID - source.row_count + 1:
         raise UnreadableRows(f"row ids from {file.base_row_id} on are beyond what a long holds")
     deleted = vector(file)
     left = None if deleted is None else compute_remaining_rows(source.row_count, deleted)

@@ -112,7 +112,8 @@ def _compare_checkpoint(
     has_unknown_retention = facts.options.clock_ms is not None and checkpoint.retention_cutoff_ms is None
     for batch in differences:
         evaluate_differences(findings, batch)
-        if has_unknown_retention and any(each["kind"] == "remove" and each["difference"] == "missing" for each in batch):
+        missing = (each["kind"] for each in batch if each["difference"] == "missing")
+        if has_unknown_retention and "remove" in missing:
             findings.mark_rule_undecided(
                 "CKP050", "it is not known how long tombstones are kept", checkpoint.derived_file.file
             )

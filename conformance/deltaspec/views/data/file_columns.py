@@ -85,6 +85,14 @@ file_columns = View(
         "node_with_other_name": Column(
             pl.String, "name of a node with the id of the column, if no node has the physical name"
         ),
+        "has_logical_name": Column(
+            pl.Boolean,
+            "whether no node has the physical name, and a node without field id has the logical name, which no column "
+            "has or had in files; null if columns are not mapped by name",
+        ),
+        "written_under_mapping": Column(
+            pl.Boolean, "whether the file was certainly written while columns were mapped; null if they are not"
+        ),
         "file_has_ids": Column(pl.Boolean, "whether a node of the file has a field id"),
     },
 )

@@ -30,6 +30,7 @@ FILE_COLUMNS = (
     "written_under_v2",
     "written_under_v3",
     "written_without_shredding",
+    "written_under_mapping",
 )
 """Columns of `file_columns` that depend on the file, not on its schema."""
 _ICEBERG_COLUMNS = (
@@ -75,7 +76,8 @@ def build_schema_facts(root: Node, table: TableSchema) -> SchemaFacts:
     }
     widening = _WideningFacts(table)
     rows = [
-        {**common, **_row(column), **widening.of(column)} for column in match_columns(data_schema, root, table.mapping)
+        {**common, **_row(column), **widening.of(column), "has_logical_name": _has_logical_name(column, table)}
+        for column in match_columns(data_schema, root, table.mapping)
     ]
     for column in _stored_partition_columns(root, table):
         row = {**common, **_row(column), **widening.of(column)}
@@ -126,6 +128,15 @@ def _row(column: StoredColumn) -> dict[str, Any]:
         "stored_id": other.field_id if other is not None else None,
         "node_with_other_name": column.node_with_other_name.name if column.node_with_other_name is not None else None,
     }
+
+
+def _has_logical_name(column: StoredColumn, table: TableSchema) -> bool | None:
+    """Return whether the file stores the column under its logical name; None if columns are not mapped by name.
+
+    A name that any column had in files may be that of a dropped column.
+    """
+    node = column.node_with_logical_name
+    return (node is not None and node.name not in table.names_in_files) if table.mapping == "name" else None
 
 
 class _WideningFacts:

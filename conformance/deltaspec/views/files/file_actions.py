@@ -140,6 +140,11 @@ file_history = View(
         "other_path_encoding": Column(
             pl.String, "encoding of the path in its previous action; null if it is the same, or there is none"
         ),
+        "size": Column(pl.Int64, "size of the data file in bytes"),
+        "size_before": Column(
+            pl.Int64,
+            "for an add in a commit: size in the previous add of the path, if that is in an earlier version",
+        ),
         "base_row_id": Column(pl.Int64, "baseRowId"),
         "extended_file_metadata": Column(pl.Boolean, "extendedFileMetadata"),
         "has_tags": Column(pl.Boolean, "whether tags has entries"),

@@ -65,6 +65,8 @@ def _with_counts(rows: pl.DataFrame) -> pl.DataFrame:
         )
     ).filter(pl.col("kind").is_not_null())
     previous_encoding = pl.col("path").shift(1).over("path_key")
+    version_before, size_before = (pl.col(name).shift(1).over("path_key", "kind") for name in ("version", "size"))
+    is_added_again = (pl.col("kind") == "add") & (pl.col("source") == "commit") & (version_before < pl.col("version"))
     return (
         rows.join(others, on=[*file, "kind"], how="left")
         .with_columns(
@@ -72,6 +74,7 @@ def _with_counts(rows: pl.DataFrame) -> pl.DataFrame:
             same_file_same_kind=_in_first_row(pl.len(), *file, "kind"),
             same_file_other_kind=_in_first_row(pl.col("_others").fill_null(0).first(), *file, "kind"),
             other_path_encoding=pl.when(pl.col("path") != previous_encoding).then(previous_encoding),
+            size_before=pl.when(is_added_again).then(size_before),
         )
         .drop("_others")
     )

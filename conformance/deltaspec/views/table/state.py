@@ -327,6 +327,7 @@ class TableState(ReplayedState):
             frozenset(self.supported),
             self.widening.forgotten,
             self.widening.unrecorded,
+            self.mapped.names if self.mapping is not None else frozenset(),
         )
 
     def _apply_feature_uses(self, change: _Change) -> UnsupportedUses:
