@@ -287,6 +287,18 @@ def test_file_actions_before_the_base_need_no_known_metadata() -> None:
     assert collect(files) == collect(files, history="latest") == {}
 
 
+def test_file_actions_before_the_last_change_of_metadata_are_checked_as_far_as_possible() -> None:
+    """Two commits lead to the base, and the metadata before the second one is not known."""
+    files = build_table(last_remove=False)
+    adds = [row for row in files.commits[2] if isinstance(row, dict) and "add" in row]
+    files.checkpoints.append(CheckpointFiles(2, rows=[*build_state_rows(files), *adds]))
+    files.commits[2].append({"metaData": get_action(files, 0, "metaData")})
+    del files.commits[0]
+    assert collect(files) == {}
+    get_action(files, 1, "add")["path"] = "a b.parquet"
+    assert validate(FailingStore(files)).totals.keys() >= {"FIL001"}
+
+
 def test_undecodable_metadata_before_the_base_leaves_file_actions_checked() -> None:
     files = build_checkpointed_table()
     files.commits[0].append(encode_undecodable("metaData"))
