@@ -182,7 +182,7 @@ def materialized_column_not_named() -> pl.Expr:
     view=row_id_columns,
 )
 def materialized_column_name_taken() -> pl.Expr:
-    """The column of materialized row ids or row commit versions has the name of another column.
+    """A column has the name that the one of materialized row ids or row commit versions has, or had before.
 
     Engines confuse ids and data: rows silently change their values or their ids.
     Fix: Stop writers. Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat

@@ -49,7 +49,6 @@ Verdicts = dict[int, set[Requirements]]
 DECIDED_BY_ONE_SIDE: dict[str, tuple[str, str]] = {
     "check-constraints.columns": ("constraint_of_a_column_that_is_not_there", "the model does not parse SQL"),
     "check-constraints.value": ("constraint_of_no_condition", "the model does not parse SQL"),
-    "consistency.unique-file-names": ("file_overwritten", "the model does not keep the sizes of removed files"),
     "clustering.statistics-of-new-columns": (
         "clustered_by_a_column_that_older_files_pass_over",
         "its rule runs at level rows, although it only reads the log",

@@ -1,7 +1,10 @@
 """Mutations of row ids that the log assigns, and of their high-water mark."""
 
+import json
+
 from hypothesis import strategies as st
 
+from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.actions import legacy_row_id_mark_action
 from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.bases.row_ids import (
@@ -98,6 +101,24 @@ def row_ids_left_out_of_remove(draw: st.DrawFn) -> TableFiles:
 def hidden_column_without_a_name(draw: st.DrawFn) -> TableFiles:
     files = build_tracked_table()
     del get_action(files, 0, "metaData")["configuration"][draw_one(draw, *COLUMNS)]
+    return files
+
+
+@mutation("row-tracking.column-names-unique")
+def column_with_the_name_of_a_former_hidden_column(draw: st.DrawFn) -> TableFiles:
+    """A commit changes the property, and the same or a later one adds the column."""
+    files = build_tracked_table()
+    metadata = get_action(files, 0, "metaData")
+    name = draw_one(draw, *COLUMNS)
+    renamed = {**metadata, "configuration": {**metadata["configuration"], name: "another"}}
+    field = {"name": COLUMNS[name], "type": "long", "nullable": True, "metadata": {}}
+    schema = json.loads(metadata["schemaString"])
+    text = json.dumps({**schema, "fields": [*schema["fields"], field]})
+    version = max(files.commits) + 1
+    if draw(st.booleans()):
+        files.commits[version] = [log_only.commit_info_action(version), {"metaData": renamed}]
+        version += 1
+    files.commits[version] = [log_only.commit_info_action(version), {"metaData": {**renamed, "schemaString": text}}]
     return files
 
 

@@ -67,6 +67,15 @@ def find_conflicting_vectors(
     return [key for key in live if key[0] == path and key[1] != vector and key not in removed]
 
 
+def check_sizes(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Data Files: a path that was added before keeps its size, because its file must not be overwritten."""
+    sizes = {path: add.size for snapshot in proposal.history for (path, _), add in snapshot.files.items()}
+    for add in proposal.actions_of_type(Add):
+        size = sizes.get(path_key(add.path), add.size)
+        if size != add.size:
+            yield Refused("consistency.unique-file-names", f"{add.path} had {size} bytes and now has {add.size}")
+
+
 def check_deletion_vectors(proposal: ProposedCommit) -> Iterator[Refused]:
     """Deletion Vectors: require that new vectors are made while the property enables them."""
     table = proposal.version_after
@@ -313,6 +322,7 @@ def check_change_files(proposal: ProposedCommit) -> Iterator[Refused]:
 CHECKS: tuple[CommitCheck, ...] = (
     check_repeated_actions,
     check_replaced_vectors,
+    check_sizes,
     check_deletion_vectors,
     refuse_illegal_files(check_vector_support),
     refuse_illegal_files(check_partition_values),

@@ -235,6 +235,36 @@ def check_hidden_columns(table: TableVersion) -> Iterator[Refused]:
             yield Refused(requirement, f"{name} = {column!r} is the name of {taken}")
 
 
+def check_former_hidden_columns(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Forbid to give a table column the name that a hidden column had before: older files store ids under it."""
+    before, after = proposal.version_before, proposal.version_after
+    if after.schema is None or after.metadata is None or proposal.revision is Revision.R1:  # [Changed in r2]
+        return
+    former = _collect_hidden_columns(proposal, after.metadata.id)
+    for column in sorted(former.keys() - after.metadata.configuration.values()):
+        taken = row_tracking.find_conflicting_column(column, after.schema, after.mapping)
+        was_taken = (
+            before.schema is not None
+            and before.metadata is not None
+            and column not in before.metadata.configuration.values()
+            and taken == row_tracking.find_conflicting_column(column, before.schema, before.mapping)
+        )
+        if taken is not None and not was_taken:
+            yield Refused("row-tracking.column-names-unique", f"{former[column]} was {column!r}, the name of {taken}")
+
+
+def _collect_hidden_columns(proposal: ProposedCommit, table_id: str) -> dict[str, str]:
+    """Return the names of the hidden columns in earlier versions of a table, with the property of each."""
+    found: dict[str, str] = {}
+    for snapshot in proposal.history:
+        protocol, metadata = snapshot.protocol, snapshot.metadata
+        if protocol is None or metadata is None or is_replaced_table(metadata.id, table_id):
+            found.clear()
+        elif supports(protocol, row_tracking.get_feature_name(proposal.revision)):
+            found |= row_tracking.get_column_names(metadata, proposal.revision)
+    return found
+
+
 def check_enabled_files(table: TableVersion, add: Add) -> Iterator[Refused]:
     """If row ids are enabled, require them in every live file."""
     protocol, metadata, revision = table.protocol, table.metadata, table.revision
@@ -273,6 +303,7 @@ CHECKS: tuple[CommitCheck, ...] = (
     refuse_illegal_state(check_unique_ids),
     check_reused_ids,
     refuse_illegal_state(check_hidden_columns),
+    check_former_hidden_columns,
     refuse_illegal_files(check_enabled_files),
     check_preserved_flag,
 )

@@ -176,6 +176,12 @@ def find_conflict(
     return conflict or next(others, None)
 
 
+def get_column_names(metadata: MetaData, revision: Revision = Revision.CURRENT) -> dict[str, str]:
+    """Return the properties with the names of hidden columns by column, of a table that supports row ids."""
+    found = ((metadata.configuration.get(name), name) for name in get_column_properties(revision))
+    return {column: name for column, name in found if column is not None}
+
+
 def read_high_water_mark(snapshot: Snapshot) -> int | None:
     """Return the highest row id ever assigned according to the domain, or None if it does not state it."""
     domain = snapshot.domains.get(DOMAIN)

@@ -44,8 +44,8 @@ row_id_ranges = View(
 
 row_id_columns = View(
     name="row_id_columns",
-    grain="property that names a materialized row-tracking column of a table that supports row ids, at each version in "
-    "which the row changed",
+    grain="property that names a materialized row-tracking column of a table that supports row ids, and since r2 each "
+    "column that it named before and whose name a table column has; at each version in which the row changed",
     key=(),
     columns={
         **STATE_COLUMNS,
@@ -265,6 +265,25 @@ def find_removed_files_above_mark(
         )
         .select(list(row_id_ranges.columns))
     )
+
+
+def build_former_column_rows(
+    former: Mapping[str, str], metadata: MetaData, schema: Struct, mapping: str | None
+) -> list[dict[str, Any]]:
+    """Return the rows of `row_id_columns` for former materialized columns whose names are taken, without location.
+
+    Args:
+        former: materialized columns of earlier versions of the table, with the property of each.
+        metadata: metadata of the table.
+        schema: schema of the table.
+        mapping: column mapping mode; None if off.
+    """
+    rows = []
+    for column in former.keys() - metadata.configuration.values():
+        conflict = row_tracking.find_conflicting_column(column, schema, mapping)
+        if conflict is not None:
+            rows.append({"property": former[column], "column": column, "enabled": False, "conflicts_with": conflict})
+    return rows
 
 
 def column_rows(

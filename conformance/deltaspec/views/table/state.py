@@ -11,6 +11,7 @@ from deltaspec.model.features import clustering, table_features, table_propertie
 from deltaspec.model.features.feature_uses import FeatureUse
 from deltaspec.model.features.protocol_evolution import CHECKPOINT_PROTECTION, PROTECTED_BEFORE, get_listed_features
 from deltaspec.model.features.undefined_types import find_undefined_types, may_define_types
+from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 from deltaspec.model.rows.statistics import LeafColumn, list_leaf_columns
 from deltaspec.model.schema import column_mapping
@@ -18,7 +19,7 @@ from deltaspec.model.schema.data_types import Struct
 from deltaspec.model.schema.schema_string import TYPE_CHANGES, find_void_fault
 from deltaspec.views.data.variants import build_variant_use_rows
 from deltaspec.views.files.file_action_facts import FileContext
-from deltaspec.views.files.row_ids import column_rows
+from deltaspec.views.files.row_ids import build_former_column_rows, column_rows
 from deltaspec.views.table.clustering_history import ClusteringHistory, build_clustering_row, read_clustering_columns
 from deltaspec.views.table.column_constraints import ColumnHistory
 from deltaspec.views.table.domain_rows import build_domain_row
@@ -128,6 +129,8 @@ class TableState(ReplayedState):
     _leaves: ColumnCache[list[LeafColumn]] = field(default_factory=lambda: ColumnCache(list_leaf_columns))
     _mapping_of_fields: list[Row] = field(default_factory=list)
     """Column mapping of the fields of the schema, in the order of `data_types.iter_fields`."""
+    _hidden_columns: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Materialized row-tracking columns so far, with the property of each, by table id."""
     _field_rows: FieldRows = field(init=False)
     _repeated_names: RepeatedNames = field(default_factory=RepeatedNames)
     _preceding_version: int | None = None
@@ -460,8 +463,16 @@ class TableState(ReplayedState):
         if self.protocol is not None and self.metadata is not None and is_supported:
             enabled = row_tracking.is_enabled(self.protocol, self.metadata, self.revision)
             rows = column_rows(self.metadata, self.schema, self.mapping, enabled=enabled, revision=self.revision)
-        location = change.locate_cause(MetaData)
-        self.row_id_columns.replace(location, ((row["property"], row) for row in rows))
+        keyed = [(row["property"], row) for row in rows]
+        has_former = self.revision is not Revision.R1  # [Changed in r2]
+        if has_former and self.metadata is not None and self.schema is not None:
+            former = self._hidden_columns.get(self.metadata.id, {})
+            taken = build_former_column_rows(former, self.metadata, self.schema, self.mapping)
+            keyed += [((row["property"], row["column"]), row) for row in taken]
+        self.row_id_columns.replace(change.locate_cause(MetaData), keyed)
+        if self.metadata is not None and is_supported:
+            names = row_tracking.get_column_names(self.metadata, self.revision)
+            self._hidden_columns = {self.metadata.id: self._hidden_columns.get(self.metadata.id, {}) | names}
 
     def _evaluate_file_requirements(self, change: _Change) -> None:
         """Evaluate what the state requires of live files."""
