@@ -49,7 +49,7 @@ def file_is_added_twice(log: RawLog) -> None:
     log.append(2, log.files["00000000000000000002.json"].decode().splitlines()[2])
 
 
-@broken("plain", "FIL032")
+@broken("plain", "FIL032", "FIL038")
 def commit_adds_and_removes_same_file(log: RawLog) -> None:
     log.edit(2, "/c.parquet", "/a.parquet")
 

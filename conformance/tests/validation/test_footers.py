@@ -181,17 +181,26 @@ def test_conflicting_field_ids_of_older_files_are_found(
 
 
 def test_dropped_column_with_the_logical_name_of_another_column_conforms(tmp_path: Path) -> None:
-    """An old file contains a dropped column whose name is now the logical name of another column."""
+    """Older files contain dropped columns whose names are now the logical names of other columns."""
     names = {"id": "id", "name": "name", "price": "price"}
     files = build_mapped_table_with_data("name")
-    schema = json.loads(get_action(files, 0, "metaData")["schemaString"])
-    schema["fields"][0]["metadata"]["delta.columnMapping.physicalName"] = "id"
-    get_action(files, 0, "metaData")["schemaString"] = json.dumps(schema)
+    metadata = get_action(files, 0, "metaData")
+    fields = json.loads(metadata["schemaString"])["fields"]
+    for each in fields:
+        each["metadata"]["delta.columnMapping.physicalName"] = each["name"]
+    metadata["schemaString"] = json.dumps({"type": "struct", "fields": fields})
     for name, first in (("b", 10), ("c", 20)):
         data = encode_data_file(build_mapped_rows(first, names, dict.fromkeys(names)))
         files.data[f"{name}.parquet"] = data
         version, index = (1, 1) if name == "b" else (2, 0)
         get_action(files, version, "add", index).update(size=len(data), stats=json.dumps({"numRecords": 10}))
+    for each in fields[1:]:
+        number = each["metadata"]["delta.columnMapping.id"] + 2
+        name = f"col-00000000-0000-4000-8000-00000000000{number}"
+        each["metadata"] = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": name}
+    schema = json.dumps({"type": "struct", "fields": fields})
+    settings = {**metadata["configuration"], "delta.columnMapping.maxColumnId": "5"}
+    files.commits[3] = [{"metaData": {**metadata, "schemaString": schema, "configuration": settings}}]
     assert write_and_validate(files, tmp_path).verdict == "conforms"
 
 

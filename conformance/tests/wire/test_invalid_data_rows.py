@@ -236,9 +236,10 @@ def test_missing_member_below_a_required_struct_of_an_optional_one() -> None:
     assert find_broken_checks(read_file_rows(pa.table({"s": array}), schema)) == {("not null", "s.t.a"): (1, 0)}
 
 
-def test_missing_member_inside_an_array_has_no_check() -> None:
-    array = pa.array([[{"b": 1}]])
-    assert find_broken_checks(read_file_rows(pa.table({"s": array}), fields(s=Array(MEMBERS, True)))) == {}
+def test_missing_member_inside_an_array_is_null_in_every_element() -> None:
+    array = pa.array([[], [{"b": 1}, {"b": 2}], [{"b": 3}]])
+    found = find_broken_checks(read_file_rows(pa.table({"s": array}), fields(s=Array(MEMBERS, True))))
+    assert found == {("not null", "s.element.a"): (2, 1)}
 
 
 def test_struct_of_another_type_is_not_read() -> None:
