@@ -236,7 +236,7 @@ def check_hidden_columns(table: TableVersion) -> Iterator[Refused]:
 
 
 def check_former_hidden_columns(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Forbid to give a table column the name that a hidden column had before: older files store ids under it."""
+    """Forbid a table column with the name of a former hidden column: older files store ids under it."""
     before, after = proposal.version_before, proposal.version_after
     if after.schema is None or after.metadata is None or proposal.revision is Revision.R1:  # [Changed in r2]
         return

@@ -84,7 +84,7 @@ class ColumnAggregate:
             self._leaves[column.path] = LeafAggregate(column, unread)
         if unread is None and column.place is not None:
             self._prepare_checks(column)
-            # only rows tell whether there is such a struct: its parents may be null, and containers empty
+            # only the rows show whether such a struct exists: its parents may be null, and containers may be empty
             for member in _find_missing_members(column) if optional or column.nullable or column.inside else ():
                 self._check("not null", member)
         for member in column.members:
