@@ -180,8 +180,8 @@ def test_conflicting_field_ids_of_older_files_are_found(
     assert count_footer_findings(write_and_validate(files, tmp_path)) == codes
 
 
-def test_dropped_column_with_the_logical_name_of_another_column_conforms(tmp_path: Path) -> None:
-    """Older files contain dropped columns whose names are now the logical names of other columns."""
+def build_table_with_reused_names() -> TableFiles:
+    """Build a table whose files contain dropped columns, the names of which are now logical names of other columns."""
     names = {"id": "id", "name": "name", "price": "price"}
     files = build_mapped_table_with_data("name")
     metadata = get_action(files, 0, "metaData")
@@ -201,7 +201,20 @@ def test_dropped_column_with_the_logical_name_of_another_column_conforms(tmp_pat
     schema = json.dumps({"type": "struct", "fields": fields})
     settings = {**metadata["configuration"], "delta.columnMapping.maxColumnId": "5"}
     files.commits[3] = [{"metaData": {**metadata, "schemaString": schema, "configuration": settings}}]
-    assert write_and_validate(files, tmp_path).verdict == "conforms"
+    return files
+
+
+def test_dropped_column_with_the_logical_name_of_another_column_conforms(tmp_path: Path) -> None:
+    assert write_and_validate(build_table_with_reused_names(), tmp_path).verdict == "conforms"
+
+
+def test_dropped_columns_of_an_unknown_version_are_undecided(tmp_path: Path) -> None:
+    files = build_table_with_reused_names()
+    broken = {"metaData": {**get_action(files, 0, "metaData"), "schemaString": "{"}}
+    files.commits |= {3: [broken], 4: files.commits[3]}
+    report = write_and_validate(files, tmp_path)
+    assert "PQT039" not in report.totals
+    assert "PQT039" in {each.rule for each in report.checked.not_checked}
 
 
 def test_shredded_variant_conforms_with_the_feature(tmp_path: Path) -> None:

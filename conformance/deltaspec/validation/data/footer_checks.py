@@ -192,6 +192,9 @@ class _FooterChecker:
     def _with_mapping(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Add the columns `written_under_mapping` and `written_to_materialize`."""
         data, table = self.data, self.data.table
+        if table is not None and table.mapping == "name" and table.names_in_files is None:
+            reason = "a version of the table is not known, so a name in a file may be that of a dropped column"
+            data.findings.mark_rule_undecided("PQT039", reason)
         views = data.state.rows
         modes = ((row["version"], row["column_mapping_mode"] is not None) for row in views["metadata"])
         feature = materialized_partitions.FEATURE

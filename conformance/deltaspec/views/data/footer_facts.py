@@ -131,12 +131,14 @@ def _row(column: StoredColumn) -> dict[str, Any]:
 
 
 def _has_logical_name(column: StoredColumn, table: TableSchema) -> bool | None:
-    """Return whether the file stores the column under its logical name; None if columns are not mapped by name.
+    """Return whether the file stores the column under its logical name; None if unknown, or not mapped by name.
 
     A name that any column had in files may be that of a dropped column.
     """
     node = column.node_with_logical_name
-    return (node is not None and node.name not in table.names_in_files) if table.mapping == "name" else None
+    if node is None:
+        return False if table.mapping == "name" else None
+    return None if table.names_in_files is None else node.name not in table.names_in_files
 
 
 class _WideningFacts:

@@ -43,10 +43,13 @@ class MappingHistory:
     """Facts of the fields of the last schema."""
     is_complete: bool
     """Whether the validated history starts with the table and therefore has every name."""
+    has_gap: bool
+    """Whether a version of the validated history is unknown, so that names of dropped columns may be missing."""
 
     def __init__(self) -> None:
         self._cache = ColumnCache(_list_mapped_fields)
         self.forget()
+        self.has_gap = False
 
     def forget(self) -> None:
         """Record that versions are unknown."""
@@ -56,6 +59,7 @@ class MappingHistory:
         self._unmapped = None
         self._facts = []
         self.is_complete = False
+        self.has_gap = True
 
     @property
     def names(self) -> frozenset[str]:

@@ -330,7 +330,7 @@ class TableState(ReplayedState):
             frozenset(self.supported),
             self.widening.forgotten,
             self.widening.unrecorded,
-            self.mapped.names if self.mapping is not None else frozenset(),
+            None if self.mapping is None or self.mapped.has_gap else self.mapped.names,
         )
 
     def _apply_feature_uses(self, change: _Change) -> UnsupportedUses:

@@ -26,8 +26,8 @@ class TableSchema:
     """Logical paths, each with the type before a change that an earlier schema recorded and this one does not."""
     unrecorded: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """Column paths, each with the type before a change that a commit did not record -> version of that commit."""
-    names_in_files: frozenset[str] = frozenset()
-    """With column mapping: names that any column has or had in files, at any depth."""
+    names_in_files: frozenset[str] | None = None
+    """Names that any column has or had in files, at any depth; None if unknown, or if columns are not mapped."""
 
     def supports(self, feature: str) -> bool:
         """Return whether the table supports a feature or a preview of it."""
