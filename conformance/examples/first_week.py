@@ -156,7 +156,7 @@ def play(week: Week) -> None:
     week.run(f"deltaspec baseline update known.json {tables} --level rows", exit_code=0)
     week.run("deltaspec baseline show known.json", exit_code=0, shows="RID030")
     week.write("deltaspec.toml", SETTINGS)
-    week.run(validate, exit_code=0, shows="10 tables: 10 conforms")
+    week.run(validate, exit_code=0, shows="10 tables: 10 conform ·")
 
     week.begin("Wednesday: something is wrong", "A clean-up job deletes a file that the table still needs.")
     lost = find_live_file(orders)
