@@ -4,8 +4,9 @@ A test marked `multiplied(parts, *sources)` runs if the commit touches one of it
 into the share of this commit: one of `parts`. `DELTASPEC_BASE=<commit>` includes what the commits after that one touch.
 `DELTASPEC_SHARE=all` (`nox -s exhaustive`) runs every test.
 
-`DELTASPEC_SHARE=folders` (`.ci/test`) leaves out more: of a folder in `SOURCES_OF_FOLDERS`, a commit runs one test in
-`FOLDER_PARTS`, unless it touches what the folder tests, the module of the test, or `helpers`.
+`DELTASPEC_SHARE=folders` (`.ci/test`) leaves out more. Of a folder in `SOURCES_OF_FOLDERS`, a commit runs one test in
+`FOLDER_PARTS`; if it touches what the folder tests, or `helpers`, one in `TOUCHED_PARTS`. This is also the share of
+marked tests whose sources it touches. All other tests of a module run if the commit touches the module.
 Seed and share follow from the commit alone, so `DELTASPEC_COMMIT=<hash>` repeats a run.
 """
 
@@ -20,7 +21,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 VALIDATION_PACKAGES = ("model", "rules", "sql", "validation", "views", "wire")
 
-FOLDER_PARTS = 3
+FOLDER_PARTS = 6
+TOUCHED_PARTS = 2
 _KIT = "conformance/deltaspec"
 _VALIDATION = tuple(f"{_KIT}/{name}" for name in VALIDATION_PACKAGES)
 _SUITES = (*(f"{_KIT}/{name}" for name in ("candidates", "suites", "selftest", "model", "wire")), "generators")
@@ -66,11 +68,14 @@ def is_selected(name: str, parts: int, sources: tuple[str, ...] = ()) -> bool:
     Args:
         name: identifies the test; it decides the share that the test belongs to.
         parts: number of shares, of which one runs.
-        sources: files relative to the repository; the test runs if the commit changes one of them.
+        sources: files relative to the repository; the test runs if the commit changes one of them, in `.ci/test` in a
+            larger share.
     """
     if runs_everything() or parts <= 1:
         return True
-    return _hash(name, parts) == 0 or not list_touched_files().isdisjoint(sources)
+    if list_touched_files().isdisjoint(sources):
+        return _hash(name, parts) == 0
+    return not _leaves_out_folders() or _hash(name, min(parts, TOUCHED_PARTS)) == 0
 
 
 def is_in_folder_share(name: str, test_file: Path) -> bool:
@@ -80,15 +85,16 @@ def is_in_folder_share(name: str, test_file: Path) -> bool:
         name: identifies the test; it decides the share that the test belongs to.
         test_file: module of the test.
     """
-    if os.environ.get("DELTASPEC_SHARE") != "folders" or not test_file.resolve().is_relative_to(ROOT):
+    if not _leaves_out_folders() or not test_file.resolve().is_relative_to(ROOT):
         return True
     path = test_file.resolve().relative_to(ROOT).as_posix()
     sources = next((each for folder, each in SOURCES_OF_FOLDERS.items() if path.startswith(f"{folder}/")), None)
-    if sources is None:
+    touched = list_touched_files()
+    if sources is None or path in touched:
         return True
     touching = tuple(f"{each}/" for each in (*sources, "conformance/tests/helpers"))
-    touched = list_touched_files()
-    return path in touched or any(each.startswith(touching) for each in touched) or _hash(name, FOLDER_PARTS) == 0
+    parts = TOUCHED_PARTS if any(each.startswith(touching) for each in touched) else FOLDER_PARTS
+    return _hash(name, parts) == 0
 
 
 def list_modules(*folders: str, pattern: str = "*.py") -> tuple[str, ...]:
@@ -118,7 +124,7 @@ def describe_selection() -> str:
     share = os.environ.get("DELTASPEC_SHARE", "")
     tests = {
         "all": "every test",
-        "folders": f"one in {FOLDER_PARTS} tests of folders that the commit does not touch",
+        "folders": f"of slow folders one test in {FOLDER_PARTS}, in {TOUCHED_PARTS} where the commit touches sources",
     }.get(share, "the share of this commit")
     return (
         f"deltaspec: commit {read_commit()[:12]}, seed {compute_seed()}, {tests} (DELTASPEC_SHARE={share or 'unset'})"
@@ -132,6 +138,10 @@ def format_reproduction(node_id: str) -> str:
     if "DELTASPEC_EXAMPLES" in os.environ:
         variables += f" DELTASPEC_EXAMPLES={os.environ['DELTASPEC_EXAMPLES']}"
     return f"{variables} python -m pytest {quoted}"
+
+
+def _leaves_out_folders() -> bool:
+    return os.environ.get("DELTASPEC_SHARE") == "folders"
 
 
 def _hash(name: str, bound: int) -> int:

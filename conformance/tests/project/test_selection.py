@@ -59,6 +59,13 @@ def test_share_of_a_commit_has_one_part_and_what_it_touches(commits: list[str]) 
     assert [name for name in names if selection.is_selected(name, 3, ("1.py",))] == chosen
 
 
+def test_touched_tests_run_in_a_larger_share(commits: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DELTASPEC_SHARE", "folders")
+    names = [str(number) for number in range(600)]
+    assert 200 < sum(selection.is_selected(name, 6, ("2.py",)) for name in names) < 400
+    assert 50 < sum(selection.is_selected(name, 6, ("1.py",)) for name in names) < 150
+
+
 def test_folders_that_a_commit_does_not_touch_run_in_part(commits: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def list_chosen(path: str) -> list[str]:
         return [name for name in names if selection.is_in_folder_share(name, selection.ROOT / path)]
@@ -68,14 +75,16 @@ def test_folders_that_a_commit_does_not_touch_run_in_part(commits: list[str], mo
     test_file = "conformance/tests/views/test_views.py"
     assert list_chosen(test_file) == names
     monkeypatch.setenv("DELTASPEC_SHARE", "folders")
-    assert 100 < len(list_chosen(test_file)) < 300
+    assert 50 < len(list_chosen(test_file)) < 150
     assert list_chosen("conformance/tests/report/test_report.py") == names
     assert all(selection.is_in_folder_share(name, elsewhere) for name in names)
-    for touched in ("conformance/deltaspec/wire/log.py", test_file, "conformance/tests/helpers/cli.py"):
+    for touched in ("conformance/deltaspec/wire/log.py", "conformance/tests/helpers/cli.py"):
         monkeypatch.setattr(selection, "list_touched_files", lambda touched=touched: frozenset([touched]))
-        assert list_chosen(test_file) == names
+        assert 200 < len(list_chosen(test_file)) < 400
+    monkeypatch.setattr(selection, "list_touched_files", lambda: frozenset([test_file]))
+    assert list_chosen(test_file) == names
     monkeypatch.setattr(selection, "list_touched_files", lambda: frozenset(["conformance/deltaspec/wire.md"]))
-    assert 100 < len(list_chosen(test_file)) < 300
+    assert 50 < len(list_chosen(test_file)) < 150
 
 
 def test_folders_with_sources_exist() -> None:
