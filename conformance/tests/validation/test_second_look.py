@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from helpers.cli import run
 
@@ -20,11 +21,14 @@ from deltaspec_generators.bases.data_files import (
     build_rows,
     build_table_with_data,
     build_table_with_stored_vectors,
+    encode_data_file,
 )
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.bases.retention import REMOVED_MS, add_live_files
 from deltaspec_generators.table_files import TableFiles, write_table
 
+PLAIN = {"compression": "none"}
+"""With these options all files of ten rows have the same size."""
 VECTORS = f"deletion_vector_{VECTOR_FILE_UUID}.bin"
 
 
@@ -186,6 +190,85 @@ def test_footer_that_changes_is_not_checked(tmp_path: Path, storage: Storage) ->
     report = deltaspec.validate(table, level="footers")
     assert (report.verdict, report.totals) == ("incomplete", {})
     assert "c.parquet: changed while the table was checked" in collect_reasons(report)
+
+
+def build_other_contents(table: Path) -> tuple[bytes, bytes]:
+    """Return two contents of the length of c.parquet, whose columns have other types, the second also fewer rows."""
+    plain = (table / "c.parquet").read_bytes()
+    rows = build_rows(20)
+    doubles = encode_data_file(rows.set_column(0, "id", rows["id"].cast(pa.float64())), **PLAIN)
+    shorter = encode_data_file(build_rows(20, 9), **PLAIN)
+    footer = len(shorter) - 8 - int.from_bytes(shorter[-8:-4], "little")
+    padded = shorter[:footer] + bytes(len(plain) - len(shorter)) + shorter[footer:]
+    assert len(doubles) == len(padded) == len(plain)
+    return doubles, padded
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_readable_footer_with_findings_is_read_again(tmp_path: Path, storage: Storage, number: int) -> None:
+    table = build_table(tmp_path, build_table_with_data(parquet_options=PLAIN))
+    other = build_other_contents(tmp_path)[number]
+    code = ["PQT010", "PQT002"][number]
+    storage.reads["c.parquet"] = iter([other])
+    report = deltaspec.validate(table, level="footers")
+    assert (report.verdict, report.totals) == ("conforms", {})
+    assert report.sound_again is not None
+    assert report.sound_again.files == {"c.parquet": code}
+    storage.reads["c.parquet"] = iter([other])
+    assert deltaspec.validate(table, level="footers", confirm=False).totals == {code: 1}
+
+
+@pytest.mark.parametrize("answers", ["changed", "gone", "damaged", "not sound twice"])
+def test_footer_whose_content_changes_is_not_checked(tmp_path: Path, storage: Storage, answers: str) -> None:
+    table = build_table(tmp_path, build_table_with_data(parquet_options=PLAIN))
+    doubles, shorter = build_other_contents(tmp_path)
+    sound = (tmp_path / "c.parquet").read_bytes()
+    contents = {"changed": [shorter], "gone": [], "damaged": [bytes(len(sound))], "not sound twice": [sound, shorter]}
+    storage.reads["c.parquet"] = iter([doubles, *contents[answers]])
+    if answers == "gone":
+        storage.heads["c.parquet"] = iter([FileGone("c.parquet: does not exist")])
+    report = deltaspec.validate(table, level="footers")
+    assert (report.verdict, report.totals, report.sound_again) == ("incomplete", {}, None)
+    reason = "c.parquet: changed while the table was checked"
+    if answers == "gone":
+        reason = "its footer could be read once, but not again: c.parquet: does not exist"
+    assert collect_reasons(report) == {reason}
+    codes = {each.rule for each in report.checked.not_checked if each.file == "c.parquet"}
+    assert {"PQT001", "PQT003", "PQT010"} <= codes
+    assert "DAT001" not in codes
+
+
+def test_confirmed_footer_keeps_its_findings(tmp_path: Path, storage: Storage) -> None:
+    table = build_table(tmp_path, build_table_with_data(parquet_options=PLAIN))
+    (tmp_path / "c.parquet").write_bytes(build_other_contents(tmp_path)[0])
+    report = deltaspec.validate(table, level="footers")
+    assert report.totals == {"PQT010": 1}
+    assert report.sound_again is None
+    trusted = deltaspec.validate(table, level="footers", confirm=False)
+    assert report.findings == trusted.findings
+
+
+def test_codec_with_a_finding_is_read_again(tmp_path: Path, storage: Storage) -> None:
+    files = build_table_with_data(
+        configuration={"delta.parquet.compression.codec": "none"}, parquet_options={"compression": "none"}
+    )
+    table = build_table(tmp_path, files)
+    sound = (tmp_path / "c.parquet").read_bytes()
+    name = b"\x02id\x15%c\x16"
+    assert sound.count(name % 0) == 1
+    compressed, lzo = (sound.replace(name % 0, name % (2 * codec)) for codec in (1, 3))
+    only = ["PQT050"]
+    storage.reads["c.parquet"] = iter([compressed])
+    report = deltaspec.validate(table, level="footers", select=only)
+    assert (report.verdict, report.totals) == ("conforms", {})
+    assert report.sound_again is not None
+    assert report.sound_again.files == {"c.parquet": "PQT050"}
+    storage.reads["c.parquet"] = iter([compressed])
+    assert deltaspec.validate(table, level="footers", select=only, confirm=False).totals == {"PQT050": 1}
+    for contents in ([compressed, sound[:4], lzo], [compressed, sound[:4], sound[:-4] + b"????"]):
+        storage.reads["c.parquet"] = iter(contents)
+        report = deltaspec.validate(table, level="footers", select=only)
+        assert (report.verdict, report.totals, report.sound_again) == ("incomplete", {}, None)
 
 
 def test_deletion_vector_is_read_again(tmp_path: Path, storage: Storage) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -13,6 +14,8 @@ from deltaspec.model.rows import materialized_partitions
 from deltaspec.model.rows.variant_shredding import FEATURE
 from deltaspec.model.schema.data_types import Primitive, iter_leaf_types
 from deltaspec.model.schema.parquet_types import Node
+from deltaspec.validation.data.row_confirmation import FileReader, evaluate_confirmed_rows
+from deltaspec.validation.data.second_look import CHANGED
 from deltaspec.views.data.data_files import DataFiles, data_files
 from deltaspec.views.data.file_columns import file_columns
 from deltaspec.views.data.footer_facts import (
@@ -32,6 +35,7 @@ from deltaspec.wire.storage.prefetch import MAX_CONCURRENT_READS
 
 if TYPE_CHECKING:
     from deltaspec.validation.data.data_bucket import DataBucket
+    from deltaspec.views.base import View
     from deltaspec.views.table.table_schema import TableSchema
 
 FILES_PER_BATCH = 4096
@@ -43,6 +47,8 @@ _MAX_MISSING_OPENED = 100
 """Number of files of a part that are opened although the listing does not have them, to report the exact reason. The
 ledger lists fewer."""
 _LOG_COLUMNS = ("version", "file", "line", "kind", "path", "path_key", "num_records", "cardinality")
+_PATH = pl.coalesce("path", "path_key")
+"""The path as written in the log, by which every check names a file."""
 _WRITTEN = (
     "written_under_v2",
     "written_under_v3",
@@ -50,6 +56,7 @@ _WRITTEN = (
     "written_under_mapping",
     "written_to_materialize",
 )
+_VIEWS = (data_files, file_columns)
 _READ = {
     "_read": pl.Boolean,
     "footer_fault": pl.String,
@@ -102,6 +109,26 @@ class _Batch:
         """Start the next batch after these files."""
         self.first += len(self.rows)
         self.rows, self.facts, self.columns, self._positions = [], [], 0, {}
+
+
+@dataclass(frozen=True)
+class _ReadFooters:
+    """Files with what their footers contain."""
+
+    files: pl.DataFrame
+    """Columns of `_LOG_COLUMNS`, `_WRITTEN` and `_READ`."""
+    facts: list[SchemaFacts]
+    """By the position that the column `_schema` states."""
+
+    def equals(self, other: _ReadFooters) -> bool:
+        """Return whether the footers of the same files have the same content."""
+        if not self.files.drop("_schema").equals(other.files.drop("_schema")):
+            return False
+        pairs = zip(self.files["_schema"], other.files["_schema"], strict=True)
+        return all(
+            mine is theirs if mine is None or theirs is None else self.facts[mine] == other.facts[theirs]
+            for mine, theirs in pairs
+        )
 
 
 class _FooterChecker:
@@ -218,24 +245,60 @@ class _FooterChecker:
     def _flush(self, part: pl.DataFrame, batch: _Batch, done: int) -> int:
         """Evaluate the collected files. Return the number of files done."""
         files = part.slice(batch.first, len(batch.rows))
-        kept = [name for name in (*_LOG_COLUMNS, *_WRITTEN, "since", "until") if name in files.columns]
-        filled = pl.concat(
-            [
-                files.select(kept).with_columns(path=pl.coalesce("path", "path_key")),
-                pl.DataFrame(batch.rows, _READ, orient="row"),
-            ],
-            how="horizontal",
-        ).filter("_read")
-        self.data.findings.evaluate(data_files, build_data_file_rows(filled, batch.facts))
+        read = _ReadFooters(_join_reads(files, batch.rows), batch.facts)
+        self._evaluate(data_files, self._build_rows(data_files, read), read, files)
         widest = max((len(each.columns) for each in batch.facts), default=0)
-        for some in filled.iter_slices(max(1, COLUMNS_PER_BATCH // max(1, widest))):
-            rows = column_rows(some, batch.facts)
-            located = rows if self._locator is None else self._locator.locate(rows, some)
-            self.data.findings.evaluate(file_columns, located)
+        for some in read.files.iter_slices(max(1, COLUMNS_PER_BATCH // max(1, widest))):
+            rows = self._build_rows(file_columns, _ReadFooters(some, batch.facts))
+            self._evaluate(file_columns, rows, read, files)
         done += len(files)
         self.data.progress("footers", done, self.total)
         batch.clear()
         return done
+
+    def _build_rows(self, view: View, read: _ReadFooters) -> pl.DataFrame:
+        if view is data_files:
+            return build_data_file_rows(read.files, read.facts)
+        rows = column_rows(read.files, read.facts)
+        return rows if self._locator is None else self._locator.locate(rows, read.files)
+
+    def _evaluate(self, view: View, rows: pl.DataFrame, read: _ReadFooters, files: pl.DataFrame) -> None:
+        """Evaluate the rules over rows of a view.
+
+        Args:
+            view: the view.
+            rows: its rows.
+            read: the footers of which they are, and maybe others.
+            files: the same files, before they were read.
+        """
+
+        def open_file(path: str) -> FileReader:
+            first = _ReadFooters(read.files.filter(pl.col("path") == path), read.facts)
+            unread = files.filter(path == _PATH)
+            return FileReader(path, unread["path_key"][0], lambda: self._look_at_footer(view, first, unread))
+
+        undecided = evaluate_confirmed_rows(self.data, view, rows, lambda frame: frame["path"], open_file)
+        self.data.findings.mark_files_undecided(undecided, levels=_LEVEL)
+
+    def _look_at_footer(self, view: View, first: _ReadFooters, files: pl.DataFrame) -> pl.DataFrame | StorageError:
+        """Read a footer again, and build the rows of a view for all actions with its path.
+
+        A footer that differs from the first one looks sound only if no rule of another view reports it either.
+        """
+        key = files["path_key"][0]
+        read = self._look_again(key, None)
+        if isinstance(read, StorageError):
+            return StorageError(f"its footer could be read once, but not again: {read}")
+        batch = _Batch()
+        for version, kind in files.select("version", "kind").iter_rows():
+            batch.add(*self._row(version, kind, read))
+        second = _ReadFooters(_join_reads(files, batch.rows), batch.facts)
+        if not second.equals(first):
+            for other in _VIEWS:
+                is_reported = other is not view and self.data.findings.has_rules_for(other)
+                if is_reported and self.data.findings.find_violated_rules(other, self._build_rows(other, second)):
+                    return StorageError(CHANGED.format(key))
+        return self._build_rows(view, second)
 
     def _read(self, files: pl.DataFrame) -> Iterator[Read]:
         """Yield the footers of files in their order."""
@@ -318,6 +381,12 @@ class _FooterChecker:
         return self.facts[key][2]
 
 
+def _join_reads(files: pl.DataFrame, reads: list[tuple[Any, ...]]) -> pl.DataFrame:
+    """Return the files that were read, with the columns of `_READ`."""
+    kept = [name for name in (*_LOG_COLUMNS, *_WRITTEN, "since", "until") if name in files.columns]
+    named = files.select(kept).with_columns(path=_PATH)
+    return pl.concat([named, pl.DataFrame(reads, _READ, orient="row")], how="horizontal").filter("_read")
+
+
 def _paths(files: pl.DataFrame) -> pl.Series:
-    """Return paths as written in the log, by which every check names a file."""
-    return files.select(path=pl.coalesce("path", "path_key"))["path"]
+    return files.select(path=_PATH)["path"]

@@ -1,4 +1,4 @@
-"""Evaluate rules over the rows of single data files. A file with findings is read again before they are reported.
+"""Evaluate rules over what single data files contain. A file with findings is read again before they are reported.
 
 Each file with findings is read once more, and a second time if it is then sound. After `MOST_REREAD_FILES` confirmed
 files of a bucket the first reads are trusted: where many files have findings, the storage does not cause them.
@@ -42,6 +42,17 @@ class _Judged:
     """Codes of the rules that report one of them."""
 
 
+@dataclass(frozen=True)
+class FileReader:
+    """Reads one data file again, whose rows of a view have a finding."""
+
+    path: str
+    """As written in the log; names the file in the ledger."""
+    path_key: str
+    look: Callable[[], pl.DataFrame | StorageError]
+    """Builds the rows of the view again, or returns why that is not possible. It must not record anything."""
+
+
 def evaluate_file_rows(
     data: DataBucket, view: View, reads: Sequence[FileRows], read_again: Callable[[DataFile], FileRows | str]
 ) -> None:
@@ -56,52 +67,71 @@ def evaluate_file_rows(
     """
     if not data.findings.has_rules_for(view):
         return
+
+    def open_file(number: int) -> FileReader:
+        read = reads[number]
+        return FileReader(read.data_file.path, read.data_file.path_key, lambda: _read_rows(view, read, read_again))
+
     owners = pl.Series([number for number, each in enumerate(reads) for _ in each.rows], dtype=pl.UInt32)
+    frame = view.frame([row for each in reads for row in each.rows])
+    unread = evaluate_confirmed_rows(data, view, frame, lambda _: owners, open_file)
+    data.findings.mark_files_undecided(unread, views=[view])
+
+
+def evaluate_confirmed_rows(
+    data: DataBucket,
+    view: View,
+    frame: pl.DataFrame,
+    find_owners: Callable[[pl.DataFrame], pl.Series],
+    open_file: Callable[[Any], FileReader],
+) -> dict[str, str]:
+    """Evaluate the rules over rows of a view. A file with findings is read again first.
+
+    Args:
+        data: the files.
+        view: the view.
+        frame: its rows.
+        find_owners: returns for each row what identifies its file.
+        open_file: returns how to read that file again.
+
+    Returns:
+        Why the rows of some files are undecided, by path as written.
+    """
+    unread: dict[str, str] = {}
 
     def confirm(frame: pl.DataFrame, hits: pl.Series) -> pl.DataFrame:
-        changed: dict[int, pl.DataFrame] = {}
-        unread: dict[str, str] = {}
-        for number in owners.filter(hits).unique(maintain_order=True):
+        changed: dict[Any, pl.DataFrame] = {}
+        owners = find_owners(frame)
+        for owner in owners.filter(hits).unique(maintain_order=True):
             if not data.row_look.is_needed:
                 break
-            first = frame.filter(owners == number)
-            found = _confirm_file(data, view, reads[number], first, read_again)
+            first, file = frame.filter(owners == owner), open_file(owner)
+            found = _confirm_file(data, view, first, file)
             if isinstance(found, StorageError):
-                unread[reads[number].data_file.path] = str(found)
-                changed[number] = frame.clear()
+                unread[file.path] = str(found)
+                changed[owner] = frame.clear()
             elif found is not first:
-                changed[number] = found
-        data.findings.mark_files_undecided(unread, views=[view])
+                changed[owner] = found
         if not changed:
             return frame
         return pl.concat([frame.filter(~owners.is_in(list(changed))), *changed.values()])
 
-    frame = view.frame([row for each in reads for row in each.rows])
     data.findings.evaluate(view, frame, confirm if data.row_look.is_needed else None)
+    return unread
 
 
-def _confirm_file(
-    data: DataBucket,
-    view: View,
-    read: FileRows,
-    first: pl.DataFrame,
-    read_again: Callable[[DataFile], FileRows | str],
-) -> pl.DataFrame | StorageError:
+def _confirm_file(data: DataBucket, view: View, first: pl.DataFrame, file: FileReader) -> pl.DataFrame | StorageError:
     """Return the rows that hold of a file with findings, or an error if its content is undecided."""
 
     def judge(rows: pl.DataFrame) -> _Judged:
         return _Judged(rows, data.findings.find_violated_rules(view, rows))
 
     def look() -> _Judged | StorageError:
-        again = read_again(read.data_file)
-        if isinstance(again, FileRows):  # a file whose values cannot be decoded must not look sound
-            again = min(again.undecided - read.undecided, default=again)
-        if isinstance(again, str):
-            return StorageError(f"its rows could be read once, but not again: {again}")
-        return judge(view.frame(again.rows))
+        rows = file.look()
+        return rows if isinstance(rows, StorageError) else judge(rows)
 
     found = data.row_look.confirm(
-        read.data_file.path_key,
+        file.path_key,
         judge(first),
         look,
         is_sound=lambda seen: not seen.violated,
@@ -109,3 +139,14 @@ def _confirm_file(
         is_same=lambda one, other: one.rows.equals(other.rows),
     )
     return found if isinstance(found, StorageError) else found.rows
+
+
+def _read_rows(
+    view: View, first: FileRows, read_again: Callable[[DataFile], FileRows | str]
+) -> pl.DataFrame | StorageError:
+    again = read_again(first.data_file)
+    if isinstance(again, FileRows):  # a file whose values cannot be decoded must not look sound
+        again = min(again.undecided - first.undecided, default=again)
+    if isinstance(again, str):
+        return StorageError(f"its rows could be read once, but not again: {again}")
+    return view.frame(again.rows)

@@ -4,8 +4,8 @@
 - The second and a third look find the file sound: it is not a finding. The report names the file.
 - Otherwise the file is unchecked, because it changed during the run, or the storage gives different answers.
 
-Findings about the rows of one file get a second look too (`row_confirmation`). What a readable footer shows does not,
-and neither do findings that compare the rows of several files.
+Findings about the footer or the rows of one file get a second look too (`row_confirmation`). Findings that compare the
+rows of several files do not.
 
 A table in which everything is missing costs a bounded number of requests: after `MOST_LOOKS` files of a bucket that a
 second look confirmed, the first look is trusted. Missing files beyond that number are looked up in a second listing.
@@ -23,7 +23,9 @@ from deltaspec.wire.storage.interface import StorageError
 MOST_LOOKS = 1000
 """Second looks by requests in a bucket, until the first looks are trusted."""
 MOST_REREAD_FILES = 100
-"""Files of a bucket whose rows are read again and confirmed, until the first reads are trusted."""
+"""Files of a bucket whose footer or rows are read again and confirmed, until the first reads are trusted."""
+CHANGED = "{}: changed while the table was checked"
+"""Why a file is undecided that looks different each time."""
 T = TypeVar("T")
 
 
@@ -82,4 +84,4 @@ class SecondLook:
             if not isinstance(third, StorageError) and is_sound(third):
                 self.findings.note_sound_again(path, describe(first))
                 return third
-        return StorageError(f"{path}: changed while the table was checked")
+        return StorageError(CHANGED.format(path))

@@ -5,6 +5,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
+from deltaspec.validation.data.row_confirmation import FileReader, evaluate_confirmed_rows
 from deltaspec.views.data.write_settings import RequestedSettings, find_newly_added_files, write_settings
 from deltaspec.wire.parquet.chunk_format import ChunkFormat, UnknownChunkFormat, read_chunk_format
 from deltaspec.wire.parquet.footer_reader import NotParquet
@@ -37,8 +40,38 @@ def check_write_settings(data: DataBucket) -> None:
         for part in files.iter_slices(_AT_ONCE):
             rows = [row for row in part.iter_rows(named=True) if not is_outside_table(row["path_key"])]
             read = pool.map(lambda row: _read(data, row), rows)
-            found = [_row(data, requested, row, forms) for row, forms in zip(rows, read, strict=True)]
-            data.findings.evaluate_rows(write_settings, [each for each in found if each is not None])
+            _evaluate(data, requested, list(zip(rows, read, strict=True)))
+
+
+def _evaluate(
+    data: DataBucket, requested: RequestedSettings, read: list[tuple[dict[str, Any], ChunkFormat | Exception]]
+) -> None:
+    """Evaluate the rules for files that were read. What cannot be read is in the ledger."""
+    owners: list[int] = []
+    found: list[dict[str, Any]] = []
+    for number, (file, forms) in enumerate(read):
+        if isinstance(forms, Exception):
+            data.findings.mark_undecided((write_settings,), str(forms), _get_path(file))
+        elif (row := _row(requested, file, forms)) is not None:
+            owners.append(number)
+            found.append(row)
+
+    def open_file(number: int) -> FileReader:
+        file = read[number][0]
+
+        def look() -> pl.DataFrame | StorageError:
+            try:
+                forms = read_chunk_format(data.access, file["path_key"], None)
+            except (UnknownChunkFormat, NotParquet, StorageError) as fault:
+                return StorageError(f"its column chunks could be read once, but not again: {fault}")
+            row = _row(requested, file, forms)
+            return write_settings.frame([] if row is None else [row])
+
+        return FileReader(_get_path(file), file["path_key"], look)
+
+    frame, numbers = write_settings.frame(found), pl.Series(owners, dtype=pl.UInt32)
+    unread = evaluate_confirmed_rows(data, write_settings, frame, lambda _: numbers, open_file)
+    data.findings.mark_files_undecided(unread, views=[write_settings])
 
 
 def _read(data: DataBucket, row: dict[str, Any]) -> ChunkFormat | Exception:
@@ -50,13 +83,12 @@ def _read(data: DataBucket, row: dict[str, Any]) -> ChunkFormat | Exception:
         return fault
 
 
-def _row(
-    data: DataBucket, requested: RequestedSettings, row: dict[str, Any], forms: ChunkFormat | Exception
-) -> dict[str, Any] | None:
-    path = row["path"] if row["path"] is not None else row["path_key"]
-    if isinstance(forms, Exception):
-        data.findings.mark_undecided((write_settings,), str(forms), path)
-        return None
-    settings = requested.at(row["version"], forms.codecs, forms.page_version)
-    place = {name: row[name] for name in ("version", "file", "line")}
-    return None if settings is None else {**place, "path": path, **settings}
+def _row(requested: RequestedSettings, file: dict[str, Any], forms: ChunkFormat) -> dict[str, Any] | None:
+    settings = requested.at(file["version"], forms.codecs, forms.page_version)
+    place = {name: file[name] for name in ("version", "file", "line")}
+    return None if settings is None else {**place, "path": _get_path(file), **settings}
+
+
+def _get_path(file: dict[str, Any]) -> str:
+    path: str | None = file["path"]
+    return file["path_key"] if path is None else path

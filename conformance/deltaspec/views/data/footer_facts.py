@@ -250,4 +250,4 @@ def column_rows(files: pl.DataFrame, facts: list[SchemaFacts]) -> pl.DataFrame:
     remaining = pl.col("row_count") - pl.col("cardinality").fill_null(0)
     unknown = [pl.lit(None, pl.Boolean).alias(name) for name in FILE_COLUMNS[6:] if name not in files.columns]
     located = files.with_columns(*unknown, remaining_rows=remaining).select("_schema", *FILE_COLUMNS)
-    return located.join(schemas, on="_schema").select(list(file_columns.columns))
+    return located.join(schemas, on="_schema", maintain_order="left").select(list(file_columns.columns))
