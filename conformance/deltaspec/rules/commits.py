@@ -6,6 +6,7 @@ Source: chapters Actions, In-Commit Timestamps, Append-only Tables, Add File and
 import polars as pl
 
 from deltaspec.rules.registry import rule
+from deltaspec.views.data.rearranged_rows import rearranged_rows
 from deltaspec.views.files.rearrangements import rearrangements
 from deltaspec.views.log.log_files import commits
 
@@ -342,3 +343,31 @@ def rows_removed_without_data_change() -> pl.Expr:
         rows_removed_unchanged: 10, added_rows: 9
     """
     return pl.col("rows_removed_unchanged") > pl.col("added_rows")
+
+
+@rule("COM022", requires=("add.unchanged-rows", "remove.unchanged-rows"), view=rearranged_rows)
+def rows_changed_without_data_change() -> pl.Expr:
+    """A commit changes rows of the table although its files have dataChange false.
+
+    The rows of the added files are not those of the removed files. The rows of the table are wrong, or streams and
+    other consumers that skip the commit never see the change.
+    Fix: Compare the versions before and after the commit with time travel (`VERSION AS OF`). If the rows were damaged:
+    run `RESTORE TABLE t TO VERSION AS OF n` with the version before the commit, then repeat later changes with a
+    corrected writer. If the rows were changed on purpose: reload consumers from a snapshot. The writer must set
+    dataChange true when rows change.
+
+    Conforms::
+        adds_unchanged: true, removes_unchanged: true, net_rows: 0, stated_net_rows: 0, rows_match: true
+        adds_unchanged: true, removes_unchanged: true, net_rows: 0, stated_net_rows: 0, rows_match: null
+        adds_unchanged: false, removes_unchanged: true, net_rows: 3, stated_net_rows: null, rows_match: null
+        adds_unchanged: true, removes_unchanged: false, net_rows: -3, stated_net_rows: null, rows_match: null
+        adds_unchanged: true, removes_unchanged: true, net_rows: 3, stated_net_rows: 3, rows_match: null
+    Violates::
+        adds_unchanged: true, removes_unchanged: true, net_rows: 0, stated_net_rows: null, rows_match: false
+        adds_unchanged: true, removes_unchanged: false, net_rows: 3, stated_net_rows: null, rows_match: null
+        adds_unchanged: false, removes_unchanged: true, net_rows: -3, stated_net_rows: 0, rows_match: null
+    """
+    is_more, is_less = pl.col("net_rows") > 0, pl.col("net_rows") < 0
+    miscounted = (pl.col("adds_unchanged") & is_more) | (pl.col("removes_unchanged") & is_less)
+    # other stated counts are findings of COM020 and COM021
+    return ~pl.col("rows_match") | (miscounted & (pl.col("stated_net_rows").fill_null(0) == 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -112,7 +113,7 @@ class Options:
             confirm=_check_boolean("confirm", arguments.get("confirm", True)),
         )
         _check_selection(options)
-        if (file := arguments.get("since")) is None:
+        if (file := _check_file("since", arguments.get("since"))) is None:
             return options
         codes = [rule.code for rule in options.selection.rules if rule.level != "log"]
         earlier = load_earlier_report(file, codes, revision=str(options.revision), history=options.history)
@@ -218,9 +219,15 @@ def _check_accept_entries(entries: Any, clock_ms: int | None) -> tuple[AcceptEnt
     return tuple(replace(each, status="expired") if is_expired(each, clock_ms) else each for each in parsed)
 
 
+def _check_file(name: str, file: str | None) -> str | None:
+    if file is not None and not isinstance(file, str | os.PathLike):
+        raise InvalidUsage(f"invalid {name}: {type(file).__name__}; give the path of a file")
+    return file
+
+
 def _check_baseline(file: str | None) -> str | None:
     """Raise `InvalidUsage` for a file that is not a baseline."""
-    if file is not None:
+    if _check_file("baseline", file) is not None:
         read_baseline(file)
     return file
 

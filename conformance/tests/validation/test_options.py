@@ -192,6 +192,8 @@ def test_one_string_names_rules_like_a_list(checkpointed: Path) -> None:
         ({"writer_time_zone": "../../etc/passwd"}, "unknown time zone"),
         ({"writer_time_zone": 3}, "unknown time zone 3"),
         ({"allow_outside": "false"}, "invalid allow_outside 'false'"),
+        ({"since": 7}, "invalid since: int; give the path of a file"),
+        ({"baseline": {}}, "invalid baseline: dict; give the path of a file"),
     ],
 )
 def test_python_options_are_checked(options: dict[str, Any], message: str | None) -> None:

@@ -66,7 +66,7 @@ STATE = "configuration domains features metadata protocols schema_fields"
 ROW_IDS = "new_row_ids row_id_columns row_id_commits row_id_conflicts row_id_files row_id_ranges row_id_rewrites"
 REPLAY = "checksums file_history null_columns outdated_files rearrangements replay_differences"
 FILES = "data_files file_columns removed_files write_settings"
-ROWS = "change_commits change_files column_facts row_checks variant_paths"
+ROWS = "change_commits change_files column_facts rearranged_rows row_checks variant_paths"
 LOST_STATE = f"{STATE} {ROW_IDS} row_id_marks row_id_states checksums null_columns outdated_files replay_differences"
 LOST_FILES = (
     f"{REPLAY} {FILES} {ROWS} new_row_ids row_id_commits row_id_conflicts row_id_files row_id_marks row_id_ranges"

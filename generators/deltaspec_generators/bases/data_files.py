@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from deltaspec.model.rows import deletion_vectors
-from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.checkpoint_writer import Row
 from deltaspec_generators.table_files import TableFiles, add_action, metadata_action, protocol_action, remove_action
 
@@ -85,6 +85,23 @@ def build_table_with_data(
     c = add_data_file(files, "c.parquet", third, parquet_options=parquet_options)
     files.commits[1] = [commit_info_action(1), a, b]
     files.commits[2] = [commit_info_action(2), c, remove_action(a)]
+    return files
+
+
+def add_rewrite(files: TableFiles, table: pa.Table, *, states_counts: bool = True) -> TableFiles:
+    """Add a commit to `build_table_with_data` that replaces b and c by one file with these rows, without data change.
+
+    Args:
+        files: the table.
+        table: rows of the new file.
+        states_counts: whether the new file has statistics.
+    """
+    new = add_data_file(files, "d.parquet", table, dataChange=False)
+    if not states_counts:
+        del new["add"]["stats"]
+    old = [{"add": get_action(files, 1, "add", 1)}, {"add": get_action(files, 2, "add")}]
+    removes = [remove_action(each, dataChange=False) for each in old]
+    files.commits[3] = [commit_info_action(3, operation="OPTIMIZE"), *removes, new]
     return files
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pyarrow as pa
 from hypothesis import strategies as st
 
 from deltaspec_generators.bases import log_only
@@ -14,7 +15,7 @@ from deltaspec_generators.bases.actions import (
     legacy_row_id_mark_action,
 )
 from deltaspec_generators.bases.checkpoints import build_table_without_tombstone
-from deltaspec_generators.bases.data_files import add_data_file, build_rows
+from deltaspec_generators.bases.data_files import add_data_file, add_rewrite, build_rows, build_table_with_data
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.bases.retention import DAY_MS, REMOVED_MS
 from deltaspec_generators.mutations.registry import draw_one, mutation
@@ -157,6 +158,20 @@ def new_rows_without_data_change(draw: st.DrawFn) -> TableFiles:
 def lost_rows_without_data_change(draw: st.DrawFn) -> TableFiles:
     counts = draw(st.lists(st.integers(0, 9), max_size=3))
     return build_rearranged_table([sum(counts) + draw(st.integers(1, 9))], counts)
+
+
+@mutation("add.unchanged-rows", level="rows")
+def row_replaced_without_data_change(draw: st.DrawFn) -> TableFiles:
+    files, rows = build_table_with_data(), pa.concat_tables([build_rows(10), build_rows(20)])
+    damaged = draw(st.integers(10, 29))
+    ids = [damaged + 100 if each == damaged else each for each in rows["id"].to_pylist()]
+    return add_rewrite(files, rows.set_column(0, "id", pa.array(ids)), states_counts=draw(st.booleans()))
+
+
+@mutation("remove.unchanged-rows", level="rows")
+def row_lost_without_data_change_or_count(draw: st.DrawFn) -> TableFiles:
+    files, rows = build_table_with_data(), pa.concat_tables([build_rows(10), build_rows(20)])
+    return add_rewrite(files, rows.slice(draw(st.integers(1, 19))), states_counts=False)
 
 
 @mutation("remove.tags-with-extended-metadata")

@@ -5,26 +5,17 @@ VACUUM may have deleted a file. Then the checks that need it are skipped.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from dataclasses import dataclass, field, replace
+from collections import Counter
 from typing import Any
 
 import polars as pl
 
 from deltaspec.model.actions import CommitInfo
-from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.rows import change_data
 from deltaspec.model.rows.change_data import DELETE, INSERT, POSTIMAGE, PREIMAGE
-from deltaspec.model.rows.deletion_vectors import DeletionVectorError
-from deltaspec.validation.data.change_row_reader import (
-    ROW_COMPARISON_RULE,
-    ChangeFacts,
-    NetRows,
-    Projection,
-    read_change_file,
-    read_net_rows,
-)
+from deltaspec.validation.data.change_row_reader import ChangeFacts, Projection, read_change_file
 from deltaspec.validation.data.commit_reader import RowGroups
+from deltaspec.validation.data.commit_rows import CommitFiles, read_commit_files, read_commit_rows
 from deltaspec.validation.data.data_bucket import DataBucket, describe_read_error
 from deltaspec.views.data.change_data import change_commits, change_files
 from deltaspec.views.data.data_files import DataFile, DataFiles
@@ -32,21 +23,10 @@ from deltaspec.views.table import table_actions
 from deltaspec.views.table.enablement import build_enablement_history, get_enablement_at
 from deltaspec.wire.data.row_hashing import HASH_MODULUS
 from deltaspec.wire.parquet.file_opener import UnreadableRows
-from deltaspec.wire.storage.interface import LOG_DIRECTORY, FileGone, StorageError
+from deltaspec.wire.storage.interface import FileGone, StorageError
 
-
-@dataclass
-class _Commit:
-    """What the log says about one commit. Its files are kept only while it is checked."""
-
-    version: int
-    changes: list[DataFile] = field(default_factory=list)
-    adds: list[DataFile] = field(default_factory=list)
-    removes: list[DataFile] = field(default_factory=list)
-
-    @property
-    def file(self) -> str:
-        return f"{LOG_DIRECTORY}/{commit_name(self.version)}"
+_ROW_RULE = "CDF007"
+"""The rule that compares rows; the other rules count them."""
 
 
 def check_change_data(data: DataBucket) -> None:
@@ -58,7 +38,7 @@ def check_change_data(data: DataBucket) -> None:
     versions = sorted({*changes, *_with_feed(data)})
     for number, version in enumerate(versions):
         data.progress("change data", number, len(versions))
-        commit = _commit(data, version, changes)
+        commit = read_commit_files(data, version, list(DataFiles(changes.of(version))))
         row = _log_facts(data, commit)
         if row is None:
             continue
@@ -67,29 +47,13 @@ def check_change_data(data: DataBucket) -> None:
         data.findings.evaluate_rows(change_commits, [row])
 
 
-def _commit(data: DataBucket, version: int, changes: RowGroups) -> _Commit:
-    commit = _Commit(version, list(DataFiles(changes.of(version))))
-    for file in data.commits.files(version):
-        (commit.adds if file.kind == "add" else commit.removes).append(file)
-    table = data.get_table_schema(version)
-    if table is not None and any(len(file.partition_values) < len(table.partition_columns) for file in commit.removes):
-        commit.removes = _complete_partition_values(commit.removes, data.commits.find_ended_files(version))
-    return commit
-
-
-def _complete_partition_values(removes: list[DataFile], ended: DataFiles) -> list[DataFile]:
-    """Return removes with the partition values of the adds that they end: a remove need not have any."""
-    values = {file.path_key: file.partition_values for file in ended}
-    return [replace(file, partition_values=values.get(file.path_key, {}) | file.partition_values) for file in removes]
-
-
 def _with_feed(data: DataBucket) -> list[int]:
     rows = (data.state.rows[table_actions.protocols.name], data.state.rows[table_actions.configuration.name])
     since = build_enablement_history(*rows, change_data.FEATURE, change_data.ENABLED)
     return [version for version in data.commits.rewriting if all(get_enablement_at(since, version))]
 
 
-def _log_facts(data: DataBucket, commit: _Commit) -> dict[str, Any] | None:
+def _log_facts(data: DataBucket, commit: CommitFiles) -> dict[str, Any] | None:
     """Read what the log says about a commit; None if its change data is not known, which is in the ledger."""
     try:
         log = data.commit(commit.version)
@@ -115,13 +79,14 @@ def _log_facts(data: DataBucket, commit: _Commit) -> dict[str, Any] | None:
     }
 
 
-def _look_at_rows(data: DataBucket, commit: _Commit) -> dict[str, Any]:
+def _look_at_rows(data: DataBucket, commit: CommitFiles) -> dict[str, Any]:
     """Evaluate each change data file, and return the columns of `change_commits` for the commit."""
-    projection = Projection.of(data.get_table_schema(commit.version), [*commit.changes, *commit.adds, *commit.removes])
+    files = [*commit.changes, *commit.adds, *commit.removes]
+    projection = Projection.of(data.get_table_schema(commit.version), files, _ROW_RULE)
     if projection.table is None:
-        data.findings.mark_rule_undecided(ROW_COMPARISON_RULE, "the table's schema is not known", commit.file)
-    for reason in projection.incomparable:
-        data.findings.mark_rule_undecided(ROW_COMPARISON_RULE, reason, commit.file)
+        data.findings.mark_rule_undecided(_ROW_RULE, "the table's schema is not known", commit.file)
+    for reason in (*projection.ambiguous, *projection.incomparable):
+        data.findings.mark_rule_undecided(_ROW_RULE, reason, commit.file)
     facts = [_change_file(data, file, projection) for file in commit.changes]
     read = [each for each in facts if each is not None]
     if len(read) < len(facts):
@@ -135,7 +100,7 @@ def _look_at_rows(data: DataBucket, commit: _Commit) -> dict[str, Any]:
     if any(each.unknown for each in read):
         return found  # unknown change types are a finding, and their rows cannot be counted
     found["net_changes"] = counts[INSERT] + counts[POSTIMAGE] - counts[DELETE] - counts[PREIMAGE]
-    net = _net_rows(data, commit, projection)
+    net = read_commit_rows(data, commit, change_commits, projection)
     if net is None:
         return found
     found["net_rows"] = net.rows
@@ -161,24 +126,5 @@ def _change_file(data: DataBucket, file: DataFile, projection: Projection) -> Ch
     if not facts.has_change_type:
         return None
     if facts.incomparable_reason is not None:
-        data.findings.mark_rule_undecided(ROW_COMPARISON_RULE, facts.incomparable_reason, file.path)
+        data.findings.mark_rule_undecided(_ROW_RULE, facts.incomparable_reason, file.path)
     return facts
-
-
-def _net_rows(data: DataBucket, commit: _Commit, projection: Projection) -> NetRows | None:
-    """Count rows added minus rows removed by a commit; None if a file is missing or cannot be read."""
-    paths: dict[str, list[DataFile]] = defaultdict(list)
-    # a live file that is added again adds only the rows that its earlier vector deleted
-    before = [replace(file, kind="remove") for file in data.commits.find_readded_files(commit.version)]
-    for file in (*commit.adds, *commit.removes, *before):
-        paths[file.path_key].append(file)
-    net = NetRows()
-    for files in paths.values():
-        try:
-            net += read_net_rows(data, files, projection)
-        except FileGone:
-            return None
-        except (StorageError, UnreadableRows, DeletionVectorError) as fault:
-            data.findings.mark_undecided((change_commits,), describe_read_error(fault), files[0].path)
-            return None
-    return net

@@ -24,8 +24,6 @@ from deltaspec.wire.data.stored_partition_values import PartitionValueComparison
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.parquet.row_batches import Batch, RowBatches, compute_remaining_rows
 
-ROW_COMPARISON_RULE = "CDF007"
-"""The rule that compares rows; the other rules count them."""
 _VALUES_SHOWN = 10
 
 
@@ -34,9 +32,13 @@ class Projection:
     """The columns by which rows of one commit are compared, which all of its files have."""
 
     table: TableSchema | None
+    rule: str
+    """Code of the rule that compares rows; other rules count them."""
     partitions: dict[str, DataType] = field(default_factory=dict)
     """Physical name to type of every partition column."""
     compared_partitions: tuple[str, ...] = ()
+    ambiguous: tuple[str, ...] = ()
+    """Why the values of partition columns with different texts may be equal."""
     incomparable: tuple[str, ...] = ()
     """Why columns are not compared."""
     left_out: frozenset[str] = frozenset()
@@ -48,23 +50,36 @@ class Projection:
         return self.table is not None
 
     @classmethod
-    def of(cls, table: TableSchema | None, files: list[DataFile]) -> Projection:
-        """Choose the columns that all files of a commit have."""
+    def of(
+        cls, table: TableSchema | None, files: list[DataFile], rule: str, *, compares_ambiguous: bool = False
+    ) -> Projection:
+        """Choose the columns that all files of a commit have.
+
+        Args:
+            table: schema of the commit; None if unknown.
+            files: of the commit.
+            rule: code of the rule that compares rows.
+            compares_ambiguous: whether partition values with an ambiguous text are compared as if it were clear.
+        """
         if table is None:
-            return cls(None)
+            return cls(None, rule)
         types = get_partition_types(table.schema, table.partition_columns, table.mapping)
-        compared, reasons = [], []
+        compared, ambiguous, reasons = [], [], []
         for name, kind in types.items():
-            reason = _find_ambiguity(name, kind, files)
-            if reason is None:
+            if not all(name in file.partition_values for file in files):
+                reasons.append(f"not all files of the commit have a value of partition column {name}")
+                continue
+            texts = {file.partition_values[name] for file in files}
+            is_clear = all(text is None or _is_clear(text, kind) for text in texts)
+            if is_clear or compares_ambiguous:
                 compared.append(name)
-            elif reason:
-                reasons.append(reason)
+            if not is_clear and len(texts) > 1:
+                ambiguous.append(f"the text of partition column {name} is ambiguous")
         for column in table.schema.fields:
             if column.name not in table.partition_columns and not is_hashable(column.type):
                 reasons.append(f"the type of column {column.name} has no known values to compare")
         left_out = frozenset(name for file in files for name in file.partition_values) | frozenset(types)
-        return cls(table, types, tuple(compared), tuple(reasons), left_out)
+        return cls(table, rule, types, tuple(compared), tuple(ambiguous), tuple(reasons), left_out)
 
     def columns(self, schema: pa.Schema) -> list[FileColumn]:
         """Find the compared columns in a file. Raise `UnreadableRows` if they cannot be identified."""
@@ -81,21 +96,8 @@ class Projection:
         return repr([_value(file.partition_values[name], self.partitions[name]) for name in self.compared_partitions])
 
 
-def _find_ambiguity(name: str, kind: DataType, files: list[DataFile]) -> str | None:
-    """Return why a partition column of the files cannot be compared; None if it can, empty if it has only one value.
-
-    The zone of a timestamp without one is unknown, and binary values may be escaped or not.
-    """
-    if not all(name in file.partition_values for file in files):
-        return f"not all files of the commit have a value of partition column {name}"
-    texts = {file.partition_values[name] for file in files}
-    is_clear = all(text is None or _is_clear(text, kind) for text in texts)
-    if is_clear:
-        return None
-    return f"the text of partition column {name} is ambiguous" if len(texts) > 1 else ""
-
-
 def _is_clear(text: str, kind: DataType) -> bool:
+    """Return whether a text has one value: the zone of a timestamp may be unknown, and binary may be escaped or not."""
     match kind:
         case Primitive("timestamp"):
             return has_zone(text)
@@ -228,10 +230,18 @@ def _arrays(columns: list[FileColumn], schema: pa.Schema, batch: Batch) -> list[
     return [(each, None if each.place is None else batch.columns[schema.names[each.place]]) for each in columns]
 
 
-def read_net_rows(data: DataBucket, files: list[DataFile], projection: Projection) -> NetRows:
+def read_net_rows(
+    data: DataBucket, files: list[DataFile], of_adds: Projection, of_removes: Projection | None = None
+) -> NetRows:
     """Read the rows that the actions of one commit on one path add and remove.
 
     A file that is removed and added with another vector is read once, for the rows that differ.
+
+    Args:
+        data: how files are read.
+        files: the actions.
+        of_adds: columns of added files.
+        of_removes: columns of removed files, if the commit changes how files are read.
 
     Raises:
         StorageError: the file or a vector cannot be read; `FileGone` if it no longer exists.
@@ -239,10 +249,12 @@ def read_net_rows(data: DataBucket, files: list[DataFile], projection: Projectio
         DeletionVectorError: a vector cannot be decoded.
     """
     with RowBatches(data.access, files[0].path_key) as source:
-        return _net_rows(data, source, files, projection)
+        return _net_rows(data, source, files, (of_adds, of_removes or of_adds))
 
 
-def _net_rows(data: DataBucket, source: RowBatches, files: list[DataFile], projection: Projection) -> NetRows:
+def _net_rows(
+    data: DataBucket, source: RowBatches, files: list[DataFile], projections: tuple[Projection, Projection]
+) -> NetRows:
     everything = compute_remaining_rows(source.row_count, BitMap64())
     added, removed = BitMap64(), BitMap64()
     for file in files:
@@ -252,7 +264,7 @@ def _net_rows(data: DataBucket, source: RowBatches, files: list[DataFile], proje
         else:
             removed |= left
     net = NetRows()
-    for sign, chosen in ((1, added - removed), (-1, removed - added)):
+    for sign, chosen, projection in zip((1, -1), (added - removed, removed - added), projections, strict=True):
         if len(chosen):
             part = _read(data, source, files[0], projection, None if chosen == everything else chosen)
             total = None if part.total is None else sign * part.total
@@ -277,6 +289,6 @@ def _read(
             sum_hashes(hash_rows(_arrays(columns, source.schema, batch), batch.rows, constant)) for batch in batches
         )
     except Incomparable as fault:
-        data.findings.mark_rule_undecided(ROW_COMPARISON_RULE, str(fault), file.path)
+        data.findings.mark_rule_undecided(projection.rule, str(fault), file.path)
         return NetRows(rows, None)
     return NetRows(rows, total % HASH_MODULUS)

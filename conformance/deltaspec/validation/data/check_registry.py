@@ -12,6 +12,7 @@ from deltaspec.validation.data.earlier_requirement_checks import (
 )
 from deltaspec.validation.data.footer_checks import check_footers
 from deltaspec.validation.data.identity_value_checks import check_identity_values, has_identity_columns
+from deltaspec.validation.data.rearranged_row_checks import check_rearranged_rows
 from deltaspec.validation.data.retention_checks import check_removed_files
 from deltaspec.validation.data.row_constraint_checks import check_row_constraints
 from deltaspec.validation.data.row_id_checks import check_live_row_ids, check_rewritten_row_ids, has_row_tracking
@@ -52,6 +53,7 @@ FILE_CHECKS = (
 COMMIT_CHECKS = (
     DataCheck("rows", check_change_data),
     DataCheck("rows", check_rewritten_row_ids, has_row_tracking),
+    DataCheck("rows", check_rearranged_rows),
 )
 """Checks of one commit at a time, with all files that it adds and removes."""
 TABLE_CHECKS = (

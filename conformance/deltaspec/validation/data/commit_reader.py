@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -61,6 +62,14 @@ def split_written_and_ended(intervals: pl.DataFrame, versions: Iterable[int]) ->
     return written.with_columns(none), ended.with_columns(none)
 
 
+@dataclass(frozen=True)
+class Unchanged:
+    """Of which file actions a commit states that they change no rows of the table: all have dataChange false."""
+
+    adds: bool
+    removes: bool
+
+
 class Commits:
     """Single commits of the validated history."""
 
@@ -75,9 +84,21 @@ class Commits:
         self._store = store
         self._written = RowGroups(written, "version", pl.lit(True))
         self._ended = RowGroups(ended, "until", pl.lit(True))
-        kinds = written.group_by("version").agg(kinds=pl.col("kind").n_unique())
-        self.rewriting: list[int] = sorted(kinds.filter(pl.col("kinds") == 2)["version"])
+        is_add, is_unchanged = pl.col("kind") == "add", ~pl.col("data_change").fill_null(True)
+        commits = written.group_by("version").agg(
+            kinds=pl.col("kind").n_unique(),
+            adds=is_unchanged.filter(is_add).all(),
+            removes=is_unchanged.filter(~is_add).all(),
+        )
+        commits = commits.filter(pl.col("kinds") == 2).sort("version")
+        self.rewriting: list[int] = commits["version"].to_list()
         """Versions of the commits that both add and remove."""
+        self.rearranging = {
+            version: Unchanged(adds=adds, removes=removes)
+            for version, _, adds, removes in commits.iter_rows()
+            if adds or removes
+        }
+        """The commits among them that state of all adds, or of all removes, that they change no rows."""
         self._kept: OrderedDict[int, tuple[int, LogFile]] = OrderedDict()
 
     def read(self, version: int) -> LogFile:

@@ -114,11 +114,15 @@ class DataBucket:
     @property
     def versions_with_change_data(self) -> list[int]:
         """Versions of the commits with change data."""
-        return list(self.facts.schemas)
+        return self.facts.versions_with_change_data
 
     def get_table_schema(self, version: int) -> TableSchema | None:
-        """Return the schema at a version with change data; None if it is not known."""
+        """Return the schema at a version that `LogFacts.schemas` has; None if it is not known."""
         return self.facts.schemas.get(version)
+
+    def get_table_schema_before(self, version: int) -> TableSchema | None:
+        """Return the schema before a version that `LogFacts.schemas` has; None if it is not known."""
+        return self.facts.schemas_before.get(version, self.get_table_schema(version))
 
     def vector(self, file: DataFile) -> BitMap64 | None:
         """Read the rows that a file's deletion vector deletes; None if it has no deletion vector.

@@ -52,7 +52,11 @@ class LogFacts(ReadContext):
     """State of the table at the versions of derived files."""
     commit_facts: dict[int, CommitFacts]
     schemas: dict[int, TableSchema | None]
-    """Schema at each version with change data; None if it is not known."""
+    """Schema at each version with change data, at level `rows` also at each version that adds and removes files; None
+    if it is not known."""
+    schemas_before: dict[int, TableSchema | None]
+    """Schema before each of these versions that may change it; None if it is not known."""
+    versions_with_change_data: list[int]
     multipart: dict[str, tuple[str, ...]]
     """Files of each multipart checkpoint, by the tag of its rows."""
     earlier_table_actions: list[tuple[int, WireStruct]]
@@ -90,6 +94,8 @@ class LogFactsBuilder:
         self.compared_states: dict[int, tuple[TableActions, FileContext]] = {}
         self.commit_facts: dict[int, CommitFacts] = {}
         self.schemas: dict[int, TableSchema | None] = {}
+        self.schemas_before: dict[int, TableSchema | None] = {}
+        self.versions_with_change_data: list[int] = []
         self.multipart: dict[str, tuple[str, ...]] = {}
         self.earlier_table_actions: list[tuple[int, WireStruct]] = []
         self.earlier_known_from = 0
@@ -119,6 +125,8 @@ class LogFactsBuilder:
             compared_states=self.compared_states,
             commit_facts=self.commit_facts,
             schemas=self.schemas,
+            schemas_before=self.schemas_before,
+            versions_with_change_data=self.versions_with_change_data,
             multipart=self.multipart,
             earlier_table_actions=self.earlier_table_actions,
             earlier_known_from=self.earlier_known_from,

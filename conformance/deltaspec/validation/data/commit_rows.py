@@ -1,0 +1,83 @@
+"""The files of one commit, and the rows that it adds minus those that it removes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from deltaspec.model.log.file_names import commit_name
+from deltaspec.model.rows.deletion_vectors import DeletionVectorError
+from deltaspec.validation.data.change_row_reader import NetRows, Projection, read_net_rows
+from deltaspec.validation.data.data_bucket import describe_read_error
+from deltaspec.wire.parquet.file_opener import UnreadableRows
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, FileGone, StorageError
+
+if TYPE_CHECKING:
+    from deltaspec.validation.data.data_bucket import DataBucket
+    from deltaspec.views.base import View
+    from deltaspec.views.data.data_files import DataFile, DataFiles
+
+
+@dataclass
+class CommitFiles:
+    """What the log says about one commit. Its files are kept only while it is checked."""
+
+    version: int
+    changes: list[DataFile] = field(default_factory=list)
+    adds: list[DataFile] = field(default_factory=list)
+    removes: list[DataFile] = field(default_factory=list)
+
+    @property
+    def file(self) -> str:
+        """Path of the commit file, relative to the table root."""
+        return f"{LOG_DIRECTORY}/{commit_name(self.version)}"
+
+
+def read_commit_files(data: DataBucket, version: int, changes: list[DataFile]) -> CommitFiles:
+    """Collect the files of a commit, given with its change data files."""
+    commit = CommitFiles(version, changes)
+    for file in data.commits.files(version):
+        (commit.adds if file.kind == "add" else commit.removes).append(file)
+    table = data.get_table_schema_before(version)
+    if table is not None and any(len(file.partition_values) < len(table.partition_columns) for file in commit.removes):
+        commit.removes = _complete_partition_values(commit.removes, data.commits.find_ended_files(version))
+    return commit
+
+
+def _complete_partition_values(removes: list[DataFile], ended: DataFiles) -> list[DataFile]:
+    """Return removes with the partition values of the adds that they end: a remove need not have any."""
+    values = {file.path_key: file.partition_values for file in ended}
+    return [replace(file, partition_values=values.get(file.path_key, {}) | file.partition_values) for file in removes]
+
+
+def read_commit_rows(
+    data: DataBucket, commit: CommitFiles, view: View, of_adds: Projection, of_removes: Projection | None = None
+) -> NetRows | None:
+    """Read the rows that a commit adds, minus those that it removes.
+
+    Args:
+        data: the files.
+        commit: the commit.
+        view: the view whose rules are undecided if a file cannot be read.
+        of_adds: columns of added files.
+        of_removes: columns of removed files, if the commit changes how files are read.
+
+    Returns:
+        None if a file is missing, or cannot be read, which is then in the ledger.
+    """
+    paths: dict[str, list[DataFile]] = defaultdict(list)
+    # a live file that is added again adds only the rows that its earlier vector deleted
+    before = [replace(file, kind="remove") for file in data.commits.find_readded_files(commit.version)]
+    for file in (*commit.adds, *commit.removes, *before):
+        paths[file.path_key].append(file)
+    net = NetRows()
+    for files in paths.values():
+        try:
+            net += read_net_rows(data, files, of_adds, of_removes)
+        except FileGone:
+            return None
+        except (StorageError, UnreadableRows, DeletionVectorError) as fault:
+            data.findings.mark_undecided((view,), describe_read_error(fault), files[0].path)
+            return None
+    return net
