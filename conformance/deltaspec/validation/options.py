@@ -227,8 +227,8 @@ def _check_file(name: str, file: str | None) -> str | None:
 
 def _check_baseline(file: str | None) -> str | None:
     """Raise `InvalidUsage` for a file that is not a baseline."""
-    if _check_file("baseline", file) is not None:
-        read_baseline(file)
+    if (path := _check_file("baseline", file)) is not None:
+        read_baseline(path)
     return file
 
 
