@@ -56,6 +56,8 @@ class Ledger:
         """Reasons without a file, by rule."""
         self._locations: dict[str, dict[_Location, int]] = defaultdict(dict)
         """Number of times that each location was added, by rule. An evicted location adds this number to `_omitted`."""
+        self._last: dict[str, _Location] = {}
+        """The last location of each rule that has the most locations, in sort order."""
         self._omitted: Counter[str] = Counter()
         self._null_rows: Counter[tuple[str, str]] = Counter()
 
@@ -80,9 +82,18 @@ class Ledger:
             self._reasons[code].add(reason)
             return
         locations, location = self._locations[code], (reason, file)
-        locations[location] = locations.get(location, 0) + times
-        if len(locations) > _MAX_LOCATIONS:
-            self._omitted[code] += locations.pop(max(locations, key=_sort_key))
+        if location in locations:
+            locations[location] += times
+            return
+        if len(locations) == _MAX_LOCATIONS:
+            last = self._last.get(code) or max(locations, key=_sort_key)
+            self._last[code] = last
+            if _sort_key(location) > _sort_key(last):
+                self._omitted[code] += times
+                return
+            self._omitted[code] += locations.pop(last)
+            del self._last[code]
+        locations[location] = times
 
     def add_files(self, codes: Collection[str], reasons: Mapping[str, str]) -> None:
         """Add many files with their reasons for each of several rules."""
@@ -101,6 +112,7 @@ class Ledger:
         """Replace all reasons of a rule by one."""
         self._reasons[code] = {reason}
         self._locations.pop(code, None)
+        self._last.pop(code, None)
         self._omitted.pop(code, None)
         for each in [key for key in self._null_rows if key[0] == code]:
             del self._null_rows[each]
