@@ -149,6 +149,14 @@ def test_all_files_are_checked_if_the_schema_changed(lake: Lake, tmp_path: Path)
     assert list_reasons(report) == list_reasons(lake.report("full.json"))
 
 
+@pytest.mark.parametrize("line", ['{"metaData": 7}', '{"add": 7}', "damaged"])
+def test_all_files_are_checked_if_a_commit_cannot_be_decoded(lake: Lake, tmp_path: Path, line: str) -> None:
+    lake.commit(line, b=GOOD)
+    report = lake.report("second.json", "--since", tmp_path / "first.json")
+    assert report["verdict"] == "violations"
+    assert report["since"]["reason"] == "the state of the table is not known"
+
+
 def test_files_in_checkpoints_are_told_from_new_ones(lake: Lake, tmp_path: Path) -> None:
     for name in "bcd":
         lake.commit(**{name: GOOD})
