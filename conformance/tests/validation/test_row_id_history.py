@@ -274,3 +274,24 @@ def test_update_that_inserts_rows_need_not_preserve_ids(validate: Validate) -> N
     del files.commits[2][3]  # file b stays
     files.commits[2].append(row_id_mark_domain(19))
     assert "RID011" not in validate(files, "rows").totals
+
+
+# marks that cannot be read
+
+
+def check_marks_are_undecided(report: Report, codes: set[str]) -> None:
+    reason = "an action that may contain the high-water mark cannot be decoded"
+    assert report.totals == {}
+    assert {each.rule for each in report.checked.not_checked if each.reason == reason} >= codes
+
+
+def test_replaced_mark_of_an_unreadable_domain_is_not_checked(validate: Validate) -> None:
+    files = build_tracked_table()
+    get_action(files, 1, "domainMetadata")["configuration"] = "x"
+    check_marks_are_undecided(validate(files), {"RID039", "RID040"})
+
+
+def test_replaced_mark_of_an_undecodable_action_is_not_checked(validate: Validate) -> None:
+    files = build_r1_tracked_table()
+    get_action(files, 1, "rowIdHighWaterMark")["highWaterMark"] = "x"
+    check_marks_are_undecided(validate(files, revision="r1"), {"RID039"})
