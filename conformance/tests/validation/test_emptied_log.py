@@ -50,6 +50,14 @@ def test_commits_are_missing_whatever_else_is_in_the_log(tmp_path: Path, names: 
     check_emptied(deltaspec.validate(write_emptied(tmp_path, names), level=level, history="all"))
 
 
+@pytest.mark.parametrize("name", ["checksum", "compaction", "hint", "nothing"])
+def test_files_that_are_left_are_listed_as_not_read(tmp_path: Path, name: str) -> None:
+    report = deltaspec.validate(write_emptied(tmp_path, STRAY[name]))
+    reason = "the log has neither a commit nor a complete checkpoint"
+    unread = [file for each in report.checked.files_not_read if each.reason == reason for file in each.files]
+    assert unread == [f"_delta_log/{each}" for each in STRAY[name] if each != "_last_checkpoint"]
+
+
 @pytest.mark.parametrize("revision", ["r1", "r2", "r3"])
 def test_emptied_log_in_older_revisions(tmp_path: Path, revision: str) -> None:
     check_emptied(deltaspec.validate(write_emptied(tmp_path, STRAY["checksum"]), revision=revision))
