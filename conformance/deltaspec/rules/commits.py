@@ -365,9 +365,11 @@ def rows_changed_without_data_change() -> pl.Expr:
     Violates::
         adds_unchanged: true, removes_unchanged: true, net_rows: 0, stated_net_rows: null, rows_match: false
         adds_unchanged: true, removes_unchanged: false, net_rows: 3, stated_net_rows: null, rows_match: null
+        adds_unchanged: true, removes_unchanged: false, net_rows: 3, stated_net_rows: -3, rows_match: null
         adds_unchanged: false, removes_unchanged: true, net_rows: -3, stated_net_rows: 0, rows_match: null
     """
-    is_more, is_less = pl.col("net_rows") > 0, pl.col("net_rows") < 0
-    miscounted = (pl.col("adds_unchanged") & is_more) | (pl.col("removes_unchanged") & is_less)
-    # other stated counts are findings of COM020 and COM021
-    return ~pl.col("rows_match") | (miscounted & (pl.col("stated_net_rows").fill_null(0) == 0))
+    actual, stated = pl.col("net_rows"), pl.col("stated_net_rows").fill_null(0)
+    # COM020 and COM021 report counts that the log states
+    is_more = pl.col("adds_unchanged") & (actual > 0) & (stated <= 0)
+    is_less = pl.col("removes_unchanged") & (actual < 0) & (stated >= 0)
+    return ~pl.col("rows_match") | is_more | is_less

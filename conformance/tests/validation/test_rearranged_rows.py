@@ -1,5 +1,6 @@
 """A commit that states that it changes no rows writes the rows that it removes (COM022)."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from deltaspec_generators.bases.data_files import (
     build_table_with_data,
     build_table_with_stored_vectors,
 )
-from deltaspec_generators.bases.log_only import commit_info_action, get_action
+from deltaspec_generators.bases.log_only import commit_info_action, get_action, inline_vector_descriptor
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action, write_table
 
 RULES = ["COM020", "COM021", "COM022"]
@@ -44,13 +45,18 @@ def replace_id(rows: pa.Table, number: int, value: int) -> pa.Table:
     return rows.set_column(0, "id", pa.array(ids))
 
 
-def rewrite_partitions(texts: list[str], ids: list[int], kind: str = "timestamp") -> TableFiles:
+MIDNIGHTS = ["2024-01-01 00:00:00", "2024-01-02 00:00:00"]
+
+
+def rewrite_partitions(
+    texts: list[str], ids: list[int], kind: str = "timestamp", old_texts: list[str] = MIDNIGHTS
+) -> TableFiles:
     """Build a table of two partitions whose files are rewritten; the new files have these values and first ids."""
     files = TableFiles()
     files.commits[0] = [commit_info_action(0), protocol_action(1, 2), metadata_action([*FIELDS, ("p", kind)], ["p"])]
     old = [
         add_data_file(files, f"old{number}.parquet", build_rows(10 * number), partition={"p": text})
-        for number, text in enumerate(["2024-01-01 00:00:00", "2024-01-02 00:00:00"])
+        for number, text in enumerate(old_texts)
     ]
     files.commits[1] = [commit_info_action(1), *old]
     new = [
@@ -154,7 +160,7 @@ def test_columns_of_the_commit_are_compared(tmp_path: Path) -> None:
 
 
 def test_partition_values_are_rows_too(tmp_path: Path) -> None:
-    texts = ["2024-01-01 00:00:00", "2024-01-02 00:00:00"]
+    texts = MIDNIGHTS
     report = validate(rewrite_partitions(texts, [0, 10]), tmp_path / "same", select=RULES)
     assert (report.verdict, report.totals) == ("conforms", {})
     report = validate(rewrite_partitions(texts[::-1], [0, 10], "string"), tmp_path / "swapped", select=RULES)
@@ -171,7 +177,7 @@ def test_partition_values_with_another_text_may_be_the_same(tmp_path: Path) -> N
 
 def test_removes_need_not_have_partition_values(tmp_path: Path) -> None:
     for number, first in enumerate((10, 40)):
-        files = rewrite_partitions(["2024-01-01 00:00:00", "2024-01-02 00:00:00"], [0, first])
+        files = rewrite_partitions(MIDNIGHTS, [0, first])
         for line in files.commits[2]:
             if isinstance(line, dict) and "remove" in line:
                 for name in ("partitionValues", "size", "extendedFileMetadata"):
@@ -209,6 +215,111 @@ def test_unknown_schema_and_values_of_another_type_are_not_checked(tmp_path: Pat
     report = validate(add_rewrite(build_table_with_data(), texts), tmp_path / "type", select=["COM022"])
     assert report.totals == {}
     assert find_reasons(report) == {"string does not store the table's type"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after"),
+    [
+        ("decimal(10,2)", "1.5", "1.50"),
+        ("double", "-0.0", "0.0"),
+        ("double", "1e1", "10.0"),
+        ("boolean", "TRUE", "true"),
+    ],
+)
+def test_equal_partition_values_have_many_texts(tmp_path: Path, kind: str, before: str, after: str) -> None:
+    report = validate(rewrite_partitions([after, "0"], [0, 10], kind, [before, "0"]), tmp_path, select=["COM022"])
+    assert (report.totals, find_reasons(report)) == ({}, set())
+
+
+def test_invalid_partition_values_are_not_compared(tmp_path: Path) -> None:
+    texts = ["2024-01-01", "2024-01-02"]
+    files = rewrite_partitions(texts, [0, 10], "date", [f"{each} 00:00:00" for each in texts])
+    report = validate(files, tmp_path, select=["COM022"])
+    assert (report.totals, find_reasons(report)) == ({}, {"the text of partition column p is ambiguous"})
+
+
+def test_remove_of_a_file_that_is_not_live_removes_no_rows(tmp_path: Path) -> None:
+    files = add_rewrite(build_table_with_data(), build_live_rows())
+    files.commits[3].append(remove_action({"add": get_action(files, 1, "add")}, dataChange=False))
+    assert validate(files, tmp_path, select=["COM022"]).totals == {}
+
+
+@pytest.mark.parametrize("stated", [17, 20, 23])
+@pytest.mark.parametrize(("kind", "count"), [("add", 23), ("remove", 17)])
+def test_wrong_counts_do_not_hide_rows(tmp_path: Path, kind: str, count: int, stated: int) -> None:
+    """Only what the log states otherwise is left to the rules over stated counts."""
+    rows = build_live_rows().slice(0, count) if count < 20 else pa.concat_tables([build_live_rows(), build_rows(50, 3)])
+    files = add_rewrite(build_table_with_data(), rows)
+    get_action(files, 3, "add")["stats"] = json.dumps({"numRecords": stated})
+    for line in files.commits[3]:
+        if isinstance(line, dict) and kind not in line and "commitInfo" not in line:
+            next(iter(line.values()))["dataChange"] = True
+    report = validate(files, tmp_path, select=RULES)
+    by_the_log = "COM020" if kind == "add" else "COM021"
+    assert report.totals == {by_the_log if stated == count else "COM022": 1}
+
+
+def test_structs_without_any_stored_member_are_not_compared(tmp_path: Path) -> None:
+    """Some readers return null for such a struct, others a struct of nulls."""
+    fields = [("s", {"type": "struct", "fields": [{"name": "y", "type": "long", "nullable": True, "metadata": {}}]})]
+    files = TableFiles()
+    files.commits[0] = [commit_info_action(0), protocol_action(1, 2), metadata_action(fields)]
+    old = add_data_file(files, "a.parquet", pa.table({"s": [{"x": 1}]}), stats="{}")
+    files.commits[1] = [commit_info_action(1), old]
+    new = add_data_file(files, "b.parquet", pa.table({"s": pa.array([None], pa.struct({"y": pa.int64()}))}), stats="{}")
+    new["add"]["dataChange"] = False
+    files.commits[2] = [commit_info_action(2), remove_action(old, dataChange=False), new]
+    report = validate(files, tmp_path, select=["COM022"])
+    assert (report.totals, find_reasons(report)) == ({}, {"the file stores no member of s"})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reasons"),
+    [
+        ([-1000, 1999], [-1, 1], set()),
+        ([-1001, 1999], [-2, 1], {"fractions of microseconds before 1970 are rounded up by some readers"}),
+    ],
+)
+def test_readers_round_fractions_of_microseconds(
+    tmp_path: Path, before: list[int], after: list[int], reasons: set[str]
+) -> None:
+    files = TableFiles()
+    files.commits[0] = [commit_info_action(0), protocol_action(1, 2), metadata_action([("t", "timestamp")])]
+    old, new = (
+        add_data_file(
+            files, f"{unit}.parquet", pa.table({"t": pa.array(values, pa.timestamp(unit, "UTC"))}), stats="{}"
+        )
+        for unit, values in (("ns", before), ("us", after))
+    )
+    files.commits[1] = [commit_info_action(1), old]
+    new["add"]["dataChange"] = False
+    files.commits[2] = [commit_info_action(2), remove_action(old, dataChange=False), new]
+    report = validate(files, tmp_path, select=["COM022"])
+    assert (report.totals, find_reasons(report)) == ({}, reasons)
+
+
+def test_file_with_another_vector_in_a_commit_that_renames_columns(tmp_path: Path) -> None:
+    mapped = [build_mapped_field(name, number, kind, f"col-{number}") for number, (name, kind) in enumerate(FIELDS, 1)]
+    files = TableFiles()
+    enabled = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "4"}
+    partition = build_mapped_field("p", 4, "string", "col-4")
+    files.commits[0] = [
+        commit_info_action(0),
+        protocol_action(3, 7, ["columnMapping", "deletionVectors"], ["columnMapping", "deletionVectors"]),
+        metadata_action([*mapped, partition], ["p"], enabled),
+    ]
+    rows = build_rows().rename_columns(["col-1", "col-2", "col-3"])
+    old = add_data_file(files, "a.parquet", rows, partition={"col-4": "x"})
+    other = add_data_file(files, "b.parquet", rows, partition={"col-4": "x"})
+    files.commits[1] = [commit_info_action(1), old, other]
+    disabled = metadata_action([*FIELDS, ("p", "string")], ["p"], enabled | {"delta.columnMapping.mode": "none"})
+    with_vector = {**old["add"], "partitionValues": {"p": "x"}, "dataChange": False}
+    with_vector["deletionVector"] = inline_vector_descriptor([1])
+    new = add_data_file(files, "c.parquet", build_rows(), partition={"p": "x"}, dataChange=False)
+    removed = remove_action(other, dataChange=False)
+    files.commits[2] = [commit_info_action(2), disabled, removed, {"add": with_vector}, new]
+    report = validate(files, tmp_path, select=RULES)
+    assert report.totals == {"COM020": 1}  # the file with the earlier vector is not removed
 
 
 @pytest.mark.parametrize(("first", "totals"), [(0, {}), (1, {"COM022": 1})])

@@ -81,7 +81,7 @@ def _log_facts(data: DataBucket, commit: CommitFiles) -> dict[str, Any] | None:
 
 def _look_at_rows(data: DataBucket, commit: CommitFiles) -> dict[str, Any]:
     """Evaluate each change data file, and return the columns of `change_commits` for the commit."""
-    files = [*commit.changes, *commit.adds, *commit.removes]
+    files = [*commit.changes, *commit.adds, *commit.ended]
     projection = Projection.of(data.get_table_schema(commit.version), files, _ROW_RULE)
     if projection.table is None:
         data.findings.mark_rule_undecided(_ROW_RULE, "the table's schema is not known", commit.file)

@@ -14,7 +14,11 @@ from pyroaring import BitMap64
 from deltaspec.model.rows.change_data import CHANGE_TYPE, CHANGE_TYPES, COMMIT_COLUMNS, INSERT, POSTIMAGE
 from deltaspec.model.schema.column_mapping import get_partition_types
 from deltaspec.model.schema.data_types import DataType, Primitive
-from deltaspec.model.schema.partition_values import PartitionValueError, parse_partition_value
+from deltaspec.model.schema.partition_values import (
+    PartitionValueError,
+    canonicalize_partition_value,
+    parse_partition_value,
+)
 from deltaspec.validation.data.data_bucket import DataBucket
 from deltaspec.views.data.data_files import DataFile
 from deltaspec.views.table.table_schema import TableSchema
@@ -93,11 +97,19 @@ class Projection:
 
     def constant(self, file: DataFile) -> str:
         """Encode the partition values of a file, which are equal for all of its rows."""
-        return repr([_value(file.partition_values[name], self.partitions[name]) for name in self.compared_partitions])
+        values = (
+            canonicalize_partition_value(file.partition_values[name], self.partitions[name])
+            for name in self.compared_partitions
+        )
+        return repr(list(values))
 
 
 def _is_clear(text: str, kind: DataType) -> bool:
     """Return whether a text has one value: the zone of a timestamp may be unknown, and binary may be escaped or not."""
+    try:
+        parse_partition_value(text, kind)
+    except PartitionValueError:
+        return False  # readers may make something of it
     match kind:
         case Primitive("timestamp"):
             return has_zone(text)
@@ -106,13 +118,6 @@ def _is_clear(text: str, kind: DataType) -> bool:
         case Primitive("binary"):
             return "\\" not in text
     return True
-
-
-def _value(text: str | None, kind: DataType) -> Any:
-    try:
-        return parse_partition_value(text, kind)
-    except PartitionValueError:
-        return text
 
 
 @dataclass
@@ -264,9 +269,11 @@ def _net_rows(
         else:
             removed |= left
     net = NetRows()
-    for sign, chosen, projection in zip((1, -1), (added - removed, removed - added), projections, strict=True):
+    kinds, changed = ((1, "add"), (-1, "remove")), (added - removed, removed - added)
+    for (sign, kind), chosen, projection in zip(kinds, changed, projections, strict=True):
         if len(chosen):
-            part = _read(data, source, files[0], projection, None if chosen == everything else chosen)
+            file = next(each for each in files if each.kind == kind)
+            part = _read(data, source, file, projection, None if chosen == everything else chosen)
             total = None if part.total is None else sign * part.total
             net += NetRows(sign * part.rows, total)
     return net

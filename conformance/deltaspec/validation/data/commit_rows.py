@@ -16,7 +16,7 @@ from deltaspec.wire.storage.interface import LOG_DIRECTORY, FileGone, StorageErr
 if TYPE_CHECKING:
     from deltaspec.validation.data.data_bucket import DataBucket
     from deltaspec.views.base import View
-    from deltaspec.views.data.data_files import DataFile, DataFiles
+    from deltaspec.views.data.data_files import DataFile
 
 
 @dataclass
@@ -27,28 +27,35 @@ class CommitFiles:
     changes: list[DataFile] = field(default_factory=list)
     adds: list[DataFile] = field(default_factory=list)
     removes: list[DataFile] = field(default_factory=list)
+    """Removes of live files."""
+    readded: list[DataFile] = field(default_factory=list)
+    """The earlier state of live files that the commit adds again without removing them, as removes: it adds only the
+    rows that the earlier vector deleted."""
 
     @property
     def file(self) -> str:
         """Path of the commit file, relative to the table root."""
         return f"{LOG_DIRECTORY}/{commit_name(self.version)}"
 
+    @property
+    def ended(self) -> list[DataFile]:
+        """Earlier state of every live file that the commit removes or adds again, as removes."""
+        return [*self.removes, *self.readded]
+
 
 def read_commit_files(data: DataBucket, version: int, changes: list[DataFile]) -> CommitFiles:
     """Collect the files of a commit, given with its change data files."""
     commit = CommitFiles(version, changes)
+    ended = {file.path_key: file.partition_values for file in data.commits.find_ended_files(version)}
+    commit.readded = [replace(file, kind="remove") for file in data.commits.find_readded_files(version)]
     for file in data.commits.files(version):
-        (commit.adds if file.kind == "add" else commit.removes).append(file)
-    table = data.get_table_schema_before(version)
-    if table is not None and any(len(file.partition_values) < len(table.partition_columns) for file in commit.removes):
-        commit.removes = _complete_partition_values(commit.removes, data.commits.find_ended_files(version))
+        if file.kind == "add":
+            commit.adds.append(file)
+        elif file.path_key in ended:  # a file that is not live has no rows to remove
+            # a remove need not have partition values
+            values = ended[file.path_key] | file.partition_values
+            commit.removes.append(replace(file, partition_values=values))
     return commit
-
-
-def _complete_partition_values(removes: list[DataFile], ended: DataFiles) -> list[DataFile]:
-    """Return removes with the partition values of the adds that they end: a remove need not have any."""
-    values = {file.path_key: file.partition_values for file in ended}
-    return [replace(file, partition_values=values.get(file.path_key, {}) | file.partition_values) for file in removes]
 
 
 def read_commit_rows(
@@ -67,9 +74,7 @@ def read_commit_rows(
         None if a file is missing, or cannot be read, which is then in the ledger.
     """
     paths: dict[str, list[DataFile]] = defaultdict(list)
-    # a live file that is added again adds only the rows that its earlier vector deleted
-    before = [replace(file, kind="remove") for file in data.commits.find_readded_files(commit.version)]
-    for file in (*commit.adds, *commit.removes, *before):
+    for file in (*commit.adds, *commit.ended):
         paths[file.path_key].append(file)
     net = NetRows()
     for files in paths.values():

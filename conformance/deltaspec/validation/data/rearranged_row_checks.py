@@ -48,7 +48,7 @@ def check_rearranged_rows(data: DataBucket) -> None:
 def _project(data: DataBucket, commit: CommitFiles) -> tuple[Projection, Projection]:
     """Return the compared columns of the added and of the removed files: columns with the same names and types.
 
-    A commit that disables column mapping stores them under other names.
+    A commit with metadata may give the columns other names in files, as one that disables column mapping.
     """
     after, before = data.get_table_schema(commit.version), data.get_table_schema_before(commit.version)
     if after is None or before is None:
@@ -57,11 +57,11 @@ def _project(data: DataBucket, commit: CommitFiles) -> tuple[Projection, Project
     if (after.schema, after.partition_columns) != (before.schema, before.partition_columns):
         unknown = Projection(None, _RULE, incomparable=("the commit changes the schema",))
         return unknown, unknown
-    if after.mapping == before.mapping:
-        projection = Projection.of(after, [*commit.adds, *commit.removes], _RULE, compares_ambiguous=True)
+    if after is before:
+        projection = Projection.of(after, [*commit.adds, *commit.ended], _RULE, compares_ambiguous=True)
         return projection, projection
     of_adds = Projection.of(after, commit.adds, _RULE, compares_ambiguous=True)
-    return of_adds, Projection.of(before, commit.removes, _RULE, compares_ambiguous=True)
+    return of_adds, Projection.of(before, commit.ended, _RULE, compares_ambiguous=True)
 
 
 def _compare(

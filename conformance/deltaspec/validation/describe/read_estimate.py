@@ -56,6 +56,7 @@ _NO_CHECKSUM = "unknown: no version checksum"
 _PASSES = "further passes over live files: one each for SQL expressions, identity columns, variants and row tracking"
 _AGAIN = "a second pass over checkpoints that store statistics only as columns"
 _CHANGE_DATA = "change data files of the validated commits"
+_REWRITTEN = "files that commits without data change removed, if they still exist"
 
 
 def estimate_table(
@@ -386,6 +387,7 @@ def _estimate_rows(live: _Live) -> LevelReads:
         reads=[rows],
         not_known=[
             _CHANGE_DATA,
+            _REWRITTEN,
             _PASSES,
             _AGAIN,
         ],

@@ -95,6 +95,7 @@ class LogFactsBuilder:
         self.commit_facts: dict[int, CommitFacts] = {}
         self.schemas: dict[int, TableSchema | None] = {}
         self.schemas_before: dict[int, TableSchema | None] = {}
+        self._schema: TableSchema | None = None
         self.versions_with_change_data: list[int] = []
         self.multipart: dict[str, tuple[str, ...]] = {}
         self.earlier_table_actions: list[tuple[int, WireStruct]] = []
@@ -103,6 +104,13 @@ class LogFactsBuilder:
         self.replay_blocked_reason: str | None = None
         self.replay_blocked_file: str | None = None
         self.commit_sha256: str | None = None
+
+    def share_schema(self) -> TableSchema | None:
+        """Return the current schema: the same object as for an earlier version, if nothing of it changed since."""
+        schema, last = self.state.table_schema, self._schema
+        if schema is None or last is None or schema.schema is not last.schema or schema != last:
+            self._schema = schema
+        return self._schema
 
     def remember_digest(self, version: int, log: LogSummary) -> None:
         """Record the digest of a commit if it is that of the validated version."""

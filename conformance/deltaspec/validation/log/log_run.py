@@ -464,7 +464,7 @@ class LogRun(ABC):
             history.remember_digest(version, log)
             rewrites_files = self.options.level == "rows" and log.kinds["add"] and log.kinds["remove"]
             if rewrites_files and log.kinds["metaData"]:
-                history.schemas_before[version] = self.state.table_schema
+                history.schemas_before[version] = history.share_schema()
             self.state.apply(version, file, log.actions)
             history.table_actions += [(version, a) for _, a in log.actions if not isinstance(a, CommitInfo)]
             history.operations[version] = find_operation(log.actions)
@@ -474,9 +474,8 @@ class LogRun(ABC):
             self._put_commit_files(file, version, self.state.file_context(self.store.root), log)
             if self.options.level != "log" and log.has_cdc:
                 history.versions_with_change_data.append(version)
-                history.schemas[version] = self.state.table_schema
-            if rewrites_files:
-                history.schemas[version] = self.state.table_schema
+            if rewrites_files or version in history.versions_with_change_data[-1:]:
+                history.schemas[version] = history.share_schema()
             row = build_commit_row(version, file, log, previous, self.state)
             row["file_time_before"] = file_time_before(self.plan, row)
             previous.follow(row)

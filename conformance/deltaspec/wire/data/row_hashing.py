@@ -112,6 +112,9 @@ def _hash(column: FileColumn, array: pa.Array) -> pl.Series:
 def _hash_struct(column: FileColumn, array: pa.Array) -> pl.Series:
     if not pa.types.is_struct(array.type):
         raise Incomparable(f"{column.name} is {array.type} in the file")
+    if column.members and all(member.place is None for member in column.members):
+        # Spark before 4.1 reads every such struct as null
+        raise Incomparable(f"the file stores no member of {column.name}")
     children = array.flatten()
     columns = [(member, None if member.place is None else children[member.place]) for member in column.members]
     return hash_rows(columns, len(array))
@@ -189,7 +192,12 @@ def _normalize(kind: DataType, array: pa.Array) -> pa.Array:
         case Primitive("date") if pa.types.is_date32(source):
             return _clamp(_FIRST_DAY, array.cast(pa.int32()).cast(pa.int64()))
         case Primitive("timestamp" | "timestamp_ntz") if pa.types.is_timestamp(source):
-            return _clamp(_FIRST_MOMENT_US, array.cast(pa.timestamp("us", source.tz), safe=False).cast(pa.int64()))
+            microseconds = array.cast(pa.timestamp("us", source.tz), safe=False)
+            if source.unit == "ns" and not microseconds.equals(
+                pc.floor_temporal(array, unit="microsecond").cast(microseconds.type)
+            ):
+                raise Incomparable("fractions of microseconds before 1970 are rounded up by some readers")
+            return _clamp(_FIRST_MOMENT_US, microseconds.cast(pa.int64()))
         case Primitive("timestamp_ntz") if pa.types.is_date32(source):
             return _clamp(_FIRST_MOMENT_US, pc.multiply(array.cast(pa.int32()).cast(pa.int64()), _DAY_US))
         case Decimal(_, scale) if pa.types.is_decimal(source) or pa.types.is_integer(source):
