@@ -364,19 +364,35 @@ def test_schema_that_is_nested_too_deeply_is_not_checked() -> None:
     assert entries[reason, commit_path(0)] == {"metadata", "schema_fields"}
 
 
-@pytest.mark.parametrize("keeps_statistics", ["true", "false"])
-def test_statistics_that_the_base_leaves_out_are_not_checked(keeps_statistics: str) -> None:
-    files = build_compatible_table("V1", last_remove=False, checkpoint__writeStatsAsJson=keeps_statistics)
+def collect_with_base(files: TableFiles, *, has_statistics: bool) -> dict[tuple[str, str | None], set[str]]:
+    """Let the history begin with a checkpoint of version 1, and collect the entries of the ledger."""
     rows = [json.loads(json.dumps(each)) for each in build_state_rows(files)]
-    if keeps_statistics == "false":
+    if not has_statistics:
         for row in rows:
             row.get("add", {}).pop("stats", None)
     files.checkpoints.append(CheckpointFiles(1, rows=rows))
     for version in (0, 1):
         del files.commits[version]
-    reason = "the checkpoint that the history begins with leaves out statistics"
-    entries = collect(files)
-    assert entries.get((reason, None)) == ({"outdated_files"} if keeps_statistics == "false" else None)
+    return collect(files)
+
+
+BASE_WITHOUT_STATISTICS = "the checkpoint that the history begins with leaves out statistics", None
+
+
+@pytest.mark.parametrize("keeps_statistics", ["true", "false"])
+@pytest.mark.parametrize("changes_partitions", [False, True])
+def test_statistics_that_the_base_leaves_out_are_not_checked(keeps_statistics: str, changes_partitions: bool) -> None:
+    files = build_compatible_table("V1", last_remove=False, checkpoint__writeStatsAsJson=keeps_statistics)
+    if changes_partitions:
+        metadata = json.loads(json.dumps(get_action(files, 0, "metaData")))
+        files.commits[3] = [commit_info_action(3), {"metaData": metadata | {"partitionColumns": ["id"]}}]
+    entries = collect_with_base(files, has_statistics=keeps_statistics == "true")
+    assert entries.get(BASE_WITHOUT_STATISTICS) == ({"outdated_files"} if keeps_statistics == "false" else None)
+
+
+def test_statistics_that_no_change_requires_may_be_left_out() -> None:
+    files = build_table(configuration={"delta.checkpoint.writeStatsAsJson": "false"}, last_remove=False)
+    assert BASE_WITHOUT_STATISTICS not in collect_with_base(files, has_statistics=False)
 
 
 def test_partition_columns_that_change_too_often_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
