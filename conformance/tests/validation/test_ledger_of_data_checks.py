@@ -160,8 +160,11 @@ def test_clustering_columns_that_may_be_newer_than_a_file_are_not_checked(tmp_pa
     files.commits[1][0] = commit_info_action(1, operation="RESTORE")
     files.commits[3] = [commit_info_action(3), domain_action("delta.clustering", '{"clusteringColumns":["name"]}')]
     reason = "files without statistics of a clustering column may be older than the column"
-    entries = collect_entries(validate(files, tmp_path), "CLU")
-    assert ("CLU003", reason, None) in entries
+    assert ("CLU003", reason, None) in collect_entries(validate(files, tmp_path / "name"), "CLU")
+    domain = domain_action("delta.clustering", '{"clusteringColumns":["name","id"]}')
+    files.commits[4] = [commit_info_action(4), domain]  # of `id`, which all files have
+    assert ("CLU003", reason, None) in collect_entries(validate(files, tmp_path / "both"), "CLU")
+    assert collect_entries(validate(build_clustered_table(), tmp_path / "sound"), "CLU003") == set()
 
 
 def test_files_of_tombstones_are_not_checked_without_a_complete_listing() -> None:

@@ -12,6 +12,7 @@ from helpers.cli import run, single_error_line
 import deltaspec
 from deltaspec.rules import RULES
 from deltaspec.validation.ledger import find_unused_rules
+from deltaspec.validation.since import NEEDS_ALL_FILES, NEEDS_LISTING
 from deltaspec_generators.table_files import (
     CheckpointFiles,
     TableFiles,
@@ -155,6 +156,20 @@ def test_all_files_are_checked_if_a_commit_cannot_be_decoded(lake: Lake, tmp_pat
     report = lake.report("second.json", "--since", tmp_path / "first.json")
     assert report["verdict"] == "violations"
     assert report["since"]["reason"] == "the state of the table is not known"
+
+
+def test_rules_over_all_files_are_not_checked(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "sales")
+    lake.files.commits[0] = [protocol_action(1, 6), metadata_action(FIELDS)]  # with identity columns
+    lake.commit(a=GOOD)
+    lake.report("first.json", "--clock", "2026-11-21T12:00:00Z")
+    lake.commit(b=GOOD)
+    report = lake.report("second.json", "--since", tmp_path / "first.json", "--clock", "2026-11-21T12:00:00Z")
+    found = {(RULES[each["rule"]].view.name, each["reason"]) for each in report["checked"]["not_checked"]}
+    assert ("identity_values", NEEDS_ALL_FILES) in found
+    assert ("removed_files", NEEDS_LISTING) in found
+    report = lake.report("third.json", "--since", tmp_path / "first.json")
+    assert NEEDS_LISTING not in list_reasons(report)
 
 
 def test_files_in_checkpoints_are_told_from_new_ones(lake: Lake, tmp_path: Path) -> None:
