@@ -47,7 +47,7 @@ def test_broken_file_has_one_reason_in_all_row_checks(tmp_path: Path) -> None:
     write_table(files, tmp_path)
     report = deltaspec.validate(str(tmp_path), level="rows")
     assert report.totals == {"PQT001": 1}
-    assert {entry.rule[:3] for entry in report.checked.not_checked} == {"RID", "ROW", "STA"}
+    assert {entry.rule[:3] for entry in report.checked.not_checked} == {"COM", "RID", "ROW", "STA"}
     [entry] = {(each.reason, each.file) for each in report.checked.not_checked}
     assert entry[1] == path
 
