@@ -55,9 +55,8 @@ def use_store(store: Store) -> Iterator[None]:
 
 _DERIVED_FILE_RULES = {code for code, rule in RULES.items() if rule.view.name == "replay_differences"}
 """Rules over checkpoints, compactions and checksums. They are reported as run if any such file is compared."""
-_REMOVED_FILE_RULES = {
-    code for code, rule in RULES.items() if rule.view.name in ("change_files", "change_commits", "row_id_rewrites")
-}
+_REMOVED_FILE_VIEWS = ("change_files", "change_commits", "rearranged_rows", "row_id_rewrites")
+_REMOVED_FILE_RULES = {code for code, rule in RULES.items() if rule.view.name in _REMOVED_FILE_VIEWS}
 """Rules over change data and over rows that a commit removes. They do not apply to vacuumed files."""
 _CHANGE_FILE_MISSING = "DAT004"
 
