@@ -111,6 +111,19 @@ def test_line_of_an_earlier_commit_that_is_nested_too_deeply_is_not_checked() ->
     assert views == {"lines", "commits", "file_actions"}
 
 
+def test_metadata_before_that_of_an_earlier_commit_need_not_be_known() -> None:
+    """The metadata of version 1 is known only if version 2, of the checkpoint, does not replace it."""
+    files = build_table(last_remove=False)
+    rows = [*build_state_rows(files), {"add": get_action(files, 2, "add")}]
+    files.checkpoints.append(CheckpointFiles(2, rows=rows))
+    files.commits[2].append({"metaData": get_action(files, 0, "metaData")})
+    files.commits[3] = [commit_info_action(3)]
+    del files.commits[0]
+    report = validate(FailingStore(files))
+    assert (report.verdict, report.totals) == ("conforms", {})
+    assert collect_entries(report) == {}
+
+
 INDEPENDENT_OF_REPLAY = {
     *("checkpoint_columns", "checkpoint_contents", "checkpoints", "last_checkpoint", "listing", "log_starts"),
     *("sidecars", "staged_commits", "typed_copies"),
