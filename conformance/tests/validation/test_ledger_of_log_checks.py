@@ -266,6 +266,18 @@ def test_hint_that_is_overwritten_during_the_run_is_not_checked() -> None:
     assert report.totals == {}
 
 
+def test_sound_hint_is_checked_whenever_it_was_written() -> None:
+    class RewrittenHint(FailingStore):
+        def read(self, path: str, limit: int) -> bytes:
+            if path.endswith("_last_checkpoint"):
+                self.files[path] += b" "
+            return super().read(path, limit)
+
+    report = validate(RewrittenHint(build_table_with_hint()))
+    assert (collect_entries(report), report.totals) == ({}, {})
+    assert "LCP001" in report.checked.run
+
+
 @pytest.mark.parametrize("kind", ["add", "txn"])
 def test_files_after_a_wrong_base_are_not_compared(kind: str) -> None:
     """The base leaves out an action of the commit of its version, so replay from it may be wrong as well."""
@@ -362,6 +374,13 @@ def test_unknown_feature_is_not_checked() -> None:
     assert entry.reason.startswith("feature ofTheFuture is not checked; it may affect ")
     report = validate(FailingStore(files), accept_unchecked="feature:ofTheFuture")
     assert (report.verdict, [each.accepted for each in report.checked.not_checked]) == ("conforms", [True])
+
+
+@pytest.mark.parametrize("select", [None, ["RID", "FIL"]])
+def test_each_rule_is_in_one_list_of_the_report(select: list[str] | None) -> None:
+    checked = validate(FailingStore(build_table()), select=select).checked
+    lists = [checked.run, checked.not_applicable, checked.skipped, {each.rule for each in checked.not_checked}]
+    assert sorted(code for each in lists for code in each) == sorted(RULES)
 
 
 def test_schema_that_is_nested_too_deeply_is_not_checked() -> None:
