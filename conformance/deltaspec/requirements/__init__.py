@@ -5,7 +5,6 @@ requirements they check; it is not stored here.
 """
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, get_args
@@ -19,8 +18,7 @@ _LEVELS, _ACTORS, _CHECK_KINDS = map(get_args, (Level, Actor, CheckKind))
 REVISIONS = ("r1", "r2", "r3", "current")
 
 
-@dataclass(frozen=True)
-class Requirement:
+class Requirement(msgspec.Struct, frozen=True):
     """One normative statement of the protocol."""
 
     id: str
