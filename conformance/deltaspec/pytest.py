@@ -21,9 +21,10 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from deltaspec.pytest_plugin import OPTIONS_ATTRIBUTE, CaseRunner, SuiteOptions
 from deltaspec.table_assertion import assert_conformant
@@ -67,8 +68,7 @@ def suite(
     return type("TestCandidate", (), {OPTIONS_ATTRIBUTE: options, "test_case": test_case})
 
 
-@dataclass(frozen=True)
-class DrawnTable:
+class DrawnTable(msgspec.Struct, frozen=True):
     """A random valid table and what a reader must get from it."""
 
     table: ReadableTable

@@ -5,15 +5,14 @@ Checks of the suites test requirements about the behaviour of engines. Some of t
 a written reason.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 from deltaspec.requirements import REVISIONS, Requirement, load_requirements
 from deltaspec.rules import RULES
 from deltaspec_generators.permissions.all_permissions import PERMISSIONS
 
 
-@dataclass(frozen=True)
-class RevisionCoverage:
+class RevisionCoverage(msgspec.Struct, frozen=True):
     """What covers a requirement in one revision; false if nothing does."""
 
     rules: tuple[str, ...] = ()
@@ -29,8 +28,7 @@ class RevisionCoverage:
         return bool(self.rules or self.permissions or self.checks or self.reason)
 
 
-@dataclass(frozen=True)
-class Coverage:
+class Coverage(msgspec.Struct, frozen=True):
     """Coverage of a requirement by revision."""
 
     requirement: Requirement

@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal
+
+import msgspec
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.log_examples import load_log_examples, render_log_example
@@ -24,8 +25,7 @@ _NOTE = re.compile(r"[ES]\d+", re.ASCII)
 """Number of an erratum or of a silent point."""
 
 
-@dataclass(frozen=True)
-class Explained:
+class Explained(msgspec.Struct, frozen=True):
     """What a name stands for."""
 
     kind: Literal["rule", "requirement", "chapter", "prefix", "note"]

@@ -89,7 +89,7 @@ def list_mutants(root: Path, module: str) -> Iterator[Mutant]:
 
 
 class _Passive:
-    """Positions of code that a mutation cannot change in a way that matters: annotations and dataclass options."""
+    """Positions of code that a mutation cannot change in a way that matters: annotations and options of classes."""
 
     def __init__(self, spans: list[tuple[tuple[int, int], tuple[int, int]]]) -> None:
         self._spans = spans

@@ -12,7 +12,7 @@ import pytest
 
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, write_table
 
-HEAVY = ("polars", "pyarrow", "obstore", "rich", "msgspec", "jsonschema", "pyroaring")
+HEAVY = ("polars", "pyarrow", "obstore", "rich", "jsonschema", "pyroaring")
 DELTASPEC = [sys.executable, "-m", "deltaspec"]
 
 

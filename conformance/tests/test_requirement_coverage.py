@@ -1,10 +1,10 @@
 """Coverage of requirements, on a small catalogue with expected results written by hand."""
 
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from deltaspec import requirement_coverage, requirement_pages
 from deltaspec.requirement_coverage import RevisionCoverage, format_revisions

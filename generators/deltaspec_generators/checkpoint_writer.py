@@ -6,9 +6,9 @@ kinds or none, because the same functions write broken checkpoints.
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -101,20 +101,18 @@ CLASSIC_COLUMNS: dict[str, pa.DataType] = {
 """Columns of a classic checkpoint with V1 content, in the order in which Delta Spark writes them."""
 
 
-@dataclass
-class SidecarFile:
+class SidecarFile(msgspec.Struct):
     """A Parquet file of file actions in `_sidecars/`."""
 
     name: str
     """File name within `_sidecars/`."""
-    rows: list[Row] = field(default_factory=list)
+    rows: list[Row] = msgspec.field(default_factory=list)
     listed: bool = True
     """Whether the checkpoint gets a `sidecar` action with the true size of the file."""
     modification_time: int = 0
 
 
-@dataclass
-class CheckpointFiles:
+class CheckpointFiles(msgspec.Struct):
     """One checkpoint: its version, naming, layout and rows.
 
     Nothing is validated or added, except `sidecar` actions for sidecars that are `listed` and that no row names.
@@ -124,17 +122,17 @@ class CheckpointFiles:
     naming: Naming = "classic"
     v2: bool = False
     """Whether the Parquet schema has the columns of V2 content; rows may still have none."""
-    rows: list[Line] = field(default_factory=list)
+    rows: list[Line] = msgspec.field(default_factory=list)
     """Raw actions; verbatim lines are allowed only in a JSON checkpoint."""
     parts: int = 1
     """Number of files of a multipart checkpoint; rows are assigned by Spark's hash of their path."""
     part_numbers: list[int] | None = None
     """Part of each row, counted from 1; overrides the assignment by hash."""
     uuid: str = "00000000-0000-4000-8000-000000000000"
-    sidecars: list[SidecarFile] = field(default_factory=list)
-    parsed: dict[str, pa.DataType] = field(default_factory=dict)
+    sidecars: list[SidecarFile] = msgspec.field(default_factory=list)
+    parsed: dict[str, pa.DataType] = msgspec.field(default_factory=dict)
     """Arrow types of `stats_parsed` and `partitionValues_parsed`; inferred if absent."""
-    types: dict[str, pa.DataType] = field(default_factory=dict)
+    types: dict[str, pa.DataType] = msgspec.field(default_factory=dict)
     """Arrow types that replace those of an action kind."""
     dropped_columns: frozenset[str] = frozenset()
     """Columns left out of the Parquet schema unless a row has a value for them."""

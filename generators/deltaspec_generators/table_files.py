@@ -12,11 +12,12 @@ so a table can be wrong in exactly one place.
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 import pyarrow as pa
+from msgspec.structs import replace
 
 from deltaspec.model.log import file_names
 from deltaspec_generators.action_lines import Line, encode_json, encode_line, encode_lines
@@ -47,27 +48,26 @@ Level = Literal["log", "files", "footers", "rows"]
 TABLE_ID = "11111111-2222-4333-8444-555555555555"
 
 
-@dataclass
-class TableFiles:
+class TableFiles(msgspec.Struct):
     """Contents of a table directory before encoding."""
 
-    commits: dict[int, list[Line]] = field(default_factory=dict)
+    commits: dict[int, list[Line]] = msgspec.field(default_factory=dict)
     """Lines of each commit by version."""
-    checkpoints: list[CheckpointFiles] = field(default_factory=list)
-    compactions: dict[tuple[int, int], list[Line]] = field(default_factory=dict)
+    checkpoints: list[CheckpointFiles] = msgspec.field(default_factory=list)
+    compactions: dict[tuple[int, int], list[Line]] = msgspec.field(default_factory=dict)
     """Lines of each log compaction by first and last version."""
-    checksums: dict[int, dict[str, Any] | str | bytes] = field(default_factory=dict)
+    checksums: dict[int, dict[str, Any] | str | bytes] = msgspec.field(default_factory=dict)
     """Version checksum (`.crc`) by version: an object or verbatim text."""
     last_checkpoint: dict[str, Any] | str | bytes | None = None
-    data: dict[str, pa.Table | bytes] = field(default_factory=dict)
+    data: dict[str, pa.Table | bytes] = msgspec.field(default_factory=dict)
     """Data files by path relative to the table; paths are file system names, not percent-encoded."""
-    extra: dict[str, bytes] = field(default_factory=dict)
+    extra: dict[str, bytes] = msgspec.field(default_factory=dict)
     """Other files by path relative to the table; they replace any generated file with the same path."""
     clock_ms: int | None = None
     """Clock for retention checks in milliseconds since the epoch; None if the table needs none."""
-    written_ms: dict[str, int] = field(default_factory=dict)
+    written_ms: dict[str, int] = msgspec.field(default_factory=dict)
     """Modification times of files in milliseconds since the epoch; other files are new."""
-    missing: set[str] = field(default_factory=set)
+    missing: set[str] = msgspec.field(default_factory=set)
     """Paths relative to the table that are left out."""
 
 

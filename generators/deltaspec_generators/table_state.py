@@ -5,29 +5,30 @@ This is bookkeeping, not a replay of the log: the reference model replays the lo
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 DAY_MS = 86_400_000
 Body: TypeAlias = dict[str, Any]
 """Body of an action by wire name of the field."""
 
 
-@dataclass(frozen=True)
-class TableState:
+class TableState(msgspec.Struct, frozen=True):
     """State of a table at one version."""
 
     version: int = -1
     timestamp_ms: int = 0
     """Clock time of the commit in milliseconds since the epoch."""
-    protocol: Body = field(default_factory=dict)
-    metadata: Body = field(default_factory=dict)
-    live: dict[str, Body] = field(default_factory=dict)
+    protocol: Body = msgspec.field(default_factory=dict)
+    metadata: Body = msgspec.field(default_factory=dict)
+    live: dict[str, Body] = msgspec.field(default_factory=dict)
     """Newest adds of live files by path."""
-    tombstones: dict[tuple[str, str | None], Body] = field(default_factory=dict)
+    tombstones: dict[tuple[str, str | None], Body] = msgspec.field(default_factory=dict)
     """Removes by path and deletion-vector id."""
-    transactions: dict[str, Body] = field(default_factory=dict)
-    domains: dict[str, Body] = field(default_factory=dict)
+    transactions: dict[str, Body] = msgspec.field(default_factory=dict)
+    domains: dict[str, Body] = msgspec.field(default_factory=dict)
     """Domain metadata by name, without removed domains."""
     commit_info: Body | None = None
     row_id_action: Body | None = None

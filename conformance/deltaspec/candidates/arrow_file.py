@@ -8,8 +8,8 @@ file, and the sizes of the arrays before anything reads their values.
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -71,8 +71,7 @@ def get_first_line(fault: BaseException) -> str:
     return (str(fault).splitlines() or [type(fault).__name__])[0][:500]
 
 
-@dataclass(frozen=True)
-class _Node:
+class _Node(msgspec.Struct, frozen=True):
     """A table of a FlatBuffers message. Reads outside of the data raise `struct.error`."""
 
     data: memoryview

@@ -14,9 +14,10 @@ import uuid
 import weakref
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from deltaspec.candidates.messages import MAX_LINE_BYTES
 from deltaspec.candidates.process_groups import (
@@ -30,6 +31,7 @@ from deltaspec.candidates.process_groups import (
 Reason: TypeAlias = Literal["crash", "timeout", "harness"]
 Ending: TypeAlias = Literal["wait", "terminate", "kill"]
 
+HELLO_SECONDS = 60.0
 STDERR_BYTES = 64 * 1024
 GRACE_SECONDS = 5.0
 """Time between SIGTERM and SIGKILL, and for a process to exit after it closed stdout."""
@@ -41,19 +43,17 @@ _MAX_DRAIN_BYTES = 4 * 1024 * 1024
 """Bytes of stderr to read after the process has ended or before a request; an endless writer must not stop the host."""
 
 
-@dataclass(frozen=True)
-class Launch:
+class Launch(msgspec.Struct, frozen=True):
     """How to start a candidate."""
 
     command: tuple[str, ...]
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Variables to add to those of the host."""
-    hello_seconds: float = 60.0
+    hello_seconds: float = HELLO_SECONDS
     """Deadline of `hello`, which includes the start of the process."""
 
 
-@dataclass(frozen=True)
-class Exit:
+class Exit(msgspec.Struct, frozen=True):
     """How a process ended."""
 
     code: int | None

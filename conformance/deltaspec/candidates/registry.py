@@ -21,13 +21,14 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 
+import msgspec
+
 from deltaspec.candidates.host import MEMORY_LIMIT, Host
-from deltaspec.candidates.process import Launch
+from deltaspec.candidates.process import HELLO_SECONDS, Launch
 from deltaspec.errors import InvalidUsage, suggest_name
 from deltaspec.installation import build_install_command, build_nox_command, find_checkout
 
@@ -37,8 +38,7 @@ _BUILD_DIRECTORY = Path("conformance/harnesses/build")
 """Where a checkout has the programs that its sessions of nox build."""
 
 
-@dataclass(frozen=True)
-class Adapter:
+class Adapter(msgspec.Struct, frozen=True):
     """An adapter that ships with the kit: a Python module or a program."""
 
     name: str
@@ -150,7 +150,7 @@ def list_adapters() -> Iterator[tuple[Adapter, str | None]]:
 
 
 def _find_adapter_launch(adapter: Adapter) -> Launch:
-    seconds = JVM_HELLO_SECONDS if adapter.needs_java else Launch.hello_seconds
+    seconds = JVM_HELLO_SECONDS if adapter.needs_java else HELLO_SECONDS
     if adapter.is_program:
         path = find_program(adapter.name)
         command = (_get_java(), "-jar", str(path)) if path and path.suffix == ".jar" else (str(path),)
@@ -184,7 +184,7 @@ def _find_command_launch(text: str) -> Launch:
         raise InvalidUsage(f"cmd:{text}: program not found: {words[0]}")
     command = (os.path.abspath(program), *map(_make_absolute, words[1:]))
     is_java = Path(program).name == "java"
-    return Launch(command, hello_seconds=JVM_HELLO_SECONDS if is_java else Launch.hello_seconds)
+    return Launch(command, hello_seconds=JVM_HELLO_SECONDS if is_java else HELLO_SECONDS)
 
 
 def _make_absolute(word: str) -> str:

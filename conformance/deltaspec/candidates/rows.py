@@ -5,8 +5,8 @@ Nothing in the file is trusted: not its type, not its size, not a length in it.
 
 import os
 import stat
-from dataclasses import dataclass
 
+import msgspec
 import pyarrow as pa
 
 from deltaspec.candidates.arrow_file import MAX_VALUES, RowsFault, read_arrow_file
@@ -17,8 +17,7 @@ __all__ = ["Rows", "RowsFault", "load_rows"]
 MAX_FILE_BYTES = 512 * 1024 * 1024
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(msgspec.Struct, frozen=True):
     """Rows of an answer."""
 
     table: pa.Table

@@ -7,7 +7,6 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,8 +26,7 @@ _UNKNOWN = {"x-deltaspec": {"any": ["thing"]}}
 _NO_OPERATION = "x-deltaspec-smoke"
 
 
-@dataclass(frozen=True)
-class SmokeResult:
+class SmokeResult(msgspec.Struct, frozen=True):
     """Result of one check. `note` is worth knowing but breaks no rule; `unchecked` needs what the harness cannot do."""
 
     status: Status

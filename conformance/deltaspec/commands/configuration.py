@@ -14,13 +14,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from deltaspec.errors import InvalidUsage, suggest_name
 from deltaspec.input_files import read_input_file
@@ -43,8 +43,7 @@ _MAX_BYTES = 1 << 20
 _VARIABLE = re.compile(r"\$\{env:([^}]*)\}")
 
 
-@dataclass(frozen=True)
-class Configuration:
+class Configuration(msgspec.Struct, frozen=True):
     """What a configuration file says about one table."""
 
     file: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from deltaspec.commands.table_names import PLACEHOLDER
 from deltaspec.exit_handling import translate_write_errors
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from deltaspec.report.tables_summary import TableResult
 
 
-@dataclass(frozen=True)
-class JoinedReport:
+class JoinedReport(msgspec.Struct, frozen=True):
     """A report of several tables in one file."""
 
     format: str

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from deltaspec.commands.printing import build_console, encode_json
 
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from deltaspec.wire.storage.settings import StorageSettings
 
 
-@dataclass(frozen=True)
-class RenderSettings:
+class RenderSettings(msgspec.Struct, frozen=True):
     """How a report is rendered. None of it changes the report."""
 
     samples: int

@@ -6,8 +6,9 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from deltaspec.commands.printing import print_bytes
 from deltaspec.commands.report_formats import FORMATS, RenderSettings, require_format, write_text
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from deltaspec.report.report_types import Report
 
 
-@dataclass(frozen=True)
-class ReportTarget:
+class ReportTarget(msgspec.Struct, frozen=True):
     """A report to write: its format, and its file."""
 
     format: str

@@ -7,13 +7,13 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass
 from io import StringIO
 from itertools import chain
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from deltaspec import __version__
 from deltaspec.commands.configuration import ConfiguredCommand, load_configuration
@@ -37,8 +37,7 @@ _PLACES = {"findings_out": "--findings-out", "state": "--state", "since": "--sin
 """Options that must name another place for each table."""
 
 
-@dataclass(frozen=True)
-class _Request:
+class _Request(msgspec.Struct, frozen=True):
     """What the command line asks for, if it names several tables."""
 
     locations: tuple[str, ...]

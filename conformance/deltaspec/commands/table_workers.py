@@ -7,7 +7,6 @@ import time
 from collections import deque
 from collections.abc import Generator, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
-from dataclasses import dataclass
 from importlib import import_module
 from io import StringIO
 from multiprocessing import get_context
@@ -15,6 +14,7 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from deltaspec.commands.startup import choose_allocator, faster_imports
 from deltaspec.errors import DeltaspecError
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from deltaspec.report.report_types import Report
 
 
-@dataclass(frozen=True)
-class TableTask:
+class TableTask(msgspec.Struct, frozen=True):
     """One table to validate."""
 
     table: str
@@ -37,8 +36,7 @@ class TableTask:
     """Files that the reports are written to."""
 
 
-@dataclass(frozen=True)
-class TableRun:
+class TableRun(msgspec.Struct, frozen=True):
     """A validated table."""
 
     result: TableResult

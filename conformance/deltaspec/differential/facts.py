@@ -15,7 +15,6 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -43,13 +42,12 @@ _FREE_PROPERTIES = (
 _ROW_IDS = ["__row_id", "__row_commit_version"]
 
 
-@dataclass
-class Labels:
+class Labels(msgspec.Struct):
     """Names for the versions and row ids of a table that do not depend on the writer."""
 
-    versions: list[int] = field(default_factory=list)
+    versions: list[int] = msgspec.field(default_factory=list)
     """Newest version after each operation."""
-    rows: dict[int, tuple[int, Any]] = field(default_factory=dict)
+    rows: dict[int, tuple[int, Any]] = msgspec.field(default_factory=dict)
     """Operation after which a row id appeared first, and key of its row."""
 
     def name_version(self, version: int) -> int:
@@ -66,8 +64,7 @@ class Labels:
         return found
 
 
-@dataclass(frozen=True)
-class Statistics:
+class Statistics(msgspec.Struct, frozen=True):
     """Statistics of all live files together."""
 
     bounds: Mapping[str, tuple[Any, Any, int | None]]
@@ -78,8 +75,7 @@ class Statistics:
     """Rows of the files without those that vectors delete; None if a file has no number of rows."""
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """What a table means after an operation."""
 
     values: Mapping[str, Any]

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import ApplyAnswer
 from deltaspec.differential.comparison import compare_facts
@@ -28,8 +30,7 @@ from deltaspec_generators.histories.plain_table import (
 _CHANGES = "delta.enableChangeDataFeed"
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """Something that differs between the tables, or between the readers of a table."""
 
     aspect: str
@@ -40,15 +41,14 @@ class Difference:
     """Number of steps up to the operation."""
 
 
-@dataclass
-class Comparison:
+class Comparison(msgspec.Struct):
     """What became of a history."""
 
-    titles: list[str] = field(default_factory=list)
+    titles: list[str] = msgspec.field(default_factory=list)
     """One line for each operation."""
-    differences: list[Difference] = field(default_factory=list)
+    differences: list[Difference] = msgspec.field(default_factory=list)
     """The first difference of each aspect."""
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = msgspec.field(default_factory=Counter)
     """What was compared, and what was not, with the reason."""
 
     def note(self, aspect: str, message: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from deltaspec.errors import DeltaspecError, InvalidUsage
 from deltaspec.report.report_types import Finding, Report
@@ -75,8 +77,7 @@ def load_files(store: Store, level: str) -> Files:
     return files
 
 
-@dataclass
-class FindingTest:
+class FindingTest(msgspec.Struct):
     """Decides whether files still show a finding, with a limited number of validations."""
 
     store: Store

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.extraction.case import require_new_directory, write_case
@@ -22,8 +23,7 @@ MIN_DIGITS = 4
 """Digits of a fingerprint that name a finding."""
 
 
-@dataclass(frozen=True)
-class Extraction:
+class Extraction(msgspec.Struct, frozen=True):
     """What was extracted."""
 
     finding: Finding

@@ -4,9 +4,10 @@ import random
 import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
+
+import msgspec
 
 from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import Apply, ApplyAnswer
@@ -41,8 +42,7 @@ LAYOUTS: Layouts = {
 }
 
 
-@dataclass(frozen=True)
-class Base:
+class Base(msgspec.Struct, frozen=True):
     """A table that trials start from."""
 
     name: str
@@ -50,24 +50,23 @@ class Base:
     rows: Rows
 
 
-@dataclass
-class Bench:
+class Bench(msgspec.Struct):
     """A candidate, its base tables, and what was measured on them without a fault."""
 
     host: Candidate
     directory: Path
     seed: int
     kinds: tuple[str, ...]
-    bases: list[Base] = field(default_factory=list)
-    refused_bases: dict[str, str] = field(default_factory=dict)
+    bases: list[Base] = msgspec.field(default_factory=list)
+    refused_bases: dict[str, str] = msgspec.field(default_factory=dict)
     """Why the candidate cannot create a base table."""
-    offered: dict[str, list[str]] = field(default_factory=dict)
+    offered: dict[str, list[str]] = msgspec.field(default_factory=dict)
     """Kinds of operations that work without a fault, by base table."""
-    known_violations: set[str] = field(default_factory=set)
+    known_violations: set[str] = msgspec.field(default_factory=set)
     """Rules that its tables violate without a fault. The trials without a fault fail for them, the others do not."""
-    seconds: dict[str, float] = field(default_factory=dict)
+    seconds: dict[str, float] = msgspec.field(default_factory=dict)
     """Expected duration of an operation of each kind."""
-    file_sizes: dict[str, list[int]] = field(default_factory=dict)
+    file_sizes: dict[str, list[int]] = msgspec.field(default_factory=dict)
     """Sizes of the files that an operation of each kind wrote, with the note."""
     note: str = LONG_NOTE
     """User metadata of commits where storage fails; empty if the candidate does not write it."""

@@ -3,8 +3,9 @@
 import os
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.serve import EngineError
@@ -27,8 +28,7 @@ class Unreadable(Exception):
     """The reference reader refuses the table; the text is the reason."""
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True):
     """What validation found."""
 
     violations: tuple[str, ...]

@@ -8,8 +8,9 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from deltaspec.candidates.host import Died, Host, Refused
 from deltaspec.faults.bench import Trial, request
@@ -23,8 +24,7 @@ _DELAY = 0.3
 """Part of the expected duration of an operation, by which a kill may follow a new file."""
 
 
-@dataclass(frozen=True)
-class Moment:
+class Moment(msgspec.Struct, frozen=True):
     """When to kill: after a time, or a time after the writer has created a number of files."""
 
     seconds: float

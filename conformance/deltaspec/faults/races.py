@@ -10,9 +10,10 @@ before they are judged.
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
+
+import msgspec
 
 from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import ApplyAnswer
@@ -28,8 +29,7 @@ _KINDS = ("append", "delete", "optimize", "checkpoint")
 _START_SECONDS = 60.0
 
 
-@dataclass
-class Racer:
+class Racer(msgspec.Struct):
     """One writer of a race: its operations and the answers."""
 
     host: Candidate
@@ -37,7 +37,7 @@ class Racer:
     own: range
     """Ids of its part of the first rows."""
     steps: list[Step]
-    results: list[ApplyAnswer | Refused | Died | Exception] = field(default_factory=list)
+    results: list[ApplyAnswer | Refused | Died | Exception] = msgspec.field(default_factory=list)
 
     def run(self, table: str, start: Callable[[], object]) -> None:
         """Perform the operations, one after the other; `start` waits for the other writers."""

@@ -4,13 +4,13 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from deltaspec.candidates.host import Candidate, Host
 from deltaspec.candidates.process import Launch
@@ -32,8 +32,7 @@ _MESSAGE_CHARACTERS = 8_000
 RunTrial: TypeAlias = Callable[[Trial], None]
 
 
-@dataclass(frozen=True)
-class FaultPlan:
+class FaultPlan(msgspec.Struct, frozen=True):
     """What to do."""
 
     candidate: str

@@ -4,7 +4,6 @@ A process that does nothing keeps the namespace alive. The candidate enters the 
 sees the files below `/proc/PID/root`.
 """
 
-import dataclasses
 import os
 import shutil
 import subprocess
@@ -12,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
+
+import msgspec
 
 from deltaspec.candidates.process import Launch
 from deltaspec.suites.checks import NotAsked
@@ -66,7 +67,7 @@ class SmallDisk:
     def wrap(self, launch: Launch) -> Launch:
         """Return how to start a candidate that sees the disk."""
         enter = ("nsenter", "--preserve-credentials", "--user", "--mount", "--target", str(self._holder.pid), "--")
-        return dataclasses.replace(launch, command=(*enter, "sh", "-c", _START, "sh", *launch.command))
+        return msgspec.structs.replace(launch, command=(*enter, "sh", "-c", _START, "sh", *launch.command))
 
     @contextmanager
     def fill(self, pages: int) -> Iterator[None]:

@@ -8,7 +8,6 @@ be able to write again. None of this needs privileges:
 - read-only: permissions of directories. Root ignores them, so the candidate of root runs without that capability.
 """
 
-import dataclasses
 import os
 import resource
 import shutil
@@ -16,6 +15,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import msgspec
 
 from deltaspec.candidates.host import Died, Host, Refused
 from deltaspec.candidates.process import Launch
@@ -36,7 +37,7 @@ _IGNORE_SIGNAL = ("sh", "-c", 'trap "" XFSZ; exec "$@"', "sh")
 def wrap_launch(launch: Launch) -> Launch:
     """Return how to start a candidate that obeys permissions and survives a limit of file sizes."""
     drop = _DROP_CAPABILITIES if os.geteuid() == 0 and shutil.which("setpriv") else ()
-    return dataclasses.replace(launch, command=(*_IGNORE_SIGNAL, *drop, *launch.command))
+    return msgspec.structs.replace(launch, command=(*_IGNORE_SIGNAL, *drop, *launch.command))
 
 
 def run_full_disk(trial: Trial, host: Host, disk: SmallDisk) -> None:

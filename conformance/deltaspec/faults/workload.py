@@ -7,12 +7,13 @@ does: predicates compare only `id`, and values are literals.
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
 import pyarrow as pa
+from msgspec.structs import asdict
 
 Row: TypeAlias = tuple[int, str, str]
 Rows: TypeAlias = Mapping[int, Row]
@@ -35,8 +36,7 @@ FIRST_NEW_ID, RECOVERY_ID = 1_000_000, 900_000_000
 _ARROW_SCHEMA = pa.schema([("id", pa.int64()), ("part", pa.string()), ("value", pa.string())])
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """One operation, with its effect."""
 
     operation: dict[str, Any]
@@ -151,8 +151,7 @@ def _build_range(low: int, high: int) -> dict[str, Any]:
     return {"sql": f"id >= {low} AND id < {high}", "tree": ["and", *bounds]}
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """How the rows of a table differ from the expected ones, as ids."""
 
     lost: tuple[int, ...]

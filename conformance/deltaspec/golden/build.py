@@ -7,7 +7,6 @@ on the release of pyarrow, which the manifest names.
 import hashlib
 import io
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +58,7 @@ _CODE_OF_CHAPTER: dict[str, Code] = {
 }
 
 
-@dataclass(frozen=True)
-class BuiltCase:
+class BuiltCase(msgspec.Struct, frozen=True):
     """The files of a case by path in its folder, and its entry in the manifest."""
 
     files: dict[str, bytes]

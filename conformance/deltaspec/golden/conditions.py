@@ -9,9 +9,10 @@ import json
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal as Exact
 from typing import Any
+
+import msgspec
 
 from deltaspec.model.schema.data_types import DataType, Decimal, Field, Primitive, get_type_name
 from deltaspec.model.schema.partition_values import serialize_partition_value
@@ -33,8 +34,7 @@ _SPELLABLE_US = (-(10**15), 4 * 10**15)
 MOST_COLUMNS = 2
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(msgspec.Struct, frozen=True):
     """A condition on one column."""
 
     column: str

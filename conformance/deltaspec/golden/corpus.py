@@ -3,7 +3,6 @@
 import fnmatch
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -19,8 +18,7 @@ MANIFEST = "manifest.json"
 PACKAGE = "deltaspec_golden"
 
 
-@dataclass(frozen=True)
-class Listing:
+class Listing(msgspec.Struct, frozen=True):
     """A case in `manifest.json` or `index.json`."""
 
     id: str
@@ -30,8 +28,7 @@ class Listing:
     """Hashes of its files by path in the folder."""
 
 
-@dataclass(frozen=True)
-class StoredCase:
+class StoredCase(msgspec.Struct, frozen=True):
     """A golden case on disk."""
 
     description: CaseDocument
@@ -62,8 +59,7 @@ class StoredCase:
             yield path, self.read_file(path)
 
 
-@dataclass(frozen=True)
-class GoldenCorpus:
+class GoldenCorpus(msgspec.Struct, frozen=True):
     """Golden cases below a directory with a manifest."""
 
     root: Path

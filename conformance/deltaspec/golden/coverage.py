@@ -6,8 +6,9 @@ refused. `golden-tables/gaps.toml` has the reasons for those without a case, and
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from deltaspec.golden.definition import ROOT, GoldenCase, load_cases
 from deltaspec.requirements import REVISIONS, Requirement, load_requirements
@@ -15,8 +16,7 @@ from deltaspec.requirements import REVISIONS, Requirement, load_requirements
 GAPS = "gaps.toml"
 
 
-@dataclass(frozen=True)
-class GoldenCoverage:
+class GoldenCoverage(msgspec.Struct, frozen=True):
     """Cases by requirement, and the gaps."""
 
     cases: Mapping[str, tuple[GoldenCase, ...]]

@@ -3,10 +3,11 @@
 import importlib.util
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
+
+import msgspec
 
 from deltaspec.candidates.messages import ErrorCategory, Phase
 from deltaspec.errors import InvalidUsage
@@ -25,8 +26,7 @@ DAMAGED: Accepted = (("corrupt", "scan"), ("not-found", "scan"), ("io", "scan"))
 DAMAGED_LOG: Accepted = tuple((category, "snapshot") for category, _ in DAMAGED)
 
 
-@dataclass(frozen=True)
-class Defect:
+class Defect(msgspec.Struct, frozen=True):
     """What is wrong with the table of a broken case."""
 
     twin: str
@@ -41,8 +41,7 @@ class Defect:
     """Reason of the refusal."""
 
 
-@dataclass(frozen=True)
-class GoldenCase:
+class GoldenCase(msgspec.Struct, frozen=True):
     """A golden case: how its table is built, and what else to ask. Everything else follows from the table."""
 
     id: str
@@ -91,8 +90,7 @@ class GoldenCase:
         return files
 
 
-@dataclass
-class Chapter:
+class Chapter(msgspec.Struct):
     """The cases of a folder of golden tables.
 
     chapter = Chapter("log")
@@ -103,7 +101,7 @@ class Chapter:
     """
 
     name: str
-    cases: list[GoldenCase] = field(default_factory=list)
+    cases: list[GoldenCase] = msgspec.field(default_factory=list)
 
     def case(
         self, name: str, title: str, *requires: str, **options: Any

@@ -5,9 +5,9 @@ those harnesses do not parse other types. Every file of rows is `expected/<spec>
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from deltaspec.golden.conditions import (
@@ -28,8 +28,7 @@ ROW_ID, ROW_COMMIT_VERSION = "__row_id", "__row_commit_version"
 COMMIT_VERSION, COMMIT_TIMESTAMP = "_commit_version", "_commit_timestamp"
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """A spec with the expected rows, if it has any."""
 
     name: str

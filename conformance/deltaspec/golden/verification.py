@@ -9,10 +9,10 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -35,8 +35,7 @@ from deltaspec_generators.table_uris import TABLE_URI
 _ALL_WANTED: tuple[Wanted, ...] = ("files", "transactions", "domains")
 
 
-@dataclass(frozen=True)
-class Verification:
+class Verification(msgspec.Struct, frozen=True):
     """What was found in a case."""
 
     questions: int

@@ -1,14 +1,14 @@
 """Group failures by what they have in common, because one defect fails many cases."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from deltaspec.matrix.model import Failure, Matrix
 from deltaspec.suites.outcomes import build_signature
 
 
-@dataclass(frozen=True)
-class Cause:
+class Cause(msgspec.Struct, frozen=True):
     """Failures of an engine with the same listed reason, or with the same kind of message."""
 
     engine: str

@@ -1,23 +1,22 @@
 """Split the message of a failure, which `suites.row_comparison` writes, so that a page can show rows as lists."""
 
-from dataclasses import dataclass, field
+import msgspec
 
 _CHARACTERS = 2_000
 """Longest line that is shown."""
 
 
-@dataclass
-class Explanation:
+class Explanation(msgspec.Struct):
     """A message in parts."""
 
-    text: list[str] = field(default_factory=list)
+    text: list[str] = msgspec.field(default_factory=list)
     """The first line, and every line that is none of the others."""
     condition: str = ""
     """Predicate of the scan."""
     columns: str = ""
-    missing: list[str] = field(default_factory=list)
+    missing: list[str] = msgspec.field(default_factory=list)
     """Expected rows that the answer does not have."""
-    surplus: list[str] = field(default_factory=list)
+    surplus: list[str] = msgspec.field(default_factory=list)
     """Rows of the answer that are not expected."""
 
 

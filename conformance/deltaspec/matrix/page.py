@@ -5,7 +5,6 @@ builds a case when it is opened. If they are too large, the page describes only 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -74,8 +73,7 @@ def render_html(matrix: Matrix) -> str:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """A line of a table: a row in total, or one suite of it."""
 
     suite: str
@@ -85,8 +83,7 @@ class Line:
     """One for each engine."""
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(msgspec.Struct, frozen=True):
     """A row with its suites."""
 
     id: str
@@ -95,8 +92,7 @@ class Group:
     lines: list[Line]
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(msgspec.Struct, frozen=True):
     """A table of the page."""
 
     title: str

@@ -5,8 +5,9 @@ Canonicalization writes numbers unchanged, and a validator must distinguish `1` 
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 MAX_DEPTH = 200
 
@@ -30,8 +31,7 @@ class Number(str):
         return self.lstrip("-").isdigit()
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """A parsed JSON document."""
 
     value: Any

@@ -1,9 +1,10 @@
 """Render a validation report as a self-contained HTML page."""
 
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
+
+import msgspec
 
 from deltaspec.pages.renderer import render_page
 from deltaspec.report.description import FilesDescription
@@ -25,16 +26,14 @@ _MEANINGS = {
 }
 
 
-@dataclass(frozen=True)
-class Charts:
+class Charts(msgspec.Struct, frozen=True):
     """The data files of the table, or the reason why the page does not show them."""
 
     files: FilesDescription | None
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class RuleFindings:
+class RuleFindings(msgspec.Struct, frozen=True):
     """Findings of a rule."""
 
     first: Finding

@@ -2,8 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from deltaspec.report.report_types import NEEDS_CLOCK, AcceptEntry, AcceptStatus, Baseline, NotChecked, Report
@@ -12,8 +12,7 @@ from deltaspec.report.text import bound_text, count, escape_text
 _FILES_SHOWN = 3
 
 
-@dataclass(frozen=True)
-class LedgerPart:
+class LedgerPart(msgspec.Struct, frozen=True):
     """What a run did not check, or what the user accepts, of one kind."""
 
     kind: str

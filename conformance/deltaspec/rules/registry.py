@@ -7,10 +7,10 @@ a line, which are the rule's unit test.
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+import msgspec
 import polars as pl
 
 from deltaspec.requirements import REVISIONS, Requirement, load_requirements
@@ -21,8 +21,7 @@ Severity = Literal["violation", "warning", "divergence"]
 _SEVERITY_OF_LEVEL: dict[str, Severity] = {"must": "violation", "is": "violation", "should": "warning"}
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True, dict=True):
     """A check: the rows of `view` for which `expression` is true are findings."""
 
     code: str

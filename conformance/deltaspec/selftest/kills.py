@@ -1,12 +1,11 @@
 """How a mutant was caught."""
 
-from dataclasses import dataclass
+import msgspec
 
 from deltaspec.selftest.mutants import MutantSuite
 
 
-@dataclass(frozen=True)
-class Kill:
+class Kill(msgspec.Struct, frozen=True):
     """How a mutant was caught."""
 
     table: str

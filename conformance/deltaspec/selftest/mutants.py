@@ -13,9 +13,10 @@ reference on some table that the protocol permits, or on a table that must be re
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Literal, TypeAlias
+
+import msgspec
 
 from deltaspec.candidates.reference.checkpoint_writer import CheckpointWriter
 from deltaspec.candidates.reference.engine import Engine
@@ -39,8 +40,7 @@ _OWNERS: tuple[type[Any], ...] = (Engine, LogReader, RowReader, Writer, Transact
                                  LogCleaner)  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Mutant:
+class Mutant(msgspec.Struct, frozen=True):
     """An engine with a fault."""
 
     id: str

@@ -12,12 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import redirect_stderr
-from dataclasses import dataclass, replace
 from io import StringIO
 from multiprocessing import get_context
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from deltaspec.candidates.host import Candidate
 from deltaspec.candidates.in_process import InProcess
@@ -36,8 +38,7 @@ TABLE = "table"
 _SECONDS_BETWEEN_REPORTS = 0.2
 
 
-@dataclass(frozen=True)
-class MutantResult:
+class MutantResult(msgspec.Struct, frozen=True):
     """What became of a mutant."""
 
     mutant: str

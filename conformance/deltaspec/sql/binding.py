@@ -7,8 +7,9 @@ their position (`logical_row_reader.member_name`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
+
+import msgspec
 
 from deltaspec.model.schema.data_types import Array, DataType, Map, Struct, get_type_name
 from deltaspec.sql.logical_row_reader import find_field, member_name
@@ -38,13 +39,12 @@ def column_name(number: int) -> str:
     return f"c{number}"
 
 
-@dataclass
-class ColumnNumbering:
+class ColumnNumbering(msgspec.Struct):
     """Numbers the columns that the expressions of one table use."""
 
     schema: Struct
     partition_columns: Sequence[str]
-    names: list[tuple[str, ...]] = field(default_factory=list)
+    names: list[tuple[str, ...]] = msgspec.field(default_factory=list)
     """Parts of the names, by number."""
 
     @property
@@ -81,8 +81,7 @@ class ColumnNumbering:
         return folded.index(name)
 
 
-@dataclass(frozen=True)
-class BoundExpression:
+class BoundExpression(msgspec.Struct, frozen=True):
     """An expression over numbered columns."""
 
     tree: Expression
@@ -148,8 +147,8 @@ class _Binding:
                 return _bind_member(*self.bind(base), name)
             case Item(base, key):
                 bound, kind = self.bind(base)
-                inner = {Array: "element", Map: "value"}.get(type(kind))
-                return Item(bound, self.bind(key)[0]), None if inner is None else getattr(kind, inner)
+                inner = kind.element if isinstance(kind, Array) else kind.value if isinstance(kind, Map) else None
+                return Item(bound, self.bind(key)[0]), inner
         return with_children(tree, [self.bind(each)[0] for each in children(tree)]), None
 
     def _bind_column(self, parts: tuple[str, ...]) -> tuple[Expression, DataType | None]:

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal as Exact
 from functools import reduce
 
+import msgspec
 import polars as pl
 
 from deltaspec.model.schema.data_types import DataType, Decimal, Primitive, get_type_name
@@ -70,8 +70,7 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _SYNTAX = {"Case": "CASE", "Item": "an element of an array or map", "Like": "RLIKE", "Member": "a computed struct"}
 
 
-@dataclass(frozen=True)
-class CompiledExpression:
+class CompiledExpression(msgspec.Struct, frozen=True):
     """An expression over columns of a frame, with one step per operation so that no value is computed twice."""
 
     term: Term
@@ -87,11 +86,10 @@ def compile_expression(tree: Expression, columns: ColumnLookup) -> CompiledExpre
     return CompiledExpression(term, tuple(compiler.steps), tuple(compiler.guards))
 
 
-@dataclass
-class _Compiler:
+class _Compiler(msgspec.Struct):
     columns: ColumnLookup
-    guards: list[Guard] = field(default_factory=list)
-    steps: list[tuple[str, pl.Expr]] = field(default_factory=list)
+    guards: list[Guard] = msgspec.field(default_factory=list)
+    steps: list[tuple[str, pl.Expr]] = msgspec.field(default_factory=list)
 
     def compile(self, tree: Expression) -> Term:
         """Return an expression as a constant or as a column of the frame."""

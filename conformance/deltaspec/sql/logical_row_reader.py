@@ -7,9 +7,9 @@ in the log, narrower types are widened, and deleted rows are left out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
@@ -73,8 +73,7 @@ def find_field(parts: tuple[str, ...], schema: Struct) -> Field:
     return fields[-1]
 
 
-@dataclass(frozen=True)
-class LogicalRows:
+class LogicalRows(msgspec.Struct, frozen=True):
     """Consecutive rows of a file."""
 
     rows: pa.Array
@@ -117,8 +116,7 @@ def _get_row_indexes(batch: Batch) -> pa.Array:
     return pc.add(positions.cast(pa.int64()), batch.start)
 
 
-@dataclass
-class _Request:
+class _Request(msgspec.Struct):
     """One requested column of one file."""
 
     number: int
@@ -129,7 +127,7 @@ class _Request:
     column: FileColumn | None = None
     value: Any = None
     """The value of all rows if `name` is None."""
-    first_unambiguous: Mapping[str, int] = field(default_factory=dict)
+    first_unambiguous: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
 def _resolve(columns: FileColumns, parts: tuple[str, ...], number: int, faults: dict[int, str]) -> _Request:
@@ -171,8 +169,7 @@ def _repeat_value(request: _Request, rows: int) -> pa.Array:
     return pa.repeat(pa.scalar(request.value, request.type), rows)
 
 
-@dataclass(frozen=True)
-class _Converter:
+class _Converter(msgspec.Struct, frozen=True):
     """Converts values of a file to values of its table. Raises `Undecided` or `ArrowException` if that fails."""
 
     first_unambiguous: Mapping[str, int]

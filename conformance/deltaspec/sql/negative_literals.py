@@ -7,8 +7,9 @@ other number the sign does not change the type, so it stays an operation.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from deltaspec.sql.tokens import TokenizedExpression, UnsupportedSql
 from deltaspec.sql.tree import Literal

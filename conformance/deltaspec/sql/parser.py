@@ -5,8 +5,9 @@ result becomes a tree of our own. An expression is rejected if its meaning depen
 sqlglot and Spark differ.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from deltaspec.model.schema.data_types import Array, DataType, Map, Primitive, Struct
 from deltaspec.sql.function_allowlist import find_call_error
@@ -18,15 +19,13 @@ from deltaspec.sql.tree import Call, Cast, Column, Expression, Literal, Sign, wa
 _CACHED_EXPRESSIONS = 1024
 
 
-@dataclass(frozen=True)
-class SupportedExpression:
+class SupportedExpression(msgspec.Struct, frozen=True):
     """An expression whose parts are all supported and deterministic."""
 
     tree: Expression
 
 
-@dataclass(frozen=True)
-class UnsupportedExpression:
+class UnsupportedExpression(msgspec.Struct, frozen=True):
     """An expression that may be valid Spark SQL, but is neither evaluated nor passed to an engine."""
 
     reason: str
@@ -34,8 +33,7 @@ class UnsupportedExpression:
     """Set if the columns are known, but a function is not known to be deterministic."""
 
 
-@dataclass(frozen=True)
-class InvalidExpression:
+class InvalidExpression(msgspec.Struct, frozen=True):
     """A string that is not SQL in any dialect."""
 
     reason: str

@@ -7,7 +7,8 @@ bound adds one to the degree, and so does an unanchored start.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from deltaspec.sql.terms import Undecided
 
@@ -26,8 +27,7 @@ _TOKEN = re.compile(
 _MEMBER = re.compile(r"\\.|[^\]]", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class PatternCost:
+class PatternCost(msgspec.Struct, frozen=True):
     """Upper bound for the steps on one string: about `ways * length ** degree`."""
 
     ways: int

@@ -6,8 +6,8 @@ Engines have no such limits: a single row can block a task for hours or exhaust 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -30,8 +30,7 @@ _MAX_VALUE_BYTES = 16 << 20
 """Maximum size of one value: an engine keeps several copies of it in memory."""
 
 
-@dataclass(frozen=True)
-class ResourceBounds:
+class ResourceBounds(msgspec.Struct, frozen=True):
     """The values on which an expression may be evaluated."""
 
     longest: int
@@ -84,8 +83,7 @@ def _get_constant(node: Expression) -> object:
     return node.value if isinstance(node, Literal) else None
 
 
-@dataclass(frozen=True)
-class _Size:
+class _Size(msgspec.Struct, frozen=True):
     """Maximum length of a value: `factor` times the longest column value, plus `characters`."""
 
     factor: int = 0

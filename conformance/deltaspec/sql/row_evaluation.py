@@ -6,9 +6,9 @@ The columns of all constraints are read together, batch by batch.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
+import msgspec
 import polars as pl
 import pyarrow as pa
 from pyroaring import BitMap64
@@ -25,8 +25,7 @@ _MAX_NULL_OR_EMPTY = 3
 _MAX_FRAME_BYTES = 256 << 20
 
 
-@dataclass
-class ConstraintResult:
+class ConstraintResult(msgspec.Struct):
     """The result of one constraint on the rows of a file."""
 
     rows: int = 0

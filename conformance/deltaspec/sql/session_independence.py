@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from deltaspec.sql.terms import TIMES, Undecided, parse_time
 from deltaspec.sql.tree import (
@@ -87,8 +88,7 @@ def check_session_independence(tree: Expression, get_type: TypeLookup, *, zone_i
         checker.check(node)
 
 
-@dataclass(frozen=True)
-class _Checker:
+class _Checker(msgspec.Struct, frozen=True):
     get_type: TypeLookup
     zone_is_known: bool
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Context
 from decimal import Decimal as Exact
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from deltaspec.model.schema.data_types import DataType, Decimal, Primitive, get_type_name
@@ -52,8 +52,7 @@ class Undecided(ValueError):
     """The value of an expression is not certain without Spark; the message is the reason."""
 
 
-@dataclass(frozen=True)
-class Guard:
+class Guard(msgspec.Struct, frozen=True):
     """A condition that every row must meet (true or null); otherwise the expression stays undecided."""
 
     holds: pl.Expr
@@ -61,8 +60,7 @@ class Guard:
     """What is the case in rows that fail it."""
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(msgspec.Struct, frozen=True):
     """The values of an expression, one per row, and their type."""
 
     values: pl.Expr

@@ -7,9 +7,10 @@ operations are limited here.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from deltaspec.sql.tree import Literal
 
@@ -80,15 +81,14 @@ class InvalidSql(ValueError):
     """A string that is not SQL in any dialect."""
 
 
-@dataclass
-class TokenizedExpression:
+class TokenizedExpression(msgspec.Struct):
     """Tokens with placeholders: `_n3` is the fourth name, `_l0` the first constant, `_t0` the first type of a cast."""
 
-    tokens: list[Token] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    quoted: list[bool] = field(default_factory=list)
-    literals: list[Literal] = field(default_factory=list)
-    types: list[str] = field(default_factory=list)
+    tokens: list[Token] = msgspec.field(default_factory=list)
+    names: list[str] = msgspec.field(default_factory=list)
+    quoted: list[bool] = msgspec.field(default_factory=list)
+    literals: list[Literal] = msgspec.field(default_factory=list)
+    types: list[str] = msgspec.field(default_factory=list)
 
 
 def tokenize_expression(text: str) -> TokenizedExpression:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from deltaspec.sql.tokens import CAST_FUNCTIONS, PARENTHESES, TokenizedExpression, UnsupportedSql
 from deltaspec.sql.tree import (
@@ -242,8 +243,7 @@ def _expect(nodes: list[Any], count: int = 1) -> list[Any]:
     return nodes
 
 
-@dataclass(frozen=True)
-class _Syntax:
+class _Syntax(msgspec.Struct, frozen=True):
     translate: Callable[[Translation, Any], Expression]
     arguments: frozenset[str]
     """Arguments of sqlglot's node that the translation reads."""

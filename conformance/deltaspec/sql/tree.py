@@ -6,9 +6,10 @@ The node types cover the expressions of real tables; other SQL is not supported.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal as OneOf
+
+import msgspec
 
 Value = bool | int | float | str | bytes | Decimal | None
 Logical = OneOf["and", "or"]
@@ -16,8 +17,7 @@ Comparison = OneOf["=", "<>", "<", "<=", ">", ">=", "<=>"]
 Arithmetic = OneOf["+", "-", "*", "/", "%", "div", "&", "|", "^"]
 
 
-@dataclass(frozen=True)
-class Literal:
+class Literal(msgspec.Struct, frozen=True):
     """A constant with its Spark type.
 
     `value` is a `Decimal` if the type is `decimal`, and the string as written for `date`, `timestamp` and
@@ -29,73 +29,63 @@ class Literal:
     """Name as in a schema, `decimal` without precision and scale; `void` for NULL."""
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """A column or a member of one; the schema determines how many parts name the column."""
 
     parts: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(msgspec.Struct, frozen=True):
     """An element of an array, or the value of a key in a map: `base[key]`."""
 
     base: Expression
     key: Expression
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(msgspec.Struct, frozen=True):
     """A member of a computed struct: `base.name`."""
 
     base: Expression
     name: str
 
 
-@dataclass(frozen=True)
-class Not:
+class Not(msgspec.Struct, frozen=True):
     operand: Expression
 
 
-@dataclass(frozen=True)
-class Sign:
+class Sign(msgspec.Struct, frozen=True):
     """`-`, `+` or `~` before an operand."""
 
     operator: OneOf["-", "+", "~"]
     operand: Expression
 
 
-@dataclass(frozen=True)
-class Binary:
+class Binary(msgspec.Struct, frozen=True):
     operator: Logical | Comparison | Arithmetic | OneOf["||"]
     left: Expression
     right: Expression
 
 
-@dataclass(frozen=True)
-class Is:
+class Is(msgspec.Struct, frozen=True):
     """`operand IS value`, where the value is NULL, TRUE or FALSE."""
 
     operand: Expression
     value: bool | None
 
 
-@dataclass(frozen=True)
-class In:
+class In(msgspec.Struct, frozen=True):
     operand: Expression
     choices: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
-class Like:
+class Like(msgspec.Struct, frozen=True):
     operand: Expression
     pattern: Expression
     is_regex: bool = False
     """RLIKE: the pattern is a regular expression."""
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(msgspec.Struct, frozen=True):
     """`CASE operand WHEN when THEN then ... ELSE otherwise END`; without an operand, each `when` is a condition."""
 
     operand: Expression | None
@@ -103,8 +93,7 @@ class Case:
     otherwise: Expression | None
 
 
-@dataclass(frozen=True)
-class Cast:
+class Cast(msgspec.Struct, frozen=True):
     operand: Expression
     type: str
     """Name as in a schema."""
@@ -112,15 +101,13 @@ class Cast:
     """TRY_CAST: null if the value cannot be converted."""
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     name: str
     """In lower case."""
     arguments: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(msgspec.Struct, frozen=True):
     """A unit of time as an argument, such as `DAY`."""
 
     name: str

@@ -6,10 +6,10 @@ missing or damaged. A reader that refuses the twin, too, has shown nothing.
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 from zlib import crc32
 
+import msgspec
 import pyarrow as pa
 
 from deltaspec.candidates.messages import ErrorCategory, Phase
@@ -32,8 +32,7 @@ DAMAGED: Accepted = (("corrupt", "scan"), ("not-found", "scan"), ("io", "scan"))
 VECTOR_FILE = f"deletion_vector_{VECTOR_FILE_UUID}.bin"
 
 
-@dataclass(frozen=True)
-class BrokenTableCase:
+class BrokenTableCase(msgspec.Struct, frozen=True):
     """A broken table and its twin."""
 
     name: str

@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import Capabilities, Refusal
@@ -19,8 +20,7 @@ _STDERR_LINES, _LINE_CHARACTERS = 8, 400
 """How much of stderr a result keeps; the end, because it says why a program died."""
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(msgspec.Struct, frozen=True):
     """A check on a table."""
 
     check: Check

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
+import msgspec
 import pyarrow as pa
 
 from deltaspec.candidates.host import Candidate
@@ -40,8 +40,7 @@ class NotAsked(Exception):
     """The candidate does not offer what the check needs; the text is the reason."""
 
 
-@dataclass(frozen=True)
-class TableUnderTest:
+class TableUnderTest(msgspec.Struct, frozen=True):
     """A table on disk, and what a reader must get from it."""
 
     id: str
@@ -68,8 +67,7 @@ class TableUnderTest:
         return tuple(dict.fromkeys((*check.requires, *list_table_requirements(self.table))))
 
 
-@dataclass(frozen=True)
-class BrokenTable:
+class BrokenTable(msgspec.Struct, frozen=True):
     """A table that no reader may read, and the errors that are right."""
 
     requires: tuple[str, ...]
@@ -80,8 +78,7 @@ class BrokenTable:
     """Categories of the error with the phase in which it may occur at the latest."""
 
 
-@dataclass(frozen=True)
-class ImportedQuestion:
+class ImportedQuestion(msgspec.Struct, frozen=True):
     """A question with an answer that others published."""
 
     question: Question
@@ -91,11 +88,10 @@ class ImportedQuestion:
     """Why there are no reference rows."""
 
 
-@dataclass
-class Notes:
+class Notes(msgspec.Struct):
     """What a check observed besides its verdict, by name, such as the number of skipped files."""
 
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = msgspec.field(default_factory=dict)
     history: tuple[str, ...] = ()
     """Operations that the candidate performed."""
 
@@ -108,8 +104,7 @@ Run: TypeAlias = Callable[[Candidate, TableUnderTest, Notes], None]
 Needs: TypeAlias = Callable[[ReadableTable], bool]
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(msgspec.Struct, frozen=True):
     """A question to a candidate about any table."""
 
     name: str

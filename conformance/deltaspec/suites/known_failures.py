@@ -20,7 +20,6 @@ import fnmatch
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +38,7 @@ _FAILURES = tuple(
 )
 
 
-@dataclass
-class KnownFailure:
+class KnownFailure(msgspec.Struct):
     """An entry of the file."""
 
     cases: tuple[str, ...]
@@ -52,7 +50,7 @@ class KnownFailure:
     """What the candidate breaks."""
     versions: SpecifierSet | None = None
     until: datetime.date | None = None
-    matched: set[str] = field(default_factory=set)
+    matched: set[str] = msgspec.field(default_factory=set)
     """Globs that matched a case of the run."""
 
     def applies(self, version: str, today: datetime.date) -> bool:

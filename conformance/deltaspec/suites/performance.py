@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from deltaspec.candidates.host import Died
 
@@ -27,8 +28,7 @@ StepOutcome: TypeAlias = Literal["done", "refused", "not supported", "failed"]
 """What became of an operation: a forbidden one is refused; one that is not answered or judged rightly has failed."""
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """What is wrong after an operation."""
 
     message: str
@@ -39,20 +39,19 @@ class Problem:
     died: Died | None = None
 
 
-@dataclass
-class Performance:
+class Performance(msgspec.Struct):
     """What became of a history."""
 
-    titles: list[str] = field(default_factory=list)
+    titles: list[str] = msgspec.field(default_factory=list)
     """One line for each operation."""
-    problems: dict[Aspect, Problem] = field(default_factory=dict)
+    problems: dict[Aspect, Problem] = msgspec.field(default_factory=dict)
     """First problem of each aspect."""
-    counts: dict[Aspect, Counter[str]] = field(default_factory=dict)
-    rules: set[str] = field(default_factory=set)
+    counts: dict[Aspect, Counter[str]] = msgspec.field(default_factory=dict)
+    rules: set[str] = msgspec.field(default_factory=set)
     """Rules that the table violates."""
     not_asked: str = ""
     """Why the candidate cannot create the table; empty if it can."""
-    not_supported: set[str] = field(default_factory=set)
+    not_supported: set[str] = msgspec.field(default_factory=set)
     """Kinds of operations that it declares, and refused as unsupported."""
 
     def note(self, aspect: Aspect, problem: Problem) -> None:

@@ -6,10 +6,11 @@ about values that occur nowhere test little.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Context
 from decimal import Decimal as Exact
 from typing import Any
+
+import msgspec
 
 from deltaspec.model.rows.predicates import (
     And,
@@ -48,8 +49,7 @@ _DAYS = 2_000_000
 _MICROSECONDS_OF_DAY = 86_400_000_000
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """A column that predicates can compare."""
 
     path: tuple[str, ...]

@@ -66,8 +66,8 @@ def _order_zeros(value: Any) -> Any:
         return _SMALLEST_BELOW_ZERO if value == 0 and math.copysign(1, value) < 0 else value
     if isinstance(value, Mapping):
         return {name: _order_zeros(each) for name, each in value.items()}
-    if hasattr(value, "__dataclass_fields__"):
-        return type(value)(*(_order_zeros(getattr(value, name)) for name in value.__dataclass_fields__))
+    if isinstance(value, msgspec.Struct):
+        return type(value)(*(_order_zeros(getattr(value, name)) for name in value.__struct_fields__))
     return value
 
 

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+from msgspec.structs import replace
 
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.suites.written_tables import describe_table

@@ -11,9 +11,9 @@ import math
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -31,8 +31,7 @@ class WrongType(ValueError):
     """A column of an answer cannot represent the values of its Delta type."""
 
 
-@dataclass(frozen=True)
-class RowDifference:
+class RowDifference(msgspec.Struct, frozen=True):
     """Rows that differ between answer and expectation."""
 
     columns: tuple[str, ...]

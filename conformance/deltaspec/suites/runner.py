@@ -5,9 +5,10 @@ import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
+
+import msgspec
 
 from deltaspec.candidates.host import Candidate, GivenUp
 from deltaspec.candidates.messages import Capabilities
@@ -21,11 +22,10 @@ Open: TypeAlias = Callable[[], Candidate]
 """Starts the candidate."""
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """What to ask a candidate."""
 
-    corpus: Corpus = field(default_factory=Corpus)
+    corpus: Corpus = msgspec.field(default_factory=Corpus)
     suites: Collection[SuiteName] = SUITES
     select: Callable[[str], bool] | None = None
     """Selects cases by id; None for all."""
@@ -33,8 +33,7 @@ class Plan:
     """Number of candidates that run at once."""
 
 
-@dataclass(frozen=True)
-class TableDone:
+class TableDone(msgspec.Struct, frozen=True):
     """The results of all cases of one table."""
 
     table: str

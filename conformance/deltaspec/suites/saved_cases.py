@@ -8,12 +8,12 @@ failure.json                             check, answer, requirements, history, a
 
 import tempfile
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec.structs import replace
 
 from deltaspec.candidates.host import Candidate
 from deltaspec.errors import InvalidUsage

@@ -1,7 +1,9 @@
 """Tables under test on disk: drawn tables, written ones (sound, or broken with a good twin), golden cases."""
 
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from deltaspec.golden.definition import GoldenCase, load_cases
 from deltaspec.suites.broken_tables import BROKEN_TABLES
@@ -19,8 +21,7 @@ from deltaspec_generators.tables.readable import ReadableTable
 DRAWN, SOUND, RARE, BROKEN, HISTORY, GOLDEN = "drawn", "sound", "rare", "broken", "history", "golden"
 
 
-@dataclass(frozen=True)
-class Corpus:
+class Corpus(msgspec.Struct, frozen=True):
     """Which tables to read: `tables` drawn from a seed, and whether to include the written ones."""
 
     seed: int = 1

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
+from msgspec.structs import replace
 
 from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import ApplyAnswer, Capabilities, Scan, SnapshotAnswer
@@ -42,6 +43,7 @@ from deltaspec_generators.histories.plain_table import (
     GENERATED,
     ID,
     IN_COMMIT_TIMESTAMPS,
+    REFUSAL_CATEGORIES,
     STEPS_OF_THE_KIT,
     Effect,
     Forbidden,
@@ -57,8 +59,7 @@ _REMOVES_FILES = ("vacuum", "cleanup-log")
 _CONSTRAINT = "delta.constraints."
 
 
-@dataclass
-class HistoryUnderTest:
+class HistoryUnderTest(msgspec.Struct):
     """A history to perform in a directory; all checks share one performance."""
 
     seed: int
@@ -232,7 +233,7 @@ class _Run:
         category = refused.refusal.category
         if self._has_trace(newest):
             self._note("refusals", f"refused an operation, but left a commit: version {newest + 1}")
-        elif category not in (*Forbidden.categories, "invalid-request"):
+        elif category not in (*REFUSAL_CATEGORIES, "invalid-request"):
             text = f"refused with category {category} what a writer may refuse as unsupported"
             self._note("refusals", f"{text}; {_shorten(refused.refusal.message)}", is_weak=True)
 

@@ -5,9 +5,9 @@ import os
 import time
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 
 from deltaspec.candidates.in_process import InProcess
@@ -30,8 +30,7 @@ _ADDED_COLUMNS = ("_commit_version", "_commit_timestamp")
 _PLAIN_TYPES = {"update_preimage": "delete", "update_postimage": "insert"}
 
 
-@dataclass(frozen=True)
-class FileChanges:
+class FileChanges(msgspec.Struct, frozen=True):
     """Differences between two listings of a directory."""
 
     changed: tuple[str, ...]

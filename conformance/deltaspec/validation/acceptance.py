@@ -15,10 +15,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cached_property, lru_cache
 
+import msgspec
 import polars as pl
 from msgspec.structs import replace
 
@@ -47,8 +47,7 @@ Source = tuple[str, int | str]
 separately: kind of action, derived file, and version of a deletion vector."""
 
 
-@dataclass(frozen=True)
-class Acceptance:
+class Acceptance(msgspec.Struct, frozen=True, dict=True):
     """What the user accepts in one table."""
 
     entries: tuple[AcceptEntry, ...]
@@ -257,13 +256,12 @@ class AcceptedFindings:
                 yield each, number >= first_new
 
 
-@dataclass
-class RecordedFindings:
+class RecordedFindings(msgspec.Struct):
     """All findings of a run that no entry accepts, for a baseline."""
 
     table_root: str = ""
     """Decoded path or URI of the table."""
-    findings: list[KnownFinding] = field(default_factory=list)
+    findings: list[KnownFinding] = msgspec.field(default_factory=list)
     """Without the name of the table."""
 
     def take(self, found: AcceptedFindings, store: Store) -> None:

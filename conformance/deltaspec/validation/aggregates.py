@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
 from operator import add
 
+import msgspec
 import polars as pl
 
 from deltaspec.report.report_types import Inventory
@@ -19,34 +19,33 @@ TableActionKey = tuple[str, str | None]
 """Kind of a table action, and its appId or domain."""
 
 
-@dataclass
-class Aggregates:
+class Aggregates(msgspec.Struct):
     """Totals of some buckets of one table."""
 
-    live: dict[int, LiveFileTotals] = field(default_factory=dict)
+    live: dict[int, LiveFileTotals] = msgspec.field(default_factory=dict)
     """Totals of live files at the versions of checksums."""
-    all_files_faults: dict[int, tuple[int, str, str]] = field(default_factory=dict)
+    all_files_faults: dict[int, tuple[int, str, str]] = msgspec.field(default_factory=dict)
     """First difference between `allFiles` of a checksum and the live files: rank, path, description."""
-    adds_with_known_stats: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    adds_with_known_stats: dict[str, Counter[str]] = msgspec.field(default_factory=lambda: defaultdict(Counter))
     """Number of adds per checkpoint file that have statistics in replay, by the tag of the checkpoint's rows."""
-    split_paths: Counter[str] = field(default_factory=Counter)
+    split_paths: Counter[str] = msgspec.field(default_factory=Counter)
     """Number of paths whose actions are in several parts of a checkpoint, by the same tag."""
-    older_files: list[int] = field(default_factory=list)
+    older_files: list[int] = msgspec.field(default_factory=list)
     """For each type change, the number of live files written while the column had the earlier type."""
-    undated_type_changes: set[int] = field(default_factory=set)
+    undated_type_changes: set[int] = msgspec.field(default_factory=set)
     """Versions of illegal type changes that files of the first checkpoint may contradict."""
-    outdated_files: OutdatedFiles = field(default_factory=dict)
+    outdated_files: OutdatedFiles = msgspec.field(default_factory=dict)
     """Live files that a later state contradicts."""
-    kinds: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
+    kinds: dict[int, set[str]] = msgspec.field(default_factory=lambda: defaultdict(set))
     """Kinds of the file actions of each commit."""
-    rearranging: set[int] = field(default_factory=set)
+    rearranging: set[int] = msgspec.field(default_factory=set)
     """Versions of commits with a file action whose dataChange is false."""
     inventory: Inventory | None = None
     skipped_files: int = 0
     """Number of live files that are not checked because an earlier report has checked them."""
     wrong_base_files: int = 0
     """Number of files whose state in the base contradicts earlier commits."""
-    wrong_base_actions: set[TableActionKey] = field(default_factory=set)
+    wrong_base_actions: set[TableActionKey] = msgspec.field(default_factory=set)
     """Table actions of the base that contradict earlier commits, found after all buckets."""
     stop_reason: str | None = None
     """Why an executor left out buckets; None if it left out none."""

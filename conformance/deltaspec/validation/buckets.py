@@ -12,13 +12,13 @@ import shutil
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from itertools import count as count_from
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 import polars as pl
 import pyarrow as pa
+from msgspec.structs import replace
 
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.bucketing import normalize_path_keys, split_by_bucket

@@ -10,10 +10,10 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 import polars as pl
 import pyarrow as pa
+from msgspec.structs import replace
 
 from deltaspec.model.log.segment import Checkpoint
 from deltaspec.validation.aggregates import Aggregates

@@ -1,8 +1,9 @@
 """Choose the engine: the one that the user names, or the one that is faster for what a run would read."""
 
 import re
-from dataclasses import dataclass
 from typing import Literal, get_args
+
+import msgspec
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.report.estimate import Amount, Estimate, sum_amounts
@@ -21,8 +22,7 @@ MAX_EMBEDDED_ROW_BYTES = 20 << 30
 _MASTER = re.compile(r"local(\[[^\]]+\])?|local-cluster\[[^\]]+\]|yarn|(spark|k8s|sc)://.+")
 
 
-@dataclass(frozen=True)
-class RequestedEngine:
+class RequestedEngine(msgspec.Struct, frozen=True):
     """The engine that the user named."""
 
     engine: Engine
@@ -30,8 +30,7 @@ class RequestedEngine:
     """Spark master; None for the one in the configuration of Spark, or else this machine."""
 
 
-@dataclass(frozen=True)
-class EngineChoice:
+class EngineChoice(msgspec.Struct, frozen=True):
     """The chosen engine, and why."""
 
     engine: Literal["embedded", "spark"]

@@ -2,8 +2,9 @@
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+
+import msgspec
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.report.text import format_instant
@@ -11,8 +12,7 @@ from deltaspec.report.text import format_instant
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True)
-class Moment:
+class Moment(msgspec.Struct, frozen=True):
     """A point in time that names a version: the latest one that was committed by then."""
 
     ms: int

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, TypedDict, Unpack
 from zoneinfo import ZoneInfo
 
+import msgspec
 from msgspec.structs import replace
 
 from deltaspec.errors import InvalidUsage
@@ -51,8 +50,7 @@ class OptionArguments(TypedDict, total=False):
     confirm: bool
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(msgspec.Struct, frozen=True, dict=True):
     """Checked options. Rules are given as codes or prefixes of codes."""
 
     level: Level
@@ -117,7 +115,7 @@ class Options:
             return options
         codes = [rule.code for rule in options.selection.rules if rule.level != "log"]
         earlier = load_earlier_report(file, codes, revision=str(options.revision), history=options.history)
-        return dataclasses.replace(options, since=earlier)
+        return msgspec.structs.replace(options, since=earlier)
 
     def accepts_feature(self, name: str) -> bool:
         """Return whether the user accepts that a table feature is not checked."""
@@ -142,8 +140,7 @@ class Options:
         return Findings(self.selection.rules, self.samples, self.revision)
 
 
-@dataclass(frozen=True)
-class RuleSelection:
+class RuleSelection(msgspec.Struct, frozen=True):
     """Codes of the rules that remain after each option, in the order of the registry."""
 
     selected: tuple[str, ...]
@@ -161,8 +158,7 @@ class RuleSelection:
         return [RULES[code] for code in self.in_level if code not in self.without_clock]
 
 
-@dataclass(frozen=True)
-class RunSettings:
+class RunSettings(msgspec.Struct, frozen=True):
     """How one run works. None of it changes the report of a run that ends."""
 
     progress: Progress = ignore_progress
@@ -176,7 +172,7 @@ class RunSettings:
     """Receives every finding that no entry accepts, for a baseline; None if they are not needed."""
     budget: Budget | None = None
     """Time after which the run stops; None for no limit."""
-    interrupts: Mapping[type[BaseException], str] = field(default_factory=dict)
+    interrupts: Mapping[type[BaseException], str] = msgspec.field(default_factory=dict)
     """Exceptions that stop the run with a report, and what the report calls them. Others end it without one."""
 
     def __post_init__(self) -> None:

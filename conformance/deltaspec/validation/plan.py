@@ -5,9 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, islice, pairwise
+
+import msgspec
+from msgspec.structs import replace
 
 from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.model.log.file_names import (
@@ -59,8 +61,7 @@ class EmptiedLog(TableUnreadable):
     """The log directory exists, but has neither a commit nor a complete checkpoint."""
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True, dict=True):
     """The files that a run reads, from one pinned listing."""
 
     version: int

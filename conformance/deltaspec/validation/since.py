@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 
 import msgspec
+from msgspec.structs import replace
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.input_files import read_input_file
@@ -34,8 +34,7 @@ _STREAMED_BYTES = 64 << 20
 """Size from which a commit may have been read as a stream. It is read again for its digest."""
 
 
-@dataclass(frozen=True)
-class EarlierReport:
+class EarlierReport(msgspec.Struct, frozen=True):
     """What a run needs of an earlier report."""
 
     file: str

@@ -9,8 +9,9 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
+
+import msgspec
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.validation.progress import Progress
@@ -28,8 +29,7 @@ class RunStopped(Exception):
         """Levels whose rules are not decided; None for all."""
 
 
-@dataclass(frozen=True)
-class Budget:
+class Budget(msgspec.Struct, frozen=True):
     """Time that a run may take. Executors of Spark receive it, so that it ends at a time of the clock."""
 
     text: str

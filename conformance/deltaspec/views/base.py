@@ -4,9 +4,9 @@ A fact that needs other rows or another relation is a column that the view compu
 (`version`, `file`, `line`, `path`, `column`); they become the location of a finding.
 """
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 import polars as pl
 import pyarrow as pa
 
@@ -25,8 +25,7 @@ LEVELS: tuple[Level, ...] = ("log", "files", "footers", "rows")
 """
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """Column of a view. Every column is nullable; null means "no value" unless the description says otherwise."""
 
     dtype: pl.DataType | type[pl.DataType]
@@ -75,8 +74,7 @@ ROW_REQUIREMENT_COLUMNS = DATA_FILE_LOCATION_COLUMNS | {
 """Location of what makes rows of a data file illegal: the first columns of views over requirements of rows."""
 
 
-@dataclass(frozen=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """Relation that rules are evaluated over.
 
     `key` names the columns by which rows may be partitioned: a rule reads one row, or the rows of one key.

@@ -4,12 +4,12 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from deltaspec.golden.case_format import AcceptedError
 from deltaspec.golden.corpus import StoredCase, load_corpus

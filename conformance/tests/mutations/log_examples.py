@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
 from itertools import zip_longest
@@ -27,6 +27,7 @@ from typing import Any
 import msgspec
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from mutations.caught_by import CAUGHT_BY
 from mutations.kill_table import find_revisions, write_and_validate
 

@@ -56,9 +56,9 @@ ALLOWED_LIBRARIES: dict[str, set[str]] = {
     "deltaspec.errors": set(),
     "deltaspec.version": set(),
     "deltaspec.model": {"msgspec"},
-    "deltaspec.rules": {"polars"},
+    "deltaspec.rules": {"msgspec", "polars"},
     "deltaspec.report": {"msgspec", "pyarrow", "rich"},
-    "deltaspec.pages": {"jinja2", "markupsafe"},
+    "deltaspec.pages": {"jinja2", "markupsafe", "msgspec"},
     "deltaspec.matrix": {"msgspec"},
 }
 """Libraries that a package may import besides the standard library. One that is not listed may import anything."""

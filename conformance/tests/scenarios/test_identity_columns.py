@@ -3,11 +3,12 @@
 `number` goes up from 100 by 10, and users may not give it. `rank` goes down from -1 by 1, and they may.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from helpers.scenario import Scenario, add, commit_info, field, metadata, protocol, remove, schema
+from msgspec.structs import replace
 
 from deltaspec.model.features.identity_columns import (
     Identity,

@@ -1,8 +1,7 @@
 """Which cases a candidate gets, and what its report claims."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from deltaspec.candidates.messages import Capabilities
 from deltaspec.suites.cases import list_cases

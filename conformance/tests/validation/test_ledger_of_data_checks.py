@@ -1,13 +1,13 @@
 """What checks of data files leave undecided is in the ledger, with the rules and the file concerned."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 from validation.hostile_tables import VECTORS
 from validation.test_concurrent_writes import use_store
 from validation.test_failing_reads import FAILURE, FailingStore, commit_path

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from validation.test_concurrent_writes import use_store
 from validation.test_failing_reads import FAILURE, FailingStore, commit_path
 from validation.test_undecodable_lines import encode_undecodable

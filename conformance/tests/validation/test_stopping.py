@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from helpers.cli import run, single_error_line
 from helpers.engines import list_engine
 from helpers.resume_table import OPTIONS, build_full_table
+from msgspec.structs import replace
 
 import deltaspec
 from deltaspec.errors import InvalidUsage

@@ -1,7 +1,9 @@
 """Sample data file with statistics and column values, and the rules that it violates."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from deltaspec.model.schema.data_types import DataType, Field, Primitive, Struct
 from deltaspec.rules import RULES

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.table_files import TableFiles, domain_action, metadata_action, protocol_action
@@ -14,8 +15,7 @@ _R3 = _ALL[2:]
 _CURRENT = _ALL[3:]
 
 
-@dataclass(frozen=True)
-class FeatureUse:
+class FeatureUse(msgspec.Struct, frozen=True):
     """State of a table that needs a feature."""
 
     feature: str
@@ -25,7 +25,7 @@ class FeatureUse:
     """Other features that the state or the feature needs."""
     fields: Sequence[Any] = (("id", "long"),)
     partition_columns: tuple[str, ...] = ()
-    configuration: dict[str, str] = field(default_factory=dict)
+    configuration: dict[str, str] = msgspec.field(default_factory=dict)
     domain: tuple[str, str] | None = None
     """Name and configuration of a metadata domain."""
     rule: str = ""

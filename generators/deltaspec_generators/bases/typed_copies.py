@@ -1,7 +1,6 @@
 """Checkpoints that store statistics and partition values twice: as text and as typed columns, for every type."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -17,8 +16,7 @@ RECORDS = 10
 _MOMENT = datetime(2024, 1, 2, 3, 4, 5, 123_000, UTC)
 
 
-@dataclass(frozen=True)
-class TypedSample:
+class TypedSample(msgspec.Struct, frozen=True):
     """Two values of a type in both forms, and another value for the typed form."""
 
     arrow: pa.DataType
@@ -88,8 +86,7 @@ LAYOUTS: Mapping[Layout, Naming] = {
 _NO_JSON = {"delta.checkpoint.writeStatsAsJson": "false", "delta.checkpoint.writeStatsAsStruct": "true"}
 
 
-@dataclass
-class CopiedFacts:
+class CopiedFacts(msgspec.Struct):
     """The copies of the facts of one add; change one to contradict the other."""
 
     stats: dict[str, Any] | None

@@ -6,9 +6,9 @@ The encoding does not change the values. All encodings are legal in data files, 
 
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -21,8 +21,7 @@ FIELD_ID = b"PARQUET:field_id"
 COMPRESSIONS = ("snappy", "none", "gzip", "zstd", "brotli", "lz4")
 
 
-@dataclass(frozen=True)
-class ParquetEncoding:
+class ParquetEncoding(msgspec.Struct, frozen=True):
     """Options of a Parquet writer; the defaults are close to Delta Spark."""
 
     compression: str = "snappy"

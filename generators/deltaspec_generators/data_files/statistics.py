@@ -10,11 +10,11 @@ import json
 import math
 import struct
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal as Exact
 from typing import Any, Literal, TypeAlias
 
+import msgspec
 import pyarrow as pa
 
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
@@ -33,8 +33,7 @@ Node: TypeAlias = "dict[str, Node] | str"
 """Statistics of a column: JSON text, or nodes by field name."""
 
 
-@dataclass(frozen=True)
-class StatisticsStyle:
+class StatisticsStyle(msgspec.Struct, frozen=True):
     """Format options of statistics; the defaults are those of Delta Spark."""
 
     content: Literal["none", "rows", "all"] = "all"

@@ -1,7 +1,8 @@
 """Data files of a generated table, with their rows as plain Python values."""
 
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+import msgspec
 
 from deltaspec.model.schema.data_types import Struct
 from deltaspec_generators.data_files.parquet_encodings import DELTA_SPARK, ParquetEncoding
@@ -15,8 +16,7 @@ ROW_ID, ROW_VERSION = "_row-id-col-1", "_row-commit-version-col-1"
 """Column names of materialized row ids and row commit versions."""
 
 
-@dataclass(frozen=True)
-class StoredFile:
+class StoredFile(msgspec.Struct, frozen=True):
     """A live data file with the rows and options that its writer knows."""
 
     add: Body
@@ -26,12 +26,12 @@ class StoredFile:
     """Physical schema at the time of writing, without partition columns."""
     style: StatisticsStyle
     parquet_encoding: ParquetEncoding = DELTA_SPARK
-    partition: dict[str, Any] = field(default_factory=dict)
+    partition: dict[str, Any] = msgspec.field(default_factory=dict)
     """Plain partition values by physical name."""
     deleted: frozenset[int] = frozenset()
-    row_ids: list[int] = field(default_factory=list)
+    row_ids: list[int] = msgspec.field(default_factory=list)
     """Stable id of each row; empty without row tracking."""
-    row_commit_versions: list[int] = field(default_factory=list)
+    row_commit_versions: list[int] = msgspec.field(default_factory=list)
     repeated: int = 0
     """Further copies of the last row, in a file that only the log describes."""
 

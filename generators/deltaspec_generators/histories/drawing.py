@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+import msgspec
 
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.histories import conditions
@@ -60,8 +61,7 @@ _WEIGHTS = {"append": 4, "delete": 4, "update": 4, "merge": 4, "overwrite": 2, "
 MOST_STEPS = 9
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(msgspec.Struct, frozen=True):
     """What a writer offers."""
 
     kinds: frozenset[str]
@@ -74,13 +74,12 @@ class Offer:
         return cls(frozenset(kinds), frozenset(features))
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """One operation of a history."""
 
     operation: Operation
     """As in a request `apply`; rows are a list of objects, and versions are numbers of steps."""
-    commit: Operation = field(default_factory=dict)
+    commit: Operation = msgspec.field(default_factory=dict)
 
     @property
     def title(self) -> str:

@@ -6,11 +6,12 @@ is unique and never null, so that it identifies a row.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, TypeAlias
 
+import msgspec
 import pyarrow as pa
+from msgspec.structs import replace
 
 from deltaspec.model.features.constraints import DEFAULT
 from deltaspec.model.features.identity_columns import EXPLICIT, START, STEP, Identity
@@ -70,8 +71,7 @@ class Generated:
 GENERATED = Generated()
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """A column of the table."""
 
     name: str
@@ -107,13 +107,16 @@ def render_type(kind: Any) -> str:
     return kind if isinstance(kind, str) else json.dumps(clean(kind), sort_keys=True)
 
 
-@dataclass(frozen=True)
-class Forbidden:
+REFUSAL_CATEGORIES = ("constraint", "unsupported")
+"""Accepted categories of a refusal of what the protocol forbids."""
+
+
+class Forbidden(msgspec.Struct, frozen=True):
     """The protocol forbids the operation."""
 
     reason: str
     requirement: str
-    categories: tuple[str, ...] = ("constraint", "unsupported")
+    categories: tuple[str, ...] = REFUSAL_CATEGORIES
     """Accepted categories of the refusal."""
 
 
@@ -121,17 +124,16 @@ class NotApplicable(ValueError):
     """The operation makes no sense for the table, because operations before it are missing."""
 
 
-@dataclass(frozen=True)
-class PlainTable:
+class PlainTable(msgspec.Struct, frozen=True):
     """Content of a table."""
 
     columns: tuple[Column, ...] = ()
     partition_by: tuple[str, ...] = ()
-    properties: Mapping[str, str] = field(default_factory=dict)
-    constraints: Mapping[str, Tree] = field(default_factory=dict)
+    properties: Mapping[str, str] = msgspec.field(default_factory=dict)
+    constraints: Mapping[str, Tree] = msgspec.field(default_factory=dict)
     rows: tuple[Row, ...] = ()
-    transactions: Mapping[str, int] = field(default_factory=dict)
-    domains: Mapping[str, str] = field(default_factory=dict)
+    transactions: Mapping[str, int] = msgspec.field(default_factory=dict)
+    domains: Mapping[str, str] = msgspec.field(default_factory=dict)
     has_unknown_feature: bool = False
     is_clustered_by_others: bool = False
     identity_values: int = 0
@@ -170,8 +172,7 @@ class PlainTable:
         return pa.Table.from_arrays(arrays, names=chosen)
 
 
-@dataclass(frozen=True)
-class Effect:
+class Effect(msgspec.Struct, frozen=True):
     """What an operation does."""
 
     table: PlainTable
@@ -250,7 +251,7 @@ def _perform(table: PlainTable, operation: Json, past: Sequence[PlainTable | Non
         case "set-properties":
             if _MAX_COLUMN_ID in operation["properties"]:
                 reason = f"{_MAX_COLUMN_ID} is not set by users"
-                return Forbidden(reason, "column-mapping.max-id-internal", (*Forbidden.categories, "invalid-request"))
+                return Forbidden(reason, "column-mapping.max-id-internal", (*REFUSAL_CATEGORIES, "invalid-request"))
             properties = {**table.properties, **operation["properties"]}
             return Effect(
                 replace(table, properties={key: text for key, text in properties.items() if text is not None}),
@@ -333,7 +334,7 @@ def _add(table: PlainTable, left: tuple[Row, ...], rows: Sequence[Row]) -> Effec
                 value = row[ID] + 1
             elif column.identity is not None and column.name in row and not column.identity.explicit:
                 reason = f"{column.name} does not allow explicit values"
-                return Forbidden(reason, "identity-columns.explicit-values", (*Forbidden.categories, "invalid-request"))
+                return Forbidden(reason, "identity-columns.explicit-values", (*REFUSAL_CATEGORIES, "invalid-request"))
             elif column.identity is not None and column.name not in row:
                 least = (column.identity.start or 0) + identity_values * (column.identity.step or 1)
                 if not -(2**63) <= least < 2**63:

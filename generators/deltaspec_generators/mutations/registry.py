@@ -5,9 +5,9 @@ tests state which rule catches which mutation.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import msgspec
 from hypothesis import strategies as st
 
 from deltaspec_generators.table_files import Level, TableFiles
@@ -16,8 +16,7 @@ Breaker = Callable[[st.DrawFn], TableFiles]
 _Breaker = TypeVar("_Breaker", bound=Breaker)
 
 
-@dataclass(frozen=True)
-class Mutation:
+class Mutation(msgspec.Struct, frozen=True):
     """A way to break a requirement."""
 
     name: str

@@ -3,7 +3,7 @@
 The rows of tables with data are not drawn to satisfy constraints.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from deltaspec_generators.operations.registry import SEEDS_KEEP_TABLES, can_change_metadata, operation
 from deltaspec_generators.schemas.column_features import (

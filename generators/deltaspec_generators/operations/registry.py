@@ -1,8 +1,9 @@
 """Registry of the operations of a commit. The modules of operations register theirs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from deltaspec_generators.tables.builder import TableBuilder
 
@@ -13,8 +14,7 @@ SEEDS_KEEP_TABLES = "one more operation would change the tables of every seed"
 """Why tables with data do not have operations that they could have."""
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True):
     """An operation of a commit and its precondition."""
 
     name: str

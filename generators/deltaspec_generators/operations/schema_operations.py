@@ -1,8 +1,9 @@
 """Operations that change the columns of a table, and the fields inside them at every depth."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from deltaspec.model.commit.type_widening import ICEBERG
 from deltaspec.model.schema import column_mapping

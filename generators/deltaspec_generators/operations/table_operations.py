@@ -1,7 +1,8 @@
 """Operations that change properties, features, transactions and domains."""
 
 from collections.abc import Collection
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from deltaspec_generators.operations.registry import can_change_metadata, operation
 from deltaspec_generators.table_files import txn_action

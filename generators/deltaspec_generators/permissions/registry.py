@@ -5,16 +5,16 @@ finds nothing in the table in every revision in which the requirement holds.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
+
+import msgspec
 
 from deltaspec_generators.table_files import Level, TableFiles
 
 _Builder = TypeVar("_Builder", bound=Callable[[], TableFiles])
 
 
-@dataclass(frozen=True)
-class Permission:
+class Permission(msgspec.Struct, frozen=True):
     """A table that uses what a requirement permits."""
 
     name: str

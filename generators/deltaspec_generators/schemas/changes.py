@@ -1,9 +1,10 @@
 """Changes of a schema over time: column ids and physical names, type widening, and rows of an older schema."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from decimal import Decimal as Exact
 from typing import Any
+
+from msgspec.structs import replace
 
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import column_mapping, schema_string

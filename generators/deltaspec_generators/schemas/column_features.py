@@ -5,8 +5,9 @@ holds for every value.
 """
 
 from collections.abc import Collection
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from deltaspec.model.schema.data_types import DataType, Decimal, Field, Primitive, Struct
 from deltaspec_generators.action_lines import encode_json

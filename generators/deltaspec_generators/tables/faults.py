@@ -9,14 +9,15 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import assume
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from deltaspec.model.log import paths
 from deltaspec.model.schema import column_mapping
@@ -32,8 +33,7 @@ from deltaspec_generators.tables.strategies import GeneratedTable, data_tables_w
 Break = Callable[[st.DrawFn, "BrokenTable"], None]
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """A way to break a generated table."""
 
     name: str
@@ -49,8 +49,7 @@ FAULTS: dict[str, Fault] = {}
 """Every fault by name."""
 
 
-@dataclass
-class BrokenTable:
+class BrokenTable(msgspec.Struct):
     """A generated table to be broken. Its log has no checkpoints, so every fact is stored once."""
 
     drawn: GeneratedTable

@@ -1,12 +1,12 @@
 """Write data files, change data files and deletion vectors, with their actions in the log."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID
 
 import pyarrow as pa
+from msgspec.structs import replace
 
 from deltaspec.model.log import paths
 from deltaspec.model.rows import deletion_vectors, z85

@@ -5,8 +5,9 @@ row ids and change data are true of the files.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.schema import column_mapping
@@ -30,8 +31,7 @@ _COMMITS_PER_STOP = 8
 """Every such choice whether to write one more commit ends the table."""
 
 
-@dataclass(frozen=True)
-class GeneratedTable:
+class GeneratedTable(msgspec.Struct, frozen=True):
     """A valid table with its state and rows at each version, and how its files were written."""
 
     files: TableFiles

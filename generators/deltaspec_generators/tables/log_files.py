@@ -1,8 +1,9 @@
 """Files that only the log describes. Up to two rows stand for all rows of a new file, and no data file is written."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from deltaspec.model.log import paths
 from deltaspec.model.revisions import Revision

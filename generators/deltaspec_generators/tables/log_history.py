@@ -4,8 +4,9 @@ Tables with data have one operation in a commit and a fixed form of `commitInfo`
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from deltaspec.model.revisions import Revision
 from deltaspec_generators.choices import Choices
@@ -28,8 +29,7 @@ _ROOTS = ("s3://other/table/", "file:///other/table/")
 _GAPS_MS = (60_000, 1, 2 * DAY_MS, 9 * DAY_MS)
 
 
-@dataclass(frozen=True)
-class GeneratedLog:
+class GeneratedLog(msgspec.Struct, frozen=True):
     """A valid table and its state at each version."""
 
     files: TableFiles

@@ -1,10 +1,10 @@
 """Tables to read, with the answers that a correct reader gives."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from deltaspec.model.schema.data_types import Array, DataType, Map, Primitive, Struct, get_type_name, iter_fields
@@ -19,8 +19,7 @@ Row = dict[str, Any]
 """Plain values by logical column name."""
 
 
-@dataclass(frozen=True)
-class ExpectedVersion:
+class ExpectedVersion(msgspec.Struct, frozen=True, dict=True):
     """What a reader must return for one version."""
 
     version: int
@@ -53,8 +52,7 @@ class ExpectedVersion:
         return _build_table(self.schema, [row for _, row in self.plain_changes]).append_column(CHANGE_TYPE, kinds)
 
 
-@dataclass(frozen=True)
-class ReadableTable:
+class ReadableTable(msgspec.Struct, frozen=True, dict=True):
     """A valid table with the expected result of reading each version."""
 
     files: TableFiles

@@ -1,8 +1,9 @@
 """Draw the first version of a table with data: protocol, features, schema and properties."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import Struct, iter_fields, iter_leaf_types
@@ -43,8 +44,7 @@ EXTRAS = ("rows", "properties", "nested", "layout", "cleanup", "unknown", "paths
 NAMES = (*PRIMITIVES, "void")
 
 
-@dataclass(frozen=True)
-class TableOptions:
+class TableOptions(msgspec.Struct, frozen=True):
     """Which tables to draw."""
 
     max_commits: int = 4
@@ -81,8 +81,7 @@ class TableOptions:
     """URI of the directory that absolute paths name, with a slash at the end."""
 
 
-@dataclass(frozen=True)
-class TableSpec:
+class TableSpec(msgspec.Struct, frozen=True):
     """Protocol, schema and properties of the first version of a table."""
 
     protocol: Body

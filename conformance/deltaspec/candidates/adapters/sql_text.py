@@ -7,8 +7,9 @@ Source: candidate protocol, version 1, "Operations".
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+import msgspec
 
 Path: TypeAlias = Sequence[str]
 
@@ -31,8 +32,7 @@ _LITERALS = {
 }
 
 
-@dataclass(frozen=True)
-class Dialect:
+class Dialect(msgspec.Struct, frozen=True):
     """How an engine spells names, fields and literals."""
 
     quote: str = '"'
@@ -41,7 +41,7 @@ class Dialect:
     """Access to a field: struct expression and quoted name of the field."""
     names_fields_by_text: bool = False
     """Whether the name in `access` is a string instead of an identifier."""
-    literals: Mapping[str, str] = field(default_factory=dict)
+    literals: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Templates that differ from `_LITERALS`, by Delta type; `{text}`, `{quoted}` and `{type}` are replaced."""
     null_safe_equal: str = "{} IS NOT DISTINCT FROM {}"
     has_backslash_escapes: bool = False

@@ -1,9 +1,9 @@
 """Read the state of a table at a version, with the reference model. Source: Action Reconciliation."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from deltaspec.model.actions import Action, Add, Cdc, CommitInfo, DeletionVectorDescriptor, MetaData, Protocol, Remove
@@ -41,8 +41,7 @@ class CorruptLog(ValueError):
     """The log breaks the protocol, so that the version has no state."""
 
 
-@dataclass(frozen=True)
-class TableState:
+class TableState(msgspec.Struct, frozen=True):
     """The state of a table at one version, with what is needed to read its files."""
 
     snapshot: Snapshot

@@ -6,11 +6,12 @@ Vectors, Column Mapping, Type Widening, Row Tracking; Partition Value Serializat
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import replace
 
 from deltaspec.candidates.reference.log_reader import TableState
 from deltaspec.model.actions import Add, Cdc, DeletionVectorDescriptor, Remove
@@ -65,8 +66,7 @@ def arrow_schema(schema: Struct) -> pa.Schema:
     return pa.schema([(each.name, arrow_type(each.type)) for each in schema.fields])
 
 
-@dataclass(frozen=True)
-class FileRows:
+class FileRows(msgspec.Struct, frozen=True):
     """The rows of a data file without deleted ones."""
 
     table: pa.Table

@@ -3,9 +3,9 @@
 import re
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from deltaspec.candidates.serve import EngineError
 from deltaspec.model.actions import Format, MetaData, Protocol

@@ -4,12 +4,12 @@ import os
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
 import pyarrow as pa
+from msgspec.structs import replace
 
 from deltaspec.candidates.arrow_rows import list_model_rows
 from deltaspec.candidates.reference.checkpoint_writer import encode_lines

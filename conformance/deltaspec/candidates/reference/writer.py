@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
 import pyarrow as pa
+from msgspec.structs import replace
 
 from deltaspec.candidates.arrow_rows import list_model_rows
 from deltaspec.candidates.reference.checkpoint_writer import CheckpointWriter, encode_lines

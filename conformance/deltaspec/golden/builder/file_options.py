@@ -1,9 +1,9 @@
 """How a data file is written and described in the log; the defaults are those of Delta Spark."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
+import msgspec
 import pyarrow as pa
 
 from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding
@@ -13,8 +13,7 @@ VectorStorage: TypeAlias = Literal["inline", "stored", "absolute"]
 STORAGES: tuple[VectorStorage, ...] = get_args(VectorStorage)
 
 
-@dataclass(frozen=True)
-class FileOptions:
+class FileOptions(msgspec.Struct, frozen=True):
     """Options of one data file."""
 
     name: str | None = None
@@ -23,8 +22,8 @@ class FileOptions:
     """Path in the log; the encoded name if None."""
     absolute: bool = False
     """Whether the path in the log is absolute."""
-    encoding: ParquetEncoding = field(default_factory=ParquetEncoding)
-    style: StatisticsStyle = field(default_factory=StatisticsStyle)
+    encoding: ParquetEncoding = msgspec.field(default_factory=ParquetEncoding)
+    style: StatisticsStyle = msgspec.field(default_factory=StatisticsStyle)
     stats: str | None = None
     """Text of `stats` instead of the computed one."""
     texts: Mapping[str, str | None] | None = None
@@ -33,12 +32,11 @@ class FileOptions:
     """Physical columns that the file does not have."""
     change: Callable[[pa.Table], pa.Table] | None = None
     """Last change of the Arrow table before it is written."""
-    add: Mapping[str, Any] = field(default_factory=dict)
+    add: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Further fields of the add action."""
 
 
-@dataclass(frozen=True)
-class VectorOptions:
+class VectorOptions(msgspec.Struct, frozen=True):
     """How deletion vectors are written."""
 
     storage: VectorStorage = "inline"

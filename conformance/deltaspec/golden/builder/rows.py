@@ -1,11 +1,11 @@
 """Operations that add, delete, change and move the rows of a golden table."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import pyarrow as pa
+from msgspec.structs import replace
 
 from deltaspec.golden.builder.columns import rename_to_physical
 from deltaspec.golden.builder.file_options import FileOptions, VectorOptions, VectorStorage

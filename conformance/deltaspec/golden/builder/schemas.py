@@ -1,8 +1,9 @@
 """Operations that change the schema of a golden table."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from deltaspec.golden.builder.columns import parse_columns
 from deltaspec.golden.builder.history import TableHistory

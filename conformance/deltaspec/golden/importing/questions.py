@@ -1,14 +1,14 @@
 """What an imported case asks, independent of the format it came from."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+
+import msgspec
 
 Format: TypeAlias = Literal["acceptance", "dat", "tables"]
 
 
-@dataclass(frozen=True)
-class ReadRows:
+class ReadRows(msgspec.Struct, frozen=True):
     """Read a table, or a part of it, and compare the rows."""
 
     name: str
@@ -23,8 +23,7 @@ class ReadRows:
     num_rows: int | None = None
 
 
-@dataclass(frozen=True)
-class ReadChanges:
+class ReadChanges(msgspec.Struct, frozen=True):
     """Read the changed rows of a range of versions."""
 
     name: str
@@ -41,24 +40,22 @@ class ReadChanges:
         return self.end
 
 
-@dataclass(frozen=True)
-class LoadSnapshot:
+class LoadSnapshot(msgspec.Struct, frozen=True):
     """Load a version and compare its state with what is expected; what is not listed is not compared."""
 
     name: str
     version: int | None = None
     expected_version: int | None = None
-    protocol: dict[str, Any] = field(default_factory=dict)
+    protocol: dict[str, Any] = msgspec.field(default_factory=dict)
     """Expected fields of the action."""
-    metadata: dict[str, Any] = field(default_factory=dict)
-    transactions: dict[str, int] = field(default_factory=dict)
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+    transactions: dict[str, int] = msgspec.field(default_factory=dict)
     """Newest version by application."""
-    domains: dict[str, str | None] = field(default_factory=dict)
+    domains: dict[str, str | None] = msgspec.field(default_factory=dict)
     """Configuration by domain; None for a domain that was removed."""
 
 
-@dataclass(frozen=True)
-class Refuse:
+class Refuse(msgspec.Struct, frozen=True):
     """Fail to read a table or its changes, or to load its snapshot."""
 
     name: str
@@ -71,8 +68,7 @@ class Refuse:
     """Error class in the words of the source, for people."""
 
 
-@dataclass(frozen=True)
-class CannotAsk:
+class CannotAsk(msgspec.Struct, frozen=True):
     """A question that this release cannot ask."""
 
     name: str
@@ -82,8 +78,7 @@ class CannotAsk:
 Question: TypeAlias = ReadRows | ReadChanges | LoadSnapshot | Refuse | CannotAsk
 
 
-@dataclass(frozen=True)
-class ImportedCase:
+class ImportedCase(msgspec.Struct, frozen=True):
     """A table with its questions."""
 
     id: str

@@ -6,8 +6,9 @@ ratified; a staged commit may be ratified, rejected or incomplete.
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from deltaspec.model.actions import CommitInfo, Protocol
 from deltaspec.model.commit.in_commit_timestamps import is_enabled
@@ -137,8 +138,7 @@ def group_versions_by_uuid(names: Iterable[str]) -> dict[str, list[int]]:
     return {uuid: sorted(versions) for uuid, versions in sorted(found.items())}
 
 
-@dataclass(frozen=True)
-class CommitContent:
+class CommitContent(msgspec.Struct, frozen=True):
     """The comparable content of one copy of a commit."""
 
     transaction: str | None

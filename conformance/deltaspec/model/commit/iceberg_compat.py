@@ -4,7 +4,8 @@ for IcebergCompatV1, V2 and V3. V3 is a proposal.
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from deltaspec.model.actions import Protocol
 from deltaspec.model.commit.type_widening import is_supported_by_iceberg, read_type_change_record
@@ -159,8 +160,7 @@ def _unnamed_in(known: list[tuple[str, str]], columns: list[tuple[str, str]]) ->
 # nested ids
 
 
-@dataclass(frozen=True)
-class NestedIdFaults:
+class NestedIdFaults(msgspec.Struct, frozen=True):
     """Faults in the nested ids of a struct field that contains arrays or maps."""
 
     path: tuple[str, ...]

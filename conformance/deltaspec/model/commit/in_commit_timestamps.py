@@ -5,7 +5,8 @@ copied, and may run backwards when a clock is reset.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from deltaspec.model.actions import CommitInfo
 from deltaspec.model.features.protocol import Refused
@@ -110,8 +111,7 @@ class MissingTimestamp(ValueError):
     """A commit that must carry a timestamp has none."""
 
 
-@dataclass(frozen=True)
-class CommitTime:
+class CommitTime(msgspec.Struct, frozen=True):
     """Time information of a commit in the log."""
 
     file_time_ms: int

@@ -5,8 +5,9 @@ struct field records its changes. Source: Type Widening (current).
 """
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from deltaspec.model.features.protocol import Refused, get_supported_features, has_known_features
 from deltaspec.model.features.table_features import strip_preview_suffix
@@ -71,8 +72,7 @@ def is_covered(kind: DataType) -> bool:
 # the record of a column
 
 
-@dataclass(frozen=True)
-class RecordFault:
+class RecordFault(msgspec.Struct, frozen=True):
     """A malformed part of `delta.typeChanges`."""
 
     kind: FaultKind
@@ -129,8 +129,7 @@ def has_type_change_record(field: Field) -> bool:
     return get_type_change_record(field)[0] not in (None, [])
 
 
-@dataclass(frozen=True)
-class TypeLocation:
+class TypeLocation(msgspec.Struct, frozen=True):
     """A type in a schema with its recorded changes."""
 
     column: tuple[str, ...]
@@ -197,8 +196,7 @@ def find_gap(place: TypeLocation) -> str | None:
 # from one schema to the next
 
 
-@dataclass(frozen=True)
-class ChangedType:
+class ChangedType(msgspec.Struct, frozen=True):
     """A location whose type differs between two schemas, or whose recorded changes are missing in the second."""
 
     before: TypeLocation

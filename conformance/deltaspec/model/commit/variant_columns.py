@@ -5,7 +5,8 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from deltaspec.model.features import clustering
 from deltaspec.model.features.protocol import Refused
@@ -26,8 +27,7 @@ _LITERAL = re.compile(rf"{_NUMBER}|true|false|{_TEXT}", _ANY_CASE)
 _PARSED = re.compile(r"parse_json ?\( ?'((?:[^'\\]|'')*)' ?\)", _ANY_CASE)
 
 
-@dataclass(frozen=True)
-class VariantColumn:
+class VariantColumn(msgspec.Struct, frozen=True):
     """A column of type variant, at any depth, and its other roles."""
 
     path: tuple[str, ...]

@@ -5,7 +5,8 @@ or a physical name, it must belong to the same column.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from deltaspec.model.features.table_properties import get_integer_property
 from deltaspec.model.schema import column_mapping
@@ -14,8 +15,7 @@ from deltaspec.model.schema.data_types import Struct
 Path = tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class MappedColumns:
+class MappedColumns(msgspec.Struct, frozen=True):
     """Mapped columns of one version, or of all versions so far."""
 
     names: Mapping[int, str]

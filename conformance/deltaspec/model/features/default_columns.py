@@ -1,8 +1,9 @@
 """Default values: the rows they apply to, and when a column may have one. Source: Default Columns (since r3)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from deltaspec.model.features.constraints import DEFAULT
 from deltaspec.model.schema.column_mapping import column_id
@@ -18,8 +19,7 @@ class Omitted:
 OMITTED = Omitted()
 
 
-@dataclass(frozen=True)
-class KnownColumns:
+class KnownColumns(msgspec.Struct, frozen=True):
     """The columns of one version, or of all versions so far."""
 
     paths: frozenset[Path]

@@ -5,8 +5,9 @@ MUST. If the step is negative, "highest" and "higher" in the protocol mean lowes
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from deltaspec.model.features.protocol import Accepted, Decision, Refused
 from deltaspec.model.json_values import Number
@@ -20,8 +21,7 @@ EXPLICIT = "delta.identity.allowExplicitInsert"
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(msgspec.Struct, frozen=True):
     """Identity properties of a column; None if a key is absent or malformed."""
 
     start: int | None = None

@@ -3,8 +3,9 @@ New and Existing Tables, Requirements for Readers.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from deltaspec.model.actions import Protocol
 from deltaspec.model.features.table_features import (
@@ -20,13 +21,11 @@ from deltaspec.model.features.table_features import (
 from deltaspec.model.revisions import Revision
 
 
-@dataclass(frozen=True)
-class Accepted:
+class Accepted(msgspec.Struct, frozen=True):
     """The protocol allows it."""
 
 
-@dataclass(frozen=True)
-class Refused:
+class Refused(msgspec.Struct, frozen=True):
     """The protocol forbids it."""
 
     requirement: str

@@ -4,16 +4,16 @@ Source: Valid Feature Names in Table Features, and the chapters of features miss
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+import msgspec
 
 ProposalStatus: TypeAlias = Literal["proposed", "accepted", "superseded"]
 """Under discussion; accepted, to be merged into the protocol; replaced by another feature."""
 FeatureStatus: TypeAlias = Literal["standard", "preview", "unknown"] | ProposalStatus
 
 
-@dataclass(frozen=True)
-class Feature:
+class Feature(msgspec.Struct, frozen=True):
     """A table feature."""
 
     name: str

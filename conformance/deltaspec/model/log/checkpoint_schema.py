@@ -5,8 +5,9 @@ A column that is missing from a file is null in every row. Columns beyond the pr
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from deltaspec.model.actions import is_field_defined
 from deltaspec.model.revisions import Revision
@@ -58,8 +59,7 @@ _BOUNDS = ("minValues", "maxValues")
 _NULL_COUNT, _OLDER_NULL_COUNT = "nullCount", "nullCounts"
 
 
-@dataclass(frozen=True)
-class ColumnFault:
+class ColumnFault(msgspec.Struct, frozen=True):
     """A column of a checkpoint that differs from the protocol."""
 
     path: tuple[str, ...]

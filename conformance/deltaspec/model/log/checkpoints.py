@@ -3,10 +3,10 @@ Checkpoint Naming Scheme.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from deltaspec.model.actions import (
     Action,

@@ -7,7 +7,8 @@ current).
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from deltaspec.model.actions import Action, DomainMetadata
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, replay_commit, replay_log

@@ -6,8 +6,9 @@ Any other name is an `OtherFile`, which clients ignore.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from deltaspec.model.revisions import Revision
 
@@ -16,62 +17,52 @@ SIDECARS = "_sidecars/"
 STAGED_COMMITS = "_staged_commits/"
 
 
-@dataclass(frozen=True)
-class CommitName:
+class CommitName(msgspec.Struct, frozen=True):
     version: int
 
 
-@dataclass(frozen=True)
-class ClassicCheckpoint:
+class ClassicCheckpoint(msgspec.Struct, frozen=True):
     version: int
 
 
-@dataclass(frozen=True)
-class MultipartCheckpoint:
+class MultipartCheckpoint(msgspec.Struct, frozen=True):
     version: int
     part: int
     """Counted from 1."""
     parts: int
 
 
-@dataclass(frozen=True)
-class UuidCheckpoint:
+class UuidCheckpoint(msgspec.Struct, frozen=True):
     version: int
     uuid: str
     format: str
     """`json` or `parquet`."""
 
 
-@dataclass(frozen=True)
-class CompactionName:
+class CompactionName(msgspec.Struct, frozen=True):
     start: int
     end: int
     """Inclusive."""
 
 
-@dataclass(frozen=True)
-class ChecksumName:
+class ChecksumName(msgspec.Struct, frozen=True):
     version: int
 
 
-@dataclass(frozen=True)
-class LastCheckpointName:
+class LastCheckpointName(msgspec.Struct, frozen=True):
     pass
 
 
-@dataclass(frozen=True)
-class SidecarName:
+class SidecarName(msgspec.Struct, frozen=True):
     name: str
 
 
-@dataclass(frozen=True)
-class StagedCommit:
+class StagedCommit(msgspec.Struct, frozen=True):
     version: int
     uuid: str
 
 
-@dataclass(frozen=True)
-class OtherFile:
+class OtherFile(msgspec.Struct, frozen=True):
     name: str
 
 

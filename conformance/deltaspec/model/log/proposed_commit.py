@@ -11,9 +11,10 @@ a state that was already illegal before: the version that caused it was.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, wraps
 from typing import TypeAlias, TypeVar
+
+import msgspec
 
 from deltaspec.model.actions import Action, Add, CommitInfo, MetaData, Protocol
 from deltaspec.model.features.protocol import Refused, get_supported_features, has_known_features, supports
@@ -28,8 +29,7 @@ from deltaspec.model.schema.schema_string import SchemaError, parse_schema
 _Kind = TypeVar("_Kind")
 
 
-@dataclass(frozen=True)
-class TableVersion:
+class TableVersion(msgspec.Struct, frozen=True, dict=True):
     """A snapshot read under a revision of the protocol."""
 
     snapshot: Snapshot
@@ -74,8 +74,7 @@ class TableVersion:
         return None if self.features is None else supports_feature_or_preview(self.features, feature)
 
 
-@dataclass(frozen=True)
-class ProposedCommit:
+class ProposedCommit(msgspec.Struct, frozen=True, dict=True):
     """Actions proposed as the next version, with the states before and after."""
 
     before: Snapshot

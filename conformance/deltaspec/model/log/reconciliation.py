@@ -5,8 +5,10 @@ and an add of one logical file in one commit violate the protocol; the file then
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from deltaspec.model.actions import (
     Action,
@@ -29,18 +31,17 @@ FileKey = tuple[str, str | None]
 """Path key and deletion vector id. The id is None without a vector."""
 
 
-@dataclass(frozen=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True):
     """State of a table at a version."""
 
     version: int = -1
     protocol: Protocol | None = None
     metadata: MetaData | None = None
-    files: Mapping[FileKey, Add] = field(default_factory=dict)
+    files: Mapping[FileKey, Add] = msgspec.field(default_factory=dict)
     """Live files."""
-    tombstones: Mapping[FileKey, Remove] = field(default_factory=dict)
-    transactions: Mapping[str, Txn] = field(default_factory=dict)
-    domains: Mapping[str, DomainMetadata] = field(default_factory=dict)
+    tombstones: Mapping[FileKey, Remove] = msgspec.field(default_factory=dict)
+    transactions: Mapping[str, Txn] = msgspec.field(default_factory=dict)
+    domains: Mapping[str, DomainMetadata] = msgspec.field(default_factory=dict)
     commit_info: CommitInfo | None = None
     """commitInfo of this version only."""
     row_id_high_water_mark: RowIdHighWaterMark | None = None

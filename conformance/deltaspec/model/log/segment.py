@@ -1,7 +1,8 @@
 """Log files that make up a version. Source: chapters Checkpoints, Log Compaction Files, Last Checkpoint File."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from deltaspec.model.log.file_names import (
     ClassicCheckpoint,
@@ -42,8 +43,7 @@ class BrokenLog(SegmentError):
         self.version = version
 
 
-@dataclass(frozen=True)
-class Checkpoint:
+class Checkpoint(msgspec.Struct, frozen=True):
     """A checkpoint with all its parts listed."""
 
     version: int
@@ -53,8 +53,7 @@ class Checkpoint:
     """Names relative to `_delta_log`, parts in order."""
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(msgspec.Struct, frozen=True):
     """The files that produce one version."""
 
     version: int

@@ -7,10 +7,11 @@ Source: Action Reconciliation, Checkpoints, Version Checksum File, State Validat
 """
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from operator import attrgetter
 from typing import Any, Literal, TypeVar
+
+import msgspec
 
 from deltaspec.model.actions import (
     Add,
@@ -36,8 +37,7 @@ Stated = Protocol | MetaData | Txn | DomainMetadata | RowIdHighWaterMark | Add |
 DerivedFileKind = Literal["checkpoint", "compaction", "checksum"]
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """A difference between a derived file and replay."""
 
     kind: str
@@ -139,12 +139,11 @@ Read = Callable[[Any, PartitionTypes], Any]
 """Return the value of a field of an action, normalized so that equivalent values are equal."""
 
 
-@dataclass(frozen=True)
-class ComparedField:
+class ComparedField(msgspec.Struct, frozen=True):
     """A field that derived files are compared in."""
 
     read: Read
-    replacements: Mapping[DerivedFileKind, Any] = field(default_factory=dict)
+    replacements: Mapping[DerivedFileKind, Any] = msgspec.field(default_factory=dict)
     """Value that such derived files may have instead of the value of replay."""
 
     def is_replaced(self, file_kind: DerivedFileKind, value: Any) -> bool:

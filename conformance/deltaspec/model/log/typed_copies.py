@@ -10,9 +10,10 @@ string to a prefix. From `current` on, statistics without `tightBounds` are tigh
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from deltaspec.model.json_values import Number
 from deltaspec.model.revisions import Revision
@@ -33,8 +34,7 @@ _NANOSECONDS = 10**6
 _TIMESTAMPS = (Primitive("timestamp"), Primitive("timestamp_ntz"))
 
 
-@dataclass(frozen=True)
-class CopyDifference:
+class CopyDifference(msgspec.Struct, frozen=True):
     """A fact of which a row has two contradicting copies."""
 
     statistic: str

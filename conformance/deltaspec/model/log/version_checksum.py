@@ -1,8 +1,9 @@
 """Version checksum: the state of a version in one object. Source: Version Checksum File (current)."""
 
 from bisect import bisect_right
-from dataclasses import replace
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from deltaspec.model.actions import Add, DomainMetadata, Int64, MetaData, Protocol, Txn, WireStruct
 from deltaspec.model.features.table_properties import has_in_commit_timestamps

@@ -8,8 +8,9 @@ it does not allow that (E50). Both are accepted as bounds of the original value.
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from deltaspec.model.json_values import Number
 from deltaspec.model.rows import ordering
@@ -24,8 +25,7 @@ TIE_BREAKER = "\x7f"
 _SURROGATES = range(0xD800, 0xE000)
 
 
-@dataclass(frozen=True)
-class Bound:
+class Bound(msgspec.Struct, frozen=True):
     """One bound from the statistics."""
 
     text: str

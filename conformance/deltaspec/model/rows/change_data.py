@@ -5,7 +5,8 @@ Rows are any hashable values; the caller decides when two rows are equal.
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.features.protocol import supports
@@ -31,8 +32,7 @@ def is_enabled(protocol: Protocol, metadata: MetaData) -> bool:
     return supports(protocol, FEATURE) and is_property_true(metadata.configuration, ENABLED)
 
 
-@dataclass(frozen=True)
-class ChangedFileCounts:
+class ChangedFileCounts(msgspec.Struct, frozen=True):
     """Numbers of files with `dataChange=true` that a commit changes, by path."""
 
     new: int

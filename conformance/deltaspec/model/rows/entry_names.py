@@ -4,8 +4,9 @@ Source: Column Mapping, Writer Requirements; Per-file Statistics.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from deltaspec.model.schema.column_mapping import physical_name
 from deltaspec.model.schema.data_types import DataType, Struct
@@ -13,8 +14,7 @@ from deltaspec.model.schema.data_types import DataType, Struct
 _MEMBERS = ("minValues", "maxValues", "nullCount")
 
 
-@dataclass(frozen=True)
-class EntryNames:
+class EntryNames(msgspec.Struct, frozen=True):
     """Names of statistics entries at one nesting level."""
 
     used: Mapping[str, "EntryNames | None"]

@@ -18,10 +18,12 @@ Source: Per-file Statistics, Partition Value Serialization; identical in all rev
 
 import math
 import struct
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from functools import cached_property
 from typing import Any, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from deltaspec.model.actions import Add
 from deltaspec.model.rows.bounds import compute_upper_limit, read_bound
@@ -52,8 +54,7 @@ class NoSuchColumn(ValueError):
     """A column that the table does not have."""
 
 
-@dataclass(frozen=True)
-class Values:
+class Values(msgspec.Struct, frozen=True):
     """Possible values of a column in the visible rows of a file; errs on the side of allowing more."""
 
     may_be_null: bool = True
@@ -91,8 +92,7 @@ NULLS = Values(may_have_value=False)
 ANYTHING = Values()
 
 
-@dataclass(frozen=True)
-class FileValues:
+class FileValues(msgspec.Struct, frozen=True, dict=True):
     """A file's action together with the table's schema."""
 
     add: Add

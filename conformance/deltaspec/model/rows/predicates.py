@@ -12,9 +12,10 @@ str, bytes, dates as days and timestamps as microseconds since the epoch.
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
+
+import msgspec
 
 from deltaspec.model.rows.file_values import Column
 
@@ -42,8 +43,7 @@ class NanOrder(StrEnum):
     """Unordered and not equal to itself, as in IEEE 754."""
 
 
-@dataclass(frozen=True)
-class Compare:
+class Compare(msgspec.Struct, frozen=True):
     """`column operator literal`; unknown if either is null."""
 
     column: Column
@@ -51,58 +51,50 @@ class Compare:
     literal: Any
 
 
-@dataclass(frozen=True)
-class NullSafeEqual:
+class NullSafeEqual(msgspec.Struct, frozen=True):
     """`column <=> literal`: null equals null; never unknown."""
 
     column: Column
     literal: Any
 
 
-@dataclass(frozen=True)
-class In:
+class In(msgspec.Struct, frozen=True):
     """`column IN (literals)`: equal to one of them; false for an empty list."""
 
     column: Column
     literals: tuple[Any, ...]
 
 
-@dataclass(frozen=True)
-class IsNull:
+class IsNull(msgspec.Struct, frozen=True):
     """`column IS NULL`."""
 
     column: Column
 
 
-@dataclass(frozen=True)
-class IsNotNull:
+class IsNotNull(msgspec.Struct, frozen=True):
     """`column IS NOT NULL`."""
 
     column: Column
 
 
-@dataclass(frozen=True)
-class StartsWith:
+class StartsWith(msgspec.Struct, frozen=True):
     """`column LIKE 'prefix%'` for strings."""
 
     column: Column
     prefix: str | None
 
 
-@dataclass(frozen=True)
-class And:
+class And(msgspec.Struct, frozen=True):
     left: "Predicate"
     right: "Predicate"
 
 
-@dataclass(frozen=True)
-class Or:
+class Or(msgspec.Struct, frozen=True):
     left: "Predicate"
     right: "Predicate"
 
 
-@dataclass(frozen=True)
-class Not:
+class Not(msgspec.Struct, frozen=True):
     operand: "Predicate"
 
 

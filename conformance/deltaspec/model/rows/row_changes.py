@@ -18,8 +18,9 @@ Interpretations where no revision is specific:
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+import msgspec
 
 from deltaspec.model.actions import Action, Add, Cdc, DeletionVectorDescriptor, MetaData, Remove
 from deltaspec.model.features.table_properties import has_in_commit_timestamps
@@ -54,21 +55,19 @@ class ChangeDataError(ValueError):
     """Change data that violates the protocol: a row without one of the four change types."""
 
 
-@dataclass(frozen=True)
-class TableFiles:
+class TableFiles(msgspec.Struct, frozen=True):
     """Contents of a table's files; any mapping with `[]` works and may read lazily."""
 
-    rows: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+    rows: Mapping[str, Sequence[Row]] = msgspec.field(default_factory=dict)
     """Rows of each data file or change data file by `paths.path_key`, including deleted rows, in file order. Columns
     have physical names: in `id` mode the caller resolves the ids. Partition columns are optional, and extra columns are
     ignored.
     """
-    vectors: Mapping[str, Collection[int]] = field(default_factory=dict)
+    vectors: Mapping[str, Collection[int]] = msgspec.field(default_factory=dict)
     """Deleted row indexes by unique id of the deletion vector. Inline vectors need no entry."""
 
 
-@dataclass(frozen=True)
-class RowChange:
+class RowChange(msgspec.Struct, frozen=True):
     """One change of one row."""
 
     change_type: str

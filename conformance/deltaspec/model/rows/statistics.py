@@ -5,8 +5,9 @@ the spelling of dates, decimals or NaN (S12). Entries of unknown columns are ign
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from deltaspec.model.actions import Add, Remove, WireStruct
 from deltaspec.model.json_values import JsonError, Number, parse_lossless
@@ -161,8 +162,7 @@ def is_all_null(statistics: Statistics, path: tuple[str, ...]) -> bool:
     return statistics.num_records is not None and parse_integer(count) == statistics.num_records
 
 
-@dataclass(frozen=True)
-class LeafColumn:
+class LeafColumn(msgspec.Struct, frozen=True):
     """A column with statistics: not a struct. Arrays, maps and variants count as one column each."""
 
     path: tuple[str, ...]

@@ -5,8 +5,9 @@ order, and its length is not valid Z85 (E18). Input that matches the example is 
 """
 
 import re
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from deltaspec.model.rows import z85
 from deltaspec.model.rows.bounds import is_incremented_truncation, is_truncated
@@ -106,11 +107,10 @@ def _has_value_first(data: bytes) -> bool:
 # bounds and data
 
 
-@dataclass
-class PathValues:
+class PathValues(msgspec.Struct):
     """The values at one path in the rows of a file. Missing and null values do not count."""
 
-    kinds: set[str] = field(default_factory=set)
+    kinds: set[str] = msgspec.field(default_factory=set)
     """Of all rows, including deleted ones."""
     minimum: Scalar | None = None
     """Smallest scalar of a valid row, except NaN."""

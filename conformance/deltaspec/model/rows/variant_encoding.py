@@ -6,11 +6,12 @@ Checks do not recurse, and read every byte once, so hostile input is cheap.
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
+
+import msgspec
 
 from deltaspec.model.rows.variant_values import NULL, NUMBER, STRING, Scalar, Value
 
@@ -30,8 +31,7 @@ class VariantUndecided(ValueError):
     """Bytes that a newer encoding may allow, or that are nested too deeply to compare."""
 
 
-@dataclass(frozen=True)
-class FieldNames:
+class FieldNames(msgspec.Struct, frozen=True, dict=True):
     """The dictionary in the metadata."""
 
     names: tuple[str, ...]
@@ -144,8 +144,7 @@ def read_value(data: bytes, names: FieldNames, start: int = 0, depth: int = 0) -
 # objects and arrays
 
 
-@dataclass(frozen=True, slots=True)
-class _Container:
+class _Container(msgspec.Struct, frozen=True):
     """Positions of an object or array."""
 
     count: int

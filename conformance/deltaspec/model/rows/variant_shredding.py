@@ -5,8 +5,9 @@ A value and each part is a pair of an encoded `value` and a `typed_value`; their
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from deltaspec.model.rows.variant_encoding import (
     FieldNames,
@@ -23,8 +24,7 @@ FEATURE = "variantShredding"
 ENABLED = "delta.enableVariantShredding"
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(msgspec.Struct, frozen=True):
     """What the `typed_value` of a column can store."""
 
     form: Literal["nothing", "scalar", "object", "array"] = "nothing"
@@ -35,8 +35,7 @@ class Shape:
 UNTYPED = Shape()
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(msgspec.Struct, frozen=True):
     """A value of a row, or a part of one."""
 
     value: bytes | None
@@ -53,8 +52,7 @@ Typed: TypeAlias = Scalar | dict[str, Pair] | list[Pair] | None
 """Content of `typed_value`: nothing; a scalar; the fields of an object, which may be missing; elements of an array."""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """A pair, and what it is in its row."""
 
     pair: Pair

@@ -8,9 +8,10 @@ import math
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeAlias
+
+import msgspec
 
 NUMBER, NULL, STRING, OBJECT, ARRAY = "exact number", "null", "string", "object", "array"
 FRACTIONS = ("float", "double")
@@ -22,8 +23,7 @@ _LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 Step = str | int
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(msgspec.Struct, frozen=True):
     """A value that is neither object nor array."""
 
     kind: str

@@ -1,8 +1,9 @@
 """Data types of a table schema. Source: Schema Serialization Format, Primitive Types."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+import msgspec
 
 PRIMITIVES = {
     "string": None,
@@ -26,47 +27,50 @@ PRIMITIVES = {
 MAX_PRECISION = 38
 
 
-@dataclass(frozen=True)
-class Primitive:
+class Primitive(msgspec.Struct, frozen=True):
     name: str
 
 
-@dataclass(frozen=True)
-class Decimal:
+class Decimal(msgspec.Struct, frozen=True):
     precision: int
     scale: int
 
 
-@dataclass(frozen=True)
-class UndefinedType:
+class UndefinedType(msgspec.Struct, frozen=True):
     """A type of a proposal or a vendor that the protocol does not define; its values are not validated."""
 
     name: str
 
 
-@dataclass(frozen=True)
-class Array:
+class Array(msgspec.Struct, frozen=True):
     element: "DataType"
     contains_null: bool
 
 
-@dataclass(frozen=True)
-class Map:
+class Map(msgspec.Struct, frozen=True):
     key: "DataType"
     value: "DataType"
     value_contains_null: bool
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(msgspec.Struct, frozen=True, eq=False):
+    """A field of a struct. Its metadata does not count when fields are compared."""
+
     name: str
     type: "DataType"
     nullable: bool
-    metadata: dict[str, Any] = field(default_factory=dict, compare=False)
+    metadata: dict[str, Any] = {}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Field):
+            return NotImplemented
+        return (self.name, self.type, self.nullable) == (other.name, other.type, other.nullable)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.type, self.nullable))
 
 
-@dataclass(frozen=True)
-class Struct:
+class Struct(msgspec.Struct, frozen=True):
     fields: tuple[Field, ...]
 
 

@@ -8,8 +8,10 @@ Source: Delta Data Type to Parquet Type Mappings (current).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from deltaspec.model.schema.data_types import (
     Array,
@@ -25,8 +27,7 @@ from deltaspec.model.schema.data_types import (
 Repetition = Literal["required", "optional", "repeated"]
 
 
-@dataclass(frozen=True)
-class Annotation:
+class Annotation(msgspec.Struct, frozen=True):
     """Annotation of a Parquet node: its logical type, or the converted type that older writers use."""
 
     name: str
@@ -57,8 +58,7 @@ class Annotation:
         return self.name
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(msgspec.Struct, frozen=True):
     """A node of a Parquet schema: a column of values or a group of nodes."""
 
     name: str
@@ -80,8 +80,7 @@ class Node:
         )
 
 
-@dataclass(frozen=True)
-class StoredType:
+class StoredType(msgspec.Struct, frozen=True):
     """How a node stores a type."""
 
     fault: str | None = None

@@ -9,8 +9,9 @@ Interpretations: `decimal` without parameters is (10,0) (E24); a type object `{"
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from deltaspec.model.json_values import MAX_DEPTH, JsonError, Number, has_lone_surrogate, parse_lossless
 from deltaspec.model.schema.data_types import (
@@ -177,8 +178,7 @@ def _member(value: dict[str, Any], key: str, kind: Any, at: str, found: list[Sch
     return member
 
 
-@dataclass(frozen=True)
-class TypeChange:
+class TypeChange(msgspec.Struct, frozen=True):
     """A type change recorded in the metadata of a column. Source: Type Change Metadata (current)."""
 
     before: DataType

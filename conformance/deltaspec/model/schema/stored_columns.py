@@ -7,7 +7,8 @@ Table Metadata and Data Files.
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from deltaspec.model.schema.column_mapping import (
     NESTED_IDS,
@@ -27,8 +28,7 @@ from deltaspec.model.schema.parquet_types import (
 )
 
 
-@dataclass(frozen=True)
-class StoredColumn:
+class StoredColumn(msgspec.Struct, frozen=True):
     """A column of the table, at any depth, and its match in one file."""
 
     path: tuple[str, ...]
@@ -64,8 +64,7 @@ def match_columns(schema: Struct, root: Node, mapping: str | None) -> list[Store
     return list(_members(schema, root, mapping, (), required=True))
 
 
-@dataclass(frozen=True)
-class _Group:
+class _Group(msgspec.Struct, frozen=True):
     """The nodes of a group, indexed by what readers match."""
 
     by_name: dict[str, list[Node]]

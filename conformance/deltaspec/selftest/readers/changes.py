@@ -1,12 +1,12 @@
 """Faults in the changes of a range of versions."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import replace
 
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.reference.log_reader import LogReader, TableState

@@ -1,10 +1,10 @@
 """Faults in finding the columns of a table in a data file."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+from msgspec.structs import replace
 
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.reference.log_reader import LogReader, TableState

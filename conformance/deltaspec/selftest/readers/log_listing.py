@@ -1,10 +1,10 @@
 """Faults in the choice of the log files that make up a version."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from deltaspec.candidates.reference.log_reader import CorruptLog, LogReader, TableState
 from deltaspec.model.actions import Action, Add, MetaData, Protocol, Remove

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.reference.log_reader import CorruptLog, LogReader

@@ -1,9 +1,9 @@
 """Faults in refusing tables that a reader cannot read, and in refusing others."""
 
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from deltaspec.candidates.reference.engine import Engine, list_unsupported_type_changes
 from deltaspec.candidates.reference.log_reader import LogReader, TableState

@@ -1,9 +1,9 @@
 """Faults in row ids and row commit versions."""
 
-from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+from msgspec.structs import replace
 
 from deltaspec.candidates.reference.row_reader import FileRows, RowReader
 from deltaspec.model.rows.row_tracking import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN

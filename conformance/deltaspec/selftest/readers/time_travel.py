@@ -1,6 +1,6 @@
 """Faults in reading earlier versions."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.reference.log_reader import LogReader, TableState

@@ -1,6 +1,5 @@
 """Faults in the values of data files, and in finding the files."""
 
-from dataclasses import replace
 from decimal import Context
 from typing import Any
 from urllib.parse import quote, unquote
@@ -8,6 +7,7 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from msgspec.structs import replace
 
 from deltaspec.candidates.reference.log_reader import LogReader, TableState
 from deltaspec.candidates.reference.row_reader import FileRows, RowReader, UnreadableFile, arrow_type, convert_variant

@@ -1,12 +1,12 @@
 """Faults in values that a writer chooses: of identity columns and of columns with a default; codecs and clustering."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import replace
 
 from deltaspec.candidates.reference.transaction import Transaction
 from deltaspec.candidates.reference.writer import Writer

@@ -1,11 +1,11 @@
 """Faults in checking rows before they are written."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pyarrow as pa
+from msgspec.structs import replace
 
 from deltaspec.candidates.arrow_rows import list_model_rows
 from deltaspec.candidates.reference.log_reader import TableState

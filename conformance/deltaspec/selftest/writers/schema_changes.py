@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 import msgspec
 import pyarrow as pa
+from msgspec.structs import replace
 
 from deltaspec.candidates.reference.transaction import Transaction
 from deltaspec.candidates.reference.writer import Operation, Writer

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,14 +31,13 @@ from deltaspec.wire.parquet.row_batches import Batch, RowBatches, compute_remain
 _VALUES_SHOWN = 10
 
 
-@dataclass(frozen=True)
-class Projection:
+class Projection(msgspec.Struct, frozen=True):
     """The columns by which rows of one commit are compared, which all of its files have."""
 
     table: TableSchema | None
     rule: str
     """Code of the rule that compares rows; other rules count them."""
-    partitions: dict[str, DataType] = field(default_factory=dict)
+    partitions: dict[str, DataType] = msgspec.field(default_factory=dict)
     """Physical name to type of every partition column."""
     compared_partitions: tuple[str, ...] = ()
     ambiguous: tuple[str, ...] = ()
@@ -120,16 +119,15 @@ def _is_clear(text: str, kind: DataType) -> bool:
     return True
 
 
-@dataclass
-class ChangeFacts:
+class ChangeFacts(msgspec.Struct):
     """Content of one change data file."""
 
     has_change_type: bool = False
-    commit_columns: list[str] = field(default_factory=list)
-    mismatched_partition_values: list[str] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
+    commit_columns: list[str] = msgspec.field(default_factory=list)
+    mismatched_partition_values: list[str] = msgspec.field(default_factory=list)
+    counts: Counter[str] = msgspec.field(default_factory=Counter)
     """Number of rows of each change type."""
-    unknown: dict[str, None] = field(default_factory=dict)
+    unknown: dict[str, None] = msgspec.field(default_factory=dict)
     total: int = 0
     """Sum of hashes of added rows minus those of removed rows, modulo 2^64."""
     incomparable_reason: str | None = None
@@ -145,8 +143,7 @@ class ChangeFacts:
         }
 
 
-@dataclass
-class NetRows:
+class NetRows(msgspec.Struct):
     """Rows added minus rows removed."""
 
     rows: int = 0

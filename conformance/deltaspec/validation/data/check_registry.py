@@ -1,7 +1,8 @@
 """The checks of files outside the log, in the order in which they run."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from deltaspec.validation.data.change_data_checks import check_change_data
 from deltaspec.validation.data.clustered_file_checks import check_clustered_files
@@ -26,8 +27,7 @@ from deltaspec.views.data.identity_values import identity_values
 from deltaspec.views.files.row_ids import row_id_files
 
 
-@dataclass(frozen=True)
-class DataCheck:
+class DataCheck(msgspec.Struct, frozen=True):
     """A check of the files of a bucket."""
 
     level: Level

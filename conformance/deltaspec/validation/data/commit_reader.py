@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from deltaspec.model.log.file_names import commit_name
@@ -62,8 +62,7 @@ def split_written_and_ended(intervals: pl.DataFrame, versions: Iterable[int]) ->
     return written.with_columns(none), ended.with_columns(none)
 
 
-@dataclass(frozen=True)
-class Unchanged:
+class Unchanged(msgspec.Struct, frozen=True):
     """Of which file actions a commit states that they change no rows of the table: all have dataChange false."""
 
     adds: bool

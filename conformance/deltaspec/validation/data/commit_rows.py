@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
@@ -19,16 +21,15 @@ if TYPE_CHECKING:
     from deltaspec.views.data.data_files import DataFile
 
 
-@dataclass
-class CommitFiles:
+class CommitFiles(msgspec.Struct):
     """What the log says about one commit. Its files are kept only while it is checked."""
 
     version: int
-    changes: list[DataFile] = field(default_factory=list)
-    adds: list[DataFile] = field(default_factory=list)
-    removes: list[DataFile] = field(default_factory=list)
+    changes: list[DataFile] = msgspec.field(default_factory=list)
+    adds: list[DataFile] = msgspec.field(default_factory=list)
+    removes: list[DataFile] = msgspec.field(default_factory=list)
     """Removes of live files."""
-    readded: list[DataFile] = field(default_factory=list)
+    readded: list[DataFile] = msgspec.field(default_factory=list)
     """The earlier state of live files that the commit adds again without removing them, as removes: it adds only the
     rows that the earlier vector deleted."""
 

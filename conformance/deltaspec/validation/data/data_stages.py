@@ -8,9 +8,10 @@ columns.
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
 
+import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from deltaspec.model.actions import DeletionVectorDescriptor
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
@@ -49,8 +50,7 @@ _ALL_FILES = "all files"
 _LISTED_AT_ONCE = 10_000
 
 
-@dataclass(frozen=True)
-class CheckedFiles:
+class CheckedFiles(msgspec.Struct, frozen=True):
     """Which files outside the log were found and checked."""
 
     inventory: Inventory | None

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from deltaspec.model.schema.column_mapping import physical_name
 from deltaspec.model.schema.data_types import Struct
@@ -66,8 +68,7 @@ def check_earlier_requirements(data: DataBucket) -> None:
         _Checker(data, data.table, is_live=False).check(data.earlier_files)
 
 
-@dataclass(frozen=True)
-class _Group:
+class _Group(msgspec.Struct, frozen=True):
     """Requirements that are evaluated together."""
 
     table: TableSchema
@@ -76,8 +77,7 @@ class _Group:
     constraints: ConstraintRecorder
 
 
-@dataclass(frozen=True)
-class _Result:
+class _Result(msgspec.Struct, frozen=True):
     """What the rows of a file give for a group."""
 
     rows: int

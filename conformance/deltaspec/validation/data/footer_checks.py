@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import polars as pl
 
 from deltaspec.model.rows import materialized_partitions
@@ -111,8 +111,7 @@ class _Batch:
         self.rows, self.facts, self.columns, self._positions = [], [], 0, {}
 
 
-@dataclass(frozen=True)
-class _ReadFooters:
+class _ReadFooters(msgspec.Struct, frozen=True):
     """Files with what their footers contain."""
 
     files: pl.DataFrame

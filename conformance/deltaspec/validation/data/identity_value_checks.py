@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import polars as pl
 from pyroaring import BitMap64
 
@@ -61,14 +60,13 @@ def check_identity_values(data: DataBucket) -> None:
     data.findings.evaluate_rows(identity_values, rows)
 
 
-@dataclass
-class _Column:
+class _Column(msgspec.Struct):
     """An identity column, and its values in earlier files."""
 
     field: Field
     identity: Identity
-    seen: BitMap64 = dataclasses.field(default_factory=BitMap64)
-    blocks: BitMap64 = dataclasses.field(default_factory=BitMap64)
+    seen: BitMap64 = msgspec.field(default_factory=BitMap64)
+    blocks: BitMap64 = msgspec.field(default_factory=BitMap64)
 
     def record_repeats(self, held: IdentityValues) -> None:
         held.record_repeats(self.seen)

@@ -7,9 +7,9 @@ files of a bucket the first reads are trusted: where many files have findings, t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import polars as pl
 
 from deltaspec.wire.storage.interface import StorageError
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 Rows = list[dict[str, Any]]
 
 
-@dataclass(frozen=True)
-class FileRows:
+class FileRows(msgspec.Struct, frozen=True):
     """What one read of a data file gives for a view."""
 
     data_file: DataFile
@@ -33,8 +32,7 @@ class FileRows:
     """Why this read could not decide everything, for example because a page could not be decoded."""
 
 
-@dataclass(frozen=True)
-class _Judged:
+class _Judged(msgspec.Struct, frozen=True):
     """Rows of a view for one data file."""
 
     rows: pl.DataFrame
@@ -42,8 +40,7 @@ class _Judged:
     """Codes of the rules that report one of them."""
 
 
-@dataclass(frozen=True)
-class FileReader:
+class FileReader(msgspec.Struct, frozen=True):
     """Reads one data file again, whose rows of a view have a finding."""
 
     path: str

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from pyroaring import BitMap64
 
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
@@ -204,8 +204,7 @@ class ConstraintRecorder:
         return _RULES[condition.kind, self._may_be_older(condition)]
 
 
-@dataclass(frozen=True)
-class ConstraintReader:
+class ConstraintReader(msgspec.Struct, frozen=True):
     """Evaluates expressions on the rows of data files. It can be pickled."""
 
     access: DataAccess

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
 import polars as pl
 import pyarrow as pa
 from pyroaring import BitMap64
@@ -28,8 +28,7 @@ class NonIntegerRowIds(UnreadableRows):
     """A column of materialized values is not of an integer type."""
 
 
-@dataclass(frozen=True)
-class MaterializedColumns:
+class MaterializedColumns(msgspec.Struct, frozen=True):
     """Names of the columns of materialized values; None if the table has none."""
 
     row_id: str | None
@@ -42,17 +41,16 @@ class MaterializedColumns:
         return cls(names[0], names[1] if len(names) > 1 else None)
 
 
-@dataclass
-class RowIds:
+class RowIds(msgspec.Struct):
     """Row ids of the rows of some files that are not deleted. Negative ids are stored modulo 2^64."""
 
-    by_default: BitMap64 = field(default_factory=BitMap64)
+    by_default: BitMap64 = msgspec.field(default_factory=BitMap64)
     """Ids of rows whose stable id is the fresh one."""
-    kept: BitMap64 = field(default_factory=BitMap64)
+    kept: BitMap64 = msgspec.field(default_factory=BitMap64)
     """Materialized ids that are not the row's fresh id."""
-    replaced: BitMap64 = field(default_factory=BitMap64)
+    replaced: BitMap64 = msgspec.field(default_factory=BitMap64)
     """Fresh ids of rows that have another stable id."""
-    repeated: BitMap64 = field(default_factory=BitMap64)
+    repeated: BitMap64 = msgspec.field(default_factory=BitMap64)
     """Materialized ids that are the stable or fresh id of another row."""
     preserved_rows: int = 0
     default_id_rows: int = 0

@@ -14,8 +14,9 @@ second look confirmed, the first look is trusted. Missing files beyond that numb
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
+
+import msgspec
 
 from deltaspec.validation.findings import Findings
 from deltaspec.wire.storage.interface import StorageError
@@ -29,8 +30,7 @@ CHANGED = "{}: changed while the table was checked"
 T = TypeVar("T")
 
 
-@dataclass
-class SecondLook:
+class SecondLook(msgspec.Struct):
     """Confirms what the first look at a file found."""
 
     findings: Findings

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.model.rows.statistics import (
@@ -40,8 +41,7 @@ if TYPE_CHECKING:
 _VARIANT = Primitive("variant")
 
 
-@dataclass(frozen=True)
-class _Bounds:
+class _Bounds(msgspec.Struct, frozen=True):
     """Bounds of one variant column of a file, by path."""
 
     minima: dict[str, Scalar]

@@ -1,11 +1,11 @@
 """`describe_files`: the distribution of live data files over sizes, partitions and row counts, from the log alone."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import polars as pl
+from msgspec.structs import replace
 
 from deltaspec.model.schema.column_mapping import list_physical_partition_columns
 from deltaspec.report.description import (

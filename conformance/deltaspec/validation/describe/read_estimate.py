@@ -10,7 +10,6 @@ Nothing else is opened. Only `read_time` opens more, if the time is estimated as
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import msgspec
 
@@ -242,8 +241,7 @@ def _estimate_staged_commits(plan: Plan) -> Iterator[Reads]:
 # data files
 
 
-@dataclass(frozen=True)
-class _Live:
+class _Live(msgspec.Struct, frozen=True):
     """What is known about the data files of the validated version."""
 
     files: Amount

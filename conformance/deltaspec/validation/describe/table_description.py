@@ -1,7 +1,6 @@
 """`describe_table`: the state of a table at a version, from the same replay that validation uses."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import msgspec
 import polars as pl
@@ -84,8 +83,7 @@ def describe_table(
     )
 
 
-@dataclass(frozen=True)
-class Replayed:
+class Replayed(msgspec.Struct, frozen=True):
     """A replayed log."""
 
     run: EmbeddedRun

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from deltaspec.model.log.version_checksum import VersionChecksum
 from deltaspec.model.rows.statistics import LeafColumn
@@ -14,8 +15,7 @@ PartitionTypes = Mapping[str, DataType] | None
 """Partition columns by physical name; None if they are not known."""
 
 
-@dataclass(frozen=True)
-class CheckpointFileActions:
+class CheckpointFileActions(msgspec.Struct, frozen=True):
     """File actions of a checkpoint later than the base."""
 
     tag: str
@@ -30,8 +30,7 @@ class CheckpointFileActions:
     """Columns that may have statistics."""
 
 
-@dataclass(frozen=True)
-class CompactionFileActions:
+class CompactionFileActions(msgspec.Struct, frozen=True):
     """File actions of a log compaction."""
 
     tag: str
@@ -43,8 +42,7 @@ class CompactionFileActions:
     types: PartitionTypes
 
 
-@dataclass(frozen=True)
-class ChecksumFileActions:
+class ChecksumFileActions(msgspec.Struct, frozen=True):
     """What a version checksum states about the live files of its version."""
 
     tag: str

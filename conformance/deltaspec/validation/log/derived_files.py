@@ -6,11 +6,11 @@ compared, each derived file is checked as a unit.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Protocol
 
 import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from deltaspec.model import actions as model
 from deltaspec.model.actions import DomainMetadata, MetaData, Txn, WireStruct

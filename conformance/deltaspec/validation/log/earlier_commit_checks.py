@@ -5,9 +5,8 @@ Their start state is unknown, so they are not replayed. What they do not mention
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import polars as pl
+from msgspec.structs import replace
 
 from deltaspec.model.revisions import Revision
 from deltaspec.validation.aggregates import TableActionKey

@@ -6,7 +6,7 @@ actions are rows in the buckets.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from deltaspec.model.actions import WireStruct
 from deltaspec.validation.log.derived_file_types import DerivedFileActions
@@ -23,8 +23,7 @@ from deltaspec.wire.log.line_decoder import LogSummary
 from deltaspec.wire.storage.interface import Store
 
 
-@dataclass(frozen=True)
-class ReadContext:
+class ReadContext(msgspec.Struct, frozen=True):
     """What the log is read with."""
 
     store: Store
@@ -34,8 +33,7 @@ class ReadContext:
     """Replay keeps the columns in which the file actions of derived files are compared."""
 
 
-@dataclass(frozen=True)
-class LogFacts(ReadContext):
+class LogFacts(ReadContext, frozen=True):
     """What the validated history says, without its file actions."""
 
     state: TableState

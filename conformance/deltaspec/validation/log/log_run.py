@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
+import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, WireStruct
 from deltaspec.model.features.table_features import get_unchecked_effect
@@ -81,8 +82,7 @@ STATE_ACTIONS = (Protocol, MetaData, DomainMetadata, RowIdHighWaterMark)
 STATE_VIEWS: tuple[View, ...] = tuple(getattr(table_state, name) for name in VIEW_NAMES)
 
 
-@dataclass(frozen=True)
-class ReadLog:
+class ReadLog(msgspec.Struct, frozen=True):
     """The log after reading. A resume state contains it."""
 
     facts: LogFacts
@@ -472,9 +472,10 @@ class LogRun(ABC):
                 log.actions, log.undecoded_kinds, self.options.revision
             )
             self._put_commit_files(file, version, self.state.file_context(self.store.root), log)
-            if self.options.level != "log" and log.has_cdc:
+            has_change_data = self.options.level != "log" and log.has_cdc
+            if has_change_data:
                 history.versions_with_change_data.append(version)
-            if rewrites_files or version in history.versions_with_change_data[-1:]:
+            if rewrites_files or has_change_data:
                 history.schemas[version] = history.share_schema()
             row = build_commit_row(version, file, log, previous, self.state)
             row["file_time_before"] = file_time_before(self.plan, row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from deltaspec.model.actions import DomainMetadata, MetaData, Protocol
 from deltaspec.model.features import clustering

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import BinaryIO, NamedTuple, TypeVar
 
 import polars as pl
 import pyarrow as pa
+from msgspec.structs import replace
 
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.bucketing import normalize_path_keys, split_by_bucket

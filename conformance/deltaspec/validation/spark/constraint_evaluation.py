@@ -10,10 +10,11 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from deltaspec.sql.row_evaluation import ConstraintResult
 from deltaspec.sql.tree import render
@@ -107,8 +108,7 @@ def _iter_batches(files: Iterable[pl.DataFrame]) -> Iterator[list[DataFile]]:
         yield batch
 
 
-@dataclass(frozen=True)
-class _Count:
+class _Count(msgspec.Struct, frozen=True):
     """Result of one expression on the rows of one file, in one mode."""
 
     rows: int = 0

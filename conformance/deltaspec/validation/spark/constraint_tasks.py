@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
@@ -41,8 +41,7 @@ FIRST_VALUE_COLUMN = 4
 ANSWERS = pa.schema([("file", pa.int32()), ("answer", pa.binary())])
 
 
-@dataclass(frozen=True)
-class ColumnUse:
+class ColumnUse(msgspec.Struct, frozen=True):
     """The columns that an expression uses, and the bounds of its evaluation."""
 
     columns: frozenset[int]
@@ -82,8 +81,7 @@ class CostGuard:
         return {column: reason for column, reason in found.items() if column not in before}
 
 
-@dataclass(frozen=True)
-class ConstraintContext:
+class ConstraintContext(msgspec.Struct, frozen=True):
     """What a task needs to know about the table."""
 
     access: DataAccess

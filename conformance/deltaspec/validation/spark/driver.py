@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
+
+from msgspec.structs import replace
 
 from deltaspec.model.log.file_names import CompactionName, compaction_name
 from deltaspec.model.log.segment import Checkpoint

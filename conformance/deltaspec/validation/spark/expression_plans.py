@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import pyarrow as pa
 
 from deltaspec.model.schema.data_types import Array, DataType, Map, Struct, get_type_name
@@ -36,8 +36,7 @@ _SQL_NAMES = {"byte": "tinyint", "short": "smallint", "long": "bigint", "timesta
 _FIXED = [("file", pa.int32()), ("row", pa.int64()), ("of", pa.int32()), ("fault", pa.string())]
 
 
-@dataclass(frozen=True)
-class ExpressionPlan:
+class ExpressionPlan(msgspec.Struct, frozen=True):
     """An expression that Spark evaluates."""
 
     columns: frozenset[int]

@@ -7,10 +7,11 @@ import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
+
+import msgspec
 
 from deltaspec.errors import TableUnreadable
 from deltaspec.wire.storage.client import describe_error
@@ -40,8 +41,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9._\-]+")
 _SCHEME_AND_HOST = "^[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?"
 
 
-@dataclass(frozen=True)
-class Fetch:
+class Fetch(msgspec.Struct, frozen=True):
     """Log files that Spark reads as rows, and those that it cannot read."""
 
     frame: "DataFrame"

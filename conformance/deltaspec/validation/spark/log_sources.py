@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import msgspec
 
 from deltaspec.validation.spark.jobs import Jobs
 from deltaspec.validation.spark.log_fetch import fetch, find_missing_reason
@@ -40,18 +41,16 @@ class Unit(Protocol):
 U = TypeVar("U", bound=Unit)
 
 
-@dataclass(frozen=True)
-class LogRequest:
+class LogRequest(msgspec.Struct, frozen=True):
     """The input of a job."""
 
     frame: DataFrame
     reader: Reader
-    faults: dict[int, StorageError] = field(default_factory=dict)
+    faults: dict[int, StorageError] = msgspec.field(default_factory=dict)
     """Why a unit has no row, by its number."""
 
 
-@dataclass(frozen=True)
-class Reader:
+class Reader(msgspec.Struct, frozen=True):
     """Converts a row into the units of a file, each with a store that contains it."""
 
     store: Store

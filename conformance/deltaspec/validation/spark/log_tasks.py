@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from deltaspec.model.log.segment import Checkpoint
@@ -49,8 +49,7 @@ MAX_BUFFERED_BYTES = 64 << 20
 BATCH_ROWS = 50_000
 
 
-@dataclass(frozen=True)
-class LogUnit:
+class LogUnit(msgspec.Struct, frozen=True):
     """A file of the log whose actions are read."""
 
     number: int
@@ -62,8 +61,7 @@ class LogUnit:
     """The checkpoint that the file is part of; None for commits and compactions."""
 
 
-@dataclass(frozen=True)
-class PartUnit:
+class PartUnit(msgspec.Struct, frozen=True):
     """A file of a checkpoint whose file actions are read."""
 
     number: int
@@ -78,8 +76,7 @@ class PartUnit:
         return self.part.file
 
 
-@dataclass(frozen=True)
-class ReadTask:
+class ReadTask(msgspec.Struct, frozen=True):
     """Reads files of the log. Table actions go to the driver, file actions stay on the executor."""
 
     context: ReadContext
@@ -128,8 +125,7 @@ def read_json(store: Store, file: str, size_bytes: int, revision: Revision, *, w
     return decode_lines(store.read(file, MAX_BUFFERED_BYTES), revision, with_digest=with_digest)
 
 
-@dataclass(frozen=True)
-class FileSource:
+class FileSource(msgspec.Struct, frozen=True):
     """Where the file actions of a JSON file come from, and the state of the table that they belong to."""
 
     source: str
@@ -140,8 +136,7 @@ class FileSource:
     tag: str = REPLAY_ROWS
 
 
-@dataclass(frozen=True)
-class FactsTask:
+class FactsTask(msgspec.Struct, frozen=True):
     """Checks single file actions, and puts what replay needs of them into the buckets."""
 
     context: ReadContext

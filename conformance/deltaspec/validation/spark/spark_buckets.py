@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
+import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.bucketing import normalize_path_keys, split_by_bucket
@@ -284,8 +285,7 @@ def build_result_payloads(bucket: int, findings: Findings, aggregates: Aggregate
     yield value_to_payload(RESULT, bucket, result)
 
 
-@dataclass(frozen=True)
-class StageTask:
+class StageTask(msgspec.Struct, frozen=True):
     """Runs a stage on an executor, bucket by bucket."""
 
     stage: Stage

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from deltaspec.errors import DeltaspecError, InvalidUsage, TableUnreadable
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
@@ -32,8 +33,7 @@ _MAX_DRIVER_BYTES = 64 << 20
 """Size up to which the driver receives a file through Spark, if it cannot read the table itself."""
 
 
-@dataclass(frozen=True)
-class TableAccess:
+class TableAccess(msgspec.Struct, frozen=True):
     """The stores of a run for driver and executors."""
 
     uri: str
@@ -145,8 +145,7 @@ def _find_probe_file(store: Store, listing: list[Entry]) -> str | None:
     return f"{LOG_DIRECTORY}/{listing[0].name}" if listing else None
 
 
-@dataclass(frozen=True)
-class _Probe:
+class _Probe(msgspec.Struct, frozen=True):
     """Reads the size of a file of the log."""
 
     store: Store | None

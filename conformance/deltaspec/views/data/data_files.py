@@ -1,9 +1,9 @@
 """View over the data files of the validated version and the change data files of the validated commits."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from deltaspec.model.actions import DeletionVectorDescriptor
@@ -98,8 +98,7 @@ data_files = View(
 )
 
 
-@dataclass(frozen=True)
-class DataFile:
+class DataFile(msgspec.Struct, frozen=True):
     """Log entry of one live data file or change data file."""
 
     version: int

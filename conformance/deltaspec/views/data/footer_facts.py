@@ -4,10 +4,11 @@ Each distinct Parquet schema is validated once and joined to the files that have
 """
 
 import re
-from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from deltaspec.model.commit.iceberg_compat import ROW_TRACKING_FIELD_IDS
 from deltaspec.model.commit.type_widening import list_recorded_types
@@ -51,8 +52,7 @@ _ROW_TRACKING = {
 _GENERATED_NAME = re.compile(r"col-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-@dataclass
-class SchemaFacts:
+class SchemaFacts(msgspec.Struct):
     """Comparison of one Parquet schema with the table schema."""
 
     columns: list[dict[str, Any]]

@@ -2,9 +2,9 @@
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from deltaspec.model.commit.operations import reuses_existing_files
@@ -44,12 +44,11 @@ write_settings = View(
 )
 
 
-@dataclass
-class RequestedSettings:
+class RequestedSettings(msgspec.Struct):
     """Write settings that the table properties requested, along the validated history."""
 
-    _versions: dict[str, list[int]] = field(default_factory=dict)
-    _values: dict[str, list[str | None]] = field(default_factory=dict)
+    _versions: dict[str, list[int]] = msgspec.field(default_factory=dict)
+    _values: dict[str, list[str | None]] = msgspec.field(default_factory=dict)
 
     @classmethod
     def from_changes(cls, changes: list[dict[str, Any]]) -> "RequestedSettings":

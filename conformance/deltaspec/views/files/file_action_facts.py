@@ -5,10 +5,10 @@ is validated once.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
+import msgspec
 import polars as pl
 import pyarrow as pa
 
@@ -33,8 +33,7 @@ _REQUIRED = {
 }
 
 
-@dataclass(frozen=True)
-class FileContext:
+class FileContext(msgspec.Struct, frozen=True):
     """Table state at the version of a file action, which the action is validated against; None if unknown."""
 
     partition_columns: dict[str, DataType] | None
@@ -43,13 +42,13 @@ class FileContext:
     table_root: str | None = None
     clustering_columns: tuple[tuple[str, ...], ...] = ()
     """Physical paths; empty if the table is not clustered."""
-    clustered_since: Mapping[str, int] = field(default_factory=dict)
+    clustered_since: Mapping[str, int] = msgspec.field(default_factory=dict)
     """Clustering path, joined by dots, to the first version whose schema has the field."""
     revision: Revision = Revision.CURRENT
     """Protocol revision that the actions are validated against."""
     mapping: str | None = None
     """Column mapping mode: `id`, `name` or None."""
-    logical_partition_names: dict[str, str] = field(default_factory=dict)
+    logical_partition_names: dict[str, str] = msgspec.field(default_factory=dict)
     """Logical to physical name of the partition columns whose names differ."""
     entry_names: EntryNames | None = None
     """Names that statistics entries may have; None if logical and physical names do not differ."""
@@ -65,8 +64,7 @@ class FileContext:
     """Why protocol or metadata are unknown, and the file that causes it; None if they are known."""
 
 
-@dataclass(frozen=True)
-class Provenance:
+class Provenance(msgspec.Struct, frozen=True):
     """Origin of the rows of a table of file actions; lists have one entry per row."""
 
     source: str

@@ -1,10 +1,10 @@
 """Views over row ids along the validated history: statements of commits, and assignments to files."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from deltaspec.model.actions import CommitInfo, RowIdHighWaterMark, WireStruct
@@ -98,8 +98,7 @@ row_id_conflicts = View(
 )
 
 
-@dataclass(frozen=True)
-class StatedRowIds:
+class StatedRowIds(msgspec.Struct, frozen=True):
     """Statements of one commit about row ids; None if the action cannot be decoded."""
 
     high_water_marks: int | None = None

@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from deltaspec.model.actions import DomainMetadata, RowIdHighWaterMark, WireStruct
@@ -29,8 +29,7 @@ row_id_marks = View(
 )
 
 
-@dataclass(frozen=True)
-class StatedMark:
+class StatedMark(msgspec.Struct, frozen=True):
     """A high-water mark that applies from a version on."""
 
     version: int

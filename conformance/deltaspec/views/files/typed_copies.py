@@ -5,7 +5,6 @@ once.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -52,16 +51,15 @@ typed_copies = View(
 _decode = msgspec.json.Decoder(float_hook=Number).decode
 
 
-@dataclass
-class MergedCopies:
+class MergedCopies(msgspec.Struct):
     """File actions after their typed columns have been merged into `stats`."""
 
     table: pa.Table
     stats_are_typed: pl.Series | None = None
     """Whether `stats` contains values of the typed column; None if no row does."""
-    rows: list[Row] = field(default_factory=list)
+    rows: list[Row] = msgspec.field(default_factory=list)
     """Rows of `typed_copies` without the location of the file."""
-    unread: dict[str, set[str]] = field(default_factory=dict)
+    unread: dict[str, set[str]] = msgspec.field(default_factory=dict)
     """Why values were not compared, by typed column."""
     lost_statistics: bool = False
     """`stats_parsed` could not be decoded, so that its record counts are not known."""

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from operator import add
 from typing import Any, ClassVar
 
@@ -131,8 +130,7 @@ def read_checksum(data: bytes) -> tuple[VersionChecksum | None, str | None, str 
         return None, fault or "cannot be decoded", pointer
 
 
-@dataclass(frozen=True)
-class CommitFacts:
+class CommitFacts(msgspec.Struct, frozen=True):
     """Facts of a commit that its version checksum is compared with; None if unknown."""
 
     in_commit_timestamp: int | None = None
@@ -226,8 +224,7 @@ def _deleted_fault(recorded: list[int], counts: Counter[int]) -> str | None:
     return None
 
 
-@dataclass(frozen=True)
-class LiveFileTotals:
+class LiveFileTotals(msgspec.Struct, frozen=True):
     """Totals over the live files of a version. Totals of several buckets can be added."""
 
     COLUMNS: ClassVar = ("size", "cardinality", "deletion_vector_id")

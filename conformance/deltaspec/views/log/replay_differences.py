@@ -7,9 +7,9 @@ A derived file is a checkpoint, a log compaction or a version checksum. It is co
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from deltaspec.model.actions import WIRE_NAMES, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn
@@ -54,8 +54,7 @@ _TEXT_LIMIT = 4_000
 """Characters of a recorded or replayed value that a row has; shorter values would hide where schemas differ."""
 
 
-@dataclass(frozen=True)
-class DerivedFile:
+class DerivedFile(msgspec.Struct, frozen=True):
     """File whose content must equal replay of the commits up to a version."""
 
     kind: DerivedFileKind
@@ -72,8 +71,7 @@ class DerivedFile:
         return {**location, "kind": kind, "path": path, "difference": difference, **more}
 
 
-@dataclass(frozen=True)
-class TableActions:
+class TableActions(msgspec.Struct, frozen=True):
     """Actions of a table state or derived file other than file actions; None if they are not recorded."""
 
     protocol: Protocol | None = None

@@ -1,8 +1,9 @@
 """View columns about constraints, column defaults and identity columns."""
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from deltaspec.model.actions import CommitInfo, MetaData, WireStruct
 from deltaspec.model.commit.constraint_changes import is_replaced_table
@@ -62,8 +63,7 @@ def constraint_fault(name: str, value: str, schema: Struct | None) -> str | None
     return None
 
 
-@dataclass(frozen=True)
-class _IdentityColumn:
+class _IdentityColumn(msgspec.Struct, frozen=True):
     path: tuple[str, ...]
     number: int | None
     """Column id; None if columns are not mapped."""
@@ -76,17 +76,16 @@ class _IdentityColumn:
         return self.path == other.path
 
 
-@dataclass
-class ColumnHistory:
+class ColumnHistory(msgspec.Struct):
     """Columns with defaults and identity columns along the history, updated version by version."""
 
-    changes: Row = field(default_factory=dict)
+    changes: Row = msgspec.field(default_factory=dict)
     """Columns of `commits` for the last applied version."""
-    _identities_since: list[tuple[int, list[_IdentityColumn] | None]] = field(default_factory=list)
+    _identities_since: list[tuple[int, list[_IdentityColumn] | None]] = msgspec.field(default_factory=list)
     """Versions at which the identity columns may have changed, with the columns; None if unknown."""
     _metadata: MetaData | None = None
     _known: KnownColumns | None = None
-    _identities: list[_IdentityColumn] = field(default_factory=list)
+    _identities: list[_IdentityColumn] = msgspec.field(default_factory=list)
     _is_supported: bool = False
     """Whether the table supports identity columns."""
     _schema: Struct | None = None

@@ -1,7 +1,8 @@
 """Uses of table features along the history, and the versions that leave a use without its feature."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from deltaspec.model.features.feature_uses import (
     FeatureUse,
@@ -18,8 +19,7 @@ from deltaspec.views.table.schema_columns import select_special_columns
 _NO_USES: frozenset[FeatureUse] = frozenset()
 
 
-@dataclass(frozen=True)
-class UnsupportedUses:
+class UnsupportedUses(msgspec.Struct, frozen=True):
     """Uses of features that a version does not support, without those that the preceding version had already."""
 
     introduced: frozenset[FeatureUse] = _NO_USES
@@ -28,8 +28,7 @@ class UnsupportedUses:
     """Uses of the preceding version, which supported them if it is known: the protocol is the cause."""
 
 
-@dataclass
-class FeatureUseHistory:
+class FeatureUseHistory(msgspec.Struct):
     """Uses of features by schema, properties and domains, updated version by version.
 
     A use that was illegal before and still is, is not reported again. A side that does not change is not read again.

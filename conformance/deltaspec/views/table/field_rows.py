@@ -1,10 +1,11 @@
 """Rows of `schema_fields`, schema by schema."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from itertools import chain
 from operator import is_
 from typing import Any
+
+import msgspec
 
 from deltaspec.model.features import collations
 from deltaspec.model.features.feature_uses import FeatureUse
@@ -18,8 +19,7 @@ from deltaspec.views.table.state_rows import StateRows
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class _Built:
+class _Built(msgspec.Struct, frozen=True):
     """What the current rows were built from."""
 
     schema: Struct

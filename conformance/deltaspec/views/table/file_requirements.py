@@ -5,8 +5,9 @@ that the files that stay live can be compared with them.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import chain
+
+import msgspec
 
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import DataType, Primitive, Struct, iter_fields
@@ -16,13 +17,12 @@ _Columns = dict[tuple[str, ...], tuple[tuple[str, ...], int]]
 _VOID = Primitive("void")
 
 
-@dataclass(frozen=True)
-class FileRequirements:
+class FileRequirements(msgspec.Struct, frozen=True):
     """What a state requires of every live file."""
 
     partition_columns: Mapping[str, DataType] | None = None
     """Physical name to type; None if unknown."""
-    logical_partition_names: Mapping[str, str] = field(default_factory=dict)
+    logical_partition_names: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Logical to physical name of the partition columns whose names differ."""
     vectors_supported: bool | None = None
     """None if unknown."""
@@ -32,8 +32,7 @@ class FileRequirements:
     """Whether a checkpoint of the version has the statistics of its files."""
 
 
-@dataclass(frozen=True)
-class RequirementChange:
+class RequirementChange(msgspec.Struct, frozen=True):
     """Version whose protocol or metadata requires something of files that the preceding version does not require."""
 
     version: int
@@ -41,9 +40,9 @@ class RequirementChange:
     line: int
     last_legal_version: int | None
     """The preceding version; None if its state is unknown."""
-    new_partition_columns: Mapping[str, DataType] = field(default_factory=dict)
+    new_partition_columns: Mapping[str, DataType] = msgspec.field(default_factory=dict)
     """Physical names of the columns that were no partition columns, or that had another type, with their types."""
-    logical_partition_names: Mapping[str, str] = field(default_factory=dict)
+    logical_partition_names: Mapping[str, str] = msgspec.field(default_factory=dict)
     forbids_vectors: bool = False
     requires_num_records: bool = False
     renamed_column: str | None = None

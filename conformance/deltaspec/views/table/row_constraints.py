@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from deltaspec.model.actions import MetaData, Protocol, WireStruct
 from deltaspec.model.features import constraints
@@ -25,8 +26,7 @@ _KINDS: dict[Kind, str] = {
 }
 
 
-@dataclass(frozen=True)
-class RowConstraint:
+class RowConstraint(msgspec.Struct, frozen=True):
     """Expression that must be true for every row, or that must give the value of a generated column."""
 
     kind: Kind
@@ -103,8 +103,7 @@ def _invariant_of(metadata: Mapping[str, Any]) -> str | None:
         return None
 
 
-@dataclass
-class RowConstraintHistory:
+class RowConstraintHistory(msgspec.Struct):
     """Row constraints that applied at every version so far."""
 
     revision: Revision = Revision.CURRENT

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.column_mapping import get_partition_types
@@ -24,8 +26,7 @@ Subject = RowConstraint | Path
 S = TypeVar("S", bound=Hashable)
 
 
-@dataclass(frozen=True)
-class RequiredLeaf:
+class RequiredLeaf(msgspec.Struct, frozen=True):
     """Column that is not null in any row, so that null counts or partition values can contradict it."""
 
     path: Path
@@ -33,8 +34,7 @@ class RequiredLeaf:
     is_partition_column: bool
 
 
-@dataclass(frozen=True)
-class RequirementPeriod(Generic[S]):
+class RequirementPeriod(msgspec.Struct, Generic[S], frozen=True):
     """Requirement of rows, and a period in which it applied."""
 
     subject: S

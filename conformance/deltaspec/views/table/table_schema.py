@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from deltaspec.model.commit import iceberg_compat
 from deltaspec.model.features import table_features
 from deltaspec.model.schema.data_types import DataType, Struct
 
 
-@dataclass(frozen=True)
-class TableSchema:
+class TableSchema(msgspec.Struct, frozen=True):
     """Table schema of one version, which data files are validated against."""
 
     schema: Struct
@@ -24,7 +24,7 @@ class TableSchema:
     """Features that the table supports."""
     forgotten: frozenset[tuple[tuple[str, ...], DataType]] = frozenset()
     """Logical paths, each with the type before a change that an earlier schema recorded and this one does not."""
-    unrecorded: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    unrecorded: Mapping[tuple[str, str], int] = msgspec.field(default_factory=dict)
     """Column paths, each with the type before a change that a commit did not record -> version of that commit."""
     names_in_files: frozenset[str] | None = None
     """Names that any column has or had in files, at any depth; None if unknown, or if columns are not mapped."""

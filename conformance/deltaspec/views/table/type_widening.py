@@ -1,10 +1,10 @@
 """Type changes along the validated history: changes that schemas record, and changes between schemas."""
 
 from collections.abc import Hashable, Mapping, Set
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from deltaspec.model.actions import MetaData, Protocol
@@ -89,8 +89,7 @@ type_changes = View(
 )
 
 
-@dataclass(frozen=True)
-class _TrackedLocation:
+class _TrackedLocation(msgspec.Struct, frozen=True):
     """Type location (column, element, key or value) of the newest schema."""
 
     type_location: TypeLocation

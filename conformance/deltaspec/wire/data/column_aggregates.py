@@ -4,9 +4,9 @@ Whole batches are checked at once; single rows are searched only in batches with
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,8 +23,7 @@ _STORED_BITS = 32
 """Width in which Parquet stores bytes, shorts and integers."""
 
 
-@dataclass
-class RowCheck:
+class RowCheck(msgspec.Struct):
     """A check of a column of a data file, and the rows that violate it."""
 
     check: Check

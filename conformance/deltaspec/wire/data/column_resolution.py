@@ -4,8 +4,7 @@ Source: Column Mapping, Reader Requirements. Readings: a name that differs only 
 a struct without any field id is resolved by names even in `id` mode.
 """
 
-from dataclasses import dataclass
-
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,8 +18,7 @@ class UnresolvableColumns(ValueError):
     """The protocol does not define which column of the file is which column of the table."""
 
 
-@dataclass(frozen=True)
-class FileColumn:
+class FileColumn(msgspec.Struct, frozen=True):
     """A column of the table, at any depth, and its position in a file."""
 
     path: tuple[str, ...]

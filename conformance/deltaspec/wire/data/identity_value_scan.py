@@ -1,7 +1,6 @@
 """Scan an identity column of a data file: bounds, values outside of the sequence, repeated values."""
 
-from dataclasses import dataclass, field
-
+import msgspec
 import polars as pl
 import pyarrow as pa
 from pyroaring import BitMap64
@@ -16,8 +15,7 @@ _SAFE = 2**62
 """Differences of two smaller numbers fit into 64 bits."""
 
 
-@dataclass
-class IdentityValues:
+class IdentityValues(msgspec.Struct):
     """Values of one identity column in the valid rows of a file, without nulls."""
 
     identity: Identity
@@ -27,9 +25,9 @@ class IdentityValues:
     first_off_sequence: int | None = None
     repeated: int = 0
     first_repeated: int | None = None
-    values: BitMap64 = field(default_factory=BitMap64)
+    values: BitMap64 = msgspec.field(default_factory=BitMap64)
     """All values; negative ones are stored modulo 2^64."""
-    blocks: BitMap64 = field(default_factory=BitMap64)
+    blocks: BitMap64 = msgspec.field(default_factory=BitMap64)
     """Indexes of the blocks of 65,536 numbers that contain a value."""
 
     def take(self, array: pa.Array) -> None:

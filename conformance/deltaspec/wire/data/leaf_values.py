@@ -3,14 +3,14 @@
 `views.data.column_facts` compares them with the statistics in the log.
 """
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from deltaspec.model.schema.data_types import DataType
 
 
-@dataclass(frozen=True)
-class LeafValues:
+class LeafValues(msgspec.Struct, frozen=True):
     """One leaf column of one data file. A leaf is any column except a struct; arrays, maps and variants are leaves.
 
     Values are int, float, `decimal.Decimal`, bool, str or bytes. Dates are days, timestamps microseconds since the

@@ -6,10 +6,10 @@ read other days. The protocol does not mention calendars, so the values of such 
 """
 
 import re
-from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pyarrow.parquet as pq
+from msgspec.structs import replace
 
 from deltaspec.model.rows.statistics import list_leaf_columns
 from deltaspec.model.schema.data_types import DataType, Primitive, Struct

@@ -5,9 +5,9 @@ smaller batches. The metadata of column chunks is never accessed (see `parquet_a
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -44,22 +44,21 @@ _UNSUPPORTED = (
 """Parts of Arrow's messages for pages that are unsupported but may be valid."""
 
 
-@dataclass
-class DataFileRows:
+class DataFileRows(msgspec.Struct):
     """Contents of the rows of one data file, by column of its table."""
 
     rows: int = 0
     """Rows in the file, including deleted ones."""
     valid_rows: int = 0
-    leaves: list[LeafValues] = field(default_factory=list)
-    checks: list[RowCheck] = field(default_factory=list)
-    corrupt: dict[str, str] = field(default_factory=dict)
+    leaves: list[LeafValues] = msgspec.field(default_factory=list)
+    checks: list[RowCheck] = msgspec.field(default_factory=list)
+    corrupt: dict[str, str] = msgspec.field(default_factory=dict)
     """Top-level column with corrupt pages -> error."""
-    unread: list[str] = field(default_factory=list)
+    unread: list[str] = msgspec.field(default_factory=list)
     """Reasons why columns could not be read."""
-    uncertain: list[str] = field(default_factory=list)
+    uncertain: list[str] = msgspec.field(default_factory=list)
     """Reasons why values of columns, although read and checked, cannot be compared with statistics."""
-    decoded: list[str] = field(default_factory=list)
+    decoded: list[str] = msgspec.field(default_factory=list)
     """Top-level columns whose pages were all decoded."""
 
 

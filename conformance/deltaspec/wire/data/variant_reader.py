@@ -1,9 +1,9 @@
 """Read variant columns of a data file: encoded values as they are, and shredded values."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from deltaspec.model.rows.variant_encoding import FieldNames, VariantError, read_metadata
@@ -20,8 +20,7 @@ _CACHE_SIZE = 10_000
 _VARIANT = Primitive("variant")
 
 
-@dataclass(frozen=True)
-class VariantRow:
+class VariantRow(msgspec.Struct, frozen=True):
     """A variant that is not null; its row may be deleted."""
 
     path: tuple[str, ...]

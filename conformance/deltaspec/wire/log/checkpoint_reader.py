@@ -1,10 +1,11 @@
 """Read checkpoints of every naming scheme, JSON or Parquet, with all parts and sidecars, as one stream of actions."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
 import pyarrow as pa
+from msgspec.structs import replace
 
 from deltaspec.errors import DeltaspecError
 from deltaspec.model.actions import CheckpointMetadata, Sidecar, WireStruct
@@ -34,8 +35,7 @@ _KINDS_WITH_FILES = {"add", "remove", "sidecar"}
 """Kinds of actions that are file actions, or lead to some."""
 
 
-@dataclass
-class FileActionBatch:
+class FileActionBatch(msgspec.Struct):
     """Consecutive file actions of one file."""
 
     source: str
@@ -48,8 +48,7 @@ class FileActionBatch:
     """Typed columns of the adds; None if the file has none."""
 
 
-@dataclass
-class SidecarFile:
+class SidecarFile(msgspec.Struct):
     """A sidecar action, and the state of its file."""
 
     file: str
@@ -62,24 +61,23 @@ class SidecarFile:
     unreadable: str | None = None
     storage_error: str | None = None
     """Why the file could not be read from storage, so that its listed size may not be that of a file."""
-    unexpected_actions: list[str] = field(default_factory=list)
+    unexpected_actions: list[str] = msgspec.field(default_factory=list)
 
 
-@dataclass
-class ParsedCheckpoint:
+class ParsedCheckpoint(msgspec.Struct):
     """Contents of a checkpoint. Counts are complete after `iter_file_action_batches` is exhausted."""
 
     checkpoint: Checkpoint
     revision: Revision = Revision.CURRENT
     """Protocol revision for decoding."""
-    actions: list[tuple[str, int, WireStruct]] = field(default_factory=list)
+    actions: list[tuple[str, int, WireStruct]] = msgspec.field(default_factory=list)
     """Actions other than file actions: file, line or row, action."""
-    faults: list[tuple[str, int, LineError]] = field(default_factory=list)
+    faults: list[tuple[str, int, LineError]] = msgspec.field(default_factory=list)
     """File, row and defect of the Parquet rows whose actions cannot be decoded."""
-    undecoded_kinds: set[str | None] = field(default_factory=set)
+    undecoded_kinds: set[str | None] = msgspec.field(default_factory=set)
     """Kinds of the actions that cannot be decoded; None stands for a JSON line of unknown kind."""
-    json_lines: list[tuple[str, LogFile]] = field(default_factory=list)
-    kinds: dict[str, int] = field(default_factory=dict)
+    json_lines: list[tuple[str, LogFile]] = msgspec.field(default_factory=list)
+    kinds: dict[str, int] = msgspec.field(default_factory=dict)
     """Number of actions by kind, without those in sidecars."""
     unreadable: str | None = None
     storage_error: str | None = None
@@ -92,11 +90,11 @@ class ParsedCheckpoint:
     """File actions in another part than their hash requires; set by the reader of multi-part checkpoints."""
     split_paths: int | None = None
     """Paths with actions in several parts; set by the same reader."""
-    sidecars: list[SidecarFile] = field(default_factory=list)
+    sidecars: list[SidecarFile] = msgspec.field(default_factory=list)
     actions_in_sidecars: int = 0
     adds_in_sidecars: int = 0
-    parquet: list[tuple[str, NonFileActions]] = field(default_factory=list)
-    contents: list[CheckpointFileSummary] = field(default_factory=list)
+    parquet: list[tuple[str, NonFileActions]] = msgspec.field(default_factory=list)
+    contents: list[CheckpointFileSummary] = msgspec.field(default_factory=list)
     """Summaries of its files and sidecars; complete after `iter_file_action_batches` is exhausted."""
 
     @property
@@ -266,8 +264,7 @@ def read_part_actions(
     return read
 
 
-@dataclass(frozen=True)
-class CheckpointPart:
+class CheckpointPart(msgspec.Struct, frozen=True):
     """A file of a checkpoint with file actions."""
 
     name: str
@@ -283,14 +280,13 @@ class CheckpointPart:
         return f"{LOG_DIRECTORY}/{self.name}"
 
 
-@dataclass
-class PartSummary:
+class PartSummary(msgspec.Struct):
     """Findings about a `CheckpointPart`; complete after its batches are exhausted."""
 
     contents: CheckpointFileSummary | None = None
     unreadable: str | None = None
     storage_error: str | None = None
-    unexpected_actions: list[str] = field(default_factory=list)
+    unexpected_actions: list[str] = msgspec.field(default_factory=list)
     actions: int = 0
     adds: int = 0
 

@@ -6,9 +6,9 @@ Replay does not need them, so each batch is counted and then dropped.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pyarrow as pa
 
 from deltaspec.model.schema.parquet_types import Node
@@ -28,8 +28,7 @@ _COST = ("BOOLEAN", "INT32", "INT64", "DOUBLE", "FLOAT", "INT96", "FIXED_LEN_BYT
 _COUNTED_FIELDS = {"add": (PARSED_STATISTICS, PARSED_PARTITION_VALUES), "remove": ("tags",)}
 
 
-@dataclass
-class CheckpointFileSummary:
+class CheckpointFileSummary(msgspec.Struct):
     """Summary of a checkpoint file or sidecar; complete after its last batch."""
 
     source: str

@@ -4,11 +4,11 @@ Nested fields of deletion vectors are flattened.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from operator import attrgetter
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from deltaspec.wire import arrow_compute as pc
@@ -57,15 +57,14 @@ _FIELDS: dict[str, tuple[str, ...]] = {
 """Kind of action to the columns that are fields of the same name."""
 
 
-@dataclass
-class FileActions:
+class FileActions(msgspec.Struct):
     """Decoded file actions, in the order in which they were read."""
 
-    lines: list[int] = field(default_factory=list)
+    lines: list[int] = msgspec.field(default_factory=list)
     """Line number of each action, from 1."""
-    kinds: list[str] = field(default_factory=list)
+    kinds: list[str] = msgspec.field(default_factory=list)
     """Wire name of each action: `add`, `remove` or `cdc`."""
-    actions: list[Any] = field(default_factory=list)
+    actions: list[Any] = msgspec.field(default_factory=list)
     """`Add`, `Remove` and `Cdc` objects, or classes of an older revision with the same attributes."""
 
     def __len__(self) -> int:

@@ -10,11 +10,11 @@ Typed decoding alone accepts duplicate and unknown keys and white space. Four pa
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from deltaspec.model.actions import WireStruct, get_action_types, normalize_action
 from deltaspec.model.json_values import JsonTooDeep, Number, parse_lossless
@@ -40,17 +40,16 @@ _SHORT_BYTES = 64
 """Shorter lines are rarely valid, so the cache is searched before they are decoded."""
 
 
-@dataclass
-class LogFile:
+class LogFile(msgspec.Struct):
     """Contents of one JSON log file."""
 
-    files: FileActions = field(default_factory=FileActions)
+    files: FileActions = msgspec.field(default_factory=FileActions)
     """Add, remove and cdc actions."""
-    actions: list[tuple[int, WireStruct]] = field(default_factory=list)
+    actions: list[tuple[int, WireStruct]] = msgspec.field(default_factory=list)
     """Other known actions with their line numbers, from 1; older forms are converted to the current revision."""
-    lines: LineOutcomes = field(default_factory=LineOutcomes)
+    lines: LineOutcomes = msgspec.field(default_factory=LineOutcomes)
     """Outcome of each line."""
-    unread: dict[int, str] = field(default_factory=dict)
+    unread: dict[int, str] = msgspec.field(default_factory=dict)
     """Line number -> why the line was not decoded: it is too long or nested too deeply, but may be valid."""
     sha256: str | None = None
     """SHA-256 of the file; None if it was not requested, or the file was read as a stream."""
@@ -90,8 +89,7 @@ class LogFile:
         )
 
 
-@dataclass(frozen=True)
-class LogSummary:
+class LogSummary(msgspec.Struct, frozen=True):
     """A JSON log file without its file actions, so its size does not grow with the number of files."""
 
     actions: list[tuple[int, WireStruct]]

@@ -8,7 +8,6 @@ import inspect
 import json
 import math
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -46,8 +45,7 @@ SCHEMA_TYPES: dict[str, type[WireStruct]] = {
 object."""
 
 
-@dataclass(frozen=True, slots=True)
-class LineError:
+class LineError(msgspec.Struct, frozen=True):
     """Defects of one line; every field is None or 0 if it has none."""
 
     kind: str | None = None
@@ -190,8 +188,7 @@ def _find_defect(schema: str, value: Any) -> tuple[str | None, str | None]:
     return _describe(fault, instance), pointer
 
 
-@dataclass(frozen=True, slots=True)
-class _Defect:
+class _Defect(msgspec.Struct, frozen=True):
     """A defect that all values of one shape have."""
 
     path: tuple[str | int, ...]

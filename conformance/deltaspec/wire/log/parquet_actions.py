@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -63,15 +62,14 @@ class UnreadableParquet(ValueError):
     """A file cannot be read as a Parquet file of actions."""
 
 
-@dataclass
-class NonFileActions:
+class NonFileActions(msgspec.Struct):
     """Actions of one Parquet file other than file actions, and the number of actions of each kind."""
 
-    actions: list[tuple[int, WireStruct]] = field(default_factory=list)
+    actions: list[tuple[int, WireStruct]] = msgspec.field(default_factory=list)
     """(Row number from 1, action)."""
-    faults: dict[int, LineError] = field(default_factory=dict)
+    faults: dict[int, LineError] = msgspec.field(default_factory=dict)
     """Row number -> defect, for actions that cannot be decoded."""
-    kinds: dict[str, int] = field(default_factory=dict)
+    kinds: dict[str, int] = msgspec.field(default_factory=dict)
     """Number of rows by action kind, decodable or not, including add and remove."""
     rows_without_action: int = 0
     """0 if the file has columns of unknown actions, because any row may have one of those."""

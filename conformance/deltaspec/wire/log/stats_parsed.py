@@ -7,9 +7,9 @@ Arrow type decides the form of a value, not the type in the table. Source: Check
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import msgspec
 import polars as pl
 import pyarrow as pa
 
@@ -39,8 +39,7 @@ _NEEDS_ESCAPE = r'[\x00-\x1f"\\]'
 _VARIANT_MEMBERS = {"metadata", "value"}
 
 
-@dataclass(frozen=True)
-class StoredForm:
+class StoredForm(msgspec.Struct, frozen=True):
     """What the Arrow type of a column does not say about how a file stores it."""
 
     int96_paths: frozenset[str] = frozenset()
@@ -48,8 +47,7 @@ class StoredForm:
     has_legacy_calendar: bool = False
 
 
-@dataclass(frozen=True)
-class TypedColumns:
+class TypedColumns(msgspec.Struct, frozen=True):
     """Typed columns of some add actions, as stored."""
 
     statistics: pa.StructArray | None = None

@@ -4,7 +4,7 @@ The footer names the codec of each chunk. Its page counts by version are unrelia
 all pages as version 1. So the version is read from the header of a page.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 from deltaspec.wire.parquet.footer_reader import read_footer
 from deltaspec.wire.parquet.thrift import I32, ThriftError, ThriftReader
@@ -22,8 +22,7 @@ class UnknownChunkFormat(ValueError):
     """How the file is written cannot be determined; the message says why."""
 
 
-@dataclass(frozen=True)
-class ChunkFormat:
+class ChunkFormat(msgspec.Struct, frozen=True):
     """Format of the column chunks that have values; empty and None if no chunk has any."""
 
     codecs: tuple[str, ...]

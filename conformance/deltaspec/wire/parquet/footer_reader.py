@@ -6,10 +6,10 @@ of groups, which Delta needs. So `thrift_footer` decodes the schema, once for al
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING
 
+import msgspec
 import pyarrow as pa
 from pyarrow._parquet import ParquetReader
 
@@ -47,8 +47,7 @@ class UnsupportedFooter(StorageError):
     """The footer may be valid but cannot be checked: it is encrypted, too large, or unknown to Arrow."""
 
 
-@dataclass(frozen=True)
-class Footer:
+class Footer(msgspec.Struct, frozen=True):
     """Contents of the footer of a data file."""
 
     row_count: int
@@ -61,13 +60,12 @@ class Footer:
     """Another file that contains the first column chunk; the protocol knows no such files."""
 
 
-@dataclass
-class FooterReader:
+class FooterReader(msgspec.Struct):
     """Read footers, and cache decoded schemas. Safe to use in threads."""
 
     access: DataAccess
-    _schemas: dict[int, dict[bytes, Node]] = field(default_factory=dict)
-    _lock: Lock = field(default_factory=Lock)
+    _schemas: dict[int, dict[bytes, Node]] = msgspec.field(default_factory=dict)
+    _lock: Lock = msgspec.field(default_factory=Lock)
 
     def read(self, key: str, size: int | None = None) -> Footer:
         """Read and decode the footer of a file.

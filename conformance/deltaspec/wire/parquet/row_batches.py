@@ -5,9 +5,9 @@ For checks that need values of several columns in the same row. `wire.data.row_r
 
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Self
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyroaring import BitMap64
@@ -21,8 +21,7 @@ _BATCH_BYTES = 32 << 20
 _LARGEST_BATCH_BYTES = 1 << 30
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(msgspec.Struct, frozen=True):
     """Consecutive rows of a file."""
 
     start: int

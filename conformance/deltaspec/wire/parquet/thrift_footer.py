@@ -4,8 +4,10 @@ The structures and field numbers are those of `parquet.thrift` (FileMetaData). F
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from deltaspec.model.schema.parquet_types import Annotation, Node, Repetition
 from deltaspec.wire.parquet.plain_chunks import find_plain_chunk_end
@@ -59,8 +61,7 @@ class SchemaTooLarge(ValueError):
     """The schema has more nodes or levels than the limits here; it may be valid."""
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnChunk:
+class ColumnChunk(msgspec.Struct, frozen=True):
     """Metadata of a column chunk, as the footer states it; a field that is missing has the default."""
 
     physical_type: int = -1

@@ -7,10 +7,11 @@ contain no URL, header or body of a response, because servers repeat keys, token
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
+
+import msgspec
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.wire.storage.interface import FileGone, FileTooLarge, NoPermission, StorageError
@@ -46,8 +47,7 @@ _CLIENT_OPTIONS = (
 """Options of the HTTP client among the settings, with the prefix of the store, such as `AWS_ALLOW_HTTP`."""
 
 
-@dataclass(frozen=True)
-class RetryPolicy:
+class RetryPolicy(msgspec.Struct, frozen=True):
     """Retries and timeouts of a store."""
 
     retries: int = RETRIES

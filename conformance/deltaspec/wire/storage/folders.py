@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import quote, unquote
+
+import msgspec
 
 from deltaspec.errors import TableUnreadable
 from deltaspec.wire.storage.client import RetryPolicy, build_client_options, convert_panics, describe_error
@@ -23,8 +24,7 @@ _UNQUOTED = "/!$&'()+,;=:@~"
 """Characters that need no escape in the path of a URI. Characters of globs are escaped."""
 
 
-@dataclass(frozen=True)
-class Subfolder:
+class Subfolder(msgspec.Struct, frozen=True):
     """A folder in a folder."""
 
     name: str

@@ -5,10 +5,11 @@ The log directory is listed once per run. Nothing is ever written. Messages neve
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 from urllib.parse import SplitResult, urlsplit, urlunsplit
+
+import msgspec
 
 from deltaspec.errors import DeltaspecError, InvalidUsage
 from deltaspec.model.log.file_names import LogFileName, OtherFile, parse_log_file_name
@@ -40,8 +41,7 @@ class OutsideTable(StorageError):
     """The path leads out of the table, and the options do not allow that."""
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True, dict=True):
     """A file in a listing."""
 
     name: str

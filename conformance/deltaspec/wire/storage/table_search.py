@@ -6,10 +6,11 @@ import os
 import re
 from collections.abc import Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
+
+import msgspec
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.wire.storage.factory import is_local, split_supported_uri
@@ -26,8 +27,7 @@ _ESCAPED_GLOB = re.compile("%(2A|3F|5B)", re.IGNORECASE)
 _HIDDEN = ("_", ".")
 
 
-@dataclass(frozen=True)
-class Unsearched:
+class Unsearched(msgspec.Struct, frozen=True):
     """A folder that could not be searched for tables."""
 
     location: str
@@ -126,16 +126,14 @@ def _search(folders: Folders, segments: list[str], *, hidden: bool = False) -> I
                 stack, links = links[::-1], []
 
 
-@dataclass(frozen=True)
-class _Step:
+class _Step(msgspec.Struct, frozen=True):
     """A folder, and the segments of the glob that remain to be matched below it."""
 
     folder: str
     segments: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Visit:
+class _Visit(msgspec.Struct, frozen=True):
     """What a folder has."""
 
     is_match: bool = False

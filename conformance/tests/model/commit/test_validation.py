@@ -1,6 +1,5 @@
 """May this commit follow this snapshot? Source: the requirements for writers, chapter by chapter."""
 
-import dataclasses
 import json
 from typing import Any
 
@@ -369,7 +368,7 @@ def list_null_columns(partition_value: str | None, **parts: Any) -> list[str]:
     ]}).decode()  # fmt: skip
     state = {"protocol": protocol(1, 2), "metadata": metadata(schema=columns, partitioned_by=["p"]), **parts}
     file = add(partition_values={"p": partition_value}, stats='{"numRecords":2,"nullCount":{"c":2}}')
-    snapshot = dataclasses.replace(EMPTY_SNAPSHOT, version=0, **state)
+    snapshot = replace(EMPTY_SNAPSHOT, version=0, **state)
     return [str(each) for each in check_required_columns(TableVersion(snapshot, Revision.CURRENT), file)]
 
 
@@ -386,7 +385,7 @@ def test_required_columns_of_an_unknown_state_are_not_judged(part: str) -> None:
 
 def test_statistics_of_unmapped_columns_are_judged_without_older_versions() -> None:
     fields = schema(field("id", delta__columnMapping__physicalName="col-1"))
-    older = dataclasses.replace(table(protocol(1, 2), metadata(schema=fields)), version=7)
+    older = replace(table(protocol(1, 2), metadata(schema=fields)), version=7)
     named, misnamed = (add(stats=json.dumps({"numRecords": 1, "minValues": {name: 1}})) for name in ("id", "col-1"))
     assert list_refusals(older, named) == []
     assert list_refusals(older, misnamed) == ["column-mapping.enabled-by-property"]

@@ -1,7 +1,6 @@
 """Contents of a checkpoint. Source: Checkpoints, Checkpoint Specs, Checkpoint Naming Scheme."""
 
 import json
-from dataclasses import replace
 
 import msgspec
 import pytest
@@ -19,6 +18,7 @@ from helpers.small_logs import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from deltaspec.model.actions import (
     ACTION_TYPES,

@@ -1,12 +1,11 @@
 """The version checksum, its histograms, and its differences from the version. Source: Version Checksum File."""
 
-from dataclasses import replace
-
 import msgspec
 import pytest
 from helpers.small_logs import SmallLog, add, domain, metadata, protocol, remove, small_log_settings, small_logs, txn
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from deltaspec.model.actions import Action, CommitInfo
 from deltaspec.model.log.reconciliation import (

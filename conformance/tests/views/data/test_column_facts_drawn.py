@@ -3,13 +3,13 @@
 import json
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from decimal import Decimal as Exact
 from typing import Any
 
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from views.sample_file import (
     DOUBLE,
     LONG,
