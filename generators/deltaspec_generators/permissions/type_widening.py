@@ -11,6 +11,7 @@ from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.bases.nested_types import array_type, map_type, struct_type
 from deltaspec_generators.bases.type_widening import (
     ENABLED,
+    FEATURES,
     INTEGER_TO_LONG,
     build_column,
     build_table_with_column_versions,
@@ -154,4 +155,18 @@ def version_from_before_a_change_restored_after_statistics() -> TableFiles:
     )
     before = metadata_action([("id", "long"), build_column("integer")], configuration=ENABLED)
     files.commits[5] = [commit_info_action(5, operation="RESTORE"), before]
+    return files
+
+
+@permission("type-widening.dates")
+def file_of_a_widened_partition_column_added_again() -> TableFiles:
+    """The add repeats the partition value that was written for the earlier type."""
+    layout: dict[str, Any] = {"partition_columns": ["p"], "configuration": ENABLED}
+    wider = build_column("timestamp_ntz", [build_type_change("date", "timestamp_ntz")], name="p")
+    files = log_only.build_table_with_features(
+        *FEATURES, fields=[("id", "long"), ("p", "date")], partition={"p": "2026-01-01"}, **layout
+    )
+    files.commits[3] = [commit_info_action(3), metadata_action([("id", "long"), wider], **layout)]
+    again = {**get_action(files, 2, "add"), "dataChange": False, "tags": {"checked": "yes"}}
+    files.commits[4] = [commit_info_action(4), {"add": again}]
     return files

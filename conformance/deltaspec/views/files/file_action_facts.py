@@ -62,6 +62,8 @@ class FileContext(msgspec.Struct, frozen=True):
     """Whether table properties require that checkpoints have the statistics that exist."""
     unknown_cause: tuple[str, str | None] | None = None
     """Why protocol or metadata are unknown, and the file that causes it; None if they are known."""
+    earlier_partition_types: Mapping[str, tuple[DataType, ...]] = msgspec.field(default_factory=dict)
+    """Physical name to the types that the partition column had before it was widened."""
 
 
 class Provenance(msgspec.Struct, frozen=True):
@@ -129,7 +131,9 @@ def build_file_facts(
     facts = facts.with_columns(_path_facts(frame["path"], context.table_root))
     facts = facts.with_columns(_path_is_added(facts))
     facts = facts.with_columns(
-        partition_facts.columns(values, context.partition_columns, context.logical_partition_names)
+        partition_facts.columns(
+            values, context.partition_columns, context.logical_partition_names, context.earlier_partition_types
+        )
     )
     facts = facts.with_columns(misnamed_statistics.find_misnamed_statistics(stats, context.entry_names))
     facts = facts.with_columns(_columns_without_statistics(facts, stats, context.clustering_columns))

@@ -1,6 +1,6 @@
 """Partition columns of `file_actions`: partition values compared with the partition columns of the table."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -23,7 +23,10 @@ _TIMESTAMP = Primitive("timestamp")
 
 
 def columns(
-    values: pa.ChunkedArray, partition_columns: dict[str, DataType] | None, logical: Mapping[str, str]
+    values: pa.ChunkedArray,
+    partition_columns: dict[str, DataType] | None,
+    logical: Mapping[str, str],
+    earlier_types: Mapping[str, Sequence[DataType]],
 ) -> list[pl.Series]:
     """Return the seven partition columns of `file_actions`, and `partition_text`.
 
@@ -34,6 +37,8 @@ def columns(
         values: `partitionValues`, a map array; null if the action has none.
         partition_columns: physical name to type; None if the metadata is unknown, which makes the seven columns null.
         logical: logical to physical name of the partition columns whose names differ.
+        earlier_types: physical name to the types that a partition column had before it was widened; values of these
+            types may stay as they were written.
     """
     maps = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     aligned_values = _align_values(maps)
@@ -41,7 +46,8 @@ def columns(
     found: dict[str, dict[int, list[str]]] = {name: {} for name in _COLUMNS}
     forms = dict.fromkeys(_FORMS, pl.Series([None], dtype=pl.String).new_from_index(0, len(maps)))
     if partition_columns is not None and len(maps):
-        _compare(maps, aligned_values, partition_columns, found)
+        types = {name: (kind, *earlier_types.get(name, ())) for name, kind in partition_columns.items()}
+        _compare(maps, aligned_values, types, found)
         _move_logical_keys(found, logical)
         for column, kind in partition_columns.items():
             if kind == _TIMESTAMP:
@@ -138,22 +144,23 @@ def _join(parts: list[pl.Series]) -> pl.Series:
 def _compare(
     maps: Any,
     aligned_values: Mapping[str, Any] | None,
-    partition_columns: dict[str, DataType],
+    partition_columns: dict[str, tuple[DataType, ...]],
     found: dict[str, dict[int, list[str]]],
 ) -> None:
+    """Compare partition values with the columns; the first type of each is its present one."""
     if aligned_values is not None and aligned_values.keys() == partition_columns.keys():
-        for column, kind in partition_columns.items():
-            _check_values(aligned_values[column], column, kind, found)
+        for column, types in partition_columns.items():
+            _check_values(aligned_values[column], column, types, found)
         return
     expected = pa.repeat(pa.scalar(0, pa.int32()), len(maps))
-    for column, kind in partition_columns.items():
+    for column, types in partition_columns.items():
         texts = pc.map_lookup(maps, pa.scalar(column), "first")
         present = texts.is_valid()
         if texts.null_count:  # a key with a null, or no key
             present = pc.map_lookup(maps, pa.scalar(column), "all").is_valid()
             _add_to_rows(found["missing_partition_columns"], pc.and_(maps.is_valid(), pc.invert(present)), column)
         expected = pc.add(expected, present.cast(pa.int32()))
-        _check_values(texts, column, kind, found)
+        _check_values(texts, column, types, found)
     for row in pc.indices_nonzero(pc.greater(_sizes(maps), expected)).to_pylist():
         keys = [key for key, _ in maps[row].as_py()]
         extra = [key for key in keys if key not in partition_columns]
@@ -210,18 +217,18 @@ def _sizes(maps: Any) -> Any:
     return pc.subtract(ends.slice(1), ends.slice(0, len(maps)))
 
 
-def _check_values(texts: Any, column: str, kind: DataType, found: dict[str, dict[int, list[str]]]) -> None:
+def _check_values(texts: Any, column: str, types: tuple[DataType, ...], found: dict[str, dict[int, list[str]]]) -> None:
     invalid, non_canonical = [], []
     is_encoded = pa.types.is_dictionary(texts.type)
     for text in (texts.dictionary if is_encoded else pc.unique(texts)).to_pylist():
         if text is None:
             continue
         try:
-            parse_partition_value(text, kind)
+            parse_partition_value(text, types[0])
         except PartitionValueError:
             invalid.append(text)
             continue
-        if not is_canonical(text, kind):
+        if not any(is_canonical(text, kind) for kind in types):
             non_canonical.append(text)
     if is_encoded and (invalid or non_canonical):
         texts = texts.cast(pa.string())

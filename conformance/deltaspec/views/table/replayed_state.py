@@ -3,6 +3,7 @@
 This is the mutable implementation of the model's replay for everything except files.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn
@@ -18,8 +19,8 @@ from deltaspec.model.features.protocol_evolution import get_listed_features
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import DataType, Struct
-from deltaspec.model.schema.schema_string import SchemaError
+from deltaspec.model.schema.data_types import DataType, Struct, is_widening
+from deltaspec.model.schema.schema_string import TYPE_CHANGES, SchemaError, read_type_changes
 from deltaspec.views.table.clustering_history import read_clustering_columns
 from deltaspec.views.table.mapping_history import logical_partition_names
 from deltaspec.views.table.schema_columns import SchemaReader
@@ -76,6 +77,23 @@ class ReplayedState:
             return None, {}
         types = column_mapping.get_partition_types(self.schema, partitioned, self.mapping)
         return types, logical_partition_names(self.schema, partitioned, self.mapping)
+
+    @property
+    def earlier_partition_types(self) -> dict[str, tuple[DataType, ...]]:
+        """Types that the partition columns had before they were widened, by physical name; a file keeps its values.
+
+        Source: Type Change Metadata (current).
+        """
+        if self.schema is None or self.metadata is None or not self.metadata.partition_columns:
+            return {}
+        found: dict[str, tuple[DataType, ...]] = {}
+        for member in self.schema.fields:
+            if member.name in self.metadata.partition_columns and TYPE_CHANGES in member.metadata:
+                with suppress(SchemaError):  # a rule of its own reports malformed changes
+                    earlier = [each.before for each in read_type_changes(member) if not each.field_path]
+                    types = tuple(kind for kind in earlier if is_widening(kind, member.type))
+                    found[column_mapping.physical_name(member, self.mapping)] = types
+        return found
 
     @property
     def clustering_columns(self) -> tuple[clustering.Path, ...]:
