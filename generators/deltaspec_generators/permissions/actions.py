@@ -295,7 +295,7 @@ def provenance_of_any_form() -> TableFiles:
     return files
 
 
-@permission("in-commit-timestamp.increases")
+@permission("commit-info.free-form", revisions=("current",))
 def timestamp_of_the_commit_that_disables_in_commit_timestamps() -> TableFiles:
     """The field is not a timestamp of the protocol any more, so that it may decrease."""
     files = log_only.build_table_with_timestamps()

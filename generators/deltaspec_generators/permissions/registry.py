@@ -1,7 +1,7 @@
 """Valid tables that use what the protocol permits or defines: the opposite of mutations.
 
 `PERMISSIONS` maps a name to the requirement (of level `may` or `is`) and a function that builds the table. Validation
-finds nothing in the table in every revision in which the requirement holds.
+finds nothing in the table in every revision in which the requirement holds, unless the permission names some of them.
 """
 
 from collections.abc import Callable
@@ -22,20 +22,27 @@ class Permission(msgspec.Struct, frozen=True):
     table: Callable[[], TableFiles]
     level: Level = "log"
     """Level at which the use is visible. Tables of level `log` may have no data files."""
+    revisions: tuple[str, ...] | None = None
+    """Revisions in which the table conforms; None for all revisions of the requirement."""
 
 
 PERMISSIONS: dict[str, Permission] = {}
 """All permissions by name. Filled when `deltaspec_generators.permissions.all_permissions` is imported."""
 
 
-def permission(requirement: str, level: Level = "log") -> Callable[[_Builder], _Builder]:
-    """Register a function that builds a table which uses a permission; the function name is the key."""
+def permission(
+    requirement: str, level: Level = "log", *, revisions: tuple[str, ...] | None = None
+) -> Callable[[_Builder], _Builder]:
+    """Register a function that builds a table which uses a permission; the function name is the key.
+
+    `revisions` restricts the revisions of the requirement, if an older revision does not define a feature of the table.
+    """
 
     def register(table: _Builder) -> _Builder:
         name = getattr(table, "__name__", "")
         if name in PERMISSIONS:
             raise ValueError(f"permission {name} is registered twice")
-        PERMISSIONS[name] = Permission(name, requirement, table, level)
+        PERMISSIONS[name] = Permission(name, requirement, table, level, revisions)
         return table
 
     return register
