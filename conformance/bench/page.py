@@ -25,9 +25,8 @@ Case `{_START}` is the start of a process. A process that reads a log on one cor
 together. Where the sum exceeds the target, only a faster start or a second core can meet it.
 
 About two thirds of the CPU time of the start are imports (`python -X importtime`, minimum of six runs, as shares on a
-shared machine). Polars, NumPy and PyArrow have about 37 % of them, 250 modules of deltaspec also 37 %, the standard
-library and other packages the rest. So the start cannot approach the imports of Polars and PyArrow alone unless most
-modules of deltaspec are not imported.
+shared machine). Polars, NumPy and PyArrow have about half of them, 250 modules of deltaspec a quarter, the standard
+library and other packages the rest.
 """
 _SCALE_HEAD = """## Millions of files, and Spark
 
