@@ -52,7 +52,7 @@ def collect_observations(drawn: GeneratedTable) -> set[str]:
             seen.add("empty file")
         for part in ("style", "parquet_encoding"):
             found = getattr(stored, part)
-            seen |= {f"{part} {name}={getattr(found, name)}" for name in found.__dataclass_fields__}
+            seen |= {f"{part} {name}={getattr(found, name)}" for name in found.__struct_fields__}
     for add in list_bodies(drawn, "add"):
         seen |= {"stats absent"} if "stats" not in add else set()
         seen |= {"vector inline"} if add.get("deletionVector", {}).get("storageType") == "i" else set()
