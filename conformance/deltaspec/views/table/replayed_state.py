@@ -89,7 +89,7 @@ class ReplayedState:
         found: dict[str, tuple[DataType, ...]] = {}
         for member in self.schema.fields:
             if member.name in self.metadata.partition_columns and TYPE_CHANGES in member.metadata:
-                with suppress(SchemaError):  # a rule of its own reports malformed changes
+                with suppress(SchemaError):  # another rule reports malformed changes
                     earlier = [each.before for each in read_type_changes(member) if not each.field_path]
                     types = tuple(kind for kind in earlier if is_widening(kind, member.type))
                     found[column_mapping.physical_name(member, self.mapping)] = types
