@@ -21,7 +21,7 @@ cosmic_ray.plugins.OPERATOR_PROVIDERS["deltaspec"] = OperatorProvider()
 _COMPARISONS = ("Eq_NotEq", "NotEq_Eq", "Lt_LtE", "Lt_GtE", "LtE_Lt", "Gt_GtE", "GtE_Gt", "Is_IsNot", "IsNot_Is")
 _BINARY = ("Add_Sub", "Sub_Add", "Mul_Add", "Mod_Add", "FloorDiv_Mul", "BitOr_BitAnd", "BitAnd_BitOr")
 _CORE = ("AddNot", "ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceAndWithOr", "ReplaceOrWithAnd")
-_CORE += ("ReplaceBreakWithContinue", "ReplaceContinueWithBreak", "ExceptionReplacer", "NumberReplacer")
+_CORE += ("ReplaceBreakWithContinue", "ReplaceContinueWithBreak", "NumberReplacer")
 _CORE += ("ZeroIterationForLoop", "ReplaceUnaryOperator_Delete_Not", "ReplaceUnaryOperator_Delete_Invert")
 
 OPERATORS = (

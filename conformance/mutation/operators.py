@@ -1,12 +1,16 @@
-"""Mutation operators that cosmic-ray does not have: remove a statement, drop a condition, swap a name."""
+"""Mutation operators that cosmic-ray does not have: remove a statement, drop a condition, swap a name.
+
+Also one that it has, for exceptions with dotted names.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from cosmic_ray.exceptions import CosmicRayTestingException
 from cosmic_ray.operators.operator import Example, Operator
-from parso.python.tree import Keyword
+from parso.python.tree import Keyword, Name
 from parso.tree import BaseNode, NodeOrLeaf
 
 _Span = tuple[tuple[int, int], tuple[int, int]]
@@ -80,6 +84,33 @@ class DropOperand(Operator):  # type: ignore[misc]
         )
 
 
+class ReplaceException(Operator):  # type: ignore[misc]
+    """Replace one exception of a handler by one that nothing raises. The names may have dots."""
+
+    def mutation_positions(self, node: NodeOrLeaf) -> Iterator[_Span]:
+        """Yield the position of each exception, if `node` is the head of a handler."""
+        for each in _list_exceptions(node):
+            yield each.start_pos, each.end_pos
+
+    def mutate(self, node: BaseNode, index: int) -> BaseNode:
+        """Replace the exception."""
+        replaced = _list_exceptions(node)[index]
+        first, siblings = replaced.get_first_leaf(), replaced.parent.children
+        siblings[siblings.index(replaced)] = Name(CosmicRayTestingException.__name__, first.start_pos, first.prefix)
+        return node
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Return code before and after."""
+        name = CosmicRayTestingException.__name__
+        return (
+            Example("try: pass\nexcept E: pass", f"try: pass\nexcept {name}: pass"),
+            Example("try: pass\nexcept a.E as e: pass", f"try: pass\nexcept {name} as e: pass"),
+            Example("try: pass\nexcept (D, a.b.E): pass", f"try: pass\nexcept (D, {name}): pass", occurrence=1),
+            Example("try: pass\nexcept (E): pass", f"try: pass\nexcept ({name}): pass"),
+        )
+
+
 class SwapName(Operator):  # type: ignore[misc]
     """Replace the name of a function or method by that of its counterpart."""
 
@@ -103,13 +134,23 @@ class SwapName(Operator):  # type: ignore[misc]
 class OperatorProvider:
     """Operators of this project, for cosmic-ray."""
 
-    _operators = {each.__name__: each for each in (RemoveStatement, DropOperand, SwapName)}  # noqa: RUF012
+    _operators = {each.__name__: each for each in (RemoveStatement, DropOperand, SwapName, ReplaceException)}  # noqa: RUF012
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._operators)
 
     def __getitem__(self, name: str) -> type[Operator]:
         return self._operators[name]
+
+
+def _list_exceptions(node: NodeOrLeaf) -> list[NodeOrLeaf]:
+    """Return the exceptions that the head of a handler names; none for other nodes."""
+    if node.type != "except_clause":
+        return []
+    named = node.children[1]
+    if named.type == "atom":  # in parentheses
+        named = named.children[1]
+    return list(named.children[::2]) if named.type == "testlist_comp" else [named]
 
 
 def _has_effect(statement: NodeOrLeaf) -> bool:

@@ -50,10 +50,12 @@ def run_warm_tests(
         RuntimeError: a test fails without a mutant, or none was collected.
     """
     tests = _WarmTests(list(mutants), package, record)
-    with redirect_stdout(io.StringIO()):
-        pytest.main(options, plugins=[tests])
+    with redirect_stdout(io.StringIO()) as output:
+        exit_code = pytest.main(options, plugins=[tests])
     if tests.failing is not None:
         raise RuntimeError(f"without a fault, this fails: {tests.failing}")
+    if exit_code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise RuntimeError(f"pytest stopped before the last mutant:\n{output.getvalue()}")
     return tests.undecided, tests.limit
 
 
