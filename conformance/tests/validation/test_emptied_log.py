@@ -47,7 +47,10 @@ def check_emptied(report: Report) -> None:
 @pytest.mark.parametrize("names", STRAY.values(), ids=list(STRAY))
 @pytest.mark.parametrize("level", ["log", "rows"])
 def test_commits_are_missing_whatever_else_is_in_the_log(tmp_path: Path, names: list[str], level: str) -> None:
-    check_emptied(deltaspec.validate(write_emptied(tmp_path, names), level=level, history="all"))
+    report = deltaspec.validate(write_emptied(tmp_path, names), level=level, history="all")
+    check_emptied(report)
+    assert ("LCP004" in report.totals) == ("_last_checkpoint" in names)
+    assert not [each for each in report.checked.not_checked if each.rule.startswith("LCP")]
 
 
 @pytest.mark.parametrize("name", ["checksum", "compaction", "hint", "nothing"])

@@ -103,9 +103,19 @@ def test_merged_ledger_equals_one_that_received_everything() -> None:
     assert one.entries == other.entries == merged.entries
 
 
-def test_number_of_stored_locations_is_bounded() -> None:
-    ledger = build_ledger(*(("A", "r", str(file)) for file in range(1000)))
+@pytest.mark.parametrize("files", [range(1000), range(999, -1, -1)])
+def test_number_of_stored_locations_is_bounded(files: range) -> None:
+    ledger = build_ledger(*(("A", "r", f"{file:03}") for file in files))
     assert len(ledger._locations["A"]) == 2
+    assert describe(ledger) == [("A", "r", "000"), ("A", "r", "001"), ("A", "and 998 more locations", None)]
+
+
+def test_locations_after_replaced_reasons_are_those_of_a_new_ledger() -> None:
+    ledger = build_ledger(*(("A", "r", file) for file in "123"))
+    ledger.replace_reasons("A", "refused")
+    for file in "654":
+        ledger.add_reason("A", "r", file)
+    assert describe(ledger) == [("A", "refused", None), ("A", "r", "4"), ("A", "and 2 more locations", None)]
 
 
 # rules of features that the table does not support

@@ -218,23 +218,22 @@ def _sizes(maps: Any) -> Any:
 
 
 def _check_values(texts: Any, column: str, types: tuple[DataType, ...], found: dict[str, dict[int, list[str]]]) -> None:
-    invalid, non_canonical = [], []
-    is_encoded = pa.types.is_dictionary(texts.type)
-    for text in (texts.dictionary if is_encoded else pc.unique(texts)).to_pylist():
+    faults: dict[str, str] = {}
+    for text in (texts.dictionary if pa.types.is_dictionary(texts.type) else pc.unique(texts)).to_pylist():
         if text is None:
             continue
         try:
             parse_partition_value(text, types[0])
         except PartitionValueError:
-            invalid.append(text)
+            faults[text] = "invalid_partition_values"
             continue
         if not any(is_canonical(text, kind) for kind in types):
-            non_canonical.append(text)
-    if is_encoded and (invalid or non_canonical):
-        texts = texts.cast(pa.string())
-    for name, matching in (("invalid_partition_values", invalid), ("non_canonical_partition_values", non_canonical)):
-        for text in matching:
-            _add_to_rows(found[name], pc.equal(texts, text).fill_null(False), f"{column}={text}")
+            faults[text] = "non_canonical_partition_values"
+    if faults:
+        plain = texts.cast(pa.string())
+        for row in pc.indices_nonzero(pc.is_in(plain, value_set=pa.array(list(faults), pa.string()))).to_pylist():
+            text = plain[row].as_py()
+            found[faults[text]].setdefault(row, []).append(f"{column}={text}")
 
 
 def _add_to_rows(rows: dict[int, list[str]], mask: Any, text: str) -> None:
