@@ -35,6 +35,7 @@ from deltaspec.validation.spark.payloads import (
 )
 from deltaspec.views.base import LEVELS
 from deltaspec.wire.storage.factory import open_store
+from deltaspec_generators.bases.actions import build_rearranged_table
 from deltaspec_generators.bases.log_only import build_table
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.table_files import TableFiles, write_table
@@ -95,6 +96,26 @@ def test_mutations_of_every_chapter_give_one_report(chapter: str, data: st.DataO
     names = sorted(name for name, each in MUTATIONS.items() if each.requirement.startswith(f"{chapter}."))
     mutation = MUTATIONS[data.draw(st.sampled_from(names))]
     assert_same_report(data.draw, data.draw(mutation.tables()), mutation.level)
+
+
+@pytest.mark.parametrize(
+    ("stated_by_removes", "added", "found"),
+    [
+        (True, [7, 8, 9], {}),
+        (True, [7, 8, 8], {"COM021": 1}),
+        (False, [7, 8, 9], {}),
+        (False, [7, 8, 10], {"COM020": 1}),
+    ],
+)
+def test_rows_of_a_commit_are_counted_over_all_buckets(
+    stated_by_removes: bool, added: list[int], found: dict[str, int]
+) -> None:
+    """Only some of the buckets have a file action with dataChange false."""
+    files = build_rearranged_table([4, 5, 6, 9], added, stated_by_removes=stated_by_removes)
+    engines = {"spilled": embedded_engine(0, 5), **{f"seed {seed}": list_engine(5, seed) for seed in range(3)}}
+    with table_in_temporary_directory(files) as uri:
+        assert compare_reports(uri, engines) == []
+        assert embedded_engine(0, 5)(uri, Options.create(level="log")).totals == found
 
 
 # parts of the implementation

@@ -61,7 +61,7 @@ def replay_and_check(facts: LogFacts, findings: Findings, buckets: Buckets) -> A
     buckets.drop(replayed)
     if facts.replay_blocked_reason is not None:
         findings.mark_undecided((rearrangements,), facts.replay_blocked_reason, facts.replay_blocked_file)
-    elif aggregates.rearranging and findings.has_rules_for(rearrangements):
+    elif aggregates.rearranging:
         buckets.run_stage(_check_rearrangements, facts, findings, (REARRANGED,), in_one_bucket=True)
     buckets.run_stage(_check_row_ids, facts, findings, (WITH_ROW_IDS,), in_one_bucket=True)
     buckets.drop((REARRANGED, WITH_ROW_IDS))
@@ -115,16 +115,12 @@ def _put_for_later_stages(
 ) -> None:
     """Pass on the rows that later stages need for this table and level."""
     is_only_bucket = facts.bucket_count == 1
-    if (
-        facts.replay_blocked_reason is None
-        and findings.has_rules_for(rearrangements)
-        and (aggregates.rearranging or not is_only_bucket)
-    ):
+    if findings.has_rules_for(rearrangements) and (aggregates.rearranging or not is_only_bucket):
         candidates = intervals if is_only_bucket else _drop_long_values(filter_rearrangement_candidates(intervals))
         output.put(REARRANGED, candidates)
     if may_have_row_ids(facts):
         output.put(WITH_ROW_IDS, intervals if is_only_bucket else _drop_long_values(intervals))
-    if facts.options.level != "log" and facts.replay_blocked_reason is None:
+    if facts.options.level != "log":
         output.put(INTERVAL_ROWS, intervals)
 
 
