@@ -68,7 +68,7 @@ def report(
     }
     return Report(
         report_version=2,
-        deltaspec="0.1.0",
+        deltaspec="1.0.0rc1",
         table="/lake/sales",
         version=7,
         revision="current",

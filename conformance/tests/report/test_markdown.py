@@ -21,7 +21,7 @@ def test_complete_document() -> None:
         == """\
 # VIOLATIONS  12 violations · exit 1
 
-`/lake/sales`, version 7, level log, revision current, deltaspec 0.1.0
+`/lake/sales`, version 7, level log, revision current, deltaspec 1.0.0rc1
 
 3 rules run, 1 not applicable, 1 not selected, 1 not completely checked.
 

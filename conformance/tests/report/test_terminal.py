@@ -35,7 +35,7 @@ def strip_color(text: str) -> str:
 
 def test_report_of_a_sound_table_has_four_lines() -> None:
     assert render(report()) == (
-        "deltaspec 0.1.0 · validate · level log · revision current\n"
+        "deltaspec 1.0.0rc1 · validate · level log · revision current\n"
         "table  /lake/sales · version 7\n"
         "\n"
         "3 rules run, 1 not applicable, 1 not selected\n"
@@ -45,7 +45,7 @@ def test_report_of_a_sound_table_has_four_lines() -> None:
 
 def test_finding_has_message_location_evidence_reason_and_fix() -> None:
     expected = f"""\
-deltaspec 0.1.0 · validate · level log · revision current
+deltaspec 1.0.0rc1 · validate · level log · revision current
 table  /lake/sales · version 7
 
 VIOLATION FIL001 malformed-path
