@@ -12,7 +12,7 @@ from deltaspec.views.base import LEVELS
 from deltaspec.views.data.column_facts import column_facts
 from deltaspec.views.data.data_files import data_files
 from deltaspec.views.data.row_checks import row_checks
-from deltaspec.views.files.file_actions import file_actions
+from deltaspec.views.files.file_actions import deletion_vectors, file_actions
 
 
 @pytest.fixture(autouse=True)
@@ -185,6 +185,16 @@ def test_levels_above_the_log_are_undecided() -> None:
     findings.mark_levels_undecided("r", "f")
     assert collect(findings) == {code for code, rule in RULES.items() if rule.level in LEVELS[1:]}
     assert {(each.reason, each.file) for each in findings.not_checked} == {("r", "f")}
+
+
+def test_stop_before_the_files_level_leaves_rules_over_vectors_undecided() -> None:
+    """Some of them are rules of the log, but stored vectors are read later."""
+    for levels in (("files", "footers"), ("footers",)):
+        findings = build_findings()
+        findings.mark_stopped("r", levels)
+        of_levels = {code for code, rule in RULES.items() if rule.level in levels}
+        assert not select(deletion_vectors) <= of_levels
+        assert collect(findings) == of_levels | (select(deletion_vectors) if "files" in levels else set())
 
 
 def test_rules_outside_of_the_run_have_no_entry() -> None:

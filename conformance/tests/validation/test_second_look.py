@@ -265,10 +265,14 @@ def test_codec_with_a_finding_is_read_again(tmp_path: Path, storage: Storage) ->
     assert report.sound_again.files == {"c.parquet": "PQT050"}
     storage.reads["c.parquet"] = iter([compressed])
     assert deltaspec.validate(table, level="footers", select=only, confirm=False).totals == {"PQT050": 1}
-    for contents in ([compressed, sound[:4], lzo], [compressed, sound[:4], sound[:-4] + b"????"]):
-        storage.reads["c.parquet"] = iter(contents)
+    unreadable = "its column chunks could be read once, but not again: ends with"
+    for content, reason in ((lzo, "c.parquet: changed"), (sound[:-4] + b"????", unreadable)):
+        storage.reads["c.parquet"] = iter([compressed, sound, content])  # footer, first page, footer again
         report = deltaspec.validate(table, level="footers", select=only)
         assert (report.verdict, report.totals, report.sound_again) == ("incomplete", {}, None)
+        (entry,) = report.checked.not_checked
+        assert (entry.rule, entry.file) == ("PQT050", "c.parquet")
+        assert entry.reason.startswith(reason)
 
 
 def test_deletion_vector_is_read_again(tmp_path: Path, storage: Storage) -> None:
