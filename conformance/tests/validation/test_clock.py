@@ -84,6 +84,19 @@ def test_missing_actions_are_undecided_if_their_retention_is_not_known(retention
     }
 
 
+def test_unknown_retention_leaves_nothing_undecided_without_missing_actions(tmp_path: Path) -> None:
+    """Other differences do not depend on how long tombstones and transactions are kept."""
+    settings = {"delta.deletedFileRetentionDuration": "a while", "delta.setTransactionRetentionDuration": "a while"}
+    files = log_only.build_checkpointed_table(configuration=settings)
+    files.commits[1].append(txn_action("app", 5, lastUpdated=REMOVED_MS))
+    (checkpoint,) = files.checkpoints
+    checkpoint.rows = [row for row in checkpoint.rows if row.get("add", {}).get("path") != "b.parquet"]
+    checkpoint.rows.append(txn_action("app", 6, lastUpdated=REMOVED_MS))
+    report = write_and_validate(files, tmp_path, REMOVED_MS)
+    assert report.totals == {"CFG005": 2, "CKP030": 1, "CKP037": 1}
+    assert report.checked.not_checked == []
+
+
 def test_tombstone_without_deletion_timestamp_has_expired(tmp_path: Path) -> None:
     report = write_and_validate(build_checkpoint_without_tombstone(deletion_timestamp=None), tmp_path, REMOVED_MS)
     assert (report.verdict, report.totals) == ("conforms", {})

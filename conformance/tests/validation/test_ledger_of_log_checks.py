@@ -215,6 +215,54 @@ def test_compaction_is_not_compared_without_one_of_its_own_files() -> None:
     assert set(collect_entries(report)) == {("an action of the compaction cannot be decoded", path)}
 
 
+@pytest.mark.parametrize("history", ["latest", "all"])
+@pytest.mark.parametrize("place", ["commit", "earlier commit", "compaction"])
+def test_table_actions_of_a_compaction_are_not_compared_if_one_cannot_be_decoded(place: str, history: str) -> None:
+    files = build_table_with_compaction()
+    for lines in (files.commits[1], files.compactions[1, 2]):
+        lines.append(txn_action("app", 5))
+    if place == "earlier commit":
+        files.checkpoints.append(CheckpointFiles(1, rows=build_state_rows(files)))
+        del files.commits[0]
+    changed = files.compactions[1, 2] if place == "compaction" else files.commits[1]
+    changed[-1] = encode_undecodable("txn")
+    report = validate(FailingStore(files), history=history)
+    assert report.totals == {"LIN015": 1}
+    owner = "the compaction" if place == "compaction" else "its commits"
+    path = f"{LOG}{1:020}.{2:020}.compacted.json"
+    assert collect_entries(report)[f"an action of {owner} cannot be decoded", path] == {"replay_differences"}
+
+
+def test_compaction_is_not_compared_if_a_commit_cannot_be_read() -> None:
+    files = build_table_with_compaction()
+    for lines in (files.commits[1], files.compactions[1, 2]):
+        lines.append(txn_action("app", 5))
+    report = validate(FailingStore(files, ("read", commit_path(1), 1)))
+    assert report.totals == {}
+    assert "replay_differences" in collect_entries(report)[f"{commit_path(1)}: {FAILURE}", commit_path(1)]
+
+
+@pytest.mark.parametrize(("kind", "found"), [("commitInfo", 1), ("txn", None)])
+def test_compaction_is_compared_if_only_information_cannot_be_decoded(kind: str, found: int | None) -> None:
+    files = build_table_with_compaction()
+    files.commits[1].append(encode_undecodable(kind))
+    files.compactions[1, 2].append(txn_action("app", 5))
+    assert validate(FailingStore(files)).totals.get("COP002") == found
+
+
+def test_compaction_of_commits_that_are_gone_is_not_compared() -> None:
+    files = build_table_with_compaction()
+    files.compactions[1, 2].append(txn_action("app", 5))
+    files.commits[1].append(txn_action("app", 5))
+    files.checkpoints.append(CheckpointFiles(2, rows=build_state_rows(files)[:2]))
+    for version in (0, 1):
+        del files.commits[version]
+    report = validate(FailingStore(files), select=["COP"])
+    assert (report.totals, report.checked.not_checked) == ({}, [])
+    (entry,) = (each for each in report.checked.derived_files_not_compared if "compacted" in each.file)
+    assert entry.reason == "commit 1 is missing"
+
+
 @pytest.mark.parametrize("build", [build_table_with_compaction, build_table_with_checksum])
 def test_derived_files_are_not_compared_with_an_incomplete_replay(build: Callable[[], TableFiles]) -> None:
     files = build()
@@ -288,9 +336,10 @@ def test_files_after_a_wrong_base_are_not_compared(kind: str) -> None:
     files.checkpoints.append(CheckpointFiles(2, rows=rows))
     del files.commits[0]
     found = build_table_with_checksum(last_remove=False).checksums[2]
-    files.checksums[2] = {**found, "numFiles": 4}
+    files.checksums |= {0: {**found, "numFiles": 9}, 2: {**found, "numFiles": 4}}
     entries = collect(files)
     reason = "the checkpoint that the history starts from contradicts earlier commits"
+    assert (reason, f"{LOG}{0:020}.crc") not in entries
     assert entries[reason, f"{LOG}{2:020}.checkpoint.parquet"] == {"replay_differences"}
     crc = f"{LOG}{2:020}.crc"
     assert entries.get((reason, crc)) == ({"checksums"} if kind == "add" else None)

@@ -52,7 +52,7 @@ from deltaspec.wire.log.line_decoder import LogSummary, decode_line_stream
 from deltaspec.wire.log.line_validation import contains_lone_surrogate
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
 
-_ACTIONS_OF_ONE_COMMIT = {"commitInfo", "cdc", "checkpointMetadata", "sidecar"}
+ACTIONS_OF_ONE_COMMIT = {"commitInfo", "cdc", "checkpointMetadata", "sidecar"}
 """Actions that reconciliation does not keep."""
 _CHECKSUM_DIFFERENCE_RULES = ("CRC010", "CRC011", "CRC014")
 """Rules over `replay_differences` that concern version checksums only."""
@@ -146,8 +146,13 @@ class DerivedFiles:
         derived_file = DerivedFile("compaction", file, name.end)
         if log.undecoded_kinds:
             findings.mark_undecided((replay_differences,), "an action of the compaction cannot be decoded", file)
-        has_commits = facts.plan.has_commits_of(name) and name.start >= facts.earlier_known_from
-        is_comparable = has_commits and not log.undecoded_kinds
+        has_commits = facts.plan.has_commits_of(name)
+        is_undecoded = name.start < facts.earlier_known_from or any(
+            name.start <= version <= name.end for version in facts.undecoded_commits
+        )
+        if has_commits and is_undecoded:
+            findings.mark_undecided((replay_differences,), "an action of its commits cannot be decoded", file)
+        is_comparable = has_commits and not is_undecoded and not log.undecoded_kinds
         files = CompactionFileActions(tag, derived_file, name.start, is_comparable, context.partition_columns)
         self._compactions.append((files, log))
 
@@ -244,9 +249,8 @@ def _check_checkpoint(
     facts: LogFacts, findings: Findings, files: CheckpointFileActions, read: ParsedCheckpoint, aggregates: Aggregates
 ) -> None:
     derived_file = files.derived_file
-    is_compared = read.is_complete and facts.replay_blocked_reason is None
     read.split_paths = aggregates.split_paths[files.tag] if files.tag in facts.multipart else None
-    check_checkpoint(findings, read, aggregates.adds_with_known_stats[files.tag] if is_compared else None)
+    check_checkpoint(findings, read, aggregates.adds_with_known_stats.get(files.tag))
     if read.incomplete_reason is not None:
         findings.mark_undecided((replay_differences,), read.incomplete_reason, derived_file.file)
         return
@@ -292,7 +296,7 @@ def _check_compaction(facts: LogFacts, findings: Findings, files: CompactionFile
     table_actions = [*facts.earlier_table_actions, *facts.table_actions]
     expected = collect_last_actions(_filter_table_actions(table_actions, files.start, derived_file.version))
     kinds = {kind for kind in log.kinds if kind is not None}
-    differences = [derived_file.row(kind, None, "extra") for kind in sorted(_ACTIONS_OF_ONE_COMMIT & kinds)]
+    differences = [derived_file.row(kind, None, "extra") for kind in sorted(ACTIONS_OF_ONE_COMMIT & kinds)]
     stated = collect_last_actions(action for _, action in log.actions)
     differences += _replace_repeated(
         _compare_with_absences(derived_file, stated, expected),

@@ -61,6 +61,8 @@ class LogFacts(ReadContext, frozen=True):
     """Version and action of the table actions of `plan.earlier_commits`, ascending."""
     earlier_known_from: int
     """First version from which every earlier commit could be decoded."""
+    undecoded_commits: list[int]
+    """Replayed commits with an undecodable action that reconciliation keeps, ascending."""
     base_is_complete: bool
     replay_blocked_reason: str | None
     """Why the result of replay cannot be trusted; None if it can."""
@@ -98,6 +100,7 @@ class LogFactsBuilder:
         self.multipart: dict[str, tuple[str, ...]] = {}
         self.earlier_table_actions: list[tuple[int, WireStruct]] = []
         self.earlier_known_from = 0
+        self.undecoded_commits: list[int] = []
         self.base_is_complete = context.plan.base is not None
         self.replay_blocked_reason: str | None = None
         self.replay_blocked_file: str | None = None
@@ -136,6 +139,7 @@ class LogFactsBuilder:
             multipart=self.multipart,
             earlier_table_actions=self.earlier_table_actions,
             earlier_known_from=self.earlier_known_from,
+            undecoded_commits=self.undecoded_commits,
             base_is_complete=self.base_is_complete,
             replay_blocked_reason=self.replay_blocked_reason,
             replay_blocked_file=self.replay_blocked_file,

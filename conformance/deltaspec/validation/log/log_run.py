@@ -24,7 +24,7 @@ from deltaspec.validation.buckets import Buckets
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.added_vector_checks import find_operation
 from deltaspec.validation.log.checkpoint_checks import check_checkpoint
-from deltaspec.validation.log.derived_files import DerivedFiles, compares_file_actions
+from deltaspec.validation.log.derived_files import ACTIONS_OF_ONE_COMMIT, DerivedFiles, compares_file_actions
 from deltaspec.validation.log.earlier_commit_checks import check_earlier_table_actions
 from deltaspec.validation.log.facts import LogFacts, LogFactsBuilder, ReadContext
 from deltaspec.validation.log.file_times import file_time_before
@@ -461,6 +461,8 @@ class LogRun(ABC):
                 previous = PreviousCommit()
                 continue
             self._mark_undecoded_lines(file, log)
+            if log.undecoded_kinds - ACTIONS_OF_ONE_COMMIT:
+                history.undecoded_commits.append(version)
             history.remember_digest(version, log)
             rewrites_files = self.options.level == "rows" and log.kinds["add"] and log.kinds["remove"]
             if rewrites_files and log.kinds["metaData"]:
