@@ -40,6 +40,7 @@ def list_ledger(report: Report) -> list[LedgerPart]:
     for each in checked.derived_files_not_compared:
         files_by_reason[each.reason].append(each.file)
     not_compared = [_describe_files(files, len(files), why) for why, files in files_by_reason.items()]
+    not_compared += [_describe_files(each.files, each.count, each.reason) for each in checked.rows_not_compared]
     not_read = [_describe_files(each.files, each.count, each.reason) for each in checked.files_not_read]
     missing = [
         each.description.rpartition(" ")[0]

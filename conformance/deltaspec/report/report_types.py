@@ -126,7 +126,7 @@ class DerivedFileNotCompared(Struct, frozen=True, kw_only=True):
 
 
 class FilesNotRead(Struct, frozen=True, kw_only=True):
-    """Files of the log that the run did not read for the same reason."""
+    """Files of the log that the run did not read, or whose rows it did not compare, for the same reason."""
 
     reason: str
     count: int
@@ -187,6 +187,8 @@ class Checked(Struct, frozen=True, kw_only=True):
     derived_files_not_compared: list[DerivedFileNotCompared]
     """Files of the log that were read, but could not be replayed or compared with replay."""
     files_not_read: list[FilesNotRead] = field(default_factory=list)
+    rows_not_compared: list[FilesNotRead] = field(default_factory=list)
+    """Commits whose rows could not be compared with their change data or with the rows that they rewrote."""
     missing_commits: list[MissingCommits] = field(default_factory=list)
     """The first gaps of the log that the validated version does not need."""
 

@@ -46,6 +46,8 @@ class Findings:
         self._ledger = Ledger()
         self.sound_again: dict[str, str] = {}
         """Files that looked damaged and were sound when they were looked at again, with what was found first."""
+        self.rows_not_compared: set[str] = set()
+        """Commits whose rows were not compared, because files of them no longer exist."""
         self.sink: Sink | None = None
         """Receives every finding, not only the first of each rule; None if they are not needed."""
         self.acceptance: Acceptance | None = None
@@ -93,6 +95,7 @@ class Findings:
         self.evaluated_views |= other.evaluated_views
         self._ledger.merge(other._ledger)
         self.sound_again |= other.sound_again
+        self.rows_not_compared |= other.rows_not_compared
         self._kept.merge(other._kept)
         self.accepted.merge(other.accepted)
         if self.sink is not None and isinstance(other.sink, InMemorySink):

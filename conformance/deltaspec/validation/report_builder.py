@@ -33,7 +33,7 @@ from deltaspec.validation.fingerprint import compute_fingerprint
 from deltaspec.validation.ledger import find_unused_rules
 from deltaspec.validation.log.log_run import LogRun, describe_unknown_readers
 from deltaspec.validation.options import Options
-from deltaspec.validation.plan import MAX_LISTED_GAPS, NO_VERSION, list_unread_files
+from deltaspec.validation.plan import MAX_LISTED_GAPS, MAX_UNREAD_FILES, NO_VERSION, list_unread_files
 from deltaspec.validation.rule_docs import build_rule_doc
 from deltaspec.validation.since import build_continuation
 from deltaspec.version import __version__
@@ -75,6 +75,7 @@ def build_report(run: LogRun, engine: str) -> Report:
         not_checked=ledger,
         derived_files_not_compared=_list_uncompared_files(run),
         files_not_read=[*plan.not_read, *_list_unread_files(run)],
+        rows_not_compared=_list_commits_without_rows(findings.rows_not_compared),
         missing_commits=list(plan.gaps[:MAX_LISTED_GAPS]),
         reasons={code: why for code, why in _build_reasons(options, not_applicable).items() if code not in decided},
     )
@@ -179,6 +180,13 @@ def _list_blocked_rules(options: Options) -> Iterator[NotChecked]:
 def _list_uncompared_files(run: LogRun) -> list[DerivedFileNotCompared]:
     found = [each for part in (*run.plan.earlier_ranges, run.plan) for each in part.not_compared]
     return found if run.hint_not_compared is None else [*found, run.hint_not_compared]
+
+
+def _list_commits_without_rows(files: set[str]) -> list[FilesNotRead]:
+    if not files:
+        return []
+    reason = "the rows are not known, because removed files or change data no longer exist"
+    return [FilesNotRead(reason=reason, count=len(files), files=sorted(files)[:MAX_UNREAD_FILES])]
 
 
 def _list_unread_files(run: LogRun) -> Iterator[FilesNotRead]:

@@ -233,6 +233,8 @@ def test_file_that_changes_during_the_run_is_not_checked(how: str, key: str, vie
     assert (report.verdict, report.totals) == ("incomplete" if views else "conforms", {})
     assert collect_views(report) == sorted(views.split())
     assert {each.file for each in report.checked.not_checked} == ({path} if views else set())
+    without_rows = {file for each in report.checked.rows_not_compared for file in each.files}
+    assert without_rows == ({commit_path(2)} if path in ("a.parquet", "b.parquet") and how == "gone" else set())
 
 
 def test_footer_of_a_replaced_file_is_no_finding() -> None:

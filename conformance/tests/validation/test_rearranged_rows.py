@@ -194,6 +194,12 @@ def test_deleted_file_is_not_compared(tmp_path: Path) -> None:
     files.missing.add("b.parquet")
     report = validate(files, tmp_path)
     assert (report.verdict, report.totals) == ("conforms", {})
+    (version,) = (
+        version for version, lines in files.commits.items() if "b.parquet" in str(lines) and "remove" in str(lines)
+    )
+    assert [each.files for each in report.checked.rows_not_compared] == [[f"_delta_log/{version:020}.json"]]
+    printed = run("validate", tmp_path / "table", "--level", "rows").stdout
+    assert "the rows are not known, because removed files" in " ".join(printed.split())
 
 
 def test_unreadable_file_is_not_checked(tmp_path: Path) -> None:

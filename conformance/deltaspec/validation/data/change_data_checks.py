@@ -1,6 +1,6 @@
 """Check change data: each file by itself, and each commit against the rows that its files add and remove.
 
-VACUUM may have deleted a file. Then the checks that need it are skipped.
+VACUUM may have deleted a file. Then the checks that need it are skipped, and the report names the commit.
 """
 
 from __future__ import annotations
@@ -118,6 +118,8 @@ def _change_file(data: DataBucket, file: DataFile, projection: Projection) -> Ch
     except FileGone as fault:
         if file.actual_size is not None:  # it existed when the table was listed
             data.findings.mark_undecided(views, str(fault), file.path)
+        else:
+            data.findings.rows_not_compared.add(file.file)
         return None
     except (StorageError, UnreadableRows) as fault:
         data.findings.mark_undecided(views, describe_read_error(fault), file.path)

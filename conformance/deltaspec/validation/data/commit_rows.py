@@ -72,7 +72,7 @@ def read_commit_rows(
         of_removes: columns of removed files, if the commit changes how files are read.
 
     Returns:
-        None if a file is missing, or cannot be read, which is then in the ledger.
+        None if a file does not exist or cannot be read, which the report then says.
     """
     paths: dict[str, list[DataFile]] = defaultdict(list)
     for file in (*commit.adds, *commit.ended):
@@ -82,6 +82,7 @@ def read_commit_rows(
         try:
             net += read_net_rows(data, files, of_adds, of_removes)
         except FileGone:
+            data.findings.rows_not_compared.add(commit.file)
             return None
         except (StorageError, UnreadableRows, DeletionVectorError) as fault:
             data.findings.mark_undecided((view,), describe_read_error(fault), files[0].path)

@@ -1,6 +1,6 @@
 """Check that a commit that only rearranges rows writes the rows that it removes.
 
-A commit whose removed files VACUUM deleted is skipped: nothing can show its rows any more.
+A commit whose removed files VACUUM deleted is skipped: nothing can show its rows any more. The report names it.
 """
 
 from __future__ import annotations
