@@ -255,6 +255,7 @@ def test_compaction_of_commits_that_are_gone_is_not_compared() -> None:
     files.compactions[1, 2].append(txn_action("app", 5))
     files.commits[1].append(txn_action("app", 5))
     files.checkpoints.append(CheckpointFiles(2, rows=build_state_rows(files)[:2]))
+    files.commits[2].append(encode_undecodable("txn"))
     for version in (0, 1):
         del files.commits[version]
     report = validate(FailingStore(files), select=["COP"])

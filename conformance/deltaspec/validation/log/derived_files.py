@@ -273,7 +273,7 @@ def _check_checkpoint(
             retention_cutoff_ms=transaction_cutoff,
         )
         has_unknown_retention = facts.options.clock_ms is not None and transaction_cutoff is None
-        if has_unknown_retention and any(each["kind"] == "txn" and each["may_have_expired"] for each in differences):
+        if has_unknown_retention and any(each["may_have_expired"] for each in differences):
             findings.mark_rule_undecided("CKP037", "it is not known how long transactions are kept", derived_file.file)
         differences = _drop_consequences(findings, derived_file, differences, aggregates)
     _evaluate_differences(findings, differences)
