@@ -140,7 +140,11 @@ class _WarmTests:
     def _fails(self, item: pytest.Item) -> bool:
         self._failed = False
         item._initrequest()  # type: ignore[attr-defined]
-        item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
+        try:
+            item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
+        except KeyboardInterrupt:  # a fault may let one through that a test raises
+            item.session._setupstate.teardown_exact(None)
+            return True
         return self._failed
 
 

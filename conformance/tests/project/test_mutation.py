@@ -1,5 +1,8 @@
 """The mutation tests of the kit's own code: operators, mutants, and the tables of tests and survivors."""
 
+import os
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -91,6 +94,39 @@ def test_replaced_functions_are_restored() -> None:
     assert _compute_verdict(counts, [entry]) == "conforms"
     restore()
     assert _compute_verdict(counts, [entry]) == "incomplete"
+
+
+INTERRUPTED = """
+from deltaspec.report.report_types import NotChecked
+from deltaspec.validation.report_builder import _compute_verdict
+
+def test_verdict():
+    if _compute_verdict({"violation": 0}, [NotChecked(rule="A", reason="r")]) != "incomplete":
+        raise KeyboardInterrupt
+"""
+RUN = """
+import sys
+from pathlib import Path
+from mutation.mutants import list_mutants
+from mutation.warm_tests import run_warm_tests
+
+package, tests = Path(sys.argv[1]), sys.argv[2]
+found = list_mutants(package, "validation/report_builder.py")
+mutants = [each for each in found if each.function == "_compute_verdict"]
+results = []
+undecided, _ = run_warm_tests([tests, "-q"], mutants, package, lambda _, result: results.append(result))
+assert {"killed", "survived"} <= set(results), results
+assert len(results) + len(undecided) == len(mutants)
+"""
+
+
+def test_fault_that_interrupts_a_test_does_not_end_the_run(tmp_path: Path) -> None:
+    (tmp_path / "test_interrupted.py").write_text(INTERRUPTED, encoding="utf-8")
+    package = ROOT / "conformance" / "deltaspec"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "conformance")}
+    command = [sys.executable, "-c", RUN, package, tmp_path]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_mutants_keep_their_identity_if_lines_move(tmp_path: Path) -> None:
