@@ -38,6 +38,7 @@ from deltaspec_generators.bases.log_only import (
     get_action,
 )
 from deltaspec_generators.bases.retention import REMOVED_MS
+from deltaspec_generators.bases.row_ids import build_r1_tracked_table, build_tracked_table
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.table_files import (
     LOG,
@@ -143,6 +144,18 @@ def build_cleaned_up_table() -> TableFiles:
     files = build_checkpointed_table()
     del files.commits[0]
     return files
+
+
+@pytest.mark.parametrize(("revision", "build"), [("r1", build_r1_tracked_table), ("r2", build_tracked_table)])
+def test_row_id_mark_that_cannot_be_decoded_is_not_compared(revision: str, build: Callable[[], TableFiles]) -> None:
+    files = build()
+    files.checkpoints.append(CheckpointFiles(1, rows=build_state_rows(files)))
+    lines = files.commits[1]
+    number = next(number for number, line in enumerate(lines) if "rowIdHighWaterMark" in line)
+    lines[number] = encode_undecodable("rowIdHighWaterMark")
+    report = validate(FailingStore(files), revision=revision)
+    assert report.totals == {"LIN020": 1}
+    assert collect_entries(report)["a line cannot be decoded", commit_path(1)] == {"replay_differences"}
 
 
 def test_table_that_a_revision_refuses_has_no_other_findings() -> None:

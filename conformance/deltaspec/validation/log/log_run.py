@@ -502,7 +502,7 @@ class LogRun(ABC):
             self.block_replay(reason, file)
         if undecoded & {"protocol", "metaData", None}:
             self.findings.mark_undecided((replay_differences, checksums, outdated_files, null_columns), reason, file)
-        if undecoded & {"txn", "domainMetadata"}:
+        if undecoded & {"txn", "domainMetadata", "rowIdHighWaterMark"}:
             self.findings.mark_undecided((replay_differences,), reason, file)
         if "cdc" in undecoded:
             self.findings.mark_undecided((change_commits, change_files, data_files, file_columns), reason, file)
