@@ -51,6 +51,8 @@ class Case:
     """Number of live files of the table."""
     level: str = "log"
     """Level of deltaspec."""
+    options: tuple[str, ...] = ()
+    """Further options of deltaspec; `{table}` is replaced."""
     peers: tuple[str, ...] = ()
     target: Target = field(default_factory=Target)
     verdict: str = "conforms"
@@ -202,6 +204,17 @@ def _add_growth_cases() -> None:
             target=Target(item_microseconds=8) if count == 1_000_000 else Target(),
             runs=5 if count == 1_000_000 else _BIG,
         )
+    CASES["since-1000000"] = Case(
+        "1,000 new files of 1,000,000, since an earlier report",
+        _call("nightly_table", "write_nightly_table"),
+        items=1_000,
+        files=1_001_001,
+        level="rows",
+        options=("--since", "{table}/_report.json", "--accept-unchecked", "PQT,ROW,STA"),
+        peers=("level-log",),
+        reads_data=True,
+        runs=_BIG,
+    )
     for count in (30_000, 300_000):
         CASES[f"missing-{count}"] = Case(
             f"{count:,} missing files",

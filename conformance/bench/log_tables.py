@@ -67,7 +67,8 @@ class File:
         return json.dumps({"add": add}, separators=(",", ":"))
 
 
-def _write_commit(log: Path, version: int, files: list[File]) -> None:
+def write_commit(log: Path, version: int, files: list[File]) -> None:
+    """Write a commit that adds files; version 0 also has the metadata."""
     info = {
         "timestamp": _FIRST_MS + version * 1000,
         "operation": "WRITE",
@@ -86,13 +87,13 @@ def _write_commit(log: Path, version: int, files: list[File]) -> None:
 def write_commits_of_100(log: Path) -> None:
     """Write (a): 1,000 commits of 100 adds, 10 partitions."""
     for version in range(1000):
-        _write_commit(log, version, [File(version * 100 + each, 10) for each in range(100)])
+        write_commit(log, version, [File(version * 100 + each, 10) for each in range(100)])
 
 
 def write_commits_of_1(log: Path, count: int = 10_000) -> None:
     """Write (c): commits of one add, 10 partitions."""
     for version in range(count):
-        _write_commit(log, version, [File(version, 10)])
+        write_commit(log, version, [File(version, 10)])
 
 
 def write_checkpoint_of_adds(log: Path, count: int = 1_000_000) -> None:
@@ -103,5 +104,5 @@ def write_checkpoint_of_adds(log: Path, count: int = 1_000_000) -> None:
     write_checkpoint(target, _PROTOCOL, _METADATA, (File(number, 100) for number in range(count)))
     hint = {"version": 10, "size": count + 2, "sizeInBytes": target.stat().st_size, "numOfAddFiles": count}
     (log / "_last_checkpoint").write_text(json.dumps(hint, separators=(",", ":")))
-    _write_commit(log, 10, [File(count - 1, 100)])
-    _write_commit(log, 11, [File(count, 100)])
+    write_commit(log, 10, [File(count - 1, 100)])
+    write_commit(log, 11, [File(count, 100)])

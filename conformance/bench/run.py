@@ -35,11 +35,12 @@ from bench.results import (
 HERE = Path(__file__).parent
 SUITES = "suites"
 """The case of `suites.py`, which has no table of its own and prints its results."""
-LEVEL_FILES = "level-files"
+LEVEL_FILES, LEVEL_LOG = "level-files", "level-log"
 _VALIDATE = [sys.executable, "-m", "deltaspec", "validate", "{table}", "--format", "json", "--level"]
 PROGRAMS = {
     DELTASPEC: [*_VALIDATE, "{level}"],
     LEVEL_FILES: [*_VALIDATE, "files"],
+    LEVEL_LOG: [*_VALIDATE, "log"],
     "delta-rs": [sys.executable, str(HERE / "list_files.py"), "{table}"],
     "floor": [sys.executable, str(HERE / "parse_lines.py"), "{table}"],
     "imports": [sys.executable, "-c", "import polars, pyarrow; print(1)"],
@@ -47,7 +48,7 @@ PROGRAMS = {
     "pyarrow-bounds": [sys.executable, str(HERE / "compute_min_max.py"), "{table}"],
 }
 """Commands by name; `{table}` and `{level}` are replaced."""
-_REPORTS = (DELTASPEC, LEVEL_FILES)
+_REPORTS = (DELTASPEC, LEVEL_FILES, LEVEL_LOG)
 """Programs that write a report; the others print the number of files."""
 _DESCRIPTIONS = {
     "delta-rs": "deltalake {deltalake}: load the table, list its files",
@@ -108,7 +109,8 @@ def measure(name: str, programs: list[str], runs: int) -> dict[str, Measurement]
     found = {program: Measurement() for program in programs}
     for number in range(runs):
         for program, measured in found.items():
-            command = [part.format(table=path, level=case.level) for part in PROGRAMS[program]]
+            options = case.options if program == DELTASPEC else ()
+            command = [part.format(table=path, level=case.level) for part in (*PROGRAMS[program], *options)]
             exit_code = 1 if program in _REPORTS and case.verdict == "violations" else 0
             measured.work = describe_work(program, run_once(command, measured, exit_code), case)
             print(f"{name} {number + 1}/{runs} {program}: {measured.wall_seconds[-1]:.2f} s", file=sys.stderr)
