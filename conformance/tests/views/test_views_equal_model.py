@@ -7,12 +7,13 @@ code of `wire` or `views`.
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 from helpers.hypothesis_settings import example_settings
 from helpers.recording_run import DecodedLog, RecordingRun, convert_action
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from views.model_expectations import (
     LOG,
@@ -30,9 +31,16 @@ from deltaspec.model.features.table_properties import has_in_commit_timestamps, 
 from deltaspec.model.log.checkpoints import compare_checkpoint, reconcile_checkpoint
 from deltaspec.model.log.paths import path_key
 from deltaspec.model.log.reconciliation import get_vector_id
+from deltaspec.model.log.segment import Checkpoint
 from deltaspec.model.revisions import Revision
 from deltaspec.views.files.file_replay import find_live_files
-from deltaspec_generators.bases.log_only import build_table_with_vector, get_action, inline_vector_descriptor
+from deltaspec_generators.bases.log_only import (
+    build_checkpointed_table,
+    build_table_with_vector,
+    get_action,
+    inline_vector_descriptor,
+)
+from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.table_files import TableFiles
 from deltaspec_generators.tables.strategies import logs
@@ -311,8 +319,10 @@ def differences_of_model(run: RecordingRun, decoded: DecodedLog) -> list[tuple[A
     return sort_rows(found)
 
 
-def differences_of_run(run: RecordingRun) -> list[tuple[Any, ...]]:
-    compared = {f"{LOG}/{each.files[0]}" for each in run.plan.compared_checkpoints}
+def differences_of_run(run: RecordingRun, checkpoints: Iterable[Checkpoint] | None = None) -> list[tuple[Any, ...]]:
+    """Return the same of a run, by default for the checkpoints that it compares."""
+    chosen = run.plan.compared_checkpoints if checkpoints is None else checkpoints
+    compared = {f"{LOG}/{each.files[0]}" for each in chosen}
     rows = [row for row in run.recorded.rows("replay_differences") if row["file"] in compared]
     found = []
     for row in rows:
@@ -372,8 +382,30 @@ def logs_with_a_changed_checkpoint(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+def build_table_with_a_wrong_base() -> TableFiles:
+    """Build a log whose first checkpoint has another `createdTime` than the commit of its version."""
+    files = build_checkpointed_table(last_remove=False)
+    files.commits[1].append(files.commits[0].pop(2))
+    del files.commits[0]
+    (base,) = files.checkpoints
+    own = next(row["add"] for row in files.commits[2] if isinstance(row, dict) and "add" in row)
+    later = [*base.rows, {"add": own}]
+    base.rows = [{"metaData": {**row["metaData"], "createdTime": 5}} if "metaData" in row else row for row in base.rows]
+    files.checkpoints.append(CheckpointFiles(2, rows=later))
+    return files
+
+
 @example_settings(20)
 @given(files=logs_with_a_changed_checkpoint())
+@example(files=build_table_with_a_wrong_base())
 def test_differences_of_changed_checkpoints_equal_the_model(files: TableFiles) -> None:
+    """What is wrong in the base, according to the commit of its version, is not compared with later checkpoints."""
+
+    def get_subject(row: tuple[Any, ...]) -> tuple[str, str | None]:
+        return ("file" if row[1] in ("add", "remove") else row[1]), row[2]
+
     run = RecordingRun(files)
-    assert differences_of_run(run) == differences_of_model(run, DecodedLog.decode(files))
+    bases = [] if run.plan.base is None else [run.plan.base]
+    wrong = set(map(get_subject, differences_of_run(run, bases)))
+    of_model = differences_of_model(run, DecodedLog.decode(files))
+    assert differences_of_run(run) == [row for row in of_model if get_subject(row) not in wrong]
