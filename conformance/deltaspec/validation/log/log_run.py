@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 import polars as pl
@@ -134,19 +135,18 @@ class LogRun(ABC):
         """Every checkpoint that was read, also in earlier parts of the log."""
         return self._earlier_checkpoints | self.parsed_checkpoints
 
-    def run(self, interrupts: Mapping[type[BaseException], str] | None = None) -> Findings:
+    def run(self, interrupts: Mapping[type[BaseException], str] = MappingProxyType({})) -> Findings:
         """Read the log and evaluate the rules.
 
         Args:
-            interrupts: exceptions that stop the run, and how to report them; None for none.
+            interrupts: exceptions that stop the run, and how to report them.
         """
         try:
             return self._run()
         except RunStopped as stop:
             self._mark_unchecked(stop.reason, stop.levels)
             return self.findings
-        except tuple(interrupts or ()) as fault:
-            assert interrupts is not None
+        except tuple(interrupts) as fault:
             self._mark_unchecked(interrupts[type(fault)], None)
             return self.findings
         finally:
@@ -394,7 +394,7 @@ class LogRun(ABC):
                 continue
             for reason in log.unread:
                 self.findings.mark_undecided((log_files.lines, log_files.commits, *ACTION_VIEWS), reason, file)
-            if log.undecoded_kinds or log.unread:
+            if log.undecoded_kinds:
                 history.earlier_known_from = max(history.earlier_known_from, version + 1)
             read[version] = log, state
             history.remember_digest(version, log)
