@@ -255,10 +255,15 @@ def test_compaction_is_not_compared_if_a_commit_cannot_be_read() -> None:
     assert "replay_differences" in collect_entries(report)[f"{commit_path(1)}: {FAILURE}", commit_path(1)]
 
 
-@pytest.mark.parametrize(("kind", "found"), [("commitInfo", 1), ("txn", None)])
-def test_compaction_is_compared_if_only_information_cannot_be_decoded(kind: str, found: int | None) -> None:
+@pytest.mark.parametrize(
+    ("version", "kind", "found"),
+    [(1, "commitInfo", 1), (1, "txn", None), (2, "txn", None), (0, "txn", 1), (3, "txn", 1)],
+)
+def test_compaction_is_compared_if_only_others_cannot_be_decoded(version: int, kind: str, found: int | None) -> None:
+    """Information of its commits does not matter, and actions of other commits neither."""
     files = build_table_with_compaction()
-    files.commits[1].append(encode_undecodable(kind))
+    files.commits[3] = [commit_info_action(3)]
+    files.commits[version].append(encode_undecodable(kind))
     files.compactions[1, 2].append(txn_action("app", 5))
     assert validate(FailingStore(files)).totals.get("COP002") == found
 

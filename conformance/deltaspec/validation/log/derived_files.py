@@ -6,6 +6,7 @@ compared, each derived file is checked as a unit.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Protocol
 
 import msgspec
@@ -147,9 +148,9 @@ class DerivedFiles:
         if log.undecoded_kinds:
             findings.mark_undecided((replay_differences,), "an action of the compaction cannot be decoded", file)
         has_commits = facts.plan.has_commits_of(name)
-        is_undecoded = name.start < facts.earlier_known_from or any(
-            name.start <= version <= name.end for version in facts.undecoded_commits
-        )
+        first = bisect_left(facts.undecoded_commits, name.start)
+        undecoded = facts.undecoded_commits[first : first + 1]
+        is_undecoded = name.start < facts.earlier_known_from or any(version <= name.end for version in undecoded)
         if has_commits and is_undecoded:
             findings.mark_undecided((replay_differences,), "an action of its commits cannot be decoded", file)
         is_comparable = has_commits and not is_undecoded and not log.undecoded_kinds
