@@ -56,6 +56,15 @@ def test_finding_names_the_column(tmp_path: Path) -> None:
     assert (finding.rule, finding.version, finding.column) == ("WID013", 3, "c")
 
 
+def test_change_after_metadata_that_cannot_be_decoded_is_not_judged(tmp_path: Path) -> None:
+    """The unknown version may have recorded the change."""
+    files = build_table_with_column_versions(INTEGER, build_column("long"))
+    files.commits[2].append(b'{"metaData":5}')
+    report = write_and_validate(files, tmp_path)
+    assert report.totals.keys() == {"LIN013"}
+    assert "WID013" in report.checked.undecided_rules
+
+
 def test_record_in_a_string_is_one_finding(tmp_path: Path) -> None:
     """E30: the change counts as recorded."""
     recorded = build_column("long", json.dumps([build_type_change("integer", "long")]))

@@ -44,6 +44,7 @@ from deltaspec.views.base import LEVELS, View
 from deltaspec.views.data.change_data import change_commits, change_files
 from deltaspec.views.data.data_files import data_files
 from deltaspec.views.data.file_columns import file_columns
+from deltaspec.views.data.variants import variant_uses
 from deltaspec.views.files.added_vectors import added_vectors
 from deltaspec.views.files.adds_without_stats import adds_without_stats
 from deltaspec.views.files.file_action_facts import FileContext
@@ -59,6 +60,7 @@ from deltaspec.views.log.log_file_rows import PreviousCommit, build_commit_row, 
 from deltaspec.views.log.replay_differences import TableActions, row_id_high_water_marks
 from deltaspec.views.table import table_actions as table_state
 from deltaspec.views.table.state import VIEW_NAMES, Row, TableState
+from deltaspec.views.table.type_widening import recorded_type_changes, type_changes
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
 from deltaspec.wire.log.line_decoder import LogSummary
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
@@ -533,7 +535,8 @@ class LogRun(ABC):
         """Record that actions of these kinds in a file cannot be decoded: what they change is undecided."""
         self.state.lose(kinds, (reason, file))
         if kinds & {"protocol", "metaData", None}:
-            self.findings.mark_undecided(STATE_VIEWS, reason, file)
+            views = (*STATE_VIEWS, recorded_type_changes, type_changes, variant_uses)
+            self.findings.mark_undecided(views, reason, file)
         elif "domainMetadata" in kinds:
             self.findings.mark_undecided((table_state.domains, table_state.clustering), reason, file)
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import polars as pl
+import pytest
 from helpers.hypothesis_settings import example_settings
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,12 +13,33 @@ from deltaspec.rules import RULES
 from deltaspec.views.files.file_replay import build_empty_replay_frame, build_intervals
 from deltaspec.views.files.row_id_history import (
     StatedRowIds,
+    _build_conflict,
     build_new_row_id_rows,
     build_row_id_commit_rows,
     build_row_id_conflict_rows,
     flag_new_paths,
     row_id_conflicts,
 )
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "is_live"),
+    [
+        ([(1, 4)], [(3, 6)], True),
+        ([(1, 3)], [(3, 6)], False),
+        ([(1, 2), (6, 8)], [(3, 6)], False),  # the older file lives again after the newer one
+        ([(1, 2), (5, 8)], [(3, 6)], True),
+    ],
+)
+def test_files_conflict_while_both_are_live(
+    older: list[tuple[int, int]], newer: list[tuple[int, int]], is_live: bool
+) -> None:
+    place = {"source": "commit", "file": "f", "line": 1, "path": None, "base_row_id": 0, "last_row_id": 1}
+    one, two = ({**place, "path_key": key, "version": spans[0][0]} for key, spans in (("a", older), ("b", newer)))
+    for pair in ((one, two), (two, one)):
+        row = _build_conflict(*pair, {("a", 0): older, ("b", 0): newer}, 5)
+        assert (row["path"], row["other_path"], row["other_is_live"]) == ("b", "a", is_live)
+
 
 ALWAYS = [(0, True, False)]
 _PATHS = st.sampled_from(["a", "b", "c", "d"])
