@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from helpers.cli import run, single_error_line
 
 import deltaspec
 from deltaspec.rules import RULES
+from deltaspec.validation.buckets import LocalBuckets
 from deltaspec.validation.ledger import find_unused_rules
 from deltaspec.validation.since import NEEDS_ALL_FILES, NEEDS_LISTING
 from deltaspec_generators.table_files import (
@@ -25,6 +27,7 @@ from deltaspec_generators.table_files import (
 
 FIELDS = [("id", "long")]
 GOOD, BAD = pa.table({"id": pa.array([1, 2], pa.int64())}), pa.table({"id": pa.array(["x", "y"])})
+OTHER = pa.table({"id": pa.array([1, 3], pa.int64())})
 
 
 class Lake:
@@ -110,6 +113,29 @@ def test_new_faults_are_found_at_every_level(lake: Lake, tmp_path: Path) -> None
     assert report["verdict"] == "violations"
     assert report["totals"] == full["totals"]
     assert {each["path"] for each in report["findings"]} == {"b.parquet", "c.parquet"}
+
+
+def test_rows_that_a_new_commit_moves_are_compared_with_the_old_file(lake: Lake, tmp_path: Path) -> None:
+    moved = add_action("moved.parquet", rows=2, size=_size(OTHER))
+    moved["add"]["dataChange"] = False
+    removed = remove_action(lake.files.commits[1][0])
+    removed["remove"]["dataChange"] = False
+    lake.files.data["moved.parquet"] = OTHER
+    lake.commit(removed, moved)
+    report = lake.report("second.json", "--since", tmp_path / "first.json")
+    assert report["totals"] == lake.report("full.json")["totals"] == {"COM022": 1}
+
+
+def test_files_of_all_buckets_are_counted(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "bcdef":
+        lake.commit(**{name: GOOD})
+    lake.report("first.json")
+    lake.commit(remove_action(lake.files.commits[1][0]), g=GOOD, h=BAD)
+    several = partial(LocalBuckets, rows_in_memory=2, count=3)
+    monkeypatch.setattr("deltaspec.validation.embedded.LocalBuckets", several)
+    report = lake.report("second.json", "--since", tmp_path / "first.json")
+    assert report["since"]["skipped_files"] == 5
+    assert {each["path"] for each in report["findings"]} == {"h.parquet"}
 
 
 def test_reports_form_a_chain(lake: Lake, tmp_path: Path) -> None:

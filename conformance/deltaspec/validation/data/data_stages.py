@@ -94,7 +94,7 @@ def check_data(
         buckets.run_stage(_check_all_files, facts, findings, (_ALL_FILES,), in_one_bucket=True, opens_files=True)
     buckets.drop((_WRITTEN, _ENDED, _CHANGES, _ALL_FILES))
     if facts.since is not None:
-        return CheckedFiles(None, checked.skipped_files)
+        return CheckedFiles(None, aggregates.skipped_files + checked.skipped_files)
     with leaving_undecided():  # it decides no rule
         totals = buckets.run_stage(_take_inventory, facts, findings, (LISTING, _REFERENCES))
     return CheckedFiles(totals.inventory or _build_inventory(facts, {}), 0)

@@ -170,15 +170,14 @@ class LogRun(ABC):
         if aggregates is not None and self.options.level != "log":
             from deltaspec.validation.data.data_stages import check_data  # the readers of data take long to import
 
-            self._select_files()
             found = check_data(self.facts, self.findings, self.buckets, aggregates, self.progress)
             self.inventory, self._skipped_files = found.inventory, found.skipped_files
         return self.findings
 
     def _select_files(self) -> None:
-        """Decide which files are checked: all, or those after an earlier report."""
+        """Decide which files outside the log are checked: all, or those after an earlier report."""
         earlier = self.options.since
-        if earlier is None:
+        if earlier is None or self.options.level == "log":
             return
         self._reason_for_all_files = find_reason_for_all_files(earlier, self.facts)
         if self._reason_for_all_files is None:
@@ -202,7 +201,8 @@ class LogRun(ABC):
         self._log_was_read = True
         if log.derived_files is None:
             return None
-        facts, findings = log.facts, log.findings
+        self._select_files()
+        facts, findings = self.facts, self.findings
         self.progress("replay", 0, None)
         aggregates = replay_and_check(facts, findings, self.buckets)
         if self.plan.base is not None:

@@ -28,6 +28,7 @@ from deltaspec.views.files.file_replay import (
     build_empty_replay_frame,
     build_intervals,
     find_live_files,
+    flag_paths_changed_after,
 )
 from deltaspec.views.files.rearrangements import (
     build_rearrangement_rows,
@@ -120,8 +121,14 @@ def _put_for_later_stages(
         output.put(REARRANGED, candidates)
     if may_have_row_ids(facts):
         output.put(WITH_ROW_IDS, intervals if is_only_bucket else _drop_long_values(intervals))
-    if facts.options.level != "log":
+    if facts.options.level == "log":
+        return
+    if facts.since is None:
         output.put(INTERVAL_ROWS, intervals)
+    else:
+        is_changed = flag_paths_changed_after(intervals, facts.since.version)
+        aggregates.skipped_files = len(find_live_files(intervals.filter(~is_changed), facts.plan.version))
+        output.put(INTERVAL_ROWS, intervals.filter(is_changed))
 
 
 def _drop_long_values(intervals: pl.DataFrame) -> pl.DataFrame:

@@ -211,6 +211,12 @@ def find_live_files(intervals: pl.DataFrame, version: int, kind: str = "add") ->
     return intervals.filter((pl.col("kind") == kind) & is_valid)
 
 
+def flag_paths_changed_after(intervals: pl.DataFrame, version: int) -> pl.Series:
+    """Return which rows have a path with an action of a version after this one."""
+    changed = intervals.filter(pl.col("version") > version)["path_key"].unique()
+    return intervals["path_key"].is_in(changed.implode())
+
+
 def find_first_added_paths(intervals: pl.DataFrame, versions: Sequence[int]) -> pl.Series:
     """Return the keys of the paths that one of these commits adds and that no earlier action has.
 
