@@ -224,6 +224,16 @@ class Findings:
         if "files" in levels:
             self.mark_undecided((deletion_vectors,), reason)  # evaluated when stored vectors are read
 
+    def mark_unevaluated(self, reason: str, *, except_views: Collection[View]) -> None:
+        """Record that rules over views without rows could not be decided, except rules over some views.
+
+        The reason replaces others, because it explains them.
+        """
+        decided = self.evaluated_views | {view.name for view in except_views}
+        for rule in self.rules:
+            if rule.view.name not in decided:
+                self._ledger.replace_reasons(rule.code, reason)
+
     def discard_findings(self, reason: str, *, except_views: Collection[View]) -> None:
         """Discard all findings except those over some views, and record that all other rules could not be decided."""
         remaining = [rule.code for rule in self.rules if rule.view in except_views]

@@ -9,6 +9,8 @@ from helpers.raw_logs import RawLog, commit_name
 
 import deltaspec
 from deltaspec.report.report_types import Report
+from deltaspec.rules import RULES
+from deltaspec.validation.plan import EMPTIED
 
 CHECKPOINT = "00000000000000000002.checkpoint"
 STRAY = {
@@ -59,6 +61,16 @@ def test_files_that_are_left_are_listed_as_not_read(tmp_path: Path, name: str) -
     reason = "the log has neither a commit nor a complete checkpoint"
     unread = [file for each in report.checked.files_not_read if each.reason == reason for file in each.files]
     assert unread == [f"_delta_log/{each}" for each in STRAY[name] if each != "_last_checkpoint"]
+
+
+@pytest.mark.parametrize("level", ["log", "rows"])
+def test_rules_over_the_history_are_not_checked(tmp_path: Path, level: str) -> None:
+    checked = deltaspec.validate(write_emptied(tmp_path, []), level=level, clock="now").checked
+    assert {each.reason for each in checked.not_checked} == {EMPTIED}
+    assert {"PRO001", "COM001", "FIL001", "CKP001", "CRC001"} <= {each.rule for each in checked.not_checked}
+    without_rows = {RULES[code].view.name for code in checked.not_applicable}
+    assert without_rows == {"last_checkpoint", "staged_commits"}
+    assert {RULES[code].view.name for code in checked.run} == {"listing"}
 
 
 @pytest.mark.parametrize("revision", ["r1", "r2", "r3"])

@@ -37,7 +37,7 @@ from deltaspec.validation.log.replay_stage import EARLIER_ROWS, REPLAY_ROWS, rep
 from deltaspec.validation.log.type_change_checks import check_type_changes
 from deltaspec.validation.log.variant_use_checks import check_variant_uses
 from deltaspec.validation.options import Options
-from deltaspec.validation.plan import Plan
+from deltaspec.validation.plan import EMPTIED, NO_VERSION, Plan
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.validation.stopping import RunStopped
 from deltaspec.views.base import LEVELS, View
@@ -54,10 +54,11 @@ from deltaspec.views.files.outdated_files import outdated_files
 from deltaspec.views.files.row_id_history import StatedRowIds
 from deltaspec.views.files.snapshot import snapshot_files
 from deltaspec.views.log import log_files
-from deltaspec.views.log.checkpoints import checkpoints, checksums, replay_differences, sidecars
+from deltaspec.views.log.checkpoints import checkpoints, checksums, last_checkpoint, replay_differences, sidecars
 from deltaspec.views.log.derived_file_rows import CommitFacts
 from deltaspec.views.log.log_file_rows import PreviousCommit, build_commit_row, mark_repeated_transaction_ids
 from deltaspec.views.log.replay_differences import TableActions, row_id_high_water_marks
+from deltaspec.views.log.staged_commits import staged_commits
 from deltaspec.views.table import table_actions as table_state
 from deltaspec.views.table.state import VIEW_NAMES, Row, TableState
 from deltaspec.views.table.type_widening import recorded_type_changes, type_changes
@@ -80,6 +81,8 @@ REPLAY_VIEWS: tuple[View, ...] = (
     snapshot_files,
 )
 """Views whose rows depend on the replay of file actions."""
+LISTING_VIEWS: tuple[View, ...] = (log_files.listing, staged_commits, last_checkpoint)
+"""Views that need only the listing of the log: without such files, their rules do not apply."""
 STATE_ACTIONS = (Protocol, MetaData, DomainMetadata, RowIdHighWaterMark)
 """Actions that change the state that file actions are checked against."""
 STATE_VIEWS: tuple[View, ...] = tuple(getattr(table_state, name) for name in VIEW_NAMES)
@@ -172,6 +175,8 @@ class LogRun(ABC):
 
             found = check_data(self.facts, self.findings, self.buckets, aggregates, self.progress)
             self.inventory, self._skipped_files = found.inventory, found.skipped_files
+        if self.plan.version == NO_VERSION:
+            self.findings.mark_unevaluated(EMPTIED, except_views=LISTING_VIEWS)
         return self.findings
 
     def _select_files(self) -> None:
