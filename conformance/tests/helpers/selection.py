@@ -21,8 +21,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 VALIDATION_PACKAGES = ("model", "rules", "sql", "validation", "views", "wire")
 
-FOLDER_PARTS = 6
-TOUCHED_PARTS = 2
+FOLDER_PARTS = 9
+TOUCHED_PARTS = 3
 _KIT = "conformance/deltaspec"
 _VALIDATION = tuple(f"{_KIT}/{name}" for name in VALIDATION_PACKAGES)
 _SUITES = (*(f"{_KIT}/{name}" for name in ("candidates", "suites", "selftest", "model", "wire")), "generators")
