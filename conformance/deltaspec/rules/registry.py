@@ -128,6 +128,11 @@ class Rule(msgspec.Struct, frozen=True, dict=True):
         return tuple(name for name in self.view.columns if name in used)
 
     @cached_property
+    def decided_by(self) -> frozenset[str]:
+        """Kinds of actions up to the version of a row that decide it, as the view and its columns say."""
+        return self.view.decided_by.union(*(self.view.columns[name].decided_by for name in self.reads))
+
+    @cached_property
     def _parts(self) -> tuple[str, str, str, str]:
         """Return the rest of the docstring: why it matters, how to fix it, and the blocks of examples."""
         text, _, violating = (inspect.getdoc(self.expression) or "").partition("Violates::")

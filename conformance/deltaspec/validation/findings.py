@@ -7,7 +7,7 @@ engines, with any number of buckets, give the same report.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from itertools import chain
 from typing import Any
 
@@ -172,6 +172,12 @@ class Findings:
             for rule in self._rules.get(view.name, ()):
                 if read_columns is None or not read_columns.isdisjoint(rule.reads):
                     self._ledger.add_reason(rule.code, reason, file)
+
+    def mark_lost_actions(self, kinds: Set[str | None], reason: str, file: str | None = None) -> None:
+        """Record that rules could not be decided because actions of these kinds are not known (None: of any kind)."""
+        for rule in self.rules:
+            if rule.decided_by and (None in kinds or not rule.decided_by.isdisjoint(kinds)):
+                self._ledger.add_reason(rule.code, reason, file)
 
     def mark_files_undecided(
         self,

@@ -157,8 +157,8 @@ def _find_status(entry: AcceptEntry, number: int, options: Options, decided: Col
 
 
 def _drop_unused_rules(entries: list[NotChecked], state: TableState) -> list[NotChecked]:
-    """Drop rules of features that the table never supported, unless no entry would remain."""
-    if not state.supported_so_far:
+    """Drop rules of features that the table never supported, unless no entry would remain, or more may be supported."""
+    if not state.supported_so_far or state.protocol_was_lost:
         return entries
     codes = {each.rule for each in entries if not each.rule.startswith(FEATURE_PREFIX)}
     unused = find_unused_rules(codes, state.supported_so_far)

@@ -25,6 +25,10 @@ LEVELS: tuple[Level, ...] = ("log", "files", "footers", "rows")
 """
 
 
+STATE_KINDS = frozenset({"protocol", "metaData"})
+"""Kinds of actions that decide nearly everything that the state of a table requires."""
+
+
 class Column(msgspec.Struct, frozen=True):
     """Column of a view. Every column is nullable; null means "no value" unless the description says otherwise."""
 
@@ -39,6 +43,8 @@ class Column(msgspec.Struct, frozen=True):
     varies: bool = False
     """If true, later commits may change the value for the same fault, so it is not part of the finding's fingerprint.
     Numbers and booleans are never part of it."""
+    decided_by: frozenset[str] = frozenset()
+    """Kinds of actions up to the version of the row that decide the value. It may be wrong if one cannot be decoded."""
 
 
 LOCATION_COLUMNS = {
@@ -87,6 +93,8 @@ class View(msgspec.Struct, frozen=True):
     columns: dict[str, Column]
     level: Level = "log"
     """Lowest level at which the view has rows; single columns may need a higher one."""
+    decided_by: frozenset[str] = frozenset()
+    """`decided_by` of every column, and of which rows there are."""
 
     @property
     def schema(self) -> dict[str, Any]:

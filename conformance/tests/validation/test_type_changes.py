@@ -209,7 +209,8 @@ def test_incomplete_replay_is_not_checked(tmp_path: Path) -> None:
     files.commits[2][1] = {"add": {"path": 1}}
     report = write_and_validate(files, tmp_path)
     assert "WID013" not in report.totals
-    assert {"WID013", "WID007"} <= {each.rule for each in report.checked.not_checked}
+    assert "WID013" in {each.rule for each in report.checked.not_checked}
+    assert "WID007" not in {each.rule for each in report.checked.not_checked}  # it needs only the schema
 
 
 def test_unreadable_schema_makes_earlier_types_unknown(tmp_path: Path) -> None:

@@ -47,6 +47,8 @@ _WRITTEN = "written by commits"
 _ENDED = "ended by commits"
 _CHANGES = "changes"
 _ALL_FILES = "all files"
+_COLUMNS_OF_STORED_VECTORS = frozenset({"decode_fault", "decoded_cardinality", "decoded_last_row"})
+"""Columns of `deletion_vectors` that inline vectors fill at level log, and stored ones when their file is read."""
 _LISTED_AT_ONCE = 10_000
 
 
@@ -73,6 +75,12 @@ def check_data(
     """
     if facts.replay_blocked_reason:
         buckets.run_stage(_check_descriptors, facts, findings, (VECTORS,))
+        findings.mark_undecided(
+            (deletion_vectors,),
+            facts.replay_blocked_reason,
+            facts.replay_blocked_file,
+            read_columns=_COLUMNS_OF_STORED_VECTORS,
+        )
         findings.mark_levels_undecided(facts.replay_blocked_reason, facts.replay_blocked_file)
         return CheckedFiles(None, 0)
     if facts.since is not None:

@@ -14,8 +14,10 @@ from deltaspec.validation.data.read_ahead import read_ahead
 from deltaspec.validation.data.row_confirmation import FileRows, Rows, evaluate_file_rows
 from deltaspec.validation.log.null_column_checks import find_reported_sources
 from deltaspec.views.data.column_facts import build_column_fact_rows, column_facts
+from deltaspec.views.data.constraint_checks import constraint_checks
 from deltaspec.views.data.identity_values import identity_values
 from deltaspec.views.data.row_checks import build_row_check_rows, row_checks
+from deltaspec.views.data.variant_paths import variant_paths
 from deltaspec.views.data.variants import variant_columns
 from deltaspec.wire.data.row_reader import DataFileRows, read_rows
 from deltaspec.wire.parquet.file_opener import UnreadableRows
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
 _ROWS_AT_ONCE = 20_000
 """Rows of a view that are evaluated together."""
 _VIEWS = (column_facts, row_checks)
-_VIEWS_WITH_SCHEMA = (*_VIEWS, identity_values, variant_columns)
-"""Views over rows that need the schema of the table; checks of the last two do not apply without it."""
+_VIEWS_WITH_SCHEMA = (*_VIEWS, constraint_checks, identity_values, variant_columns, variant_paths)
+"""Views over rows that need the schema of the table. The other checks of theirs do not apply without it."""
 
 
 def check_row_values(data: DataBucket) -> None:

@@ -44,7 +44,6 @@ from deltaspec.views.base import LEVELS, View
 from deltaspec.views.data.change_data import change_commits, change_files
 from deltaspec.views.data.data_files import data_files
 from deltaspec.views.data.file_columns import file_columns
-from deltaspec.views.data.variants import variant_uses
 from deltaspec.views.files.added_vectors import added_vectors
 from deltaspec.views.files.adds_without_stats import adds_without_stats
 from deltaspec.views.files.file_action_facts import FileContext
@@ -61,7 +60,6 @@ from deltaspec.views.log.replay_differences import TableActions, row_id_high_wat
 from deltaspec.views.log.staged_commits import staged_commits
 from deltaspec.views.table import table_actions as table_state
 from deltaspec.views.table.state import VIEW_NAMES, Row, TableState
-from deltaspec.views.table.type_widening import recorded_type_changes, type_changes
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
 from deltaspec.wire.log.line_decoder import LogSummary
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
@@ -460,9 +458,7 @@ class LogRun(ABC):
             file = commit_file(version)
             log = next(commits)
             if isinstance(log, StorageError):
-                self.findings.mark_undecided(
-                    (log_files.lines, log_files.commits, *ACTION_VIEWS, *STATE_VIEWS), str(log), file
-                )
+                self.findings.mark_undecided((log_files.lines, log_files.commits, *ACTION_VIEWS), str(log), file)
                 self._lose_commit(str(log), file)
                 self._remember(version)
                 previous = PreviousCommit()
@@ -507,10 +503,6 @@ class LogRun(ABC):
             self.findings.mark_undecided((log_files.lines, *ACTION_VIEWS), reason, file)
         if undecoded & {"add", "remove", None}:
             self.block_replay(reason, file)
-        if undecoded & {"protocol", "metaData", None}:
-            self.findings.mark_undecided((replay_differences, checksums, outdated_files, null_columns), reason, file)
-        if undecoded & {"txn", "domainMetadata", "rowIdHighWaterMark"}:
-            self.findings.mark_undecided((replay_differences,), reason, file)
         if "cdc" in undecoded:
             self.findings.mark_undecided((change_commits, change_files, data_files, file_columns), reason, file)
         if undecoded & {"commitInfo", None}:
@@ -536,18 +528,14 @@ class LogRun(ABC):
         )
         self.history.compared_states[version] = (actions, state.file_context(self.store.root))
 
-    def _lose_state(self, kinds: set[str | None], reason: str, file: str) -> None:
+    def _lose_state(self, kinds: set[str | None], reason: str, file: str | None) -> None:
         """Record that actions of these kinds in a file cannot be decoded: what they change is undecided."""
         self.state.lose(kinds, (reason, file))
-        if kinds & {"protocol", "metaData", None}:
-            views = (*STATE_VIEWS, recorded_type_changes, type_changes, variant_uses)
-            self.findings.mark_undecided(views, reason, file)
-        elif "domainMetadata" in kinds:
-            self.findings.mark_undecided((table_state.domains, table_state.clustering), reason, file)
+        self.findings.mark_lost_actions(kinds, reason, file)
 
     def _lose_commit(self, reason: str, file: str | None) -> None:
         """Record that commits are unknown, and with them the state that they made."""
-        self.state.lose({None}, (reason, file))
+        self._lose_state({None}, reason, file)
         self.block_replay(reason, file)
 
     def _mark_unchecked_features(self, state: TableState) -> None:

@@ -30,9 +30,7 @@ def check_type_changes(facts: LogFacts, findings: Findings, aggregates: Aggregat
     history = facts.state.widening
     findings.evaluate_rows(recorded_type_changes, history.records.rows)
     if facts.replay_blocked_reason is not None:
-        findings.mark_undecided(
-            (recorded_type_changes, type_changes), facts.replay_blocked_reason, facts.replay_blocked_file
-        )
+        findings.mark_undecided((type_changes,), facts.replay_blocked_reason, facts.replay_blocked_file)
     elif findings.has_rules_for(type_changes):
         changes = collect_type_changes(history, facts.operations)
         files = aggregates.older_files or [0] * len(changes)

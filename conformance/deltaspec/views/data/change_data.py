@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.views.base import Column, View
+from deltaspec.views.base import STATE_KINDS, Column, View
 
 change_files = View(
     name="change_files",
@@ -23,7 +23,9 @@ change_files = View(
             "columns of the file that are not in the table, and that readers of change data add themselves",
         ),
         "mismatched_partition_values": Column(
-            pl.List(pl.String), "`column=value` of each partition column that the file stores with a different value"
+            pl.List(pl.String),
+            "`column=value` of each partition column that the file stores with a different value",
+            decided_by=STATE_KINDS,
         ),
     },
 )

@@ -20,7 +20,7 @@ from deltaspec.model.rows.variant_shredding import (
     find_shredding_faults,
 )
 from deltaspec.model.schema.data_types import Struct
-from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, STATE_COLUMNS, Column, View
+from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, STATE_COLUMNS, STATE_KINDS, Column, View
 from deltaspec.views.files.file_replay import find_first_added_paths
 from deltaspec.views.table.clustering_history import read_clustering_columns
 from deltaspec.views.table.schema_columns import select_special_columns
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 variant_uses = View(
     name="variant_uses",
+    decided_by=STATE_KINDS,
     grain="variant column of the table, at each version in which its use changed",
     key=(),
     columns={

@@ -21,6 +21,7 @@ from deltaspec.views.files.file_replay import has_shared_path
 
 write_settings = View(
     name="write_settings",
+    decided_by=frozenset({"metaData"}),
     grain="live data file newly added by a commit while a table property sets, or has set, its codec or page version",
     key=(),
     level="footers",

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from deltaspec.model.commit.operations import reuses_existing_files
-from deltaspec.views.base import Column, View
+from deltaspec.views.base import STATE_KINDS, Column, View
 
 MISSING_STATS_COLUMN = "clustering_columns_without_statistics"
 
@@ -22,11 +22,13 @@ adds_without_stats = View(
         "iceberg_compatibility": Column(
             pl.String,
             "enabled Iceberg compatibility at that version: V1, V2 or V3; V2 or V1 if several are; null if none is",
+            decided_by=STATE_KINDS,
         ),
         "num_records_missing": Column(
             pl.Boolean,
             "whether numRecords is missing although Iceberg compatibility is enabled; false if the statistics "
             "are invalid",
+            decided_by=STATE_KINDS,
         ),
         "path_is_new": Column(
             pl.Boolean,
@@ -38,6 +40,7 @@ adds_without_stats = View(
             pl.List(pl.String),
             "clustering columns without statistics, except those that the schema gained, or may have gained, after the "
             "file was written",
+            decided_by=STATE_KINDS | {"domainMetadata"},
         ),
     },
 )

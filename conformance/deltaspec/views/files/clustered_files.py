@@ -5,12 +5,13 @@ from collections.abc import Mapping
 import polars as pl
 
 from deltaspec.model.features.clustering import Path
-from deltaspec.views.base import Column, View
+from deltaspec.views.base import STATE_KINDS, Column, View
 from deltaspec.views.files.adds_without_stats import MISSING_STATS_COLUMN, join_field_versions, join_first_versions
 from deltaspec.views.table.clustering_history import select_rows_without_statistics
 
 clustered_files = View(
     name="clustered_files",
+    decided_by=STATE_KINDS | {"domainMetadata"},
     grain="live data file that was added before a column became a clustering column, and whose statistics are known",
     key=(),
     level="rows",

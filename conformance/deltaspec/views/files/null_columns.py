@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from deltaspec.views.base import LOCATION_COLUMNS, Column, View
+from deltaspec.views.base import LOCATION_COLUMNS, STATE_KINDS, Column, View
 from deltaspec.views.files.file_replay import number_repeated_adds
 from deltaspec.views.files.partition_facts import parse_partition_text
 from deltaspec.views.table.row_requirements import RequiredLeaf, RequirementPeriods
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 null_columns = View(
     name="null_columns",
+    decided_by=STATE_KINDS,
     grain="data file of any version, and column that must not be null in a version that has the file, whose partition "
     "value is null or whose null count shows null",
     key=(),

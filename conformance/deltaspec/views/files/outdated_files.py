@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from deltaspec.model.schema.partition_values import PartitionValueError, parse_partition_value
-from deltaspec.views.base import LOCATION_COLUMNS, Column, View
+from deltaspec.views.base import LOCATION_COLUMNS, STATE_KINDS, Column, View
 from deltaspec.views.files.partition_facts import parse_partition_text
 from deltaspec.views.table.file_requirements import RequirementChange
 
@@ -23,6 +23,7 @@ _COUNTS = {
 
 outdated_files = View(
     name="outdated_files",
+    decided_by=STATE_KINDS,
     grain="version whose protocol or metadata contradicts files that stay live, per kind of contradiction; a file "
     "counts at the first such version",
     key=(),

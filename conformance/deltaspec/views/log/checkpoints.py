@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.views.base import Column, View
+from deltaspec.views.base import STATE_KINDS, Column, View
 
 checkpoints = View(
     name="checkpoints",
@@ -32,6 +32,7 @@ checkpoints = View(
         "misplaced_files": Column(
             pl.Int64,
             "number of file actions in another part than Spark's hash assigns; null for a single file",
+            decided_by=frozenset({"protocol"}),
         ),
         "split_paths": Column(pl.Int64, "number of paths with actions in several parts; null for a single file"),
         "row_id_high_water_marks": Column(pl.Int64, "number of rowIdHighWaterMark actions (r1, r2)"),
@@ -68,6 +69,7 @@ sidecars = View(
 
 replay_differences = View(
     name="replay_differences",
+    decided_by=STATE_KINDS | {"txn", "domainMetadata", "rowIdHighWaterMark"},
     grain="difference between a derived file (checkpoint, log compaction or version checksum) and replay",
     key=("path",),
     columns={
@@ -109,6 +111,7 @@ replay_differences = View(
 
 checksums = View(
     name="checksums",
+    decided_by=STATE_KINDS,
     grain="version checksum of the validated history",
     key=(),
     columns={

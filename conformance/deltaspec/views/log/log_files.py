@@ -2,7 +2,9 @@
 
 import polars as pl
 
-from deltaspec.views.base import Column, View
+from deltaspec.views.base import STATE_KINDS, Column, View
+
+_PROTOCOL = frozenset({"protocol"})
 
 listing = View(
     name="listing",
@@ -43,7 +45,9 @@ listing = View(
             "although older commits remain",
         ),
         "latest_commit": Column(pl.Int64, "highest commit version in the log; null if the log has no commit"),
-        "catalog_managed": Column(pl.Boolean, "whether the table supports catalogManaged; null if unknown"),
+        "catalog_managed": Column(
+            pl.Boolean, "whether the table supports catalogManaged; null if unknown", decided_by=_PROTOCOL
+        ),
         "cleaned_up_to": Column(
             pl.Int64,
             "oldest version that log cleanup retained: the first commit, or a checkpoint directly before it; null if "
@@ -93,61 +97,76 @@ commits = View(
         "previous_in_commit_timestamp": Column(
             pl.Int64,
             "in_commit_timestamp of the preceding version; null if in-commit timestamps were not enabled there",
+            decided_by=STATE_KINDS,
         ),
         "in_commit_timestamps_enabled": Column(
-            pl.Boolean, "whether in-commit timestamps are supported and enabled after this commit; null if unknown"
+            pl.Boolean,
+            "whether in-commit timestamps are supported and enabled after this commit; null if unknown",
+            decided_by=STATE_KINDS,
         ),
         "in_commit_timestamps_enabled_before": Column(
-            pl.Boolean, "whether in-commit timestamps were supported and enabled before this commit; null if unknown"
+            pl.Boolean,
+            "whether in-commit timestamps were supported and enabled before this commit; null if unknown",
+            decided_by=STATE_KINDS,
         ),
         "enablement_version": Column(
             pl.Int64,
             "for a commit with protocol or metaData: version that enabled in-commit timestamps on a table with older "
             "commits; null if the validated history does not show it, or they are not enabled",
+            decided_by=STATE_KINDS,
         ),
         "enablement_timestamp": Column(
-            pl.Int64, "inCommitTimestamp of enablement_version, milliseconds since the epoch"
+            pl.Int64, "inCommitTimestamp of enablement_version, milliseconds since the epoch", decided_by=STATE_KINDS
         ),
         "recorded_enablement_version": Column(
-            pl.Int64, "value of delta.inCommitTimestampEnablementVersion after this commit"
+            pl.Int64, "value of delta.inCommitTimestampEnablementVersion after this commit", decided_by=STATE_KINDS
         ),
         "recorded_enablement_timestamp": Column(
             pl.Int64,
             "value of delta.inCommitTimestampEnablementTimestamp after this commit, milliseconds since the epoch",
+            decided_by=STATE_KINDS,
         ),
         "file_time_before": Column(
             pl.Int64,
             "for the commit that enables in-commit timestamps on a table with older commits: modification time of the "
             "preceding commit file, milliseconds since the epoch; null if no log file is older than the timestamp, as "
             "in a copied table",
+            decided_by=STATE_KINDS,
         ),
-        "catalog_managed": Column(pl.Boolean, "whether catalogManaged is supported after this commit"),
+        "catalog_managed": Column(
+            pl.Boolean, "whether catalogManaged is supported after this commit", decided_by=_PROTOCOL
+        ),
         "catalog_managed_before": Column(
-            pl.Boolean, "whether catalogManaged was supported before this commit; null if unknown"
+            pl.Boolean, "whether catalogManaged was supported before this commit; null if unknown", decided_by=_PROTOCOL
         ),
         "txn_id": Column(pl.String, "commitInfo.txnId", shown=True),
         "version_with_same_txn_id": Column(
             pl.Int64, "first version of the validated history with the same commitInfo.txnId; null if it is this one"
         ),
-        "append_only": Column(pl.Boolean, "whether the table is append-only after this commit"),
+        "append_only": Column(pl.Boolean, "whether the table is append-only after this commit", decided_by=STATE_KINDS),
         "removes_with_data_change": Column(pl.Int64, "number of remove actions whose dataChange is true"),
         "repeated_domains": Column(pl.List(pl.String), "domains with more than one action in this commit"),
         "repeated_apps": Column(pl.List(pl.String), "appIds with more than one txn action in this commit"),
         "domains": Column(pl.Int64, "number of domainMetadata actions"),
-        "domain_metadata_supported": Column(pl.Boolean, "whether domainMetadata is supported after this commit"),
+        "domain_metadata_supported": Column(
+            pl.Boolean, "whether domainMetadata is supported after this commit", decided_by=_PROTOCOL
+        ),
         "new_columns_with_default": Column(
             pl.List(pl.String),
             "for a commit that changes the schema: columns with a default that no earlier version of the validated "
             "history had",
+            decided_by=STATE_KINDS,
         ),
         "changed_identity_columns": Column(
             pl.List(pl.String),
             "identity columns whose start, step or allowExplicitInsert changed, as `column: key`",
+            decided_by=STATE_KINDS,
         ),
         "identity_marks_moved_back": Column(
             pl.List(pl.String),
             "identity columns whose high-water mark was removed or moved back, as `id: 9, then 5`; null if the commit "
             "has no operation, because a restore may move the mark back",
+            decided_by=STATE_KINDS,
         ),
     },
 )

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.views.base import STATE_COLUMNS, Column, View
+from deltaspec.views.base import STATE_COLUMNS, STATE_KINDS, Column, View
 
 _COMMON_COLUMNS = {
     "forbidden_columns": Column(
@@ -21,6 +21,7 @@ _COMMON_COLUMNS = {
 
 iceberg = View(
     name="iceberg",
+    decided_by=STATE_KINDS,
     grain="enabled Iceberg compatibility V1 or V2, at each version in which the row changed",
     key=(),
     columns={
@@ -37,6 +38,7 @@ iceberg = View(
 
 iceberg_v3 = View(
     name="iceberg_v3",
+    decided_by=STATE_KINDS,
     grain="version in which Iceberg compatibility V3 (a proposal) is enabled, if the row changed",
     key=(),
     columns={
@@ -54,6 +56,7 @@ iceberg_v3 = View(
 
 nested_ids = View(
     name="nested_ids",
+    decided_by=STATE_KINDS,
     grain="struct field with an array or map type, at each version in which the row changed while V2 or V3, and "
     "column mapping, are enabled",
     key=(),

@@ -55,6 +55,8 @@ class ReplayedState:
     """Features that the protocol of some version so far lists."""
     supported_so_far: set[str] = field(default_factory=set)
     """Features that the table supported in some version so far, as far as known."""
+    protocol_was_lost: bool = False
+    """Whether the protocol of some version so far could not be decoded: the table may have supported more features."""
     lost_cause: tuple[str, str | None] | None = None
     """Why actions were lost first, and the file; None if none were."""
     schema_fault: SchemaError | None = None
@@ -97,8 +99,9 @@ class ReplayedState:
 
     @property
     def clustering_columns(self) -> tuple[clustering.Path, ...]:
-        """Physical paths of the clustering columns; empty if clustering is not supported."""
-        domain = self.domains.get(clustering.DOMAIN) if self.supports(clustering.FEATURE) else None
+        """Physical paths of the clustering columns; empty if clustering is not supported, or the domain is unknown."""
+        is_known = self.domains_known and self.supports(clustering.FEATURE)
+        domain = self.domains.get(clustering.DOMAIN) if is_known else None
         return clustering.resolve_columns(read_clustering_columns(domain), self.schema, self.mapping)
 
     @property
@@ -192,6 +195,7 @@ class ReplayedState:
         self.lost_cause = self.lost_cause or cause
         if kinds & {"protocol", None}:
             self.protocol, self.supported, self.protocol_known = None, None, False
+            self.protocol_was_lost = True
         if kinds & {"metaData", None}:
             self.metadata, self.schema, self.metadata_known = None, None, False
         if kinds & {"domainMetadata", None}:

@@ -263,9 +263,10 @@ class TableState(ReplayedState):
             self.uses.forget_protocol()
         if kinds & {"metaData", None}:
             self.uses.forget_metadata()
+        if kinds & {"protocol", "metaData", "domainMetadata", None}:
+            self._context = None
         if kinds & {"protocol", "metaData", None}:
             self._undefined_types = frozenset()
-            self._context = None
             self.mapped.forget()
             self.iceberg.forget()
             self.clustered.forget()

@@ -2,13 +2,14 @@
 
 import polars as pl
 
-from deltaspec.views.base import LOCATION_COLUMNS, STATE_COLUMNS, Column, View
+from deltaspec.views.base import LOCATION_COLUMNS, STATE_COLUMNS, STATE_KINDS, Column, View
 from deltaspec.views.table.iceberg import iceberg as iceberg
 from deltaspec.views.table.iceberg import iceberg_v3 as iceberg_v3
 from deltaspec.views.table.iceberg import nested_ids as nested_ids
 
 protocols = View(
     name="protocols",
+    decided_by=STATE_KINDS,
     grain="protocol action of the validated history",
     key=(),
     columns={
@@ -59,6 +60,7 @@ protocols = View(
 
 features = View(
     name="features",
+    decided_by=STATE_KINDS,
     grain="feature name in a list of a protocol action",
     key=(),
     columns={
@@ -93,6 +95,7 @@ features = View(
 
 metadata = View(
     name="metadata",
+    decided_by=STATE_KINDS,
     grain="metaData action of the validated history, or protocol action that turns column mapping on or off",
     key=(),
     columns={
@@ -125,6 +128,7 @@ metadata = View(
 
 schema_fields = View(
     name="schema_fields",
+    decided_by=STATE_KINDS,
     grain="field of the schema, including nested fields, at each version in which the row changed",
     key=(),
     columns={
@@ -183,6 +187,7 @@ schema_fields = View(
 
 configuration = View(
     name="configuration",
+    decided_by=STATE_KINDS,
     grain="table property, at each version in which it changed, or in which a schema changed its validity",
     key=(),
     columns={
@@ -213,6 +218,7 @@ configuration = View(
 
 domains = View(
     name="domains",
+    decided_by=STATE_KINDS | {"domainMetadata"},
     grain="domainMetadata action of the validated history",
     key=(),
     columns={
@@ -245,6 +251,7 @@ domains = View(
 
 clustering = View(
     name="clustering",
+    decided_by=STATE_KINDS | {"domainMetadata"},
     grain="clustering of the table, at each version in which the row changed",
     key=(),
     columns={
@@ -265,6 +272,7 @@ clustering = View(
 
 transactions = View(
     name="transactions",
+    decided_by=STATE_KINDS,
     grain="txn action of the validated history",
     key=(),
     columns={
@@ -280,6 +288,7 @@ transactions = View(
 
 constraint_columns = View(
     name="constraint_columns",
+    decided_by=STATE_KINDS,
     grain="CHECK constraint in effect, or generation expression or invariant in effect of a top-level column, at each "
     "version in which the row changed",
     key=(),

@@ -24,7 +24,7 @@ from deltaspec.model.features.table_features import strip_preview_suffix
 from deltaspec.model.features.table_properties import is_property_true
 from deltaspec.model.schema.data_types import DataType, Struct, get_type_name, iter_fields
 from deltaspec.model.schema.schema_string import TYPE_CHANGES, TypeChange
-from deltaspec.views.base import LOCATION_COLUMNS, STATE_COLUMNS, Column, View
+from deltaspec.views.base import LOCATION_COLUMNS, STATE_COLUMNS, STATE_KINDS, Column, View
 from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns, select_special_columns
 from deltaspec.views.table.state_rows import StateRows
 
@@ -33,6 +33,7 @@ Path = tuple[str, ...]
 
 recorded_type_changes = View(
     name="recorded_type_changes",
+    decided_by=STATE_KINDS,
     grain="field of the schema whose metadata has delta.typeChanges, at each version in which the row changed",
     key=(),
     columns={
@@ -58,6 +59,7 @@ recorded_type_changes = View(
 
 type_changes = View(
     name="type_changes",
+    decided_by=STATE_KINDS,
     grain="column, element, key or value whose type differs from the preceding schema of the validated history, in a "
     "table that supports typeWidening; commits that reuse existing files are left out",
     key=(),

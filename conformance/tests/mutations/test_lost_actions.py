@@ -1,0 +1,55 @@
+"""If an action directly before a fault cannot be decoded, the fault is still found, or its rule is not checked."""
+
+import copy
+import json
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from mutations.caught_by import CAUGHT_BY
+from mutations.kill_table import write_and_validate
+
+from deltaspec_generators.mutations.all_mutations import MUTATIONS
+from deltaspec_generators.mutations.registry import Mutation
+from deltaspec_generators.table_files import TableFiles
+
+KINDS = ("protocol", "metaData", "domainMetadata", "txn", None)
+"""Kinds of the action; None for a line that is not JSON."""
+PARTS = 12
+
+
+def draw_table(mutation: Mutation) -> TableFiles:
+    drawn: list[TableFiles] = []
+
+    @settings(
+        max_examples=1, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=[*HealthCheck]
+    )
+    @given(mutation.tables())
+    def draw(files: TableFiles) -> None:
+        drawn.append(files)
+
+    draw()
+    return drawn[0]
+
+
+def find_version(files: TableFiles, code: str, level: str) -> int | None:
+    """Return the version of the first finding of a rule; None if it has none."""
+    findings = write_and_validate(copy.deepcopy(files), level).findings
+    return next((each.version for each in findings if each.rule == code), None)
+
+
+@pytest.mark.multiplied(PARTS)
+@pytest.mark.parametrize(
+    "name", [name for name, each in MUTATIONS.items() if "current" in (each.revisions or "current")]
+)
+def test_rule_finds_the_fault_or_is_not_checked(name: str) -> None:
+    mutation, code = MUTATIONS[name], CAUGHT_BY[name]
+    files = draw_table(mutation)
+    version = find_version(files, code, mutation.level)
+    if version is None or version - 1 not in files.commits:
+        return  # a fault of the first commit, or of the listing
+    for kind in KINDS:
+        line = b"{" if kind is None else json.dumps({kind: 5}).encode()
+        lost = copy.deepcopy(files)
+        lost.commits[version - 1] = [*lost.commits[version - 1], line]
+        report = write_and_validate(lost, mutation.level)
+        assert code in {*report.totals, *(each.rule for each in report.checked.not_checked)}, kind
