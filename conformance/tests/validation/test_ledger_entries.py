@@ -247,3 +247,32 @@ def test_merged_findings_have_the_entries_of_both() -> None:
         ("r", "file 2"),
         ("the rule's input is null in 3 rows of constraint_columns", None),
     }
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        ({"protocol"}, {"COM010", "LOG005", "FIL023"}),
+        ({"metaData"}, {"COM010", "FIL023"}),
+        ({"domainMetadata"}, {"FIL023"}),
+        ({"domainMetadata", "protocol"}, {"COM010", "LOG005", "FIL023"}),
+        ({"txn"}, set()),
+        ({None}, {"COM010", "LOG005", "FIL023"}),
+    ],
+)
+def test_lost_actions_leave_the_rules_undecided_that_they_decide(kinds: set[str | None], expected: set[str]) -> None:
+    findings = Findings([RULES[code] for code in ("COM001", "COM010", "LOG005", "FIL023")], 1)
+    findings.mark_lost_actions(kinds, "lost", "file")
+    assert findings.not_checked == [NotChecked(rule=code, reason="lost", file="file") for code in sorted(expected)]
+
+
+def test_rules_over_views_without_rows_are_unevaluated() -> None:
+    findings = Findings([RULES[code] for code in ("COM001", "FIL001", "LCP001", "LOG001")], 1)
+    findings.evaluated_views.add("listing")
+    findings.mark_rule_undecided("COM001", "another reason")
+    findings.mark_unevaluated("emptied", except_views=(RULES["LCP001"].view,))
+    assert findings.not_checked == [NotChecked(rule=code, reason="emptied") for code in ("COM001", "FIL001")]
+
+
+def test_rule_that_forbids_use_without_a_feature_is_used_without_it() -> None:
+    assert find_unused_rules(["FIL014", "DVX001", "PQT015"], {"rowTracking"}) == {"DVX001"}
