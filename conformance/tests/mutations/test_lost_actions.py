@@ -1,4 +1,4 @@
-"""If an action directly before a fault cannot be decoded, the fault is still found, or its rule is not checked."""
+"""If an action before or beside a fault cannot be decoded, the fault is still found, or its rule is not checked."""
 
 import copy
 import json
@@ -45,11 +45,12 @@ def test_rule_finds_the_fault_or_is_not_checked(name: str) -> None:
     mutation, code = MUTATIONS[name], CAUGHT_BY[name]
     files = draw_table(mutation)
     version = find_version(files, code, mutation.level)
-    if version is None or version - 1 not in files.commits:
-        return  # a fault of the first commit, or of the listing
-    for kind in KINDS:
-        line = b"{" if kind is None else json.dumps({kind: 5}).encode()
-        lost = copy.deepcopy(files)
-        lost.commits[version - 1] = [*lost.commits[version - 1], line]
-        report = write_and_validate(lost, mutation.level)
-        assert code in {*report.totals, *(each.rule for each in report.checked.not_checked)}, kind
+    if version is None:
+        return  # of the listing
+    for at in {version - 1, version} & files.commits.keys():
+        for kind in KINDS:
+            line = b"{" if kind is None else json.dumps({kind: 5}).encode()
+            lost = copy.deepcopy(files)
+            lost.commits[at] = [*lost.commits[at], line]
+            report = write_and_validate(lost, mutation.level)
+            assert code in {*report.totals, *(each.rule for each in report.checked.not_checked)}, (at, kind)

@@ -210,14 +210,18 @@ def test_file_of_a_tombstone_that_cannot_be_looked_up_again_is_undecided() -> No
 
 
 @pytest.mark.parametrize(
-    ("rules", "level"),
-    [(("VAC001", "VAC002"), "files"), (("PQT050", "PQT051", "PQT052", "PQT053"), "footers")],
+    ("rules", "level", "reason"),
+    [
+        (("VAC001", "VAC002"), "files", "a metaData action could not be decoded"),
+        (("PQT050", "PQT051", "PQT052", "PQT053"), "footers", "a line cannot be decoded"),
+    ],
 )
-def test_rules_about_properties_are_undecided_without_them(rules: tuple[str, ...], level: str, tmp_path: Path) -> None:
+def test_rules_about_properties_are_undecided_without_them(
+    rules: tuple[str, ...], level: str, reason: str, tmp_path: Path
+) -> None:
     files = build_table_with_data()
     files.commits[2].append(b'{"metaData":5}')
     report = validate(files, tmp_path, level=level, clock=REMOVED_MS)
-    reason = "a metaData action could not be decoded"
     assert {each[:2] for each in collect_entries(report, *rules)} == {(each, reason) for each in rules}
 
 

@@ -69,7 +69,7 @@ FILES = "data_files file_columns removed_files write_settings"
 ROWS = "change_commits change_files column_facts rearranged_rows row_checks variant_paths"
 LOST_METADATA = (
     f"{STATE} {ROW_IDS} row_id_marks row_id_states checksums null_columns outdated_files replay_differences"
-    " change_files commits recorded_type_changes write_settings"
+    " change_files commits listing recorded_type_changes write_settings"
 )
 LOST_PROTOCOL = (
     f"{STATE} {ROW_IDS} row_id_marks row_id_states checksums null_columns outdated_files replay_differences"
@@ -112,7 +112,7 @@ def test_ledger_names_the_views_of_a_kind_of_action(kind: str | None, views: str
         (
             "metaData",
             {
-                "a metaData action could not be decoded": "removed_files write_settings",
+                "a metaData action could not be decoded": "removed_files",
                 "the schema of the rows is not known": "column_facts row_checks variant_paths",
                 "the schema of version 2 is not known": "data_files file_columns",
                 "the schema of version 3 is not known": "data_files file_columns",

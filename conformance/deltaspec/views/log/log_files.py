@@ -57,6 +57,7 @@ listing = View(
             pl.String,
             "oldest protocol revision that defines every feature of the first checkpoint that log cleanup retained; "
             "null if unknown",
+            decided_by=_PROTOCOL,
         ),
         "unreachable_commits": Column(
             pl.Int64,
@@ -70,9 +71,12 @@ listing = View(
         "in_commit_timestamps_enabled": Column(
             pl.Boolean,
             "for a checkpoint: whether in-commit timestamps are enabled at its version; null if unknown",
+            decided_by=STATE_KINDS,
         ),
         "v2_checkpoint_supported": Column(
-            pl.Boolean, "for a checkpoint: whether v2Checkpoint is supported at its version; null if unknown"
+            pl.Boolean,
+            "for a checkpoint: whether v2Checkpoint is supported at its version; null if unknown",
+            decided_by=_PROTOCOL,
         ),
     },
 )
