@@ -33,7 +33,7 @@ _ROWS_AT_ONCE = 20_000
 """Rows of a view that are evaluated together."""
 _VIEWS = (column_facts, row_checks)
 _VIEWS_WITH_SCHEMA = (*_VIEWS, constraint_checks, identity_values, variant_columns, variant_paths)
-"""Views over rows that need the schema of the table. The other checks of theirs do not apply without it."""
+"""Views over rows that need the schema of the table. Without it, the checks of the last four do not run."""
 
 
 def check_row_values(data: DataBucket) -> None:
