@@ -111,6 +111,7 @@ def max_column_id_too_low() -> pl.Expr:
     requires=("column-mapping.writer-versions", "column-mapping.reader-versions"),
     view=configuration,
     divergence="E43",
+    without_feature=True,
 )
 def column_mapping_mode_without_feature() -> pl.Expr:
     """A column mapping mode is set although the protocol does not support column mapping.
@@ -290,6 +291,7 @@ def statistics_by_logical_name() -> pl.Expr:
     "CMP030",
     requires=("column-mapping.enabled-by-property", "column-mapping.enabled-by-feature"),
     view=file_actions,
+    without_feature=True,
 )
 def physical_names_without_mapping() -> pl.Expr:
     """Statistics name a column by its physical name, but no column mapping mode is set.

@@ -21,6 +21,7 @@ from deltaspec.views.table.table_actions import configuration, constraint_column
     ),
     view=schema_fields,
     divergence="E43",
+    without_feature=True,
 )
 def column_metadata_without_feature() -> pl.Expr:
     """A column has an invariant, expression, default or identity without the feature in the protocol.

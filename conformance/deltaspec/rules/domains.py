@@ -6,7 +6,7 @@ from deltaspec.rules.registry import rule
 from deltaspec.views.table.table_actions import clustering, domains
 
 
-@rule("DOM001", requires="domain.needs-feature", view=domains)
+@rule("DOM001", requires="domain.needs-feature", view=domains, without_feature=True)
 def domain_without_feature() -> pl.Expr:
     """A metadata domain was written although the protocol does not support domainMetadata.
 
@@ -95,7 +95,7 @@ def domain_removed_without_pre_image() -> pl.Expr:
     return pl.col("removed") & (pl.col("configuration") != pl.col("configuration_before"))
 
 
-@rule("DOM011", requires=("domain.demands-on-writers", "clustering.feature"), view=domains)
+@rule("DOM011", requires=("domain.demands-on-writers", "clustering.feature"), view=domains, without_feature=True)
 def system_domain_without_feature() -> pl.Expr:
     """A system domain was written although the protocol does not support the feature that it belongs to.
 

@@ -134,7 +134,7 @@ def change_file_with_data_change() -> pl.Expr:
     return (pl.col("kind") == "cdc") & pl.col("data_change")
 
 
-@rule("FIL014", requires="deletion-vectors.needs-feature", view=file_actions)
+@rule("FIL014", requires="deletion-vectors.needs-feature", view=file_actions, without_feature=True)
 def vector_without_feature() -> pl.Expr:
     """A file has a deletion vector although the protocol does not support deletionVectors.
 
@@ -295,7 +295,7 @@ def negative_row_id() -> pl.Expr:
     return (pl.col("base_row_id") < 0).fill_null(False) | (pl.col("default_row_commit_version") < 0)
 
 
-@rule("FIL022", requires="row-tracking.commit-version", view=file_actions)
+@rule("FIL022", requires="row-tracking.commit-version", view=file_actions, without_feature=True)
 def future_row_commit_version() -> pl.Expr:
     """The default row commit version of a file is later than the version that adds it.
 

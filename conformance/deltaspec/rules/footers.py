@@ -169,6 +169,7 @@ def variant_structure_differs() -> pl.Expr:
         "variant-shredding.older-files",
     ),
     view=file_columns,
+    without_feature=True,
 )
 def shredded_without_feature() -> pl.Expr:
     """A file has a shredded variant although the protocol does not support variantShredding.
@@ -187,7 +188,7 @@ def shredded_without_feature() -> pl.Expr:
     return pl.col("is_shredded") & ~pl.col("shredding_supported")
 
 
-@rule("PQT015", requires="type-widening.narrower-files", view=file_columns)
+@rule("PQT015", requires="type-widening.narrower-files", view=file_columns, without_feature=True)
 def narrower_type_without_type_widening() -> pl.Expr:
     """A column is stored in a narrower type although the protocol does not support typeWidening.
 

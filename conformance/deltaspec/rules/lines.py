@@ -214,7 +214,12 @@ def malformed_txn() -> pl.Expr:
     return _malformed("txn")
 
 
-@rule("LIN016", requires=("domain.fields", "domain.configuration-string", "domain.configuration-map"), view=lines)
+@rule(
+    "LIN016",
+    requires=("domain.fields", "domain.configuration-string", "domain.configuration-map"),
+    view=lines,
+    without_feature=True,
+)
 def malformed_domain_metadata() -> pl.Expr:
     """A domainMetadata action has a missing required field or a field of the wrong type.
 
@@ -231,7 +236,7 @@ def malformed_domain_metadata() -> pl.Expr:
     return _malformed("domainMetadata")
 
 
-@rule("LIN020", requires=("row-id-mark.fields", "row-id-mark.preserved"), view=lines)
+@rule("LIN020", requires=("row-id-mark.fields", "row-id-mark.preserved"), view=lines, without_feature=True)
 def malformed_row_id_high_water_mark() -> pl.Expr:
     """A rowIdHighWaterMark action has a missing required field or a field of the wrong type.
 

@@ -39,6 +39,8 @@ class Rule(msgspec.Struct, frozen=True, dict=True):
     """Last revision in which the rule applies."""
     warning: bool = False
     """Whether findings are warnings although the requirement is a must; its reading gives the reason."""
+    without_feature: bool = False
+    """Whether it can be the only rule that a table without the feature of its requirements violates."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a rule as its code, because functions of the package need not be sent."""
@@ -160,6 +162,7 @@ def rule(
     since: str = REVISIONS[0],
     until: str = REVISIONS[-1],
     warning: bool = False,
+    without_feature: bool = False,
 ) -> Callable[[Callable[[], pl.Expr]], Callable[[], pl.Expr]]:
     """Register a function that returns the expression of a rule; its name becomes the name of the rule.
 
@@ -172,6 +175,8 @@ def rule(
         since: first revision in which it applies, if later than its requirements.
         until: last revision in which it applies, if earlier than its requirements.
         warning: findings are warnings although the requirement is a must; its reading gives the reason.
+        without_feature: it can be the only rule that a table without the feature of its requirements violates, mostly
+            because it forbids the use of the feature there.
     """
 
     def register(expression: Callable[[], pl.Expr]) -> Callable[[], pl.Expr]:
@@ -188,6 +193,7 @@ def rule(
             since=since,
             until=until,
             warning=warning,
+            without_feature=without_feature,
         )
         return expression
 

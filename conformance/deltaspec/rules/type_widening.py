@@ -10,7 +10,7 @@ from deltaspec.views.table.type_widening import recorded_type_changes, type_chan
 # Type changes recorded in schemas
 
 
-@rule("WID001", requires="type-widening.feature", view=recorded_type_changes)
+@rule("WID001", requires="type-widening.feature", view=recorded_type_changes, without_feature=True)
 def type_changes_without_feature() -> pl.Expr:
     """A column records type changes although the protocol does not support typeWidening.
 

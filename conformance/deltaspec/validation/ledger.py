@@ -8,7 +8,7 @@ from heapq import nsmallest
 
 from deltaspec.model.features.table_features import supports_feature_or_preview
 from deltaspec.report.report_types import NotChecked
-from deltaspec.rules.registry import RULES, Rule
+from deltaspec.rules.registry import RULES
 
 _MAX_LOCATIONS = 20
 """Number of locations that the ledger lists per rule; it counts the rest."""
@@ -137,17 +137,13 @@ def find_unused_rules(codes: Iterable[str], supported: Collection[str]) -> set[s
     """
     found = set()
     for code in RULES.keys() & set(codes):
+        if RULES[code].without_feature:
+            continue
         chapters = {requirement.partition(".")[0] for requirement in RULES[code].requires}
         features = {feature for chapter in chapters for feature in _FEATURES.get(chapter, ())}
-        is_of_features = chapters <= _FEATURES.keys() and not _needs_no_feature(RULES[code], chapters)
-        if is_of_features and not any(supports_feature_or_preview(supported, feature) for feature in features):
+        if chapters <= _FEATURES.keys() and not any(supports_feature_or_preview(supported, each) for each in features):
             found.add(code)
     return found
-
-
-def _needs_no_feature(rule: Rule, chapters: set[str]) -> bool:
-    """Return whether the rule also concerns tables without the feature of a chapter, because it forbids its use."""
-    return any(f"{chapter.replace('-', '_')}_supported" in rule.reads for chapter in chapters)
 
 
 def _sort_key(location: _Location) -> tuple[str, str]:

@@ -25,6 +25,7 @@ LEVELS: tuple[Level, ...] = ("log", "files", "footers", "rows")
 """
 
 
+PROTOCOL_KINDS = frozenset({"protocol"})
 STATE_KINDS = frozenset({"protocol", "metaData"})
 """Kinds of actions that decide nearly everything that the state of a table requires."""
 

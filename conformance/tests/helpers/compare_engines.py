@@ -18,30 +18,12 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from helpers.drawn_tables import draw_table
 from helpers.engines import compare_reports, embedded_engine, list_engine, table_in_temporary_directory
-from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from deltaspec.views.base import LEVELS
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
-from deltaspec_generators.mutations.registry import Mutation
 from deltaspec_generators.permissions.all_permissions import PERMISSIONS
-from deltaspec_generators.table_files import TableFiles
-
-
-def draw_table(mutation: Mutation, number: int) -> TableFiles:
-    """Draw one table of a mutation with a seed."""
-    drawn: list[TableFiles] = []
-
-    @seed(number)
-    @settings(
-        max_examples=1, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
-    )
-    @given(mutation.tables())
-    def draw(files: TableFiles) -> None:
-        drawn.append(files)
-
-    draw()
-    return drawn[0]
 
 
 def iter_tables(choice: random.Random, directories: list[str]) -> Iterator[tuple[str, str, Any, int | None]]:

@@ -4,12 +4,14 @@ import copy
 import json
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from helpers.drawn_tables import draw_table
+from helpers.recording_run import RecordingRun
 from mutations.caught_by import CAUGHT_BY
-from mutations.kill_table import write_and_validate
+from mutations.kill_table import find_revisions, write_and_validate
 
+from deltaspec.model.revisions import Revision
+from deltaspec.validation.ledger import find_unused_rules
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
-from deltaspec_generators.mutations.registry import Mutation
 from deltaspec_generators.table_files import TableFiles
 
 KINDS = ("protocol", "metaData", "domainMetadata", "txn", None)
@@ -17,20 +19,6 @@ KINDS = ("protocol", "metaData", "domainMetadata", "txn", None)
 PARTS = 12
 ABSENT = {"COM003", "COM004", "COM013"}
 """Rules about what a commit does not have: another line in it removes the fault."""
-
-
-def draw_table(mutation: Mutation) -> TableFiles:
-    drawn: list[TableFiles] = []
-
-    @settings(
-        max_examples=1, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=[*HealthCheck]
-    )
-    @given(mutation.tables())
-    def draw(files: TableFiles) -> None:
-        drawn.append(files)
-
-    draw()
-    return drawn[0]
 
 
 def find_version(files: TableFiles, code: str, level: str) -> int | None:
@@ -57,3 +45,11 @@ def test_rule_finds_the_fault_or_is_not_checked(name: str) -> None:
             lost.commits[at] = [*lost.commits[at], line]
             report = write_and_validate(lost, mutation.level)
             assert code in {*report.totals, *(each.rule for each in report.checked.not_checked)}, (at, kind)
+
+
+@pytest.mark.multiplied(PARTS)
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_rule_is_of_use_to_the_table_that_violates_it(name: str) -> None:
+    files, revision = draw_table(MUTATIONS[name]), Revision(find_revisions(MUTATIONS[name])[-1])
+    supported = RecordingRun(files, revision=revision).state.supported_so_far
+    assert not supported or find_unused_rules([CAUGHT_BY[name]], supported) == set()

@@ -8,15 +8,16 @@ do not begin with version 0 are about cleanup and have nothing to compare.
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from inspect import getmodule, getsource
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from helpers.drawn_tables import draw_tables
 from helpers.hypothesis_settings import example_settings
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mutations.changed_logs import changed_logs
 from mutations.test_mutations import list_sources
@@ -32,7 +33,6 @@ from deltaspec.rules import RULES
 from deltaspec.views.files.row_ids import row_id_ranges
 from deltaspec.wire.log.line_decoder import decode_lines
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
-from deltaspec_generators.mutations.registry import Mutation
 from deltaspec_generators.permissions.all_permissions import PERMISSIONS
 from deltaspec_generators.table_files import LOG, TableFiles, encode_table
 from deltaspec_generators.tables.strategies import logs
@@ -146,25 +146,6 @@ def find_disagreements(files: TableFiles, revision: Revision, excused: Requireme
 
 def is_at_the_file(requires: Requirements) -> bool:
     return not AT_THE_FILE.isdisjoint(requires)
-
-
-def draw_tables(mutation: Mutation, number: int) -> Iterator[TableFiles]:
-    tables: list[TableFiles] = []
-
-    @settings(
-        max_examples=number,
-        database=None,
-        deadline=None,
-        derandomize=True,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(mutation.tables())
-    def run(files: TableFiles) -> None:
-        tables.append(files)
-
-    run()
-    yield from tables[:number]
 
 
 def compare_mutation(name: str, revisions: list[Revision], number: int, excused: Requirements) -> list[str]:

@@ -7,9 +7,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from helpers.drawn_tables import draw_table
 from helpers.hypothesis_settings import example_settings
 from helpers.reports import COMMIT, make_finding
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import deltaspec
@@ -20,20 +21,6 @@ from deltaspec_generators.mutations.registry import Mutation
 from deltaspec_generators.table_files import TableFiles, write_table
 
 PATHS = st.text(st.characters(codec="utf-8"), min_size=1)
-
-
-def draw_table(mutation: Mutation) -> TableFiles:
-    drawn: list[TableFiles] = []
-
-    @settings(
-        max_examples=1, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
-    )
-    @given(mutation.tables())
-    def keep(table: TableFiles) -> None:
-        drawn.append(table)
-
-    keep()
-    return drawn[0]
 
 
 def add_commits(files: TableFiles, number: int) -> TableFiles:

@@ -275,4 +275,5 @@ def test_rules_over_views_without_rows_are_unevaluated() -> None:
 
 
 def test_rule_that_forbids_use_without_a_feature_is_used_without_it() -> None:
-    assert find_unused_rules(["FIL014", "DVX001", "PQT015"], {"rowTracking"}) == {"DVX001"}
+    forbidding = ["CMP022", "CON001", "DOM001", "DOM011", "FIL014", "PQT014", "PQT015", "WID001"]
+    assert find_unused_rules([*forbidding, "DVX001"], {"rowTracking", "appendOnly"}) == {"DVX001"}

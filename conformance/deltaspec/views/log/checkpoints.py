@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.views.base import STATE_KINDS, Column, View
+from deltaspec.views.base import PROTOCOL_KINDS, STATE_KINDS, Column, View
 
 checkpoints = View(
     name="checkpoints",
@@ -32,7 +32,7 @@ checkpoints = View(
         "misplaced_files": Column(
             pl.Int64,
             "number of file actions in another part than Spark's hash assigns; null for a single file",
-            decided_by=frozenset({"protocol"}),
+            decided_by=PROTOCOL_KINDS,
         ),
         "split_paths": Column(pl.Int64, "number of paths with actions in several parts; null for a single file"),
         "row_id_high_water_marks": Column(pl.Int64, "number of rowIdHighWaterMark actions (r1, r2)"),

@@ -2,9 +2,7 @@
 
 import polars as pl
 
-from deltaspec.views.base import STATE_KINDS, Column, View
-
-_PROTOCOL = frozenset({"protocol"})
+from deltaspec.views.base import PROTOCOL_KINDS, STATE_KINDS, Column, View
 
 listing = View(
     name="listing",
@@ -46,7 +44,7 @@ listing = View(
         ),
         "latest_commit": Column(pl.Int64, "highest commit version in the log; null if the log has no commit"),
         "catalog_managed": Column(
-            pl.Boolean, "whether the table supports catalogManaged; null if unknown", decided_by=_PROTOCOL
+            pl.Boolean, "whether the table supports catalogManaged; null if unknown", decided_by=PROTOCOL_KINDS
         ),
         "cleaned_up_to": Column(
             pl.Int64,
@@ -57,7 +55,7 @@ listing = View(
             pl.String,
             "oldest protocol revision that defines every feature of the first checkpoint that log cleanup retained; "
             "null if unknown",
-            decided_by=_PROTOCOL,
+            decided_by=PROTOCOL_KINDS,
         ),
         "unreachable_commits": Column(
             pl.Int64,
@@ -76,7 +74,7 @@ listing = View(
         "v2_checkpoint_supported": Column(
             pl.Boolean,
             "for a checkpoint: whether v2Checkpoint is supported at its version; null if unknown",
-            decided_by=_PROTOCOL,
+            decided_by=PROTOCOL_KINDS,
         ),
     },
 )
@@ -138,10 +136,12 @@ commits = View(
             decided_by=STATE_KINDS,
         ),
         "catalog_managed": Column(
-            pl.Boolean, "whether catalogManaged is supported after this commit", decided_by=_PROTOCOL
+            pl.Boolean, "whether catalogManaged is supported after this commit", decided_by=PROTOCOL_KINDS
         ),
         "catalog_managed_before": Column(
-            pl.Boolean, "whether catalogManaged was supported before this commit; null if unknown", decided_by=_PROTOCOL
+            pl.Boolean,
+            "whether catalogManaged was supported before this commit; null if unknown",
+            decided_by=PROTOCOL_KINDS,
         ),
         "txn_id": Column(pl.String, "commitInfo.txnId", shown=True),
         "version_with_same_txn_id": Column(
@@ -153,7 +153,7 @@ commits = View(
         "repeated_apps": Column(pl.List(pl.String), "appIds with more than one txn action in this commit"),
         "domains": Column(pl.Int64, "number of domainMetadata actions"),
         "domain_metadata_supported": Column(
-            pl.Boolean, "whether domainMetadata is supported after this commit", decided_by=_PROTOCOL
+            pl.Boolean, "whether domainMetadata is supported after this commit", decided_by=PROTOCOL_KINDS
         ),
         "new_columns_with_default": Column(
             pl.List(pl.String),
