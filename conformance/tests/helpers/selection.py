@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 VALIDATION_PACKAGES = ("model", "rules", "sql", "validation", "views", "wire")
 
-FOLDER_PARTS = 9
+FOLDER_PARTS = 12
 TOUCHED_PARTS = 3
 _KIT = "conformance/deltaspec"
 _VALIDATION = tuple(f"{_KIT}/{name}" for name in VALIDATION_PACKAGES)

@@ -16,7 +16,7 @@ from deltaspec_generators.table_files import TableFiles
 
 KINDS = ("protocol", "metaData", "domainMetadata", "txn", None)
 """Kinds of the action; None for a line that is not JSON."""
-PARTS = 12
+PARTS = 36
 ABSENT = {"COM003", "COM004", "COM013"}
 """Rules about what a commit does not have: another line in it removes the fault."""
 
