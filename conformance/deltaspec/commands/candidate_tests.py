@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,11 +20,14 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
 
 if TYPE_CHECKING:
+    from io import BufferedRandom
+
     from deltaspec.candidates.host import Candidate
     from deltaspec.suites.checks import TableUnderTest
     from deltaspec.suites.imported_subjects import ImportedTables
     from deltaspec.suites.outcomes import CaseResult
     from deltaspec.suites.results import SuiteReport
+    from deltaspec.suites.runner import Plan
     from deltaspec.suites.subjects import Corpus
 
 _TIMEOUT_SCALE = click.option(
@@ -76,6 +79,11 @@ _TIMEOUT_SCALE = click.option(
     metavar="FILE",
     help="Write each result as a line of JSON when it ends.",
 )
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on with an interrupted run with the same arguments: tables in the --events file are not asked again.",
+)
 @click.option("--save", type=click.Path(file_okay=False), metavar="DIR", help="Save the smallest case of each failure.")
 @_TIMEOUT_SCALE
 @click.pass_context
@@ -94,6 +102,7 @@ def test(
     output_format: str,
     output: str | None,
     events: str | None,
+    resume: bool,
     save: str | None,
     timeout_scale: float,
 ) -> None:
@@ -107,12 +116,15 @@ def test(
     too often.
     """
     from deltaspec.suites.checks import IMPORTED_SUITES
+    from deltaspec.suites.events import open_events
     from deltaspec.suites.known_failures import load_known_failures
     from deltaspec.suites.runner import Plan, build_plan, select_suites
     from deltaspec.suites.subjects import Corpus
 
     if others and list(suites) != ["write"]:
         raise InvalidUsage("--with needs --suite write")
+    if resume and events is None:
+        raise InvalidUsage("--resume needs --events")
     entries = load_known_failures(Path(known)) if known else []
     if golden:
         if imported is not None:
@@ -126,9 +138,12 @@ def test(
         corpus = Corpus(seed=0, tables=0, imported=_load_imported_tables(imported))
         plan = Plan(corpus, IMPORTED_SUITES, _build_filter(select), jobs)
     start = partial(_start, (candidate, *others), timeout_scale)
-    report, results = _run(
-        start, " with ".join([candidate, *filter(None, [", ".join(others)])]), plan, entries, events, imported or ""
-    )
+    name = " with ".join([candidate, *filter(None, [", ".join(others)])])
+    opened: AbstractContextManager[tuple[BufferedRandom | None, list[CaseResult]]] = nullcontext((None, []))
+    if events is not None:
+        opened = open_events(Path(events), resume=resume)
+    with translate_write_errors(events or "stdout"), opened as (sink, earlier):
+        report, results = _run(start, name, plan, entries, sink, earlier, imported or "")
     data = _render(report, results, output_format)
     if output is None:
         print_bytes(data)
@@ -191,32 +206,40 @@ def _build_filter(select: str | None) -> Callable[[str], bool] | None:
 
 
 def _run(
-    start: Callable[[], Candidate], candidate: str, plan: Any, entries: list[Any], events: str | None, imported: str
+    start: Callable[[], Candidate],
+    candidate: str,
+    plan: Plan,
+    entries: list[Any],
+    sink: BufferedRandom | None,
+    earlier: Sequence[CaseResult],
+    imported: str,
 ) -> tuple[SuiteReport, list[CaseResult]]:
+    """Ask the candidate about the tables of a plan that have no earlier results."""
     import datetime
 
     from deltaspec import __version__
+    from deltaspec.suites.events import append_results, undo_judgement
     from deltaspec.suites.known_failures import KnownFailures
-    from deltaspec.suites.outcomes import to_json
     from deltaspec.suites.results import Run, build_report
     from deltaspec.suites.runner import Stopped, read_capabilities, run_plan
 
     started = time.monotonic()
     capabilities = read_capabilities(start)
     judge = KnownFailures(entries, capabilities.version, datetime.datetime.now(datetime.UTC).date())
-    results: list[CaseResult] = []
-    complete, total = True, len(plan.corpus.list_ids())
-    with ExitStack() as stack:
-        stack.enter_context(translate_write_errors(events or "stdout"))
-        sink = stack.enter_context(open(events, "w", encoding="utf-8")) if events else None
-        advance = stack.enter_context(show_progress())
+    tables = plan.corpus.list_ids()
+    answered = {each.table for each in earlier}
+    if not answered <= set(tables):
+        raise InvalidUsage(f"--resume: the events are of a run with other arguments: {min(answered - set(tables))}")
+    results = [judge.judge(undo_judgement(each)) for each in earlier]
+    complete = True
+    with show_progress() as advance:
         try:
-            for done, table in enumerate(run_plan(start, plan), 1):
+            for done, table in enumerate(run_plan(start, plan, answered), len(answered) + 1):
                 judged = [judge.judge(each) for each in table.results]
                 results += judged
-                for each in judged if sink else ():
-                    print(to_json(each), file=sink, flush=True)
-                advance("tables", done, total)
+                if sink is not None:
+                    append_results(sink, judged)
+                advance("tables", done, len(tables))
         except Stopped as error:
             complete = False
             click.echo(f"deltaspec: {error}", err=True)
@@ -228,7 +251,7 @@ def _run(
         imported=imported,
         golden=plan.corpus.golden,
         suites=tuple(plan.suites),
-        seconds=round(time.monotonic() - started, 3),
+        seconds=round(time.monotonic() - started + sum(each.seconds for each in earlier), 3),
         complete=complete,
     )
     unused = judge.list_unused(plan.suites, golden=plan.corpus.golden) if complete and plan.select is None else []

@@ -44,15 +44,21 @@ class Stopped(Exception):
     """The candidate died too often; the text is the reason."""
 
 
-def run_plan(open_candidate: Open, plan: Plan) -> Iterator[TableDone]:
+def run_plan(open_candidate: Open, plan: Plan, answered: Collection[str] = ()) -> Iterator[TableDone]:
     """Yield the results of every table, in the order in which they end.
+
+    Args:
+        open_candidate: starts the candidate.
+        plan: what to ask.
+        answered: ids of tables that are not asked about.
 
     Raises:
         Stopped: The candidate died five times in a row.
     """
     tables: queue.SimpleQueue[str] = queue.SimpleQueue()
     for identity in plan.corpus.list_ids():
-        tables.put(identity)
+        if identity not in answered:
+            tables.put(identity)
     done: queue.SimpleQueue[TableDone | BaseException | None] = queue.SimpleQueue()
     stop = threading.Event()
     workers = [

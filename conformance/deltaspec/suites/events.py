@@ -1,0 +1,71 @@
+"""The file in which a run records each result. An interrupted run goes on from it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedRandom
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from deltaspec.errors import InvalidUsage
+from deltaspec.suites.outcomes import CaseResult, Outcome, to_json
+
+_decode = msgspec.json.Decoder(CaseResult).decode
+
+
+@contextmanager
+def open_events(path: Path, *, resume: bool) -> Iterator[tuple[BufferedRandom, list[CaseResult]]]:
+    """Open a file to which results are appended, one line of JSON each.
+
+    The results of one table are written together, so only the last table of an interrupted run may be incomplete. Its
+    lines are removed.
+
+    Args:
+        path: of the file.
+        resume: keep the results that it has; otherwise, and if there is no such file, begin a new one.
+
+    Yields:
+        The file, and the results of complete tables that it has.
+
+    Raises:
+        InvalidUsage: a line before the last is not a result.
+        OSError: the file cannot be opened.
+    """
+    with open(path, "r+b" if resume and path.exists() else "w+b") as file:
+        results, lengths = _read_results(file, path)
+        kept = [each for each in results if each.table != results[-1].table]
+        file.seek(sum(lengths[: len(kept)]))
+        file.truncate()
+        yield file, kept
+
+
+def append_results(file: BufferedRandom, results: list[CaseResult]) -> None:
+    """Append the results of one table."""
+    file.write("".join(f"{to_json(each)}\n" for each in results).encode())
+    file.flush()
+
+
+def _read_results(file: BufferedRandom, path: Path) -> tuple[list[CaseResult], list[int]]:
+    """Return the results of a file, and the length of each line in bytes."""
+    lines = file.readlines()
+    results = []
+    for number, line in enumerate(lines, 1):
+        try:
+            results.append(_decode(line))
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            if number < len(lines):
+                raise InvalidUsage(f"events {path}, line {number}: not the result of a case: {error}") from None
+    return results, list(map(len, lines))
+
+
+def undo_judgement(result: CaseResult) -> CaseResult:
+    """Return a result as it was before it was compared with the known failures."""
+    if result.outcome is Outcome.UNEXPECTED_PASS:
+        return replace(result, outcome=Outcome.PASSED, message="")
+    message = result.message
+    if result.outcome is Outcome.DRIFT:
+        message = message.rpartition("\n")[0]
+    return replace(
+        result, outcome=result.found or result.outcome, message=message, known_failure="", known_link="", found=None
+    )

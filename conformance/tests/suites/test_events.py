@@ -1,0 +1,94 @@
+"""An interrupted run of suites goes on from the file of its results."""
+
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.cli import run, single_error_line
+
+from deltaspec.errors import InvalidUsage
+from deltaspec.suites.events import append_results, open_events, undo_judgement
+from deltaspec.suites.known_failures import KnownFailures, load_known_failures
+from deltaspec.suites.outcomes import CaseResult, Outcome
+
+ARGUMENTS = ("test", "reference", "--suite", "snapshot", "--format", "json", "--tables", "3")
+
+
+def build_result(table: str, check: str = "a", outcome: Outcome = Outcome.PASSED, message: str = "") -> CaseResult:
+    return CaseResult(
+        case=f"{check}/{table}", suite="read", check=check, table=table, outcome=outcome, seconds=1, message=message
+    )
+
+
+def read_report(path: Path) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads(path.read_bytes())
+    del report["run"]["seconds"]
+    return report
+
+
+def test_resumed_run_gives_the_same_report_and_events(tmp_path: Path) -> None:
+    events = tmp_path / "events.ndjson"
+    assert run(*ARGUMENTS, "--output", tmp_path / "complete.json", "--events", events).exit_code == 0
+    complete = events.read_bytes()
+    lines = complete.splitlines(keepends=True)
+    events.write_bytes(b"".join(lines[: len(lines) // 2]) + lines[len(lines) // 2][:30])
+    assert run(*ARGUMENTS, "--output", tmp_path / "resumed.json", "--events", events, "--resume").exit_code == 0
+    assert read_report(tmp_path / "resumed.json") == read_report(tmp_path / "complete.json")
+    assert [json.loads(each)["case"] for each in events.read_bytes().splitlines()] == [
+        json.loads(each)["case"] for each in lines
+    ]
+
+
+def test_events_of_other_arguments_are_refused(tmp_path: Path) -> None:
+    events = tmp_path / "events.ndjson"
+    with open_events(events, resume=False) as (file, _):
+        append_results(file, [build_result("drawn.7.1"), build_result("drawn.7.2")])
+    message = single_error_line(run(*ARGUMENTS, "--events", events, "--resume"))
+    assert message == "deltaspec: --resume: the events are of a run with other arguments: drawn.7.1"
+
+
+def test_resuming_needs_events() -> None:
+    assert single_error_line(run(*ARGUMENTS, "--resume")) == "deltaspec: --resume needs --events"
+
+
+def test_results_of_the_last_table_are_removed(tmp_path: Path) -> None:
+    events, results = tmp_path / "events.ndjson", [build_result("t.1"), build_result("t.2"), build_result("t.2", "b")]
+    with open_events(events, resume=True) as (file, kept):
+        append_results(file, results)
+    assert kept == []
+    with open_events(events, resume=True) as (file, kept):
+        append_results(file, results[1:2])
+    assert kept == results[:1]
+    assert len(events.read_text().splitlines()) == 2
+    with open_events(events, resume=False) as (_, kept):
+        pass
+    assert (kept, events.read_bytes()) == ([], b"")
+
+
+def test_file_that_has_no_results_is_refused_and_kept(tmp_path: Path) -> None:
+    events = tmp_path / "events.ndjson"
+    events.write_text("{}\n{}\n")
+    with (
+        pytest.raises(InvalidUsage, match=r"events\.ndjson, line 1: not the result of a case"),
+        open_events(events, resume=True),
+    ):
+        pass
+    assert events.read_text() == "{}\n{}\n"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "message"),
+    [(Outcome.FAILED, "wrong rows"), (Outcome.FAILED, "first\nsecond"), (Outcome.CRASHED, "x"), (Outcome.PASSED, "")],
+)
+def test_undone_judgement_is_the_result_before_it(tmp_path: Path, outcome: Outcome, message: str) -> None:
+    known = tmp_path / "known.toml"
+    known.write_text(
+        "[[failure]]\ncases=['a/t.1']\noutcome='failed'\nmatch='wrong rows'\nreason='r'\nlink='https://l'\n"
+    )
+    result = build_result("t.1", outcome=outcome, message=message)
+    judged = KnownFailures(load_known_failures(known), "1", datetime.date(2026, 1, 1)).judge(result)
+    assert judged != result
+    assert undo_judgement(judged) == result
+    assert undo_judgement(result) == result
