@@ -209,6 +209,32 @@ def file_overwritten(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+@mutation("remove.of-its-file")
+def removed_with_another_size(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table()
+    removed = get_action(files, 2, "remove")
+    removed["size"] = draw_one(draw, 0, removed["size"] + 1, 2**40)
+    return files
+
+
+@mutation("remove.of-its-file")
+def removed_from_another_partition(draw: st.DrawFn) -> TableFiles:
+    choices: tuple[tuple[str, str | None, str | None], ...] = (
+        ("integer", "1", "2"),
+        ("integer", "1", None),
+        ("string", None, "x"),
+        ("string", "x", "X"),
+        ("date", "2024-01-02", "2024-01-03"),
+        ("double", "1.5", "1.25"),
+        ("boolean", "true", "false"),
+    )
+    kind, added, removed = draw_one(draw, *choices)
+    fields = [("id", "long"), ("p", kind), ("q", "string")]
+    files = log_only.build_table(fields=fields, partition_columns=["p", "q"], partition={"p": added, "q": "x"})
+    get_action(files, 2, "remove")["partitionValues"] = {"p": removed, "q": "x"}
+    return files
+
+
 @mutation("add.live-vector-removed")
 def live_file_kept_under_another_vector(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table_with_vector()

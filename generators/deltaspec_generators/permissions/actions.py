@@ -35,6 +35,23 @@ _PARTITIONED: dict[str, Any] = {
 }
 
 
+@permission("remove.of-its-file")
+def removed_with_another_spelling() -> TableFiles:
+    """The remove spells the same number otherwise, and a null value as empty text."""
+    fields = [("id", "long"), ("x", "double"), ("p", "string")]
+    files = log_only.build_table(fields=fields, partition_columns=["x", "p"], partition={"x": "1.50", "p": None})
+    get_action(files, 2, "remove")["partitionValues"] = {"x": "1.5", "p": ""}
+    return files
+
+
+@permission("remove.of-its-file")
+def removed_without_size_and_partition_values() -> TableFiles:
+    files = log_only.build_table(**_PARTITIONED)
+    for name in ("size", "partitionValues", "extendedFileMetadata"):
+        del get_action(files, 2, "remove")[name]
+    return files
+
+
 @permission("data-files.partition-directories")
 def files_of_a_partition_anywhere() -> TableFiles:
     files = log_only.build_table(**_PARTITIONED, last_remove=False)

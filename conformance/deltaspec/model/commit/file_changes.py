@@ -22,7 +22,13 @@ from deltaspec.model.rows.entry_names import EntryNames, collect_entry_names, fi
 from deltaspec.model.rows.statistics import StatisticsError, count_records, find_null_columns, parse_statistics
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import DataType, Primitive, iter_fields
-from deltaspec.model.schema.partition_values import PartitionValueError, is_canonical, is_in_utc, parse_partition_value
+from deltaspec.model.schema.partition_values import (
+    PartitionValueError,
+    find_changed_value,
+    is_canonical,
+    is_in_utc,
+    parse_partition_value,
+)
 from deltaspec.model.schema.required_columns import list_required_leaves
 from deltaspec.model.schema.schema_string import find_void_fault
 
@@ -297,7 +303,7 @@ def _count_valid_rows(add: Add) -> int | None:
 
 
 def check_removes(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Add File and Remove File: require the metadata that a remove says it includes."""
+    """Add File and Remove File: require the metadata that a remove says it includes, and that it describes its file."""
     for remove in proposal.actions_of_type(Remove):
         if remove.extended_file_metadata and (remove.partition_values is None or remove.size is None):
             yield Refused("remove.extended-file-metadata", remove.path)
@@ -306,6 +312,14 @@ def check_removes(proposal: ProposedCommit) -> Iterator[Refused]:
         is_tagged = added is not None and added.tags is not None and proposal.revision is not Revision.CURRENT
         if remove.extended_file_metadata and is_tagged and remove.tags is None:
             yield Refused("remove.tags-with-extended-metadata", remove.path)
+        if added is not None and _contradicts(remove, added):
+            yield Refused("remove.of-its-file", remove.path)
+
+
+def _contradicts(remove: Remove, added: Add) -> bool:
+    if remove.size is not None and remove.size != added.size:
+        return True
+    return find_changed_value(added.partition_values, remove.partition_values or {}) is not None
 
 
 def check_change_files(proposal: ProposedCommit) -> Iterator[Refused]:

@@ -7,6 +7,7 @@ spelling that differs from the protocol's is not canonical (S11).
 import math
 import re
 import struct
+from collections.abc import Mapping
 from datetime import date
 from decimal import Context
 from decimal import Decimal as Exact
@@ -151,6 +152,35 @@ _SPECIAL = re.compile(r"[+-]?(inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
 _CANONICAL_SPECIAL = ("NaN", "Infinity", "-Infinity")
 """As Java spells them (S11: the protocol defines no spelling)."""
 _CANONICAL_INTEGER = re.compile(r"0|-?[1-9]\d*", re.ASCII)
+
+
+def find_changed_value(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> str | None:
+    """Return the first column, in sort order, that both maps name with values that differ; None without one."""
+    return next((name for name in sorted(before.keys() & after.keys()) if _differ(before[name], after[name])), None)
+
+
+def _differ(first: str | None, second: str | None) -> bool:
+    """Return whether two texts are different values, whatever type a column may have had when they were written.
+
+    A timestamp without time zone may be any with one, because the zone of its writer is not known.
+    """
+    if first == second or not first or not second:
+        return (first or None) != (second or None)
+    for kind in _TYPES_OF_SPELLINGS:
+        try:
+            values = parse_partition_value(first, kind), parse_partition_value(second, kind)
+        except PartitionValueError:
+            continue
+        if repr(values[0]) == repr(values[1]) or (kind == _INSTANT and has_zone(first) != has_zone(second)):
+            return False
+        if kind == _LONG:  # the other numeric types round integers
+            return True
+    return True
+
+
+_LONG, _INSTANT = Primitive("long"), Primitive("timestamp")
+_TYPES_OF_SPELLINGS = (_LONG, Primitive("float"), Primitive("boolean"), _INSTANT)
+"""Types that have several spellings of a value. Decimals and doubles are compared as floats."""
 
 
 def is_canonical(text: str | None, kind: DataType, revision: Revision = Revision.CURRENT) -> bool:

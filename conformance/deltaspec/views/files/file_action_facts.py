@@ -144,7 +144,7 @@ def _have_entries(maps: pa.ChunkedArray) -> pl.Series:
     if maps.null_count == len(maps):
         return pl.Series([False]).new_from_index(0, len(maps))
     lengths = pc.list_value_length(partition_facts.entries(maps))
-    return pl.Series(pl.from_arrow(pc.greater(pc.fill_null(lengths, 0), 0)))
+    return pc.to_series(pc.greater(pc.fill_null(lengths, 0), 0))
 
 
 def _are_blank(providers: pl.Series) -> pl.Series:
@@ -188,7 +188,7 @@ def _columns_without_statistics(
     name = "clustering_columns_without_statistics"
     if not columns:
         return pl.lit(None, pl.List(pl.String)).alias(name)
-    missing_columns = clustering_history.select_rows_without_statistics(pl.Series(pl.from_arrow(stats)), columns)
+    missing_columns = clustering_history.select_rows_without_statistics(pc.to_series(stats), columns)
     is_checked = (pl.col("kind") == "add") & (pl.col("source") == "commit")
     return pl.when(is_checked).then(missing_columns).alias(name)
 

@@ -145,6 +145,14 @@ file_history = View(
             pl.Int64,
             "for an add in a commit: size in the previous add of the path, if that is in an earlier version",
         ),
+        "added_size": Column(
+            pl.Int64, "for a remove in a commit: size in the last add of the logical file in an earlier version"
+        ),
+        "changed_partition_value": Column(
+            pl.String,
+            "for a remove in a commit: the first partition column whose value is not that of the last add of the "
+            "logical file in an earlier version, with both values; null without one",
+        ),
         "base_row_id": Column(pl.Int64, "baseRowId"),
         "extended_file_metadata": Column(pl.Boolean, "extendedFileMetadata"),
         "has_tags": Column(pl.Boolean, "whether tags has entries"),

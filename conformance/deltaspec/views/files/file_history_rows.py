@@ -1,14 +1,18 @@
 """Rows of `file_history`: file actions compared with the others of their path. Paths with one action have no row."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from deltaspec.model.schema.partition_values import find_changed_value
 from deltaspec.views.files.file_actions import file_history
 from deltaspec.views.files.file_replay import build_intervals, has_shared_path
+from deltaspec.views.files.partition_facts import parse_partition_text
 from deltaspec.views.table.enablement import EnablementHistory
 
 _ROW_IDS = ("base_row_id", "default_row_commit_version")
+_OF_REMOVED_ADD = ("had_tags", "added_size", "changed_partition_value")
+_OF_EARLIER_ADD = (*(f"{name}_before" for name in _ROW_IDS), *_OF_REMOVED_ADD)
 _GROUP = ("_group", "version", "path_key")
 
 
@@ -32,7 +36,7 @@ def build_commit_file_history(
     chain = chain.drop("until", strict=False).filter(shared.head(len(chain)))
     rows = pl.concat([chain, cdcs.filter(shared.tail(len(cdcs)))]).sort("version", "file", "line")
     return _with_live_vector(
-        _with_tags_before(_with_row_ids_before(_with_counts(rows), row_tracking, table_replacements))
+        _with_removed_add(_with_row_ids_before(_with_counts(rows), row_tracking, table_replacements))
     )
 
 
@@ -41,8 +45,10 @@ def build_derived_file_history(rows: pl.DataFrame) -> pl.DataFrame:
     rows = rows.filter(has_shared_path(rows)).sort("version", "file", "line")
     if rows.is_empty():
         return file_history.frame([])
-    blank = {f"{name}_before": pl.lit(None, pl.Int64) for name in _ROW_IDS} | {"had_tags": pl.lit(None, pl.Boolean)}
-    return _select_view_columns(_with_counts(rows).with_columns(unremoved_live_vector=pl.lit(None, pl.String), **blank))
+    blank = {
+        name: pl.lit(None, file_history.columns[name].dtype) for name in (*_OF_EARLIER_ADD, "unremoved_live_vector")
+    }
+    return _select_view_columns(_with_counts(rows).with_columns(**blank))
 
 
 def _with_counts(rows: pl.DataFrame) -> pl.DataFrame:
@@ -94,43 +100,53 @@ def _with_row_ids_before(
         assigns = pl.when(pl.col("version") >= version).then(pl.lit(supported and not suspended)).otherwise(assigns)
     is_new = (pl.col("kind") == "add") & pl.col("version").is_in(list(table_replacements))
     is_compared = assigns & (pl.col("kind") != "cdc") & (pl.col("source") == "commit") & ~is_new
-    adds = rows.filter(pl.col("kind") == "add").select(
-        "path_key", _added=pl.col("version"), **{f"{name}_before": pl.col(name) for name in _ROW_IDS}
-    )
-    last_adds = adds.unique(subset=["path_key", "_added"], keep="last", maintain_order=True).sort("_added")
-    found = rows.sort("version").join_asof(
-        last_adds,
-        left_on="version",
-        right_on="_added",
-        by="path_key",
-        strategy="backward",
-        allow_exact_matches=False,
-        check_sortedness=False,
-    )
-    return found.with_columns(
-        pl.when(is_compared).then(pl.col(f"{name}_before")).alias(f"{name}_before") for name in _ROW_IDS
-    ).drop("_added")
+    earlier = {f"{name}_before": pl.col(name) for name in _ROW_IDS}
+    found = _join_earlier_adds(rows, ["path_key"], earlier)
+    return found.with_columns(pl.when(is_compared).then(pl.col(name)).alias(name) for name in earlier)
 
 
-def _with_tags_before(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add whether the last add of the logical file in an earlier version has tags, for removes in commits."""
+def _with_removed_add(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add what the last add of the logical file in an earlier version states, for removes in commits."""
     is_compared = (pl.col("kind") == "remove") & (pl.col("source") == "commit")
-    if not rows.select((is_compared & pl.col("extended_file_metadata")).any()).item():
-        return rows.with_columns(had_tags=pl.lit(None, pl.Boolean))
-    adds = rows.filter(pl.col("kind") == "add").select(
-        "path_key", "_vector", _added=pl.col("version"), had_tags=pl.col("has_tags")
+    if not rows.select(is_compared.any()).item():
+        return rows.with_columns(pl.lit(None, file_history.columns[name].dtype).alias(name) for name in _OF_REMOVED_ADD)
+    earlier = {"had_tags": pl.col("has_tags"), "added_size": pl.col("size"), "_added_values": pl.col("partition_text")}
+    found = _join_earlier_adds(rows, ["path_key", "_vector"], earlier)
+    found = found.with_columns(pl.when(is_compared).then(pl.col(name)).alias(name) for name in earlier)
+    return found.with_columns(_find_changed_values(found["_added_values"], found["partition_text"])).drop(
+        "_added_values"
     )
-    last_adds = adds.unique(["path_key", "_vector", "_added"], keep="last", maintain_order=True).sort("_added")
+
+
+def _join_earlier_adds(rows: pl.DataFrame, key: list[str], columns: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    """Add columns of the last add with the same key in an earlier version; null without one."""
+    adds = rows.filter(pl.col("kind") == "add").select(*key, _added=pl.col("version"), **columns)
+    last_adds = adds.unique([*key, "_added"], keep="last", maintain_order=True).sort("_added")
     found = rows.sort("version").join_asof(
         last_adds,
         left_on="version",
         right_on="_added",
-        by=["path_key", "_vector"],
+        by=key,
         strategy="backward",
         allow_exact_matches=False,
         check_sortedness=False,
     )
-    return found.with_columns(had_tags=pl.when(is_compared).then(pl.col("had_tags"))).drop("_added")
+    return found.drop("_added")
+
+
+def _find_changed_values(added: pl.Series, removed: pl.Series) -> pl.Series:
+    """Return `changed_partition_value` for texts as in `partition_text`. Equal pairs are compared once."""
+    pairs = pl.DataFrame([added.alias("added"), removed.alias("removed")])
+    differing = pairs.filter(pl.col("added") != pl.col("removed")).unique()
+    described = [_describe_changed_value(*pair) for pair in differing.iter_rows()]
+    found = differing.with_columns(changed_partition_value=pl.Series(described, dtype=pl.String))
+    return pairs.join(found, on=["added", "removed"], how="left", maintain_order="left")["changed_partition_value"]
+
+
+def _describe_changed_value(added: str, removed: str) -> str | None:
+    before, after = parse_partition_text(added), parse_partition_text(removed)
+    name = find_changed_value(before, after)
+    return None if name is None else f"{name}={after[name]}, added with {before[name]}"
 
 
 def _with_live_vector(rows: pl.DataFrame) -> pl.DataFrame:

@@ -8,6 +8,7 @@ import polars as pl
 
 from deltaspec.model.rows.entry_names import EntryNames, find_misnamed_entry
 from deltaspec.views.files.statistics_facts import sparse
+from deltaspec.wire import arrow_compute as pc
 
 
 def find_misnamed_statistics(stats: Any, names: EntryNames | None) -> pl.Series:
@@ -25,7 +26,7 @@ def find_misnamed_statistics(stats: Any, names: EntryNames | None) -> pl.Series:
         encoded_names = sorted(
             {json.dumps(word, ensure_ascii=escaped) for word in wrong_names for escaped in (True, False)}
         )
-        texts = pl.Series(pl.from_arrow(stats), dtype=pl.String)
+        texts = pc.to_series(stats)
         rows = texts.str.contains_any(encoded_names).fill_null(False).arg_true()
         for row, text in zip(rows.to_list(), texts.gather(rows).to_list(), strict=True):
             entry = _find_first_entry(text, names)

@@ -65,7 +65,7 @@ def _find_timestamp_forms(texts: Any, column: str, forms: dict[str, pl.Series]) 
     for name, matching in texts_by_form.items():
         if matching:
             matches = pc.if_else(pc.is_in(texts, value_set=pa.array(matching, texts.type)), texts, None)
-            entries_of_column = f"{column}=" + pl.Series(name, pl.from_arrow(matches), dtype=pl.String)
+            entries_of_column = f"{column}=" + pc.to_series(matches).alias(name)
             forms[name] = pl.DataFrame([forms[name].alias("found"), entries_of_column.alias("new")]).select(
                 pl.coalesce("found", "new")
             )["found"]
@@ -100,7 +100,7 @@ def _partition_text(maps: Any, aligned_values: Mapping[str, Any] | None) -> pl.S
         return _join_aligned_values(len(maps), aligned_values)
     if not maps.null_count and not len(maps.keys):
         return pl.Series("partition_text", [""]).new_from_index(0, len(maps))
-    listed = pl.DataFrame({"partition_text": pl.from_arrow(entries(maps))})
+    listed = pc.to_series(entries(maps)).to_frame("partition_text")
     entry = pl.element().struct.field("key") + VALUE_BEGIN + pl.element().struct.field("value").fill_null("")
     return listed.select(pl.col("partition_text").list.eval(entry).list.sort().list.join(ENTRY_END)).to_series()
 

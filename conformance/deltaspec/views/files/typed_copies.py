@@ -93,7 +93,7 @@ def merge_typed_columns(table: pa.Table, typed: TypedColumns, context: FileConte
 
 
 def _merge_statistics(merged: MergedCopies, adds: pl.Series, typed: pl.Series, context: FileContext) -> None:
-    texts = pl.Series(pl.from_arrow(merged.table.column("stats")), dtype=pl.String)
+    texts = pc.to_series(merged.table.column("stats"))
     json = texts.gather(adds)
     known = typed.str.len_bytes() > len("{}")
     no_json = json.is_null() | (json == "{}").fill_null(False)

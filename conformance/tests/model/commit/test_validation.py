@@ -283,6 +283,16 @@ def test_file_keeps_its_row_ids() -> None:
     assert list_refusals(before, remove()) == ["remove.row-ids"]
 
 
+def test_remove_describes_its_file() -> None:
+    added = msgspec.structs.replace(add("a"), size=7, partition_values={"p": "1"})
+    before = table(protocol(1, 2), metadata(), added)
+    assert list_refusals(before, remove()) == []
+    assert list_refusals(before, remove(size=7, partition_values={"p": "01"})) == []
+    assert list_refusals(before, remove(size=8, partition_values={})) == ["remove.of-its-file"]
+    assert list_refusals(before, remove(partition_values={"p": "2"})) == ["remove.of-its-file"]
+    assert list_refusals(before, remove(path="b", size=8, partition_values={"p": "2"})) == []
+
+
 def test_files_of_another_table_are_new() -> None:
     """A clone that is created again: the same files with another id."""
     before = table(TRACKING, metadata(), tracked("a", 0, 0), mark(2))

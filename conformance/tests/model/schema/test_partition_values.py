@@ -14,6 +14,7 @@ from deltaspec.model.schema.data_types import Array, DataType, Decimal, Primitiv
 from deltaspec.model.schema.partition_values import (
     PartitionValueError,
     canonicalize_partition_value,
+    find_changed_value,
     is_canonical,
     parse_partition_value,
     serialize_partition_value,
@@ -368,3 +369,57 @@ def test_any_text_is_parsed_or_refused(kind: DataType, text: str) -> None:
         return
     again = serialize_partition_value(value, kind)
     assert canonicalize_partition_value(again, kind) == canonicalize_partition_value(text, kind)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("x", "X"),
+        ("1", "2"),
+        ("9007199254740992", "9007199254740993"),
+        ("1", None),
+        ("", "x"),
+        ("1.5", "1.25"),
+        ("true", "false"),
+        ("2024-01-02", "2024-01-03"),
+        ("2024-01-02 00:00:00", "2024-01-02 00:00:01"),
+        ("2024-01-02T00:00:00Z", "2024-01-02T00:00:01Z"),
+    ],
+)
+def test_other_values_are_changed(before: str | None, after: str | None) -> None:
+    assert find_changed_value({"p": before}, {"p": after}) == "p"
+    assert find_changed_value({"p": after}, {"p": before}) == "p"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("x", "x"),
+        (None, ""),
+        ("1", "01"),
+        ("99999999999999999999", "099999999999999999999"),
+        ("1.50", "1.5"),
+        ("1", "1.0"),
+        ("nan", "NaN"),
+        ("TRUE", "true"),
+        ("2024-1-2", "2024-01-02"),
+        ("2024-01-02 00:00:00", "2024-01-02 00:00:00.000000"),
+        ("2024-01-02T01:00:00+01:00", "2024-01-02T00:00:00.000000Z"),
+        ("2024-01-02 00:00:00", "2024-01-02T05:00:00Z"),
+    ],
+)
+def test_other_spellings_are_not_changed(before: str | None, after: str | None) -> None:
+    assert find_changed_value({"p": before}, {"p": after}) is None
+    assert find_changed_value({"p": after}, {"p": before}) is None
+
+
+def test_first_column_that_both_name_is_changed() -> None:
+    assert find_changed_value({"b": "1", "c": "1", "a": "1"}, {"c": "2", "b": "2", "d": "2"}) == "b"
+    assert find_changed_value({"a": "1"}, {}) is None
+
+
+@given(st.text(), st.sampled_from(["x", "1", "2024-01-02", "2024-01-02 00:00:00Z", "true", "1e400", "9" * 50]))
+def test_any_texts_can_be_compared(first: str, second: str) -> None:
+    assert (find_changed_value({"p": first}, {"p": second}) is None) == (
+        find_changed_value({"p": second}, {"p": first}) is None
+    )
