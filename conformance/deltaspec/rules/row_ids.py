@@ -39,13 +39,15 @@ def row_id_above_high_water_mark() -> pl.Expr:
     later changes with a corrected writer.
 
     Conforms::
-        last_row_id: 9, high_water_mark: 9
-        last_row_id: 9, high_water_mark: null
-        last_row_id: null, high_water_mark: 9
+        last_row_id: 9, high_water_mark: 9, ids_exceed_long: false
+        last_row_id: 9, high_water_mark: null, ids_exceed_long: false
+        last_row_id: null, high_water_mark: 9, ids_exceed_long: null
     Violates::
-        last_row_id: 10, high_water_mark: 9
+        last_row_id: 10, high_water_mark: 9, ids_exceed_long: false
+        last_row_id: 9223372036854775807, high_water_mark: 9223372036854775807, ids_exceed_long: true
     """
-    return pl.col("last_row_id") > pl.col("high_water_mark")
+    is_above = (pl.col("last_row_id") > pl.col("high_water_mark")) | pl.col("ids_exceed_long")
+    return pl.col("high_water_mark").is_not_null() & is_above
 
 
 @rule(

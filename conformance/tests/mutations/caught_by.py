@@ -19,6 +19,7 @@ EXPLICIT: dict[str, str] = {
     "older_mark_falls_with_its_file": "RID002",
     "first_mark_falls_with_its_file": "RID002",
     "high_water_mark_behind": "RID002",
+    "row_ids_beyond_64_bits": "RID002",
     "high_water_mark_absent": "RID003",
     "older_high_water_mark_behind": "RID002",
     "first_high_water_mark_behind": "RID002",

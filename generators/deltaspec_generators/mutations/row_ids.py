@@ -37,6 +37,15 @@ def high_water_mark_behind(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+@mutation("row-tracking.high-water-mark")
+def row_ids_beyond_64_bits(draw: st.DrawFn) -> TableFiles:
+    """The mark is the highest 64-bit number, and the last row of a file has a higher id."""
+    files = _draw_tracked_table(draw)
+    get_action(files, 2, "add")["baseRowId"] = 2**63 - 1 - draw(st.integers(0, 8))
+    files.commits[2][-1] = row_id_mark_domain(2**63 - 1, "rowIdHighWaterMark")
+    return files
+
+
 @mutation("row-tracking.mark-in-domain")
 def high_water_mark_absent(draw: st.DrawFn) -> TableFiles:
     files = _draw_tracked_table(draw)

@@ -12,7 +12,7 @@ from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, Column, View
 from deltaspec.views.files.file_replay import has_shared_path
-from deltaspec.views.files.row_ids import MAX_ID
+from deltaspec.views.files.row_ids import compute_last_row_id
 from deltaspec.views.table.enablement import (
     EnablementHistory,
     get_enablement_at,
@@ -217,7 +217,7 @@ def build_row_id_conflict_rows(
         version: the validated version.
     """
     base, rows = pl.col("base_row_id"), pl.col("num_records")
-    last = pl.when(base > MAX_ID - rows).then(pl.lit(MAX_ID)).otherwise(base + rows - 1)
+    last = compute_last_row_id()
     is_assigned = (pl.col("kind") == "add") & (base >= 0) & (rows > 0) & has_state(suspended, supported=True)
     assigned = intervals.filter(is_assigned).with_columns(last_row_id=last)
     supported, is_suspended = get_enablement_at(suspended, version)

@@ -11,7 +11,7 @@ from deltaspec.model.actions import DomainMetadata, RowIdHighWaterMark, WireStru
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, Column, View
-from deltaspec.views.files.row_ids import MAX_ID
+from deltaspec.views.files.row_ids import compute_last_row_id
 from deltaspec.views.table.enablement import EnablementHistory
 
 row_id_marks = View(
@@ -107,7 +107,7 @@ def build_row_id_mark_rows(
         marks: result of `collect_marks`.
     """
     base, rows = pl.col("base_row_id"), pl.col("num_records")
-    last = pl.when(base > MAX_ID - rows).then(pl.lit(MAX_ID)).otherwise(base + rows - 1)
+    last = compute_last_row_id()
     adds = intervals.filter((pl.col("kind") == "add") & (base >= 0) & (rows > 0)).with_columns(last_row_id=last)
     adds = adds.sort("version", "last_row_id", "path_key")
     by_start: dict[int, list[tuple[StatedMark, int]]] = defaultdict(list)

@@ -27,6 +27,9 @@ row_id_ranges = View(
         "last_row_id": Column(
             pl.Int64, "default row id of the last row; null without baseRowId or numRecords, or for a file without rows"
         ),
+        "ids_exceed_long": Column(
+            pl.Boolean, "whether the default row id of the last row has more than 64 bits; last_row_id is then 2^63 - 1"
+        ),
         "previous_last_row_id": Column(
             pl.Int64, "highest default row id of the preceding files in the order of baseRowId; null for the first file"
         ),
@@ -152,6 +155,17 @@ def find_adds_of_files_without_ids(
     return found.rename({"_version": "version"})
 
 
+def compute_last_row_id() -> pl.Expr:
+    """Build the default row id of the last row of a file with rows, at most 2^63 - 1."""
+    base, rows = pl.col("base_row_id"), pl.col("num_records")
+    return pl.when(base > MAX_ID - rows).then(pl.lit(MAX_ID)).otherwise(base + rows - 1)
+
+
+def _exceeds_long() -> pl.Expr:
+    base, rows = pl.col("base_row_id"), pl.col("num_records")
+    return (base >= 0) & (rows > 0) & (base - 1 > MAX_ID - rows)
+
+
 def build_row_id_ranges(live: pl.DataFrame, mark: int | None, *, has_high_water_mark: bool | None) -> pl.DataFrame:
     """Return the live files as rows of `row_id_ranges`, ordered by base row id.
 
@@ -161,12 +175,13 @@ def build_row_id_ranges(live: pl.DataFrame, mark: int | None, *, has_high_water_
         has_high_water_mark: whether there is a high-water mark; None if unknown.
     """
     base, rows = pl.col("base_row_id"), pl.col("num_records")
-    last = pl.when(base > MAX_ID - rows).then(pl.lit(MAX_ID)).otherwise(base + rows - 1)
+    last = compute_last_row_id()
     return (
         live.sort("base_row_id", "path_key", "version", "file", "line", nulls_last=True)
         .with_columns(
             path=pl.coalesce("path", "path_key"),
             last_row_id=pl.when((base >= 0) & (rows > 0)).then(last),
+            ids_exceed_long=_exceeds_long(),
             high_water_mark=pl.lit(mark, pl.Int64),
             has_high_water_mark=pl.lit(has_high_water_mark, pl.Boolean),
             ids_required=pl.lit(None, pl.Boolean),
@@ -219,7 +234,7 @@ def find_files_without_required_ids(
     rows = rows.filter(pl.col("_at_once") | (pl.col("_enabled").is_not_null() & is_live_when_enabled))
     unknown = {
         name: pl.lit(None, row_id_ranges.columns[name].dtype)
-        for name in ("last_row_id", "previous_last_row_id", "high_water_mark", "has_high_water_mark")
+        for name in ("last_row_id", "ids_exceed_long", "previous_last_row_id", "high_water_mark", "has_high_water_mark")
     }
     at_once = pl.col("_at_once")
     return rows.with_columns(
@@ -246,8 +261,10 @@ def find_removed_files_above_mark(
         since: versions at which support of row tracking changed; row ids restart if the feature is dropped.
     """
     base, rows = pl.col("base_row_id"), pl.col("num_records")
-    last = pl.when(base > MAX_ID - rows).then(pl.lit(MAX_ID)).otherwise(base + rows - 1)
-    is_removed = intervals.filter((pl.col("kind") == "add") & (base >= 0) & (rows > 0) & (last > mark))
+    last = compute_last_row_id()
+    is_removed = intervals.filter(
+        (pl.col("kind") == "add") & (base >= 0) & (rows > 0) & ((last > mark) | _exceeds_long())
+    )
     is_removed = is_removed.filter(pl.col("version") >= find_supported_since(since))
     is_removed = is_removed.join(live.select("path_key"), on="path_key", how="anti")
     unknown = {
@@ -259,6 +276,7 @@ def find_removed_files_above_mark(
         .with_columns(
             path=pl.coalesce("path", "path_key"),
             last_row_id=last,
+            ids_exceed_long=_exceeds_long(),
             high_water_mark=pl.lit(mark, pl.Int64),
             has_high_water_mark=pl.lit(True),
             **unknown,
