@@ -475,6 +475,11 @@ def _select_checkpoints(plan: Plan, first: int) -> tuple[Checkpoint, ...]:
 
 
 def list_unread_files(reason: str, names: Iterable[str]) -> FilesNotRead:
-    """Group files that are not read for the same reason."""
-    files = sorted(f"{LOG_DIRECTORY}/{name}" for name in names)
-    return FilesNotRead(reason=reason, count=len(files), files=files[:MAX_UNREAD_FILES])
+    """Group files of the log directory, by name, that are not read for the same reason."""
+    return group_files(reason, (f"{LOG_DIRECTORY}/{name}" for name in names))
+
+
+def group_files(reason: str, files: Iterable[str]) -> FilesNotRead:
+    """Group files, relative to the table, to which the same reason applies. The first in sort order are listed."""
+    found = sorted(files)
+    return FilesNotRead(reason=reason, count=len(found), files=found[:MAX_UNREAD_FILES])

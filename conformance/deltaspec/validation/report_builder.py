@@ -33,7 +33,7 @@ from deltaspec.validation.fingerprint import compute_fingerprint
 from deltaspec.validation.ledger import find_unused_rules
 from deltaspec.validation.log.log_run import LogRun, describe_unknown_readers
 from deltaspec.validation.options import Options
-from deltaspec.validation.plan import MAX_LISTED_GAPS, MAX_UNREAD_FILES, NO_VERSION, list_unread_files
+from deltaspec.validation.plan import MAX_LISTED_GAPS, NO_VERSION, group_files, list_unread_files
 from deltaspec.validation.rule_docs import build_rule_doc
 from deltaspec.validation.since import build_continuation
 from deltaspec.version import __version__
@@ -183,10 +183,8 @@ def _list_uncompared_files(run: LogRun) -> list[DerivedFileNotCompared]:
 
 
 def _list_commits_without_rows(files: set[str]) -> list[FilesNotRead]:
-    if not files:
-        return []
     reason = "the rows are not known, because removed files or change data no longer exist"
-    return [FilesNotRead(reason=reason, count=len(files), files=sorted(files)[:MAX_UNREAD_FILES])]
+    return [group_files(reason, files)] if files else []
 
 
 def _list_unread_files(run: LogRun) -> Iterator[FilesNotRead]:
