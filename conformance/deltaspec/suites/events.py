@@ -12,6 +12,7 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.suites.outcomes import CaseResult, Outcome, to_json
 
 _decode = msgspec.json.Decoder(CaseResult).decode
+_BEGIN = b'{"case":'
 
 
 @contextmanager
@@ -29,7 +30,7 @@ def open_events(path: Path, *, resume: bool) -> Iterator[tuple[BufferedRandom, l
         The file, and the results of complete tables that it has.
 
     Raises:
-        InvalidUsage: a line before the last is not a result.
+        InvalidUsage: a line is not a result, except the beginning of one at the end of the file. The file is unchanged.
         OSError: the file cannot be opened.
     """
     with open(path, "r+b" if resume and path.exists() else "w+b") as file:
@@ -54,7 +55,7 @@ def _read_results(file: BufferedRandom, path: Path) -> tuple[list[CaseResult], l
         try:
             results.append(_decode(line))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            if number < len(lines):
+            if line.endswith(b"\n") or line[: len(_BEGIN)] != _BEGIN[: len(line)]:
                 raise InvalidUsage(f"events {path}, line {number}: not the result of a case: {error}") from None
     return results, list(map(len, lines))
 

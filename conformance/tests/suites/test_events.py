@@ -67,15 +67,27 @@ def test_results_of_the_last_table_are_removed(tmp_path: Path) -> None:
     assert (kept, events.read_bytes()) == ([], b"")
 
 
-def test_file_that_has_no_results_is_refused_and_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", ["{}\n{}\n", "{}", '{"case":1}\n', "\xff\n", "notes"])
+def test_file_of_something_else_is_refused_and_kept(tmp_path: Path, content: str) -> None:
     events = tmp_path / "events.ndjson"
-    events.write_text("{}\n{}\n")
-    with (
-        pytest.raises(InvalidUsage, match=r"events\.ndjson, line 1: not the result of a case"),
-        open_events(events, resume=True),
-    ):
+    events.write_bytes(content.encode("latin-1"))
+    message = r"events\.ndjson, line 1: not the result of a case"
+    with pytest.raises(InvalidUsage, match=message), open_events(events, resume=True):
         pass
-    assert events.read_text() == "{}\n{}\n"
+    assert events.read_bytes() == content.encode("latin-1")
+
+
+@pytest.mark.parametrize("length", [1, 5, 20])
+def test_beginning_of_a_result_is_removed(tmp_path: Path, length: int) -> None:
+    events, results = tmp_path / "events.ndjson", [build_result("t.1"), build_result("t.2")]
+    with open_events(events, resume=False) as (file, _):
+        append_results(file, results)
+        append_results(file, [build_result("t.2", "b")])
+    lines = events.read_bytes().splitlines(keepends=True)
+    events.write_bytes(lines[0] + lines[1] + lines[2][:length])
+    with open_events(events, resume=True) as (_, kept):
+        assert kept == results[:1]
+    assert events.read_bytes() == lines[0]
 
 
 @pytest.mark.parametrize(
