@@ -171,15 +171,15 @@ def _differ(first: str | None, second: str | None) -> bool:
             values = parse_partition_value(first, kind), parse_partition_value(second, kind)
         except PartitionValueError:
             continue
-        if repr(values[0]) == repr(values[1]) or (kind == _INSTANT and has_zone(first) != has_zone(second)):
+        if repr(values[0]) == repr(values[1]) or has_zone(first) != has_zone(second):
             return False
         if kind == _LONG:  # the other numeric types round integers
             return True
     return True
 
 
-_LONG, _INSTANT = Primitive("long"), Primitive("timestamp")
-_TYPES_OF_SPELLINGS = (_LONG, Primitive("float"), Primitive("boolean"), _INSTANT)
+_LONG = Primitive("long")
+_TYPES_OF_SPELLINGS = (_LONG, Primitive("float"), Primitive("boolean"), Primitive("timestamp"))
 """Types that have several spellings of a value. Decimals and doubles are compared as floats."""
 
 

@@ -378,6 +378,7 @@ def test_any_text_is_parsed_or_refused(kind: DataType, text: str) -> None:
         ("1", "2"),
         ("9007199254740992", "9007199254740993"),
         ("1", None),
+        ("2024-01-02", None),
         ("", "x"),
         ("1.5", "1.25"),
         ("true", "false"),
@@ -416,6 +417,7 @@ def test_other_spellings_are_not_changed(before: str | None, after: str | None) 
 def test_first_column_that_both_name_is_changed() -> None:
     assert find_changed_value({"b": "1", "c": "1", "a": "1"}, {"c": "2", "b": "2", "d": "2"}) == "b"
     assert find_changed_value({"a": "1"}, {}) is None
+    assert find_changed_value({"a": "1"}, {"b": "2"}) is None
 
 
 @given(st.text(), st.sampled_from(["x", "1", "2024-01-02", "2024-01-02 00:00:00Z", "true", "1e400", "9" * 50]))
