@@ -82,7 +82,7 @@ _TIMEOUT_SCALE = click.option(
 @click.option(
     "--resume",
     is_flag=True,
-    help="Go on with an interrupted run with the same arguments: tables in the --events file are not asked again.",
+    help="Continue an interrupted run with the same arguments. Tables in the --events file are not asked about again.",
 )
 @click.option("--save", type=click.Path(file_okay=False), metavar="DIR", help="Save the smallest case of each failure.")
 @_TIMEOUT_SCALE

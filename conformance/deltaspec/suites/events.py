@@ -1,4 +1,4 @@
-"""The file in which a run records each result. An interrupted run goes on from it."""
+"""The file in which a run records each result. `--resume` continues from it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ def open_events(path: Path, *, resume: bool) -> Iterator[tuple[BufferedRandom, l
 
     Args:
         path: of the file.
-        resume: keep the results that it has; otherwise, and if there is no such file, begin a new one.
+        resume: keep its results. Otherwise, or without such a file, begin a new one.
 
     Yields:
         The file, and the results of complete tables that it has.

@@ -1,4 +1,4 @@
-"""An interrupted run of suites goes on from the file of its results."""
+"""An interrupted run of suites continues from the file of its results."""
 
 import datetime
 import json
