@@ -219,20 +219,23 @@ def remove_contradicts_add() -> pl.Expr:
     """A remove action states another size or other partition values than the add action of its file.
 
     Consumers that follow changes of the table, or restore the file from the action, return its rows with wrong
-    partition values.
+    partition values. (Size 0 without extendedFileMetadata states nothing.)
     Fix: No repair is possible for the commit. Fix the writer: it must copy both from the add action or leave them out.
     Rebuild what consumers derived from the commit.
 
     Conforms::
-        size: 100, added_size: 100, changed_partition_value: null
-        size: null, added_size: 100, changed_partition_value: null
-        size: 100, added_size: null, changed_partition_value: null
+        size: 100, added_size: 100, extended_file_metadata: true, changed_partition_value: null
+        size: null, added_size: 100, extended_file_metadata: null, changed_partition_value: null
+        size: 100, added_size: null, extended_file_metadata: true, changed_partition_value: null
+        size: 0, added_size: 100, extended_file_metadata: false, changed_partition_value: null
     Violates::
-        size: 99, added_size: 100, changed_partition_value: null
-        size: null, added_size: null, changed_partition_value: "p=2, added with 1"
-        size: 100, added_size: 100, changed_partition_value: "p=2, added with 1"
+        size: 99, added_size: 100, extended_file_metadata: null, changed_partition_value: null
+        size: 0, added_size: 100, extended_file_metadata: true, changed_partition_value: null
+        size: 100, added_size: 100, extended_file_metadata: true, changed_partition_value: "p=2, added with 1"
     """
-    return (pl.col("size") != pl.col("added_size")).fill_null(False) | pl.col("changed_partition_value").is_not_null()
+    states_size = (pl.col("size") != 0) | pl.col("extended_file_metadata")
+    has_other_size = (states_size & (pl.col("size") != pl.col("added_size"))).fill_null(False)
+    return has_other_size | pl.col("changed_partition_value").is_not_null()
 
 
 @rule("FIL036", requires=("remove.row-ids", "row-ids.removed-base-row-id"), view=file_history)

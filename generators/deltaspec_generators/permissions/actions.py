@@ -52,6 +52,15 @@ def removed_without_size_and_partition_values() -> TableFiles:
     return files
 
 
+@permission("remove.of-its-file")
+def removed_with_the_size_0_of_earlier_releases() -> TableFiles:
+    files = log_only.build_table()
+    removed = get_action(files, 2, "remove")
+    del removed["partitionValues"]
+    removed.update(size=0, extendedFileMetadata=False)
+    return files
+
+
 @permission("data-files.partition-directories")
 def files_of_a_partition_anywhere() -> TableFiles:
     files = log_only.build_table(**_PARTITIONED, last_remove=False)

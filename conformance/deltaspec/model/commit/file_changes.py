@@ -317,7 +317,9 @@ def check_removes(proposal: ProposedCommit) -> Iterator[Refused]:
 
 
 def _contradicts(remove: Remove, added: Add) -> bool:
-    if remove.size is not None and remove.size != added.size:
+    # Delta Spark 0.8 to 1.x wrote size 0 where it had no extended file metadata
+    states_size = remove.size is not None and (remove.size != 0 or remove.extended_file_metadata)
+    if states_size and remove.size != added.size:
         return True
     return find_changed_value(added.partition_values, remove.partition_values or {}) is not None
 

@@ -290,6 +290,10 @@ def test_remove_describes_its_file() -> None:
     assert list_refusals(before, remove(size=7, partition_values={"p": "01"})) == []
     assert list_refusals(before, remove(size=8, partition_values={})) == ["remove.of-its-file"]
     assert list_refusals(before, remove(partition_values={"p": "2"})) == ["remove.of-its-file"]
+    assert list_refusals(before, remove(size=0)) == []
+    assert list_refusals(before, remove(size=0, partition_values={}, extended_file_metadata=True)) == [
+        "remove.of-its-file"
+    ]
     assert list_refusals(before, remove(path="b", size=8, partition_values={"p": "2"})) == []
 
 
