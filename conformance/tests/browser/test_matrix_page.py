@@ -148,6 +148,23 @@ def test_page_does_not_scroll_sideways(html: str, open_page: OpenPage, width: in
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_numbers_stay_in_the_column_of_their_engine(open_page: OpenPage, width: int, tmp_path: Path) -> None:
+    results = [build_result(f"read.all-rows/drawn.1.{number}") for number in range(1000)]
+    results.append(build_result("read.all-rows/drawn.1.1000", Outcome.FAILED, message=WRONG_ROWS))
+    reports = [build_suite_report(results, name=f"engine_{number}") for number in range(13)]
+    page = open_page(render_html(build(tmp_path, *reports)), width=width)
+    figures = page.locator(".all .figure:visible")
+    assert {text.split("\n")[-1] for text in figures.all_inner_texts()} == {"1,000/1,001 ✗"}
+    cut = """(figures) => figures.filter((figure) => {
+      const text = document.createRange();
+      text.selectNodeContents(figure);
+      return text.getBoundingClientRect().right > figure.closest("td").getBoundingClientRect().right - 4;
+    }).length"""
+    assert figures.count() == len(reports)
+    assert figures.evaluate_all(cut) == 0
+
+
 def read_contrast(page: Page, selector: str) -> float:
     """Return the contrast of a text to the next ground behind it, as WCAG defines it."""
     return page.evaluate(
