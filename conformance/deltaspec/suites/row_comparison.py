@@ -8,6 +8,7 @@ Source: candidate protocol, version 1, "Comparing rows".
 
 import itertools
 import math
+import re
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ Value: TypeAlias = Any
 SHOWN_ROWS = 5
 MOST_SURPLUS_ROWS, MOST_SURPLUS_BYTES = 10_000, 16 * 1024 * 1024
 """An answer that is larger than expected by more than this is not compared: rows become Python objects."""
+_DIFFERS = "  differs: "
 _UTC = ("UTC", "Etc/UTC", "Z", "+00:00", "GMT", "Etc/GMT", "Zulu", "UCT", "Etc/UCT")
 
 
@@ -39,6 +41,8 @@ class RowDifference(msgspec.Struct, frozen=True):
     """Expected rows that the answer lacks, as text; at most `SHOWN_ROWS`."""
     extra: tuple[str, ...]
     """Rows of the answer that are not expected."""
+    kinds: tuple[str, ...]
+    """How the rows differ, without names and values; `_list_kinds`."""
     missing_count: int
     extra_count: int
     expected_count: int
@@ -53,6 +57,7 @@ class RowDifference(msgspec.Struct, frozen=True):
         lines = [
             f"{head}: {self.missing_count:,} missing, {self.extra_count:,} not expected",
             f"  columns: {', '.join(self.columns) or 'none'}",
+            _DIFFERS + ", ".join(self.kinds),
         ]
         for sign, rows, total in (("-", self.missing, self.missing_count), ("+", self.extra, self.extra_count)):
             lines += [f"  {sign} {row}" for row in rows]
@@ -80,7 +85,7 @@ def find_row_difference(
     # not `nbytes`: it reads offsets that an empty list or map need not have
     surplus_bytes = actual.get_total_buffer_size() - size
     if actual.num_rows > rows + MOST_SURPLUS_ROWS or surplus_bytes > MOST_SURPLUS_BYTES:
-        return RowDifference(columns, (), (), 0, 0, expected.num_rows, actual.num_rows, is_compared=False)
+        return RowDifference(columns, (), (), (), 0, 0, expected.num_rows, actual.num_rows, is_compared=False)
     wanted, found = Counter(list_rows(expected)), Counter(list_rows(actual))
     allowed: Counter[Value] = Counter() if optional is None else Counter(list_rows(optional))
     missing, extra = wanted - found, found - wanted - allowed
@@ -90,11 +95,38 @@ def find_row_difference(
         columns,
         _describe_rows(columns, missing),
         _describe_rows(columns, extra),
+        _list_kinds(expected.schema, missing, extra),
         missing.total(),
         extra.total(),
         expected.num_rows,
         actual.num_rows,
     )
+
+
+def read_kinds(message: str) -> frozenset[str]:
+    """Return how rows differ from a message that contains the text of a `RowDifference`; empty for other messages."""
+    lines = [line for line in message.split("\n") if line.startswith(_DIFFERS)]
+    return frozenset(kind for line in lines for kind in line.removeprefix(_DIFFERS).split(", "))
+
+
+def _list_kinds(schema: pa.Schema, missing: Counter[Value], extra: Counter[Value]) -> tuple[str, ...]:
+    """Say how rows differ, in words that stay the same if rows and other columns are left out."""
+    surplus = extra.total() - missing.total()
+    found = {"surplus rows"} if surplus > 0 else {"missing rows"} if surplus < 0 else set()
+    for number, field in enumerate(schema):
+        wanted, given = (_count_column(rows, number) for rows in (missing, extra))
+        lost, new = set(wanted - given), set(given - wanted)
+        if lost and new:
+            how = "null for a value" if new == {None} else "value for null" if lost == {None} else "other value"
+            found.add(f"{how} of type {re.split('[<[(]', str(field.type))[0]}")
+    return tuple(sorted(found)) or ("values in other rows",)
+
+
+def _count_column(rows: Counter[Value], number: int) -> Counter[Value]:
+    counts: Counter[Value] = Counter()
+    for row, count in rows.items():
+        counts[row[number]] += count
+    return counts
 
 
 def _describe_rows(columns: Sequence[str], rows: Counter[Value]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from deltaspec.suites.all_checks import CHECKS
 from deltaspec.suites.cases import Case, list_cases, run_case
 from deltaspec.suites.checks import TableUnderTest
 from deltaspec.suites.outcomes import CaseResult
-from deltaspec.suites.row_comparison import WrongType, find_row_difference
+from deltaspec.suites.row_comparison import WrongType, find_row_difference, read_kinds
 from deltaspec.suites.subjects import is_drawn
 from deltaspec_generators.choices import RecordedChoices
 from deltaspec_generators.table_files import write_table
@@ -63,13 +63,20 @@ def shrink_failure(
     def still_fails(simpler: ReadableTable) -> bool:
         nonlocal smallest
         found = ask_about(candidate, result, simpler)
-        if found is None or (found.outcome, found.signature) != (result.outcome, result.signature):
+        if found is None or not is_same_failure(result, found):
             return False
         smallest = simpler, found
         return True
 
     shrink(table.choices, still_fails, attempts=attempts)
     return smallest
+
+
+def is_same_failure(result: CaseResult, simpler: CaseResult) -> bool:
+    """Return whether a simpler case fails in the same way: its rows differ in no other way than those of the result."""
+    if (simpler.outcome, simpler.signature) != (result.outcome, result.signature):
+        return False
+    return read_kinds(simpler.message) <= read_kinds(result.message)
 
 
 def ask_about(candidate: Candidate, result: CaseResult, table: ReadableTable) -> CaseResult | None:

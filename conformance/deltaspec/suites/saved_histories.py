@@ -19,7 +19,7 @@ from deltaspec.suites.cases import Case, run_case
 from deltaspec.suites.checks import TableUnderTest
 from deltaspec.suites.history_shrinking import shrink_steps
 from deltaspec.suites.outcomes import CaseResult
-from deltaspec.suites.saved_cases import FAILURE, SavedFailure, replace_location
+from deltaspec.suites.saved_cases import FAILURE, SavedFailure, is_same_failure, replace_location
 from deltaspec.suites.subjects import HISTORY, build_history_subject, describe_subject
 from deltaspec.suites.write_history import HistoryUnderTest
 from deltaspec_generators.histories.drawing import Step
@@ -54,7 +54,7 @@ def save_history(candidate: Candidate, result: CaseResult, directory: Path) -> P
         nonlocal shortest
         with tempfile.TemporaryDirectory(prefix="deltaspec-") as place:
             found = perform_again(candidate, result, shorter, Path(place))
-        if (found.outcome, found.signature) != (result.outcome, result.signature):
+        if not is_same_failure(result, found):
             return False
         shortest = found
         return True

@@ -8,10 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from deltaspec.suites.row_comparison import MOST_SURPLUS_ROWS, WrongType, find_row_difference
+from deltaspec.suites.row_comparison import MOST_SURPLUS_ROWS, WrongType, find_row_difference, read_kinds
 
 UTC = pa.timestamp("us", "UTC")
 MAPS = pa.map_(pa.string(), pa.int64())
+Rows = list[tuple[int | None, str | None]]
 
 
 def build(kind: pa.DataType, *values: Any) -> pa.Table:
@@ -106,7 +107,35 @@ def test_sliced_arrays_are_compared_by_their_own_values() -> None:
 
 def test_difference_shows_rows_of_both_sides() -> None:
     difference = find_row_difference(build(pa.int64(), 1, 2, None), build(pa.int64(), 2, 3, None))
-    assert str(difference) == "expected 3, got 3: 1 missing, 1 not expected\n  columns: x\n  - (x=1)\n  + (x=3)"
+    assert str(difference).split("\n") == [
+        "expected 3, got 3: 1 missing, 1 not expected",
+        "  columns: x",
+        "  differs: other value of type int64",
+        "  - (x=1)",
+        "  + (x=3)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "kinds"),
+    [
+        ([(1, "a"), (2, "b")], [(1, "a")], {"missing rows"}),
+        ([(1, "a")], [(1, "a"), (1, "a")], {"surplus rows"}),
+        ([(1, "a"), (2, "b")], [(1, None), (2, None)], {"null for a value of type string"}),
+        ([(1, None), (2, "b")], [(1, ""), (2, "b")], {"value for null of type string"}),
+        ([(1, "a"), (None, "b")], [(1, "c"), (7, "b")], {"other value of type string", "value for null of type int64"}),
+        ([(1, "a"), (2, "b")], [(2, "a"), (1, "b")], {"values in other rows"}),
+        ([(1, "a"), (2, "a")], [(1, None)], {"missing rows", "null for a value of type string"}),
+    ],
+)
+def test_kinds_of_a_difference_survive_in_its_text(expected: Rows, actual: Rows, kinds: set[str]) -> None:
+    schema = pa.schema({"n": pa.int64(), "text": pa.string()})
+    tables = [pa.table(list(zip(*rows, strict=True)), schema=schema) for rows in (expected, actual)]
+    assert read_kinds(f"wrong rows: {find_row_difference(*tables)}") == kinds
+
+
+def test_other_messages_have_no_kinds() -> None:
+    assert read_kinds("wrong columns or types: column differs: x has type int64") == frozenset()
 
 
 def test_optional_rows_may_appear_once_each() -> None:

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from helpers.matrix_reports import build_result
+from msgspec.structs import replace
 from suites.faulty_readers import IgnoresVectors
 
 from deltaspec.candidates.in_process import InProcess
@@ -12,11 +14,13 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.suites.cases import list_cases, run_case
 from deltaspec.suites.checks import WRITE_SUITES
 from deltaspec.suites.outcomes import Outcome
+from deltaspec.suites.row_comparison import RowDifference
 from deltaspec.suites.runner import Plan, run_plan
 from deltaspec.suites.saved_cases import (
     FAILURE,
     ROWS,
     ask_about,
+    is_same_failure,
     load_failure,
     restore_failure,
     save_failure,
@@ -51,6 +55,33 @@ def test_saved_case_fails_again_and_the_reference_passes(saved: Path) -> None:
     sound = ask_about(InProcess(Engine()), failure.result, subject.table)
     assert sound is not None
     assert sound.outcome is Outcome.PASSED
+
+
+NULL, EMPTY = "null for a value of type string", "value for null of type string"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_same"),
+    [
+        ((NULL, EMPTY), (NULL,), True),
+        ((NULL,), (EMPTY,), False),  # the first line of the message is the same
+        ((NULL,), (NULL, EMPTY), False),
+    ],
+)
+def test_simpler_case_keeps_the_way_in_which_rows_differ(
+    before: tuple[str, ...], after: tuple[str, ...], is_same: bool
+) -> None:
+    results = [
+        build_result(
+            "read.all-rows/drawn.1.0",
+            Outcome.FAILED,
+            message=f"wrong rows: {RowDifference(('p',), ('(p=1)',), ('(p=2)',), kinds, 1, 1, 2, 2)}",
+        )
+        for kinds in (before, after)
+    ]
+    assert is_same_failure(*results) is is_same
+    assert not is_same_failure(results[0], replace(results[0], outcome=Outcome.CRASHED))
+    assert not is_same_failure(results[0], replace(results[0], message="wrong number of rows: 3"))
 
 
 def test_case_of_another_table_is_refused(saved: Path, tmp_path: Path) -> None:

@@ -53,7 +53,20 @@ def translate_errors(errors: ErrorTable, phase: Phase) -> Iterator[None]:
     except BaseException as error:  # panics of native code do not derive from Exception
         native, message = type(error).__name__, str(error)
         category, features = find_category(errors, f"{native}: {message}")
-        raise EngineError(category, message, phase=phase, features=features, native=native) from error
+        shown = show_causes(message) if native == "Py4JJavaError" else message
+        raise EngineError(category, shown, phase=phase, features=features, native=native) from error
+
+
+def show_causes(trace: str) -> str:
+    """Return the messages of a Java stack trace without its frames, the deepest cause first."""
+    causes: list[list[str]] = []
+    for line in trace.splitlines():
+        if line.startswith(("Caused by: ", ": ")):
+            causes.append([line.partition(": ")[2]])
+        elif not line.startswith("\t") and line.strip() and causes:
+            causes[-1].append(line)
+    found = dict.fromkeys(" ".join(lines) for lines in reversed(causes))
+    return "; passed on as ".join(found) or trace
 
 
 def find_category(errors: ErrorTable, text: str) -> tuple[ErrorCategory, tuple[str, ...]]:
