@@ -55,7 +55,7 @@ class ImportedTables:
         rows = None
         if isinstance(question, ReadRows) and question.rows is None and not problem:
             rows, problem = _read_rows(case, question)
-        table = ReadableTable(TableFiles(), (_describe_version(state),), frozenset(), (case.description,))
+        table = ReadableTable(TableFiles(), (_describe_version(state),), (case.description,))
         return TableUnderTest(identity, case.table, table, imported=ImportedQuestion(question, rows, problem))
 
 

@@ -105,7 +105,7 @@ def _describe_golden_case(identity: str, case: GoldenCase) -> TableUnderTest:
 
 def build_history_subject(identity: str, history: HistoryUnderTest) -> TableUnderTest:
     """Return the subject of a history: there is no table before it is performed."""
-    table = ReadableTable(TableFiles(), (), frozenset(), ())
+    table = ReadableTable(TableFiles(), (), ())
     return TableUnderTest(identity, history.directory / "table", table, history=history)
 
 

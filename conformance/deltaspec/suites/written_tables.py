@@ -39,7 +39,7 @@ def describe_table(files: TableFiles, rows: pa.Table, history: Iterable[str] = (
         plain_changes=None,
         state=state,
     )
-    return ReadableTable(files, (expected,), frozenset(), tuple(history))
+    return ReadableTable(files, (expected,), tuple(history))
 
 
 def _objects(lines: Iterable[Any]) -> list[dict[str, Any]]:

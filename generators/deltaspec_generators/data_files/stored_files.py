@@ -7,7 +7,7 @@ import msgspec
 from deltaspec.model.schema.data_types import Struct
 from deltaspec_generators.data_files.parquet_encodings import DELTA_SPARK, ParquetEncoding
 from deltaspec_generators.data_files.statistics import StatisticsStyle
-from deltaspec_generators.schemas.changes import convert_value
+from deltaspec_generators.schemas.value_conversion import build_converter, convert_all
 from deltaspec_generators.table_state import Body
 
 Row: TypeAlias = dict[str, Any]
@@ -53,5 +53,4 @@ class StoredFile(msgspec.Struct, frozen=True):
 
 def convert_rows(stored: StoredFile, schema: Struct) -> list[Row]:
     """Convert all rows of a file to a later physical schema."""
-    found: list[Row] = [convert_value(row, stored.schema, schema) for row in stored.rows]
-    return found
+    return convert_all(build_converter(stored.schema, schema), stored.rows)

@@ -1,7 +1,6 @@
-"""Changes of a schema over time: column ids and physical names, type widening, and rows of an older schema."""
+"""Changes of a schema over time: column ids and physical names, and type widening."""
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal as Exact
 from typing import Any
 
 from msgspec.structs import replace
@@ -10,7 +9,6 @@ from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import column_mapping, schema_string
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, descend
 from deltaspec_generators.names import build_physical_name
-from deltaspec_generators.values.arrow_values import DAY_US
 from deltaspec_generators.values.plain_values import VOID
 
 _WIDER_INTEGERS = {"byte": ("short", "integer", "long"), "short": ("integer", "long"), "integer": ("long",)}
@@ -159,53 +157,3 @@ def list_widening_choices(field: Field, *, ntz: bool, iceberg: bool = False) -> 
                 yield from ((steps, after) for after in list_wider_types(kind, ntz=ntz, iceberg=iceberg))
 
     return list(list_parts(field.type, ()))
-
-
-# rows of an older schema
-
-
-def convert_value(value: Any, before: DataType, after: DataType) -> Any:
-    """Convert a plain value to a later type: new fields are null, numbers are widened.
-
-    Fields are matched by name, so both types must have physical names.
-    """
-    if value is None or before == after:
-        return value
-    match before, after:
-        case Struct(old), Struct(new):
-            known = {each.name: each.type for each in old}
-            return {
-                each.name: convert_value(value[each.name], known[each.name], each.type) if each.name in known else None
-                for each in new
-            }
-        case Array(old_element), Array(element):
-            return [convert_value(each, old_element, element) for each in value]
-        case Map(old_key, old_value), Map(key, item):
-            return [(convert_value(left, old_key, key), convert_value(right, old_value, item)) for left, right in value]
-        case Primitive("date"), Primitive("timestamp_ntz"):
-            return value * DAY_US
-        case _, Primitive("double"):
-            return float(value)
-        case _, Decimal():
-            return Exact(value)
-    return value
-
-
-def rename_to_logical(value: Any, kind: DataType, mapping: str | None) -> Any:
-    """Rename physical field names of a plain value to the logical names in `kind`; void fields are null."""
-    if value is None or kind == VOID:
-        return None
-    match kind:
-        case Struct(fields):
-            return {
-                each.name: rename_to_logical(value.get(column_mapping.physical_name(each, mapping)), each.type, mapping)
-                for each in fields
-            }
-        case Array(element):
-            return [rename_to_logical(each, element, mapping) for each in value]
-        case Map(key, item):
-            return [
-                (rename_to_logical(left, key, mapping), rename_to_logical(right, item, mapping))
-                for left, right in value
-            ]
-    return value

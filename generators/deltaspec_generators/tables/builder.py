@@ -12,12 +12,8 @@ from deltaspec_generators.choices import Choices
 from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding, to_physical_names
 from deltaspec_generators.data_files.statistics import StatisticsStyle
 from deltaspec_generators.data_files.stored_files import Row, StoredFile, convert_rows
-from deltaspec_generators.schemas.changes import (
-    ColumnIdSequence,
-    drop_columns,
-    drop_void_columns,
-    rename_to_logical,
-)
+from deltaspec_generators.schemas.changes import ColumnIdSequence, drop_columns, drop_void_columns
+from deltaspec_generators.schemas.value_conversion import build_renamer, convert_all
 from deltaspec_generators.table_files import TableFiles
 from deltaspec_generators.table_state import Body, TableState, apply_actions
 from deltaspec_generators.tables import features
@@ -263,10 +259,8 @@ class DataTableBuilder(TableBuilder):
         """
         rows_by_file = self.columns.rows_by_file
         if id(stored.rows) not in rows_by_file:
-            rows = [
-                rename_to_logical({**row, **stored.partition}, self.schema, self.mapping)
-                for row in convert_rows(stored, self.columns.physical)
-            ]
+            physical = ({**row, **stored.partition} for row in convert_rows(stored, self.columns.physical))
+            rows = convert_all(build_renamer(self.schema, self.mapping), physical)
             rows_by_file[id(stored.rows)] = stored.rows, rows
         return rows_by_file[id(stored.rows)][1]
 

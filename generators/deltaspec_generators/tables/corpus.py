@@ -11,6 +11,7 @@ What "the same" means for one seed, index and release of the kit:
 """
 
 from collections.abc import Collection, Iterator
+from functools import partial
 
 from deltaspec_generators.choices import Choices, SeededChoices
 from deltaspec_generators.tables.dimensions import observe
@@ -109,4 +110,4 @@ def build_readable_table(drawn: GeneratedTable, choices: tuple[int, ...] = ()) -
                 state=state,
             )
         )
-    return ReadableTable(drawn.files, tuple(versions), observe(drawn), tuple(drawn.history), choices)
+    return ReadableTable(drawn.files, tuple(versions), tuple(drawn.history), choices, partial(observe, drawn))

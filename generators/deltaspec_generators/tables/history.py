@@ -19,7 +19,7 @@ from deltaspec_generators.data_files.stored_files import StoredFile
 from deltaspec_generators.layouts.table_layout import draw_layout
 from deltaspec_generators.operations.all_operations import list_operations
 from deltaspec_generators.operations.registry import Operation
-from deltaspec_generators.schemas.changes import rename_to_logical
+from deltaspec_generators.schemas.value_conversion import build_renamer, convert_all
 from deltaspec_generators.table_files import LOG, TableFiles
 from deltaspec_generators.table_state import Body, TableState
 from deltaspec_generators.tables.builder import START_MS, DataTableBuilder, TableVersion
@@ -145,7 +145,8 @@ def _build_version(builder: DataTableBuilder) -> TableVersion:
         if stored.row_ids:
             ids += [stored.row_ids[index] for index in stored.live_indexes]
             commits += [stored.row_commit_versions[index] for index in stored.live_indexes]
-    changes = [(kind, _to_logical_row(builder, row)) for kind, row in builder.changes]
+    changed = convert_all(build_renamer(builder.schema, builder.mapping), (row for _, row in builder.changes))
+    changes = [(kind, row) for (kind, _), row in zip(builder.changes, changed, strict=True)]
     has_change_files = any("cdc" in action for action in builder.actions)
     return TableVersion(builder.schema, rows, ids, changes, commits, _build_implied_changes(builder), has_change_files)
 
@@ -174,9 +175,3 @@ def _build_implied_changes(builder: DataTableBuilder) -> list[tuple[str, dict[st
         if path in changed["add"]:
             found += [("insert", row) for row in _read_rows(builder, builder.live[path], sorted({*new} - {*old}))]
     return found
-
-
-def _to_logical_row(builder: DataTableBuilder, row: dict[str, Any]) -> dict[str, Any]:
-    """Convert a row to logical names in schema order, including columns without values."""
-    values: dict[str, Any] = rename_to_logical(row, builder.schema, builder.mapping)
-    return values

@@ -1,6 +1,6 @@
 """Tables to read, with the answers that a correct reader gives."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -58,12 +58,17 @@ class ReadableTable(msgspec.Struct, frozen=True, dict=True):
     files: TableFiles
     versions: tuple[ExpectedVersion, ...]
     """Versions that can be read, oldest first."""
-    dimensions: frozenset[str]
-    """What the table exercises, by names of `dimensions`."""
     history: tuple[str, ...]
     """What happened to the table, one line per operation."""
     choices: tuple[int, ...] = ()
     """Choices that produced the table, for `RecordedChoices`."""
+    observe: Callable[[], frozenset[str]] = frozenset
+    """Computes `dimensions`."""
+
+    @cached_property
+    def dimensions(self) -> frozenset[str]:
+        """What a drawn table exercises, by names of `dimensions`."""
+        return self.observe()
 
     @cached_property
     def features(self) -> frozenset[str]:

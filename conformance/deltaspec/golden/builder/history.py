@@ -10,7 +10,8 @@ from deltaspec.model.schema import schema_string
 from deltaspec.model.schema.data_types import Field, Struct, get_type_name, iter_leaf_types
 from deltaspec_generators.action_lines import encode_json
 from deltaspec_generators.data_files.stored_files import StoredFile, convert_rows
-from deltaspec_generators.schemas.changes import ColumnIdSequence, assign_column_ids, rename_to_logical
+from deltaspec_generators.schemas.changes import ColumnIdSequence, assign_column_ids
+from deltaspec_generators.schemas.value_conversion import build_renamer, convert_all
 from deltaspec_generators.table_files import LOG, TABLE_ID, TableFiles, domain_action, txn_action
 from deltaspec_generators.table_state import Body, TableState, apply_actions
 from deltaspec_generators.tables.builder import PhysicalColumns, build_physical_columns
@@ -147,7 +148,7 @@ class TableHistory:
     def read_file(self, stored: StoredFile) -> list[PlainRow]:
         """Return all rows of a file, deleted ones included, with the current logical columns."""
         rows = convert_rows(stored, self.columns.physical)
-        return [rename_to_logical({**row, **stored.partition}, self.schema, self.mapping) for row in rows]
+        return convert_all(build_renamer(self.schema, self.mapping), ({**row, **stored.partition} for row in rows))
 
     def list_live_rows(self, stored: StoredFile) -> list[tuple[int, PlainRow]]:
         """List position and value of the live rows of a file."""
@@ -317,7 +318,7 @@ class TableHistory:
         """Return the table with the expected answers of the versions that its log can still give."""
         oldest = self.find_oldest_readable()
         versions = [each for each in self.versions if each.version >= oldest and each.version in self.files.commits]
-        return ReadableTable(self.files, tuple(versions), frozenset(), tuple(self.history))
+        return ReadableTable(self.files, tuple(versions), tuple(self.history))
 
     def find_oldest_readable(self) -> int:
         """Return the oldest version that can be read: 0, or the oldest checkpoint after a cleanup."""

@@ -9,7 +9,8 @@ from deltaspec.golden.builder.columns import parse_columns
 from deltaspec.golden.builder.history import TableHistory
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Struct
-from deltaspec_generators.schemas.changes import assign_column_ids, convert_value, widen_field
+from deltaspec_generators.schemas.changes import assign_column_ids, widen_field
+from deltaspec_generators.schemas.value_conversion import build_converter, convert_all
 
 _Change = Callable[[tuple[Field, ...]], Sequence[Field]]
 
@@ -70,8 +71,9 @@ class TableSchemas(TableHistory):
         """Convert the values of a partition column in the live files, whose adds keep the text of the older type."""
         (column,) = (each for each in self.schema.fields if each.name == name)
         key = column_mapping.physical_name(column, self.mapping)
+        convert = build_converter(column.type, after)
         for path, stored in self.live.items():
-            value = convert_value(stored.partition[key], column.type, after)
+            (value,) = convert_all(convert, [stored.partition[key]])
             self.live[path] = replace(stored, partition={**stored.partition, key: value})
 
     def make_nullable(self, name: str) -> None:

@@ -1,0 +1,102 @@
+"""Plain values of an older schema, and under physical names, as values of the current schema.
+
+A conversion is built once for a schema and then called for every row.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal as Exact
+from typing import Any, TypeAlias
+
+from deltaspec.model.schema import column_mapping
+from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
+from deltaspec_generators.values.arrow_values import DAY_US
+
+Converter: TypeAlias = Callable[[Any], Any] | None
+"""Converts a plain value; None if every value stays as it is."""
+
+
+def convert_all(convert: Converter, values: Iterable[Any]) -> list[Any]:
+    """Convert values."""
+    return list(values) if convert is None else [convert(each) for each in values]
+
+
+def build_converter(before: DataType, after: DataType) -> Converter:
+    """Build the conversion of plain values to a later type: new fields are null, numbers are widened.
+
+    Fields are matched by name, so both types must have physical names.
+    """
+    if before == after:
+        return None
+    match before, after:
+        case Struct(old), Struct(new):
+            known = {each.name: each.type for each in old}
+            return _for_fields(
+                [
+                    (each.name, each.name, build_converter(known[each.name], each.type))
+                    if each.name in known
+                    else (each.name, each.name, _to_null)
+                    for each in new
+                ]
+            )
+        case Array(old_element), Array(element):
+            return _for_elements(build_converter(old_element, element))
+        case Map(old_key, old_value), Map(key, item):
+            return _for_entries(build_converter(old_key, key), build_converter(old_value, item))
+        case Primitive("date"), Primitive("timestamp_ntz"):
+            return _or_null(lambda value: value * DAY_US)
+        case _, Primitive("double"):
+            return _or_null(float)
+        case _, Decimal():
+            return _or_null(Exact)
+    return None
+
+
+def build_renamer(kind: DataType, mapping: str | None) -> Converter:
+    """Build the conversion of physical field names to the logical names in `kind`; void fields are null."""
+    match kind:
+        case Primitive("void"):
+            return _to_null
+        case Struct(fields):
+            return _for_fields(
+                [
+                    (each.name, column_mapping.physical_name(each, mapping), build_renamer(each.type, mapping))
+                    for each in fields
+                ]
+            )
+        case Array(element):
+            return _for_elements(build_renamer(element, mapping))
+        case Map(key, item):
+            return _for_entries(build_renamer(key, mapping), build_renamer(item, mapping))
+    return None
+
+
+def _to_null(_: Any) -> None:
+    return None
+
+
+def _or_null(convert: Callable[[Any], Any]) -> Converter:
+    return lambda value: None if value is None else convert(value)
+
+
+def _for_fields(fields: Sequence[tuple[str, str, Converter]]) -> Converter:
+    """Build the conversion of a struct whose fields have a new name, an old one and a conversion."""
+
+    def convert_fields(value: Mapping[str, Any]) -> dict[str, Any]:
+        return {new: value.get(old) if convert is None else convert(value.get(old)) for new, old, convert in fields}
+
+    return _or_null(convert_fields)
+
+
+def _for_elements(convert: Converter) -> Converter:
+    return None if convert is None else _or_null(lambda value: [convert(each) for each in value])
+
+
+def _for_entries(convert_key: Converter, convert_item: Converter) -> Converter:
+    if convert_key is None and convert_item is None:
+        return None
+    key, item = convert_key or _keep, convert_item or _keep
+    return _or_null(lambda value: [(key(left), item(right)) for left, right in value])
+
+
+def _keep(value: Any) -> Any:
+    return value
