@@ -122,7 +122,7 @@ class LogReader:
             if problem is not None:
                 raise CorruptLog(f"{name}, line {line}: {problem}")
         actions: list[Any] = [action for _, action in found.actions]
-        return [*actions, *build_file_actions(found.files.table())]
+        return [*actions, *found.files.actions]
 
     def read_checkpoint(self, checkpoint: Checkpoint) -> list[Action]:
         """Return the actions of a checkpoint and its sidecars. Raises `CorruptLog`."""

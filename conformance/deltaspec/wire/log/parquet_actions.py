@@ -121,7 +121,8 @@ def read_non_file_actions(parquet: pq.ParquetFile, revision: Revision = Revision
         return found
     last_row: dict[str, int] = {}
     offset = 0
-    for batch in _batches(parquet, [_cheapest_leaf(parquet, name) for name in names]):
+    cheapest = _find_cheapest_leaves(parquet)
+    for batch in _batches(parquet, [cheapest.get(name, name) for name in names]):
         set_columns = pa.nulls(len(batch), pa.uint8()).fill_null(0)
         for name in names:
             column = batch.column(name)
@@ -139,15 +140,17 @@ def read_non_file_actions(parquet: pq.ParquetFile, revision: Revision = Revision
     return found
 
 
-def _cheapest_leaf(parquet: pq.ParquetFile, name: str) -> str:
-    """Return the path of the cheapest leaf that is not repeated, which shows where a struct is set; else the column."""
+def _find_cheapest_leaves(parquet: pq.ParquetFile) -> dict[str, str]:
+    """Return the path of the cheapest leaf of each column that is not repeated, which shows where a struct is set."""
     cost = ("BOOLEAN", "INT32", "INT64", "DOUBLE", "FLOAT", "INT96", "FIXED_LEN_BYTE_ARRAY", "BYTE_ARRAY")
-    leaves = [
-        (cost.index(leaf.physical_type), leaf.path)
-        for leaf in map(parquet.schema.column, range(len(parquet.schema)))
-        if leaf.path.split(".")[0] == name and leaf.max_repetition_level == 0
-    ]
-    return min(leaves)[1] if leaves else name
+    found: dict[str, tuple[int, str]] = {}
+    for leaf in map(parquet.schema.column, range(len(parquet.schema))):
+        if leaf.max_repetition_level == 0:
+            path = leaf.path
+            name = path.split(".")[0]
+            here = cost.index(leaf.physical_type), path
+            found[name] = min(found.get(name, here), here)
+    return {name: path for name, (_, path) in found.items()}
 
 
 def _decode_actions(
@@ -307,6 +310,10 @@ def _batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordB
     """Yield the rows of some columns. The next batch is decoded in a thread, without holding the GIL."""
     try:
         batches = parquet.iter_batches(batch_size=BATCH_ROWS, columns=columns, use_threads=True)
+        if parquet.metadata.num_rows <= BATCH_ROWS:  # one batch leaves nothing to decode ahead
+            while (batch := _next_valid(batches)) is not None:
+                yield batch
+            return
         with ThreadPoolExecutor(1) as ahead:
             upcoming = ahead.submit(_next_valid, batches)
             while (batch := upcoming.result()) is not None:
