@@ -1,15 +1,16 @@
 """Sail performs operations of `apply`, and its refusals have the right category."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from deltaspec.candidates.host import Refused
-from deltaspec.candidates.in_process import InProcess
+from deltaspec.candidates.host import Host, Refused
 from deltaspec.candidates.messages import Apply
 from deltaspec.candidates.reference.engine import Engine as Reference
+from deltaspec.candidates.registry import open_candidate
 from deltaspec.candidates.write_operations import CommitOptions, parse_operation
 from deltaspec.faults.workload import DELTA_SCHEMA, build_delete, build_update
 
@@ -17,10 +18,10 @@ pytest.importorskip("pysail")
 
 
 @pytest.fixture(scope="module")
-def sail() -> InProcess:
-    from deltaspec.candidates.adapters.sail import Engine
-
-    return InProcess(Engine())
+def sail() -> Iterator[Host]:
+    """Sail in a process of its own: a session of Spark in this one would change which sessions PySpark opens."""
+    with open_candidate("sail") as host:
+        yield host
 
 
 def write_rows(path: Path, *ids: int) -> str:
@@ -36,7 +37,7 @@ def read_ids(table: Path) -> list[int]:
 
 
 class Table:
-    def __init__(self, location: Path, candidate: InProcess) -> None:
+    def __init__(self, location: Path, candidate: Host) -> None:
         self.location, self.candidate = location, candidate
 
     def apply(self, kind: str, *, commit: CommitOptions | None = None, **fields: Any) -> None:
@@ -45,7 +46,7 @@ class Table:
 
 
 @pytest.fixture
-def table(tmp_path: Path, sail: InProcess) -> Table:
+def table(tmp_path: Path, sail: Host) -> Table:
     created = Table(tmp_path / "table", sail)
     rows = write_rows(tmp_path / "1.arrow", 1, 2, 3)
     created.apply("create", schema=DELTA_SCHEMA, partition_by=["part"], rows=rows)
@@ -63,7 +64,7 @@ def test_operations_change_rows(table: Table, tmp_path: Path) -> None:
     assert read_ids(table.location) == [9]
 
 
-def test_table_of_another_writer_is_altered(table: Table, sail: InProcess, tmp_path: Path) -> None:
+def test_table_of_another_writer_is_altered(table: Table, sail: Host, tmp_path: Path) -> None:
     other = tmp_path / "moved"
     table.location.rename(other)
     Table(other, sail).apply("set-properties", properties={"delta.appendOnly": "true"})
