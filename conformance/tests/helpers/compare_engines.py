@@ -19,7 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from helpers.drawn_tables import draw_table
-from helpers.engines import compare_reports, embedded_engine, list_engine, table_in_temporary_directory
+from helpers.engines import (
+    compare_reports,
+    embedded_engine,
+    line_by_line_engine,
+    list_engine,
+    table_in_temporary_directory,
+)
 
 from deltaspec.views.base import LEVELS
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
@@ -50,6 +56,7 @@ def compare_table(choice: random.Random, path: str, level: Any, clock: int | Non
         "revision": choice.choice(["current", "current", "current", "r1", "r2", "r3"]),
     }
     engines = {f"spilled to {number}": embedded_engine(0, number) for number in (1, 2, 7)}
+    engines["line by line"] = line_by_line_engine()
     engines["1 bucket of lists"] = list_engine(1, choice.randrange(999))
     engines["buckets of lists"] = list_engine(choice.choice([2, 3, 5]), choice.randrange(999))
     engines["read by the driver"] = list_engine(choice.choice([1, 3]), choice.randrange(999), executors_can_read=False)

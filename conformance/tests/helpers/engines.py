@@ -1,4 +1,4 @@
-"""Engines that validate one table with different distributions of its rows, and the comparison of their reports.
+"""Engines that validate one table with other distributions of its rows or slower decoders, and compare their reports.
 
 `InProcessJobs` simulates Spark: frames are lists of rows, and tasks are pickled and run on one partition after another.
 Rows arrive in a random order, as after a shuffle.
@@ -32,6 +32,7 @@ from deltaspec.validation.spark.log_fetch import Fetch
 from deltaspec.validation.spark.payloads import Payload, batches_to_payloads, payloads_to_batches
 from deltaspec.validation.spark.table_access import TableAccess
 from deltaspec.validation.stopping import Budget
+from deltaspec.wire.log import line_decoder
 from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.in_memory import InMemoryStore
 from deltaspec_generators.table_files import TableFiles, write_table
@@ -53,6 +54,21 @@ def embedded_engine(rows_in_memory: int | None = None, count: int = 1) -> Engine
         return build_report(run, "embedded")
 
     return validate
+
+
+def line_by_line_engine() -> Engine:
+    """Return the embedded engine without the fast ways to decode JSON: every line is explained on its own."""
+    validate = embedded_engine()
+
+    def validate_slowly(uri: str, options: Options) -> Report:
+        with (
+            patch.object(line_decoder, "decode_canonical_block", lambda block, revision: None),
+            patch.object(line_decoder, "decode_canonical_line", lambda line, revision: (None, None)),
+            patch.object(line_decoder, "_decode_valid_line", lambda line, types: (None, None)),
+        ):
+            return validate(uri, options)
+
+    return validate_slowly
 
 
 def list_engine(count: int, seed: int, *, executors_can_read: bool = True, budget: Budget | None = None) -> Engine:

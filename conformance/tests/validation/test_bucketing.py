@@ -1,7 +1,8 @@
-"""The report of a table depends neither on the distribution of its rows over buckets nor on their order.
+"""The report of a table depends neither on the distribution and order of its rows nor on how lines are decoded.
 
-`assert_same_report` validates a table in memory, in spilled buckets, and with the Spark engine on lists of rows. These
-tests draw one mutation of every chapter; `nox -s compare_engines` covers all mutations and permissions.
+`assert_same_report` validates a table in memory, in spilled buckets, with the Spark engine on lists of rows, and
+without the fast ways to decode lines. These tests draw one mutation of every chapter; `nox -s compare_engines` covers
+all mutations and permissions.
 """
 
 import tempfile
@@ -10,7 +11,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from helpers.engines import compare_reports, embedded_engine, list_engine, table_in_temporary_directory
+from helpers.engines import (
+    compare_reports,
+    embedded_engine,
+    line_by_line_engine,
+    list_engine,
+    table_in_temporary_directory,
+)
 from helpers.hypothesis_settings import example_settings
 from helpers.selection import list_modules
 from hypothesis import given, settings
@@ -64,6 +71,7 @@ def assert_same_report(draw: st.DrawFn, files: TableFiles, level: str) -> None:
     engines = {
         f"spilled to {spilled}": embedded_engine(0, spilled),
         f"{count} buckets of lists": list_engine(count, seed, executors_can_read=executors_can_read),
+        "line by line": line_by_line_engine(),
     }
     with table_in_temporary_directory(files) as uri:
         assert compare_reports(uri, engines, **options) == []
