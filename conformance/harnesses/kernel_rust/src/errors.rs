@@ -84,6 +84,7 @@ fn category(error: &KernelError, phase: Phase) -> &'static str {
         Unsupported(_) | MaxCatalogVersion(_) | ChangeDataFeedIncompatibleSchema(..) => "unsupported",
         // Changes of a range of versions in which the schema changes.
         Generic(message) if message.contains("schemas are different") => "unsupported",
+        Generic(message) if message.ends_with("is not supported during CREATE TABLE") => "unsupported",
         EmptyLog | MissingVersion(_) | StartVersionNotFound { .. } | InvalidTableLocation(_) => "not-found",
         FileNotFound(_) if phase == Phase::Snapshot => "not-found",
         FileNotFound(_)
