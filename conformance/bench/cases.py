@@ -197,13 +197,16 @@ def _add_growth_cases() -> None:
     for count in (100_000, 1_000_000):
         CASES[f"vectors-{count}"] = Case(
             f"{count:,} inline deletion vectors",
-            growth.write_deletion_vectors(count),
+            growth.write_files(count, with_vectors=True),
             items=count,
             files=count,
             level="files",
             target=Target(item_microseconds=8) if count == 1_000_000 else Target(),
             runs=5 if count == 1_000_000 else _BIG,
         )
+        title = f"{count:,} files in a table with deletion vectors, none with a vector"
+        write = growth.write_files(count, with_vectors=False)
+        CASES[f"files-{count}"] = Case(title, write, items=count, files=count, level="files", runs=_BIG)
     CASES["since-1000000"] = Case(
         "1,000 new files of 1,000,000, since an earlier report",
         _call("nightly_table", "write_nightly_table"),
@@ -240,6 +243,7 @@ SERIES: dict[str, tuple[str, ...]] = {
     "CHECK constraints over 1,000 columns": ("expressions-100", "expressions-1000"),
     "clustering columns": ("clustering-20000", "clustering-200000"),
     "inline deletion vectors, level files": ("vectors-100000", "vectors-1000000"),
+    "the same files without vectors": ("files-100000", "files-1000000"),
     "missing files, level rows": ("missing-30000", "missing-300000"),
 }
 """Cases that differ only in the number of their items, by what they have many of."""

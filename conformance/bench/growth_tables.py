@@ -85,18 +85,19 @@ def write_expressions(count: int, columns: int) -> Write:
     return write
 
 
-def write_deletion_vectors(count: int) -> Write:
-    """Write one version of files with inline deletion vectors; the files are sparse."""
+def write_files(count: int, *, with_vectors: bool) -> Write:
+    """Write versions of sparse files in a table with deletion vectors, each with an inline vector or none with one."""
 
     def write(log: Path) -> None:
         names = ["deletionVectors"]
         protocol = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": names, "writerFeatures": names}
         fields = _build_fields(1)
         settings = {"delta.enableDeletionVectors": "true"}
+        more = {"deletionVector": _VECTOR} if with_vectors else {}
         _write_commit(log, 0, [{"protocol": protocol}, _build_metadata(fields, settings)])
         for version in range(1, 11):
             numbers = range((version - 1) * count // 10, version * count // 10)
-            files = (_build_file(log, each, fields, {"deletionVector": _VECTOR}) for each in numbers)
+            files = (_build_file(log, each, fields, more) for each in numbers)
             _write_commit(log, version, files)
 
     return write
