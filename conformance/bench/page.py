@@ -28,7 +28,7 @@ About two thirds of the CPU time of the start are imports (`python -X importtime
 shared machine). Polars, NumPy and PyArrow have about half of them, 250 modules of deltaspec a quarter, the standard
 library and other packages the rest.
 """
-_PROFILES = """Where the other cases that miss their target spend their time (shares of the samples of py-spy, one run):
+_PROFILES = """Where other cases that missed their target spent their time on 2026-11-27 (samples of py-spy, one run):
 
 - (e) Decoding of pages by PyArrow 42 %, bounds and null counts 25 %, which `pyarrow-bounds` has, too; opening of files
   13 %, the start 13 %.

@@ -8,7 +8,7 @@ from deltaspec.report.text import count, escape_text, wrap_text
 from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.results import SuiteReport
 
-_MESSAGE_LINES, _MESSAGE_CHARACTERS = 14, 500
+_MESSAGE_LINES, _MESSAGE_CHARACTERS = 20, 500
 _WIDTH = 100
 
 
@@ -86,7 +86,7 @@ def render_failure(result: CaseResult, candidate: str, others: int = 0, imported
     message = result.message.splitlines()
     for line in message[:_MESSAGE_LINES]:
         lines += _wrap(line, 2)
-    lines += [f"  … {len(message) - _MESSAGE_LINES} more lines"] if len(message) > _MESSAGE_LINES else []
+    lines += [f"  … {count(len(message) - _MESSAGE_LINES, 'more line')}"] if len(message) > _MESSAGE_LINES else []
     if result.history:
         lines += ["  history:", *(line for each in result.history for line in _wrap(each, 4))]
     if result.requirements:

@@ -25,7 +25,7 @@ Value: TypeAlias = Any
 SHOWN_ROWS = 5
 MOST_SURPLUS_ROWS, MOST_SURPLUS_BYTES = 10_000, 16 * 1024 * 1024
 """An answer that is larger than expected by more than this is not compared: rows become Python objects."""
-_DIFFERS = "  differs: "
+_DIFFERS, _MOVED = "  differs: ", "values in other rows"
 _UTC = ("UTC", "Etc/UTC", "Z", "+00:00", "GMT", "Etc/GMT", "Zulu", "UCT", "Etc/UCT")
 
 
@@ -42,7 +42,7 @@ class RowDifference(msgspec.Struct, frozen=True):
     extra: tuple[str, ...]
     """Rows of the answer that are not expected."""
     kinds: tuple[str, ...]
-    """How the rows differ, without names and values; `_list_kinds`."""
+    """How the rows differ, in words without names, values and numbers."""
     missing_count: int
     extra_count: int
     expected_count: int
@@ -56,8 +56,8 @@ class RowDifference(msgspec.Struct, frozen=True):
             return f"{head}: too large to compare"
         lines = [
             f"{head}: {self.missing_count:,} missing, {self.extra_count:,} not expected",
-            f"  columns: {', '.join(self.columns) or 'none'}",
             _DIFFERS + ", ".join(self.kinds),
+            f"  columns: {', '.join(self.columns) or 'none'}",
         ]
         for sign, rows, total in (("-", self.missing, self.missing_count), ("+", self.extra, self.extra_count)):
             lines += [f"  {sign} {row}" for row in rows]
@@ -104,22 +104,29 @@ def find_row_difference(
 
 
 def read_kinds(message: str) -> frozenset[str]:
-    """Return how rows differ from a message that contains the text of a `RowDifference`; empty for other messages."""
+    """Return how rows differ, from a message with the text of a `RowDifference`; empty if it has none.
+
+    Values that are only in other rows are no kind of their own: with fewer rows they are any other kind.
+    """
     lines = [line for line in message.split("\n") if line.startswith(_DIFFERS)]
-    return frozenset(kind for line in lines for kind in line.removeprefix(_DIFFERS).split(", "))
+    return frozenset(kind for line in lines for kind in line.removeprefix(_DIFFERS).split(", ")) - {_MOVED}
 
 
 def _list_kinds(schema: pa.Schema, missing: Counter[Value], extra: Counter[Value]) -> tuple[str, ...]:
-    """Say how rows differ, in words that stay the same if rows and other columns are left out."""
+    """List every way in which a column of these rows may differ, so that fewer rows differ in no other way."""
     surplus = extra.total() - missing.total()
     found = {"surplus rows"} if surplus > 0 else {"missing rows"} if surplus < 0 else set()
     for number, field in enumerate(schema):
         wanted, given = (_count_column(rows, number) for rows in (missing, extra))
         lost, new = set(wanted - given), set(given - wanted)
-        if lost and new:
-            how = "null for a value" if new == {None} else "value for null" if lost == {None} else "other value"
-            found.add(f"{how} of type {re.split('[<[(]', str(field.type))[0]}")
-    return tuple(sorted(found)) or ("values in other rows",)
+        ways = {
+            "null for a value": lost - {None} and None in new,
+            "value for null": None in lost and new - {None},
+            "other value": lost - {None} and new - {None},
+        }
+        name = re.split("[<[(]", str(field.type))[0]
+        found |= {f"{way} of type {name}" for way, is_possible in ways.items() if is_possible}
+    return tuple(sorted(found)) or (_MOVED,)
 
 
 def _count_column(rows: Counter[Value], number: int) -> Counter[Value]:

@@ -46,9 +46,9 @@ class SavedFailure(msgspec.Struct, frozen=True, kw_only=True):
 
 def select_smallest(results: Iterable[CaseResult]) -> list[CaseResult]:
     """Return one failed case on a drawn table of each kind of failure, with the shortest history."""
-    found: dict[tuple[str, str, str], CaseResult] = {}
+    found: dict[tuple[object, ...], CaseResult] = {}
     for each in results:
-        kind = each.check, each.outcome.value, each.signature
+        kind = each.check, each.outcome, each.signature, read_kinds(each.message)
         if each.outcome.is_bad and is_drawn(each.table):
             found[kind] = min(found.get(kind, each), each, key=lambda result: len(result.history))
     return list(found.values())
@@ -73,10 +73,14 @@ def shrink_failure(
 
 
 def is_same_failure(result: CaseResult, simpler: CaseResult) -> bool:
-    """Return whether a simpler case fails in the same way: its rows differ in no other way than those of the result."""
+    """Return whether a simpler case fails in the same way: its rows differ in no other way than those of the result.
+
+    A result that does not say how rows differ restricts nothing: its message is older, cut, or not about rows.
+    """
     if (simpler.outcome, simpler.signature) != (result.outcome, result.signature):
         return False
-    return read_kinds(simpler.message) <= read_kinds(result.message)
+    kinds = read_kinds(result.message)
+    return not kinds or read_kinds(simpler.message) <= kinds
 
 
 def ask_about(candidate: Candidate, result: CaseResult, table: ReadableTable) -> CaseResult | None:

@@ -19,6 +19,7 @@ from deltaspec.suites.cases import Case, run_case
 from deltaspec.suites.checks import TableUnderTest
 from deltaspec.suites.history_shrinking import shrink_steps
 from deltaspec.suites.outcomes import CaseResult
+from deltaspec.suites.row_comparison import read_kinds
 from deltaspec.suites.saved_cases import FAILURE, SavedFailure, is_same_failure, replace_location
 from deltaspec.suites.subjects import HISTORY, build_history_subject, describe_subject
 from deltaspec.suites.write_history import HistoryUnderTest
@@ -29,9 +30,9 @@ HISTORY_FILE = "history.json"
 
 def select_shortest(results: Iterable[CaseResult]) -> list[CaseResult]:
     """Return one failed history of each kind of failure, with the fewest operations."""
-    found: dict[tuple[str, str, str], CaseResult] = {}
+    found: dict[tuple[object, ...], CaseResult] = {}
     for each in results:
-        kind = each.check, each.outcome.value, each.signature
+        kind = each.check, each.outcome, each.signature, read_kinds(each.message)
         if each.outcome.is_bad and each.table.startswith(f"{HISTORY}."):
             found[kind] = min(found.get(kind, each), each, key=lambda result: len(result.history))
     return list(found.values())

@@ -62,7 +62,6 @@ def line_by_line_engine() -> Engine:
 
     def validate_slowly(uri: str, options: Options) -> Report:
         with (
-            patch.object(line_decoder, "decode_canonical_block", lambda block, revision: None),
             patch.object(line_decoder, "decode_canonical_line", lambda line, revision: (None, None)),
             patch.object(line_decoder, "_decode_valid_line", lambda line, types: (None, None)),
         ):

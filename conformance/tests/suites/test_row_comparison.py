@@ -7,7 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from helpers.matrix_reports import build_result
 
+from deltaspec.suites.outcomes import Outcome
+from deltaspec.suites.rendering import render_failure
 from deltaspec.suites.row_comparison import MOST_SURPLUS_ROWS, WrongType, find_row_difference, read_kinds
 
 UTC = pa.timestamp("us", "UTC")
@@ -109,8 +112,8 @@ def test_difference_shows_rows_of_both_sides() -> None:
     difference = find_row_difference(build(pa.int64(), 1, 2, None), build(pa.int64(), 2, 3, None))
     assert str(difference).split("\n") == [
         "expected 3, got 3: 1 missing, 1 not expected",
-        "  columns: x",
         "  differs: other value of type int64",
+        "  columns: x",
         "  - (x=1)",
         "  + (x=3)",
     ]
@@ -124,7 +127,12 @@ def test_difference_shows_rows_of_both_sides() -> None:
         ([(1, "a"), (2, "b")], [(1, None), (2, None)], {"null for a value of type string"}),
         ([(1, None), (2, "b")], [(1, ""), (2, "b")], {"value for null of type string"}),
         ([(1, "a"), (None, "b")], [(1, "c"), (7, "b")], {"other value of type string", "value for null of type int64"}),
-        ([(1, "a"), (2, "b")], [(2, "a"), (1, "b")], {"values in other rows"}),
+        (
+            [(1, "a"), (2, "b")],
+            [(1, None), (2, "c")],
+            {"null for a value of type string", "other value of type string"},
+        ),
+        ([(1, "a"), (2, "b")], [(2, "a"), (1, "b")], set()),  # only in other rows
         ([(1, "a"), (2, "a")], [(1, None)], {"missing rows", "null for a value of type string"}),
     ],
 )
@@ -132,6 +140,12 @@ def test_kinds_of_a_difference_survive_in_its_text(expected: Rows, actual: Rows,
     schema = pa.schema({"n": pa.int64(), "text": pa.string()})
     tables = [pa.table(list(zip(*rows, strict=True)), schema=schema) for rows in (expected, actual)]
     assert read_kinds(f"wrong rows: {find_row_difference(*tables)}") == kinds
+
+
+def test_failure_shows_the_whole_difference() -> None:
+    difference = find_row_difference(build(pa.int64(), *range(20)), build(pa.int64(), *range(20, 40)))
+    lines = render_failure(build_result("read.all-rows/drawn.1.0", Outcome.FAILED, message=str(difference)), "mill")
+    assert "  + … 15 more" in [line.removeprefix("  ") for line in lines]
 
 
 def test_other_messages_have_no_kinds() -> None:

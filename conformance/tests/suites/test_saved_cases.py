@@ -66,6 +66,7 @@ NULL, EMPTY = "null for a value of type string", "value for null of type string"
         ((NULL, EMPTY), (NULL,), True),
         ((NULL,), (EMPTY,), False),  # the first line of the message is the same
         ((NULL,), (NULL, EMPTY), False),
+        (("values in other rows",), (NULL,), True),
     ],
 )
 def test_simpler_case_keeps_the_way_in_which_rows_differ(
@@ -80,6 +81,9 @@ def test_simpler_case_keeps_the_way_in_which_rows_differ(
         for kinds in (before, after)
     ]
     assert is_same_failure(*results) is is_same
+    assert len(select_smallest(results)) == len({before, after})
+    without = replace(results[0], message=results[0].message.partition("\n")[0])
+    assert is_same_failure(without, results[1])
     assert not is_same_failure(results[0], replace(results[0], outcome=Outcome.CRASHED))
     assert not is_same_failure(results[0], replace(results[0], message="wrong number of rows: 3"))
 

@@ -1,22 +1,25 @@
 """Plain values of an older schema, and under physical names, as values of the current schema.
 
-A conversion is built once for a schema and then called for every row.
+A conversion is built from the schemas before any row is converted. What stays as it is in a value is shared with the
+converted value, not copied.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from decimal import Decimal as Exact
 from typing import Any, TypeAlias
 
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
 from deltaspec_generators.values.arrow_values import DAY_US
+from deltaspec_generators.values.plain_values import VOID
 
 Converter: TypeAlias = Callable[[Any], Any] | None
 """Converts a plain value; None if every value stays as it is."""
 
 
 def convert_all(convert: Converter, values: Iterable[Any]) -> list[Any]:
-    """Convert values."""
+    """Return the converted values, as a new list."""
     return list(values) if convert is None else [convert(each) for each in values]
 
 
@@ -30,14 +33,11 @@ def build_converter(before: DataType, after: DataType) -> Converter:
     match before, after:
         case Struct(old), Struct(new):
             known = {each.name: each.type for each in old}
-            return _for_fields(
-                [
-                    (each.name, each.name, build_converter(known[each.name], each.type))
-                    if each.name in known
-                    else (each.name, each.name, _to_null)
-                    for each in new
-                ]
-            )
+            fields = [
+                (each.name, each.name, build_converter(known[each.name], each.type) if each.name in known else _to_null)
+                for each in new
+            ]
+            return _for_fields(fields, required=known.keys() & {each.name for each in new})
         case Array(old_element), Array(element):
             return _for_elements(build_converter(old_element, element))
         case Map(old_key, old_value), Map(key, item):
@@ -53,9 +53,9 @@ def build_converter(before: DataType, after: DataType) -> Converter:
 
 def build_renamer(kind: DataType, mapping: str | None) -> Converter:
     """Build the conversion of physical field names to the logical names in `kind`; void fields are null."""
+    if kind == VOID:
+        return _to_null
     match kind:
-        case Primitive("void"):
-            return _to_null
         case Struct(fields):
             return _for_fields(
                 [
@@ -78,10 +78,15 @@ def _or_null(convert: Callable[[Any], Any]) -> Converter:
     return lambda value: None if value is None else convert(value)
 
 
-def _for_fields(fields: Sequence[tuple[str, str, Converter]]) -> Converter:
-    """Build the conversion of a struct whose fields have a new name, an old one and a conversion."""
+def _for_fields(fields: Sequence[tuple[str, str, Converter]], *, required: AbstractSet[str] = frozenset()) -> Converter:
+    """Build the conversion of a struct whose fields have a new name, an old one and a conversion.
+
+    A value without a required old name raises `KeyError`; other missing names are null.
+    """
 
     def convert_fields(value: Mapping[str, Any]) -> dict[str, Any]:
+        if not required <= value.keys():
+            raise KeyError(*(required - value.keys()))
         return {new: value.get(old) if convert is None else convert(value.get(old)) for new, old, convert in fields}
 
     return _or_null(convert_fields)

@@ -52,8 +52,8 @@ class ExpectedVersion(msgspec.Struct, frozen=True, dict=True):
         return _build_table(self.schema, [row for _, row in self.plain_changes]).append_column(CHANGE_TYPE, kinds)
 
 
-class ReadableTable(msgspec.Struct, frozen=True, dict=True):
-    """A valid table with the expected result of reading each version."""
+class ReadableTable(msgspec.Struct, frozen=True, dict=True, eq=False):
+    """A valid table with the expected result of reading each version. Tables are compared by identity."""
 
     files: TableFiles
     versions: tuple[ExpectedVersion, ...]
@@ -67,7 +67,7 @@ class ReadableTable(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def dimensions(self) -> frozenset[str]:
-        """What a drawn table exercises, by names of `dimensions`."""
+        """What a drawn table exercises when this is first asked, by names of `dimensions`."""
         return self.observe()
 
     @cached_property

@@ -43,6 +43,10 @@ KERNEL_READER_FEATURES = (
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+_FRAME = re.compile(r"\s+(at |\.\.\. \d+ )|Driver stacktrace:")
+"""A line of a Java stack trace that says where and not what; Spark quotes traces in its messages."""
+
+
 @contextmanager
 def translate_errors(errors: ErrorTable, phase: Phase) -> Iterator[None]:
     """Raise exceptions of an engine as `EngineError`; those that no entry matches are internal."""
@@ -63,8 +67,8 @@ def show_causes(trace: str) -> str:
     for line in trace.splitlines():
         if line.startswith(("Caused by: ", ": ")):
             causes.append([line.partition(": ")[2]])
-        elif not line.startswith("\t") and line.strip() and causes:
-            causes[-1].append(line)
+        elif causes and line.strip() and not _FRAME.match(line):
+            causes[-1].append(line.strip())
     found = dict.fromkeys(" ".join(lines) for lines in reversed(causes))
     return "; passed on as ".join(found) or trace
 

@@ -39,10 +39,25 @@ def test_text_without_causes_stays(text: str) -> None:
 
 
 def test_cause_that_a_message_quotes_is_shown_once() -> None:
-    quoted = TRACE.replace(
-        "SQLSTATE: KD001", "Driver stacktrace:\n\tat a.b\nCaused by: java.io.IOException: gone\n\tat c"
-    )
-    assert show_causes(quoted + "Caused by: java.io.IOException: gone\n").count("IOException") == 1
+    trace = """: org.apache.spark.SparkException: Job aborted due to stage failure: Lost task 0.0: a.B: cannot read
+\tat a.b(C.scala:1)
+Caused by: java.io.IOException: gone
+\tthe reason is in a second line
+\t... 9 more
+
+Driver stacktrace:
+\tat a.c(D.scala:2)
+Caused by: a.B: cannot read
+\tat a.b(C.scala:1)
+Caused by: java.io.IOException: gone
+\tthe reason is in a second line
+\t... 9 more
+"""
+    assert show_causes(trace).split("; passed on as ") == [
+        "java.io.IOException: gone the reason is in a second line",
+        "a.B: cannot read",
+        "org.apache.spark.SparkException: Job aborted due to stage failure: Lost task 0.0: a.B: cannot read",
+    ]
 
 
 @pytest.mark.parametrize(("error", "message"), [(Py4JJavaError(TRACE), DEEPEST_FIRST), (ValueError(TRACE), TRACE)])
