@@ -20,7 +20,7 @@ ERRORS: ErrorTable = (
     (r"Parquet error|deletion vector|No such file or directory", "corrupt"),
 )
 WRITE_ERRORS: ErrorTable = (
-    (r"DELTA_NOT_NULL_CONSTRAINT_VIOLATED|CHECK constraint|table is append-only", "constraint"),
+    (r"DELTA_NOT_NULL_CONSTRAINT_VIOLATED|DELTA_IDENTITY_COLUMN_|CHECK constraint|table is append-only", "constraint"),
     (r"Unsupported table features? required|Table features must be specified", "unsupported"),
     (r"Failed to commit transaction: \d+", "conflict"),
     (r"os error (13|27|28)\b", "io"),  # no permission, file too large, no space

@@ -110,6 +110,8 @@ fn category(error: &KernelError, phase: Phase) -> &'static str {
         CheckpointWrite(_) | ChecksumWriteUnsupported(_) => "unsupported",
         FileAlreadyExists(_) if phase == Phase::Commit => "conflict",
         Generic(message) | InvalidTransactionState(message) if message.contains("Append-only") => "constraint",
+        // The kernel does not fill in default values.
+        InvalidTransactionState(message) if message.contains("column defaults") => "unsupported",
         // Rows with nulls in a column that is not nullable.
         Arrow(ArrowError::InvalidArgumentError(_)) if phase == Phase::Commit => "constraint",
         InvalidPartitionValues(message) if message.contains("is not nullable") => "constraint",
