@@ -22,6 +22,7 @@ ERRORS: ErrorTable = (
 WRITE_ERRORS: ErrorTable = (
     (r"DELTA_NOT_NULL_CONSTRAINT_VIOLATED|DELTA_IDENTITY_COLUMN_|CHECK constraint|table is append-only", "constraint"),
     (r"Unsupported table features? required|Table features must be specified", "unsupported"),
+    (r"column not found for INSERT by name", "unsupported"),  # it fills in no defaults
     (r"Failed to commit transaction: \d+", "conflict"),
     (r"os error (13|27|28)\b", "io"),  # no permission, file too large, no space
     *ERRORS,

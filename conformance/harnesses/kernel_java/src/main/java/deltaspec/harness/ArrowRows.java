@@ -60,7 +60,8 @@ final class ArrowRows {
     for (StructField field : schema.fields()) {
       FieldVector vector = root.getVector(field.getName());
       if (vector == null) {
-        throw new Refusal("invalid-request", "rows", "the rows have no column " + field.getName());
+        // The kernel writes complete rows; it does not fill in default values.
+        throw new Refusal("unsupported", "operation", "the rows have no column " + field.getName());
       }
       values.add(value(vector, index, field.getDataType()));
     }
