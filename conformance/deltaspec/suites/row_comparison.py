@@ -106,14 +106,14 @@ def find_row_difference(
 def read_kinds(message: str) -> frozenset[str]:
     """Return how rows differ, from a message with the text of a `RowDifference`; empty if it has none.
 
-    Values that are only in other rows are no kind of their own: with fewer rows they are any other kind.
+    Values that only moved to other rows restrict nothing: without some of the rows they look like any other kind.
     """
     lines = [line for line in message.split("\n") if line.startswith(_DIFFERS)]
     return frozenset(kind for line in lines for kind in line.removeprefix(_DIFFERS).split(", ")) - {_MOVED}
 
 
 def _list_kinds(schema: pa.Schema, missing: Counter[Value], extra: Counter[Value]) -> tuple[str, ...]:
-    """List every way in which a column of these rows may differ, so that fewer rows differ in no other way."""
+    """List every way in which a column of these rows may differ; some of the rows mostly differ in no other way."""
     surplus = extra.total() - missing.total()
     found = {"surplus rows"} if surplus > 0 else {"missing rows"} if surplus < 0 else set()
     for number, field in enumerate(schema):

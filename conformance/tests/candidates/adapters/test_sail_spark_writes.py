@@ -19,7 +19,7 @@ pytest.importorskip("pysail")
 
 @pytest.fixture(scope="module")
 def sail() -> Iterator[Host]:
-    """Sail in a process of its own: a session of Spark in this one would change which sessions PySpark opens."""
+    """Sail in its own process: after a classic session of Spark, PySpark opens no Connect session in the same one."""
     with open_candidate("sail") as host:
         yield host
 
