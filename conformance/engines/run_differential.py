@@ -52,7 +52,8 @@ SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.cleaner.referenceTracking": "false",
     "spark.sql.ui.retainedExecutions": "1",
-    "spark.driver.memory": "3g",
+    "spark.driver.memory": "4g",
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
 }
 
 

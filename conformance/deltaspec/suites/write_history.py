@@ -137,7 +137,7 @@ class _Run:
             return self._skip(step, before, f"left out: {error}")
         if reason := find_reason_to_skip(step, self.versions, find_newest_version(self.table)):
             return self._skip(step, before, reason)
-        self.step, self.number, self.old = step, number, before
+        self.step, self.old = step, before
         self.done.titles.append(f"{number}: {step.title}")
         if step.operation["kind"] in STEPS_OF_THE_KIT:
             assert isinstance(expected, Effect)
@@ -151,16 +151,16 @@ class _Run:
             rows = self.directory / "rows" / f"{number}.arrow"
             request = build_request(self.table, step, before, self.versions, rows)
             self.started_ms = get_clock_ms()
-            answer: ApplyAnswer | Refused = self.candidate.apply(request)
-        except Refused as refused:
-            answer = refused
-        except Died as death:
-            self._note("operations", str(death), died=death)
+            answer: ApplyAnswer | Refused | Died = self.candidate.apply(request)
+        except (Refused, Died) as error:
+            answer = error
+        if list_readers(self.candidate):
+            self.done.titles[-1] += f"  [{get_writer(self.candidate)}]"
+        if isinstance(answer, Died):
+            self._note("operations", str(answer), died=answer)
             return False
         self.done.count("operations", "operations")
         self.outcome = "refused" if isinstance(answer, Refused) else "done"
-        if list_readers(self.candidate):
-            self.done.titles[-1] += f"  [{get_writer(self.candidate)}]"
         self._judge_files(step, may_remove=step.operation["kind"] in _REMOVES_FILES and self.outcome == "done")
         if cleanup is not None and self.outcome == "done":
             self._judge_cleanup(cleanup)
@@ -428,8 +428,8 @@ class _Run:
         """Record a problem; the message names the operation."""
         self.outcome = "failed"
         head, _, rest = text.partition("\n")
-        operation = f"operation {self.number}: {self.step.title}"
-        message = "\n".join(filter(None, (f"{self.step.operation['kind']}: {head}", operation, rest)))
+        lines = (f"{self.step.operation['kind']}: {head}", f"operation {self.done.titles[-1]}", rest)
+        message = "\n".join(filter(None, lines))
         self.done.note(aspect, Problem(message, len(self.done.titles), is_weak, died))
 
     def _proceed(self, table: PlainTable | None) -> bool:

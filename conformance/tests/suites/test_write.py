@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from suites.faulty_writers import FAULTY_WRITERS, build_engine
 
+from deltaspec.candidates.host import Died
 from deltaspec.candidates.in_process import InProcess
+from deltaspec.candidates.messages import Apply, ApplyAnswer
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.reference.writer import Writer
 from deltaspec.candidates.serve import EngineError
@@ -18,7 +20,7 @@ from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.runner import Plan, build_plan, run_table
 from deltaspec.suites.saved_histories import load_history, save_history
 from deltaspec.suites.subjects import Corpus, build_history_subject
-from deltaspec.suites.write_history import HistoryUnderTest
+from deltaspec.suites.write_history import HistoryUnderTest, perform_history
 from deltaspec_generators.choices import SeededChoices
 from deltaspec_generators.histories import conditions
 from deltaspec_generators.histories.drawing import Offer, Step, draw_history
@@ -121,7 +123,17 @@ def test_engines_write_in_turn_and_read_each_other(tmp_path: Path) -> None:
     }
     assert result.outcome is Outcome.FAILED
     assert "second cannot read what deltaspec reference wrote: wrong rows" in result.message
-    assert result.message.splitlines()[1] == "operation 2: delete where `id` = 1"
+    assert result.message.splitlines()[1] == "operation 2: delete where `id` = 1  [deltaspec reference]"
+
+
+def test_message_names_the_engine_that_died(tmp_path: Path) -> None:
+    class Dying(InProcess):
+        def apply(self, _: Apply) -> ApplyAnswer:
+            raise Died("crash", "the engine ended with exit code 1")
+
+    mixed = MixedEngines([InProcess(Engine()), Dying(_SecondEngine())])
+    results = perform_history(mixed, build_faulted_history(), tmp_path)
+    assert results.problems["operations"].message.endswith("\noperation 1: append 4 rows; with domains  [second]")
 
 
 def test_declared_operation_that_is_refused_as_unsupported_is_no_pass(tmp_path: Path) -> None:
