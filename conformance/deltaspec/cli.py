@@ -26,7 +26,7 @@ from deltaspec.commands.progress import show_progress
 from deltaspec.commands.schema import schema
 from deltaspec.commands.selftest import selftest
 from deltaspec.commands.smoke import smoke
-from deltaspec.commands.startup import choose_allocator, faster_imports, leave_out_pandas
+from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone
 from deltaspec.commands.validate import validate
 from deltaspec.exit_handling import CommandGroup, translate_write_errors
 
@@ -148,9 +148,9 @@ def show(table: str, files: bool, at: str | None, output_format: str, color: str
     """
     choose_allocator()
     with faster_imports():
+        import_arrow_alone()
         from deltaspec.validation.describe.file_description import describe_files
         from deltaspec.validation.describe.table_description import describe_table
-    leave_out_pandas()
 
     with show_progress() as progress:
         description: Any = (describe_files if files else describe_table)(table, at=at, progress=progress)

@@ -52,14 +52,14 @@ def test_module_can_be_run(table: Path) -> None:
     assert result.stdout.decode().endswith("CONFORMS  nothing found · exit 0\n")
 
 
-def test_pandas_is_not_imported(table: Path) -> None:
-    """Arrow would import it, where it is installed."""
-    pytest.importorskip("pandas", reason="pandas is not installed")
+@pytest.mark.parametrize("package", ["numpy", "pandas"])
+def test_package_that_arrow_would_import_is_left_out(package: str, table: Path) -> None:
+    pytest.importorskip(package, reason=f"{package} is not installed")
     command = [sys.executable, "-X", "importtime", "-m", "deltaspec", "validate", str(table), "--level", "rows"]
     result = subprocess.run(command, capture_output=True, timeout=120, check=True)
     imported = {line.rpartition("|")[2].strip() for line in result.stderr.decode().splitlines()}
     assert {"pyarrow.lib", "polars"} <= imported
-    assert [name for name in imported if name.startswith("pandas.")] == []
+    assert [name for name in imported if name.startswith(f"{package}.")] == []
 
 
 @pytest.mark.parametrize("command", ["validate", "show"])

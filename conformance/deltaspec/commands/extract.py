@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from deltaspec.commands.completion import complete_codes, complete_table
 from deltaspec.commands.options import CountRange
-from deltaspec.commands.startup import choose_allocator, faster_imports, leave_out_pandas
+from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone
 from deltaspec.commands.validating_command import (
     ValidatingCommand,
     build_storage_settings,
@@ -63,11 +63,11 @@ def extract(table: str, finding: str, output: str, redact: bool, validations: in
     """
     choose_allocator()
     with faster_imports():
+        import_arrow_alone()
         from deltaspec.extraction.extract import extract_finding
         from deltaspec.report.text import count
         from deltaspec.rules import RULES
         from deltaspec.validation.options import OptionArguments, Options
-    leave_out_pandas()
 
     rule = RULES.get(finding.upper()) or next((each for each in RULES.values() if each.name == finding), None)
     given = {name: value for name, value in get_given_options().items() if name in (*_SHARED, "level", "config")}

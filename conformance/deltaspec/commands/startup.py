@@ -20,29 +20,30 @@ def choose_allocator() -> None:
         os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
 
 
-class _NoPandas:
-    """Finder of modules that does not find pandas."""
+class _NoNumPy:
+    """Finder of modules that finds neither NumPy nor pandas."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> None:
-        """Raise `ModuleNotFoundError` for pandas; other finders look for any other module."""
-        if name == "pandas":
-            raise ModuleNotFoundError("the embedded engine does not need pandas", name=name)
+        """Raise `ModuleNotFoundError` for the two; other finders look for any other module."""
+        if name in ("numpy", "pandas"):
+            raise ModuleNotFoundError("the embedded engine does not need it", name=name)
 
 
-def leave_out_pandas() -> None:
-    """Make Arrow convert its first Python value without pandas, whose import takes longer than to validate most tables.
+def import_arrow_alone() -> None:
+    """Import Arrow without NumPy and pandas, whose imports take longer than to validate most tables.
 
-    Arrow imports pandas, if it is installed, to recognize its objects among Python values. It tries only once: after
-    this call, only `to_pandas` imports it. Processes that give pandas objects to Arrow must not call this.
+    Arrow uses NumPy if it can import it when it is imported itself, and pandas when it converts its first Python value,
+    to recognize their objects. After this call, it does not know NumPy, and only `to_pandas` imports pandas. Call it
+    before any module that imports Arrow; later, it leaves out only pandas. Processes that give objects of the two
+    libraries to Arrow, such as those of Spark, must not call it.
     """
-    if "pandas" in sys.modules:
-        return
-    import pyarrow as pa
-
-    finder: Any = _NoPandas
+    finder: Any = _NoNumPy
     sys.meta_path.insert(0, finder)
     try:
+        import pyarrow as pa
+        import pyarrow._compute  # the only other module that imports NumPy
+
         pa.scalar(0)
     finally:
         sys.meta_path.remove(finder)

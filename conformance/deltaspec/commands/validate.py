@@ -30,7 +30,7 @@ from deltaspec.commands.progress import show_progress
 from deltaspec.commands.report_formats import FORMATS, RenderSettings
 from deltaspec.commands.report_output import plan_reports, write_reports
 from deltaspec.commands.several_tables import TablesCommand
-from deltaspec.commands.startup import choose_allocator, faster_imports, leave_out_pandas
+from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone
 from deltaspec.errors import InvalidUsage
 from deltaspec.exit_handling import (
     EXIT_CODE_KEY,
@@ -288,6 +288,8 @@ def validate(
         _print_estimate(table, at, history, revision, output_format, output, color, storage)
         return
     with faster_imports():
+        if engine == "embedded":
+            import_arrow_alone()
         from deltaspec.report.report_types import compute_exit_code
         from deltaspec.validation.options import Options, RunSettings
         from deltaspec.validation.progress import PhaseTimer, ignore_progress
@@ -360,8 +362,8 @@ def run_engine(table: str, engine: str, options: Options, settings: RunSettings,
         name = choice.engine
     if name == "embedded":
         with faster_imports():
+            import_arrow_alone()
             from deltaspec.validation import run
-        leave_out_pandas()
         return run.run_embedded(table, options, settings, storage)
     _check_local_table(table, master)
     from deltaspec.validation.spark.session import open_session
