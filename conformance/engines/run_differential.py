@@ -50,7 +50,7 @@ SETTINGS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # for a few rows, code generation costs more than it saves
     "spark.sql.codegen.wholeStage": "false",
-    "spark.cleaner.referenceTracking": "false",
+    "spark.cleaner.referenceTracking.blocking": "false",
     "spark.sql.ui.retainedExecutions": "1",
     "spark.driver.memory": "4g",
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
@@ -62,8 +62,14 @@ class CachingEngine(delta_spark.Engine):
 
     def __init__(self, session: SparkSession) -> None:
         super().__init__(session)
+        self._delta_log = self._log
         self._log = _KeepCache(self._log)
         self._writer._log = self._log
+
+    def forget(self, table: Path) -> None:
+        """Drop the snapshots of a table, whose plans would fill the memory after a few hundred histories."""
+        path = self._session.sparkContext._jvm.org.apache.hadoop.fs.Path(table.as_uri())
+        self._delta_log.invalidateCache(self._session._jsparkSession, path)
 
 
 class _KeepCache:
@@ -106,13 +112,13 @@ def main() -> None:
     print(f"{len(done)} histories done before", file=sys.stderr)
 
     def work() -> None:
-        spark = InProcess(CachingEngine(session.newSession()))
+        engine = CachingEngine(session.newSession())
         while time.monotonic() < end:
             with lock:
                 number = next(left, None)
             if number is None:
                 return
-            result = perform(spark, arguments.seed, number)
+            result = perform(engine, arguments.seed, number)
             with lock, arguments.events.open("ab") as sink:
                 sink.write(msgspec.json.encode(result) + b"\n")
                 print(describe_result(result), file=sys.stderr, flush=True)
@@ -191,11 +197,14 @@ def draw_steps(spark: InProcess, seed: int, number: int) -> tuple[Step, ...]:
     return draw_history(SeededChoices(seed, number), Offer.of(kinds, features))
 
 
-def perform(spark: InProcess, seed: int, number: int) -> HistoryResult:
+def perform(engine: CachingEngine, seed: int, number: int) -> HistoryResult:
     """Perform one history with Spark and the reference writer."""
-    steps, started = draw_steps(spark, seed, number), time.monotonic()
+    spark, started = InProcess(engine), time.monotonic()
+    steps = draw_steps(spark, seed, number)
     with tempfile.TemporaryDirectory(prefix="deltaspec-") as directory:
         done = compare_history(spark, InProcess(Engine()), steps, Path(directory), validates=number % 10 == 0)
+        for side in ("first", "second"):
+            engine.forget(Path(directory) / side / "table")
     return HistoryResult.of(seed, number, done, round(time.monotonic() - started, 3))
 
 

@@ -116,7 +116,12 @@ def render_page(runs: list[MixedRun], known: list[KnownDifference]) -> str:
     for (writer, reader), row in sorted(cells.items()):
         texts = [_describe_cell(row.get(feature, Counter())) for feature in features]
         lines.append(f"| {writer} | {reader} | {' | '.join(texts)} |")
-    lines += ["", "## Failures", ""]
+    lines += ["", "## Violations", "", "First violations of each rule in a history, also after another one.", ""]
+    violations: Counter[str] = Counter()
+    for each in runs:
+        violations.update({name: number for name, number in each.counts.items() if " violates " in name})
+    lines += [f"- {number} x {name}" for name, number in sorted(violations.items())] or ["None."]
+    lines += ["", "## Failures", "", "The first problem of each check in a history.", ""]
     grouped: Counter[tuple[str, str, str]] = Counter()
     for each in runs:
         for case, message in each.failures:

@@ -50,7 +50,7 @@ class _ChangesActions(Writer):
         raise NotImplementedError
 
 
-class _WritesWrongBounds(_ChangesActions):
+class WritesWrongBounds(_ChangesActions):
     def change(self, action: Any) -> list[Any]:
         if not isinstance(action, Add) or action.stats is None:
             return [action]
@@ -72,7 +72,7 @@ class _ForgetsRemoves(_ChangesActions):
         return [] if isinstance(action, Remove) else [action]
 
 
-class _WritesWrongCardinality(_ChangesActions):
+class WritesWrongCardinality(_ChangesActions):
     def change(self, action: Any) -> list[Any]:
         vector = getattr(action, "deletion_vector", None)
         if not isinstance(action, Add) or vector is None:
@@ -120,10 +120,10 @@ class _LeavesACommitAfterRefusing(Writer):
 
 FAULTY_WRITERS: dict[type[Writer], str] = {
     _LosesARow: "write.rows",
-    _WritesWrongBounds: "write.valid",
+    WritesWrongBounds: "write.valid",
     _WritesWrongNumRecords: "write.valid",
     _ForgetsRemoves: "write.valid",
-    _WritesWrongCardinality: "write.valid",
+    WritesWrongCardinality: "write.valid",
     _ChangesAnExistingFile: "write.files",
     _WritesOutsideTheTable: "write.files",
     _LosesDomains: "write.state",

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from suites.faulty_writers import FAULTY_WRITERS, build_engine
+from suites.faulty_writers import FAULTY_WRITERS, WritesWrongBounds, WritesWrongCardinality, build_engine
 
 from deltaspec.candidates.host import Died
 from deltaspec.candidates.in_process import InProcess
@@ -106,6 +106,18 @@ class _SecondEngine(Engine):
         found = super().scan(table, **request)
         is_short = found["rows"].num_rows == 3
         return {**found, "rows": found["rows"].slice(1), "num_rows": 2} if is_short else found
+
+
+def test_violation_after_another_one_is_counted_with_its_writer(tmp_path: Path) -> None:
+    class Both(WritesWrongCardinality):
+        def change(self, action: Any) -> list[Any]:
+            (changed,) = super().change(action)
+            return WritesWrongBounds.change(self, changed)
+
+    result = perform_steps(build_engine(Both), build_faulted_history(), tmp_path)["write.valid"]
+    assert result.message.startswith("append: violates ")
+    found = [name.partition(" violates ")[0] for name in result.counts if " violates " in name]
+    assert set(found) == {"append by deltaspec reference", "delete by deltaspec reference"}
 
 
 def test_engines_write_in_turn_and_read_each_other(tmp_path: Path) -> None:
