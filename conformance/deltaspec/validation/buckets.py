@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 import polars as pl
-import pyarrow as pa
 from msgspec.structs import replace
 
 from deltaspec.validation.aggregates import Aggregates
-from deltaspec.validation.bucketing import normalize_path_keys, split_by_bucket
+from deltaspec.validation.bucketing import normalize_path_keys
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.progress import Progress, ignore_progress
+from deltaspec.validation.spilled_rows import SpilledRows
 
 T = TypeVar("T")
 RowsByTag = dict[str, pl.DataFrame]
@@ -34,7 +34,6 @@ ROWS_IN_MEMORY = 2_000_000
 SPILLED_BUCKETS = 64
 _ROWS_AT_ONCE = 500_000
 """Rows of a tag that are collected before they are written to the files of their buckets."""
-_ZSTD = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
 class PutRows(Protocol):
@@ -127,7 +126,7 @@ class LocalBuckets:
         self._collected: dict[str, list[tuple[pl.DataFrame, pl.Series | None]]] = defaultdict(list)
         self._rows: dict[str, int] = defaultdict(int)
         self._folder: Path | None = None
-        self._files: dict[tuple[str, int], Path] = {}
+        self._spilled: dict[str, list[SpilledRows]] = defaultdict(list)
         self._numbers = count_from(0)
 
     @property
@@ -191,18 +190,18 @@ class LocalBuckets:
         for tag in [tag for tag in self._tags() if any(matches_tag(tag, each) for each in prefixes)]:
             self._collected.pop(tag, None)
             self._rows.pop(tag, None)
-            for key in [key for key in self._files if key[0] == tag]:
-                self._files.pop(key).unlink()
+            for each in self._spilled.pop(tag, ()):
+                each.path.unlink()
 
     def close(self) -> None:
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
         self._collected.clear()
-        self._files.clear()
+        self._spilled.clear()
         self._folder = None
 
     def _tags(self) -> list[str]:
-        return sorted({*self._collected, *(tag for tag, _ in self._files)})
+        return sorted({*self._collected, *self._spilled})
 
     def _all(self, tag: str) -> pl.DataFrame:
         if self._folder is None:
@@ -224,36 +223,24 @@ class LocalBuckets:
         return rows
 
     def _spill(self, tag: str) -> None:
-        """Write the collected rows of a tag to the files of their buckets."""
-        parts: dict[int, list[pl.DataFrame]] = defaultdict(list)
-        for rows, keys in self._collected.pop(tag, ()):
-            hashed = normalize_path_keys(rows["path_key"]) if keys is None else keys
-            for bucket, part in split_by_bucket(rows, hashed, self._count):
-                parts[bucket].append(part)
+        """Write the collected rows of a tag to files, a part at a time, so that little of them is in memory twice."""
         self._rows[tag] = 0
-        for bucket, frames in parts.items():
-            table = pl.concat(frames).to_arrow()
-            with (
-                self._file(tag, bucket).open("ab") as file,
-                pa.ipc.new_stream(file, table.schema, options=_ZSTD) as stream,
-            ):
-                stream.write_table(table)
-
-    def _file(self, tag: str, bucket: int) -> Path:
-        assert self._folder is not None
-        if (tag, bucket) not in self._files:
-            self._files[tag, bucket] = self._folder / f"{next(self._numbers)}.arrows"
-        return self._files[tag, bucket]
+        collected = self._collected.pop(tag, [])
+        while collected:
+            part = [collected.pop(0)]
+            while collected and sum(len(rows) for rows, _ in part) < _ROWS_AT_ONCE:
+                part.append(collected.pop(0))
+            keys = [normalize_path_keys(rows["path_key"]) if given is None else given for rows, given in part]
+            rows = pl.concat([rows for rows, _ in part])
+            assert self._folder is not None
+            path = self._folder / f"{next(self._numbers)}.arrow"
+            self._spilled[tag].append(SpilledRows.write(path, rows, pl.concat(keys), self._count))
 
     def _read(self, tag: str, bucket: int) -> pl.DataFrame | None:
-        """Read the rows of a tag in a bucket, whose file is a sequence of Arrow streams."""
-        if (tag, bucket) not in self._files:
-            return None
-        frames = []
-        with pa.memory_map(str(self._files[tag, bucket])) as source:
-            while source.tell() < source.size():
-                frames.append(pl.DataFrame(pl.from_arrow(pa.ipc.open_stream(source).read_all())))
-        return pl.concat(frames)
+        """Read the rows of a tag in a bucket."""
+        read = (each.read(bucket) for each in self._spilled.get(tag, ()))
+        frames = [each for each in read if each is not None]
+        return pl.concat(frames) if frames else None
 
 
 def _shrink_empty_columns(rows: pl.DataFrame) -> pl.DataFrame:

@@ -1,0 +1,64 @@
+"""Rows that are spilled come back bucket by bucket, whatever their columns are."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from deltaspec.validation.bucketing import split_by_bucket
+from deltaspec.validation.spilled_rows import SpilledRows
+
+COUNT = 8
+VALUES: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
+    "text": (pl.String, st.sampled_from(["", "a", "a" * 20])),
+    "number": (pl.Int64, st.sampled_from([0, 1, -(2**63), 2**63 - 1])),
+    "flag": (pl.Boolean, st.booleans()),
+    "real": (pl.Float64, st.sampled_from([0.0, -0.0, float("nan")])),
+    "items": (pl.List(pl.Int32), st.lists(st.integers(0, 3) | st.none(), max_size=2)),
+    "fields": (pl.Struct({"a": pl.String}), st.fixed_dictionaries({"a": st.none() | st.just("a")})),
+}
+
+
+@st.composite
+def draw_frames(draw: st.DrawFn) -> pl.DataFrame:
+    """Draw rows whose columns have many values, one value, one value and null, or only null."""
+    length = draw(st.integers(1, 12))
+    columns = {}
+    for name in draw(st.lists(st.sampled_from(sorted(VALUES)), min_size=1, unique=True)):
+        dtype, values = VALUES[name]
+        some = values | st.none() if draw(st.booleans()) else values
+        kind = draw(st.sampled_from(["many", "one", "null"]))
+        drawn = [draw(some) for _ in range(length if kind == "many" else 1)]
+        rows = drawn if kind == "many" else (drawn if kind == "one" else [None]) * length
+        columns[name] = pl.Series(name, rows, dtype)
+    return pl.DataFrame(columns)
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("spilled")
+
+
+@given(rows=draw_frames(), data=st.data())
+def test_buckets_are_those_of_the_rows(rows: pl.DataFrame, data: st.DataObject, directory: Path) -> None:
+    numbers = st.lists(st.integers(0, 20), min_size=len(rows), max_size=len(rows))
+    keys = pl.Series(data.draw(numbers), dtype=pl.Int64)
+    spilled = SpilledRows.write(directory / "rows.arrow", rows, keys, COUNT)
+    parts = dict(split_by_bucket(rows, keys, COUNT))
+    for bucket in range(COUNT):
+        read = spilled.read(bucket)
+        assert (read is None) == (bucket not in parts)
+        if read is not None:
+            assert_frame_equal(read, parts[bucket])
+
+
+def test_constant_columns_are_not_stored(directory: Path) -> None:
+    rows = pl.DataFrame({"path": [f"{each}" * 9 for each in range(1000)], "file": ["x" * 50] * 1000})
+    written = SpilledRows.write(directory / "with.arrow", rows, rows["path"], COUNT)
+    without = SpilledRows.write(directory / "without.arrow", rows.drop("file"), rows["path"], COUNT)
+    assert written.constants == {"file": "x" * 50}
+    assert written.path.stat().st_size == without.path.stat().st_size
