@@ -44,7 +44,7 @@ _LEVEL = ("footers",)
 COLUMNS_PER_BATCH = 200_000
 """Number of file columns that are converted to rows, or cached, at once: a file may have any number of columns."""
 _MAX_MISSING_OPENED = 100
-"""Number of files of a part that are opened although the listing does not have them, to report the exact reason. The
+"""Number of files of a bucket that are opened although the listing does not have them, to report the exact reason. The
 ledger lists fewer."""
 _LOG_COLUMNS = ("version", "file", "line", "kind", "path", "path_key", "num_records", "cardinality")
 _PATH = pl.coalesce("path", "path_key")
@@ -142,6 +142,8 @@ class _FooterChecker:
         """Number of columns in `facts`."""
         self.total = 0
         """Number of files to read."""
+        self.missing = 0
+        """Number of files so far that the listing does not have."""
         self.unknown: set[tuple[str, int]] = set()
         """Versions whose schema is not known."""
         table = data.table
@@ -174,12 +176,14 @@ class _FooterChecker:
     def _split_missing(self, files: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str]]:
         """Return the files to read, and why the others were not found, by path as written.
 
-        The column `_is_late` of the files to read is whether enough missing files of the part are opened before.
+        The column `_is_late` of the files to read is whether enough missing files are opened before.
         """
         is_missing = pl.col("actual_size").is_null()
         marked = files.with_columns(
-            _is_late=is_missing & (is_missing.cum_sum() > _MAX_MISSING_OPENED), _is_plain=self.data.is_plainly_missing
+            _is_late=is_missing & (self.missing + is_missing.cum_sum() > _MAX_MISSING_OPENED),
+            _is_plain=self.data.is_plainly_missing,
         )
+        self.missing += files["actual_size"].null_count()
         is_left_out = pl.col("_is_late") & pl.col("_is_plain")
         # a missing change data file is reported at level files (S25)
         left_out = marked.filter(is_left_out & (pl.col("kind") == "add"))
