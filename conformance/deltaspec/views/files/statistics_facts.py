@@ -1,5 +1,6 @@
 """Statistics columns of `file_actions`. Each string is decoded separately, so a bad one affects only its own row."""
 
+from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -17,7 +18,6 @@ from deltaspec.model.rows.statistics import (
 from deltaspec.wire import arrow_compute as pc
 
 _ABSENT = msgspec.Raw()
-_CACHE_SIZE = 10_000
 
 
 class _Counts(msgspec.Struct, rename="camel", gc=False):
@@ -52,7 +52,7 @@ def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
     """Return the columns of `file_actions` that depend on the statistics, and `null_columns`.
 
     `null_columns` is a JSON list of the paths of the columns that null counts prove to be null in a row; null without
-    any. Null counts repeat between files, so each distinct string is decoded once.
+    any. Null counts repeat between files, so those of the latest distinct strings are kept.
 
     Args:
         stats: statistics strings, an Arrow array or chunked array; null without statistics.
@@ -67,7 +67,6 @@ def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
     null_texts: dict[str, int] = {}
     null_numbers: list[int | None] = [None] * length
     deleted_by_row = deleted_rows.to_list() if deleted_rows.null_count() < length else None
-    positive_counts: dict[bytes, _PositiveCounts] = {}
     for row, text in enumerate(stats.to_pylist()):
         if text is None:
             continue
@@ -75,12 +74,7 @@ def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
         try:
             counts = _decode(text)
             nulls = bytes(counts.null_count)
-            positive = positive_counts.get(nulls)
-            if positive is None:
-                if len(positive_counts) > _CACHE_SIZE:
-                    positive_counts.clear()
-                positive = positive_counts[nulls] = _find_positive_counts(nulls)
-            if positive:
+            if positive := _find_positive_counts(nulls):
                 if not isinstance(positive, bool) and positive.largest <= (counts.num_records or 0):
                     if deleted or counts.tight_bounds is False:
                         encoded = _encode_plain_null_columns(counts, positive.by_name, deleted)
@@ -134,6 +128,7 @@ def _read_with_lone_surrogates(text: str, deleted_rows: int) -> tuple[_Counts, s
         return None
 
 
+@lru_cache(16_384)
 def _find_positive_counts(nulls: bytes) -> _PositiveCounts:
     if not nulls:
         return False
