@@ -17,7 +17,7 @@ def choose_allocator() -> None:
     if sys.platform == "linux" and "pyarrow" not in sys.modules:
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
         os.environ.setdefault("JE_ARROW_MALLOC_CONF", "dirty_decay_ms:20,muzzy_decay_ms:0")
-        os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
+        os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:10,muzzy_decay_ms:0")
 
 
 class _NoNumPy:

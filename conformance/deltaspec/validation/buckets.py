@@ -24,7 +24,7 @@ from deltaspec.validation.bucketing import normalize_path_keys
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.progress import Progress, ignore_progress
-from deltaspec.validation.spilled_rows import SpilledRows
+from deltaspec.validation.spilled_rows import SpilledRows, find_constants
 
 T = TypeVar("T")
 RowsByTag = dict[str, pl.DataFrame]
@@ -137,7 +137,7 @@ class LocalBuckets:
     def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
         if rows.is_empty():
             return
-        rows = _copy(rows) if self._folder is not None else _shrink_empty_columns(rows)
+        rows = _copy(rows) if self._folder is not None else _shrink_constant_columns(rows)
         self._collected[tag].append((rows, keys))
         self._rows[tag] += len(rows)
         if self._folder is None and sum(self._rows.values()) > self._limit:
@@ -243,22 +243,24 @@ class LocalBuckets:
         return pl.concat(frames) if frames else None
 
 
-def _shrink_empty_columns(rows: pl.DataFrame) -> pl.DataFrame:
-    """Replace columns without a value by constants, which take no memory."""
-    counts = rows.null_count().row(0)
-    empty = [name for name, count in zip(rows.columns, counts, strict=True) if count == len(rows)]
-    return rows.with_columns(pl.lit(None, rows.schema[name]).alias(name) for name in empty)
+def _shrink_constant_columns(rows: pl.DataFrame) -> pl.DataFrame:
+    """Replace columns with one value by constants, which take no memory."""
+    constants = find_constants(rows)
+    return rows.with_columns(pl.lit(value, rows.schema[name]).alias(name) for name, value in constants.items())
 
 
 def _combine_by_column(frames: list[pl.DataFrame]) -> pl.DataFrame:
     """Combine frames of one schema, and empty the list: only one column exists twice at a time."""
     schema = frames[0].schema
-    columns = {name: [each.get_column(name) for each in frames] for name in schema}
+    constants = find_constants(frames[0])
+    for each in frames[1:]:
+        found = find_constants(each)
+        constants = {name: value for name, value in constants.items() if name in found and found[name] == value}
+    columns = {name: [each.get_column(name) for each in frames] for name in schema if name not in constants}
     frames.clear()
-    empty = [name for name, parts in columns.items() if all(each.null_count() == len(each) for each in parts)]
-    stored = [name for name in schema if name not in empty] or [empty[0]]
-    rows = pl.DataFrame({name: pl.concat(columns.pop(name), rechunk=True) for name in stored})
-    return rows.with_columns(pl.lit(None, schema[name]).alias(name) for name in empty).select(schema.names())
+    rows = pl.DataFrame({name: pl.concat(columns.pop(name), rechunk=True) for name in list(columns)})
+    added = (pl.lit(value, schema[name]).alias(name) for name, value in constants.items())
+    return rows.with_columns(added).select(schema.names())
 
 
 def _copy(rows: pl.DataFrame) -> pl.DataFrame:

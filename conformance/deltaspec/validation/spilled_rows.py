@@ -38,7 +38,7 @@ class SpilledRows(NamedTuple):
             keys: one for each row, whose hash gives the bucket.
             count: number of buckets.
         """
-        constants = _find_constants(rows)
+        constants = find_constants(rows)
         parts = split_by_bucket(rows.drop(constants), keys, count)
         tables = [part.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks() for _, part in parts]
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, tables[0].schema, options=_LZ4) as writer:
@@ -57,15 +57,22 @@ class SpilledRows(NamedTuple):
         return stored.with_columns(constants).select(self.schema.names())
 
 
-def _find_constants(rows: pl.DataFrame) -> dict[str, Any]:
-    """Return the value of each column with one value; one column is always left for the file."""
+def find_constants(rows: pl.DataFrame) -> dict[str, Any]:
+    """Return the value, also null, of each column with one value. One column is left out to keep the length."""
     found: dict[str, Any] = {}
-    for name, dtype in rows.schema.items():
+    for name in rows.columns:
         column = rows.get_column(name)
         if column.null_count() == len(column):
             found[name] = None
-        elif dtype in (pl.String, pl.Int64, pl.Boolean) and column[0] == column[-1] and column.n_unique() == 1:
+        elif _has_one_value(column):
             found[name] = column[0]
     if len(found) == len(rows.columns):
         found.popitem()
     return found
+
+
+def _has_one_value(column: pl.Series) -> bool:
+    """Return whether a column that is not null everywhere has one value; false for types that are seldom constant."""
+    if column.dtype not in (pl.String, pl.Int64, pl.Boolean) or column.null_count() or column[0] != column[-1]:
+        return False
+    return bool((column == column[0]).all())
