@@ -1,5 +1,7 @@
 """Cases: a check on a table. Lists the cases of a candidate, runs one, and says what became of it."""
 
+import re
+import tempfile
 import time
 from collections.abc import Collection, Iterable, Iterator
 
@@ -61,6 +63,7 @@ def run_case(candidate: Candidate, case: Case) -> CaseResult:
     notes = Notes()
     started = time.monotonic()
     outcome, message = _run(candidate, case, notes)
+    message = hide_temporary_directories(message)
     return CaseResult(
         case=case.id,
         suite=case.check.suite,
@@ -95,6 +98,12 @@ def _run(candidate: Candidate, case: Case, notes: Notes) -> tuple[Outcome, str]:
     except Died as error:
         return _OUTCOMES_OF_DEATH[error.reason], describe_death(error)
     return Outcome.PASSED, ""
+
+
+def hide_temporary_directories(message: str) -> str:
+    """Replace the temporary directories of the kit, whose names differ between runs, by an ellipsis."""
+    root = re.escape(tempfile.gettempdir().rstrip("/"))
+    return re.sub(rf"{root}/deltaspec-[^/\s]+(/tmp\w{{8}}(?=/))?", "…", message)
 
 
 def describe_death(death: Died) -> str:

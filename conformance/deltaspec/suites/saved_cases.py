@@ -105,7 +105,7 @@ def save_failure(candidate: Candidate, result: CaseResult, table: ReadableTable,
     failure = SavedFailure(
         candidate=f"{capabilities.name} {capabilities.version}",
         choices=tuple(table.choices),
-        result=replace_location(result),
+        result=result,
     )
     documents = {
         FAILURE: failure,
@@ -114,14 +114,6 @@ def save_failure(candidate: Candidate, result: CaseResult, table: ReadableTable,
     for name, value in documents.items():
         (here / name).write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
     return here
-
-
-def replace_location(result: CaseResult) -> CaseResult:
-    """Return a result without the paths of temporary directories in its message."""
-    prefix = tempfile.gettempdir().rstrip("/") + "/deltaspec-"
-    words = result.message.split(prefix)
-    cleaned = words[0] + "".join("…/" + word.partition("/")[2] for word in words[1:])
-    return msgspec.structs.replace(result, message=cleaned)
 
 
 def _drop_void_columns(rows: pa.Table) -> pa.Table:

@@ -20,7 +20,7 @@ from deltaspec.suites.checks import TableUnderTest
 from deltaspec.suites.history_shrinking import shrink_steps
 from deltaspec.suites.outcomes import CaseResult
 from deltaspec.suites.row_comparison import read_kinds
-from deltaspec.suites.saved_cases import FAILURE, SavedFailure, is_same_failure, replace_location
+from deltaspec.suites.saved_cases import FAILURE, SavedFailure, is_same_failure
 from deltaspec.suites.subjects import HISTORY, build_history_subject, describe_subject
 from deltaspec.suites.write_history import HistoryUnderTest
 from deltaspec_generators.histories.drawing import Step
@@ -68,9 +68,7 @@ def save_history(candidate: Candidate, result: CaseResult, directory: Path) -> P
         shutil.rmtree(here / "delta", ignore_errors=True)
         shutil.copytree(Path(place) / "table", here / "delta")
     capabilities = candidate.capabilities
-    failure = SavedFailure(
-        candidate=f"{capabilities.name} {capabilities.version}", choices=(), result=replace_location(shortest)
-    )
+    failure = SavedFailure(candidate=f"{capabilities.name} {capabilities.version}", choices=(), result=shortest)
     for name, value in ((FAILURE, failure), (HISTORY_FILE, steps)):
         (here / name).write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
     return here

@@ -1,10 +1,12 @@
 """Which cases a candidate gets, and what its report claims."""
 
+import tempfile
+
 import pytest
 from msgspec.structs import replace
 
 from deltaspec.candidates.messages import Capabilities
-from deltaspec.suites.cases import list_cases
+from deltaspec.suites.cases import hide_temporary_directories, list_cases
 from deltaspec.suites.changes import list_change_ranges
 from deltaspec.suites.checks import SUITES
 from deltaspec.suites.outcomes import CaseResult, Outcome
@@ -129,3 +131,16 @@ def test_report_counts_declared_refusals_apart() -> None:
     run = Run(deltaspec="0", candidate="x", seed=1, tables=1, suites=SUITES, seconds=1, complete=True)
     found = build_report(run, Capabilities("x", "1"), results).declared_refusals
     assert found == DeclaredRefusals(total=2, features={"columnMapping": 1})
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("not found: {root}/deltaspec-ab_1/tmpr4upwr34/table/x.parquet", "not found: …/table/x.parquet"),
+        ("file://{root}/deltaspec-ab_1/tmpr4upwr34/table\nin {root}/deltaspec-x", "file://…/table\nin …"),
+        ("{root}/deltaspec-ab_1/table and {root}/other/table", "…/table and {root}/other/table"),
+    ],
+)
+def test_messages_do_not_name_temporary_directories(message: str, shown: str) -> None:
+    root = tempfile.gettempdir()
+    assert hide_temporary_directories(message.format(root=root)) == shown.format(root=root)
