@@ -2,6 +2,7 @@
 
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import sys
@@ -50,6 +51,20 @@ def test_module_can_be_run(table: Path) -> None:
     result = run("validate", table)
     assert (result.returncode, result.stderr) == (0, b"")
     assert result.stdout.decode().endswith("CONFORMS  nothing found · exit 0\n")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("name", ["", "nowhere"])
+def test_closed_stream_does_not_change_the_exit_code(closed: str, name: str, table: Path) -> None:
+    command = shlex.join([sys.executable, "-m", "deltaspec", "validate", str(table / name)])
+    result = subprocess.run(f"{command} {closed}", shell=True, capture_output=True, timeout=120, check=False)
+    assert result.returncode == (2 if name else 0)
+
+
+def test_functions_registered_for_the_exit_are_called(table: Path) -> None:
+    code = "import atexit; atexit.register(print, 'end'); from deltaspec.__main__ import run; run()"
+    command = [sys.executable, "-c", code, "validate", str(table), "--quiet"]
+    assert subprocess.run(command, capture_output=True, timeout=120, check=True).stdout.endswith(b"end\n")
 
 
 @pytest.mark.parametrize("package", ["numpy", "pandas"])
