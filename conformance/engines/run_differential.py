@@ -92,7 +92,7 @@ def main() -> None:
     parser.add_argument("--hours", type=float, default=2.0, help="stop to begin histories after this time")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--resume", action="store_true", help="continue the last run with the same seed")
-    parser.add_argument("--jobs", type=int, default=2, help="sessions of Spark in one JVM")
+    parser.add_argument("--jobs", type=int, default=4, help="sessions of Spark in one JVM")
     parser.add_argument("--report", action="store_true", help="only write the report again")
     parser.add_argument(
         "--shrink", type=int, metavar="NUMBER", help="show the shortest history for its first difference"
@@ -138,7 +138,8 @@ def write_report(events: Path) -> int:
         f"Delta Spark {get_version('delta-spark')} on Spark {pyspark.__version__}",
         f"deltaspec {deltaspec.__version__}",
     )
-    report = build_report(names, list(read_events(events)), load_known_differences(KNOWN))
+    results = sorted(read_events(events), key=lambda each: (each.seed, each.number))
+    report = build_report(names, results, load_known_differences(KNOWN))
     events.with_suffix(".json").write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
     events.with_suffix(".md").write_text(render_page(report), "utf-8")
     for each in report.undecided:
