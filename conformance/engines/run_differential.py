@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version as get_version
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ SETTINGS = {
     "spark.cleaner.referenceTracking.blocking": "false",
     "spark.sql.ui.retainedExecutions": "1",
     "spark.driver.memory": "4g",
-    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
+    "spark.driver.extraJavaOptions": delta_spark.JAVA_OPTIONS.replace("UseSerialGC", "UseParallelGC"),
 }
 
 
@@ -67,7 +68,7 @@ class CachingEngine(delta_spark.Engine):
         self._writer._log = self._log
 
     def forget(self, table: Path) -> None:
-        """Drop the snapshots of a table, whose plans would fill the memory after a few hundred histories."""
+        """Drop the snapshots of a table. Their query plans would fill the memory after a few hundred histories."""
         path = self._session.sparkContext._jvm.org.apache.hadoop.fs.Path(table.as_uri())
         self._delta_log.invalidateCache(self._session._jsparkSession, path)
 
@@ -150,11 +151,12 @@ def write_report(events: Path) -> int:
 def shrink(seed: int, number: int) -> None:
     """Print the shortest history with the first difference of a history."""
     session = start_session(1)
-    spark, reference = InProcess(CachingEngine(session)), InProcess(Engine())
+    engine = CachingEngine(session)
+    spark, reference = InProcess(engine), InProcess(Engine())
 
     def run(steps: Sequence[Step]) -> Comparison:
-        with tempfile.TemporaryDirectory(prefix="deltaspec-") as directory:
-            return compare_history(spark, reference, steps, Path(directory))
+        with temporary_tables(engine) as directory:
+            return compare_history(spark, reference, steps, directory)
 
     def list_aspects(steps: Sequence[Step]) -> dict[str, str]:
         return {each.aspect: build_signature(each.message) for each in run(steps).differences}
@@ -190,6 +192,17 @@ def read_events(path: Path) -> Iterator[HistoryResult]:
             continue
 
 
+@contextmanager
+def temporary_tables(engine: CachingEngine) -> Iterator[Path]:
+    """Provide a directory for the tables of one history. Spark forgets them at the end."""
+    with tempfile.TemporaryDirectory(prefix="deltaspec-") as directory:
+        try:
+            yield Path(directory)
+        finally:
+            for side in ("first", "second"):
+                engine.forget(Path(directory) / side / "table")
+
+
 def draw_steps(spark: InProcess, seed: int, number: int) -> tuple[Step, ...]:
     """Draw a history of what both writers offer."""
     offers = [each.capabilities for each in (spark, InProcess(Engine()))]
@@ -202,10 +215,8 @@ def perform(engine: CachingEngine, seed: int, number: int) -> HistoryResult:
     """Perform one history with Spark and the reference writer."""
     spark, started = InProcess(engine), time.monotonic()
     steps = draw_steps(spark, seed, number)
-    with tempfile.TemporaryDirectory(prefix="deltaspec-") as directory:
-        done = compare_history(spark, InProcess(Engine()), steps, Path(directory), validates=number % 10 == 0)
-        for side in ("first", "second"):
-            engine.forget(Path(directory) / side / "table")
+    with temporary_tables(engine) as directory:
+        done = compare_history(spark, InProcess(Engine()), steps, directory, validates=number % 10 == 0)
     return HistoryResult.of(seed, number, done, round(time.monotonic() - started, 3))
 
 

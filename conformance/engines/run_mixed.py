@@ -116,7 +116,7 @@ def render_page(runs: list[MixedRun], known: list[KnownDifference]) -> str:
     for (writer, reader), row in sorted(cells.items()):
         texts = [_describe_cell(row.get(feature, Counter())) for feature in features]
         lines.append(f"| {writer} | {reader} | {' | '.join(texts)} |")
-    lines += ["", "## Violations", "", "First violations of each rule in a history, also after another one.", ""]
+    lines += ["", "## Violations", "", "Histories in which an operation was the first to violate a rule.", ""]
     violations: Counter[str] = Counter()
     for each in runs:
         violations.update({name: number for name, number in each.counts.items() if " violates " in name})

@@ -64,13 +64,21 @@ def test_closed_stream_does_not_change_the_exit_code(closed: str, name: str, tab
 def test_functions_registered_for_the_exit_are_called(table: Path) -> None:
     code = "import atexit; atexit.register(print, 'end'); from deltaspec.__main__ import run; run()"
     command = [sys.executable, "-c", code, "validate", str(table), "--quiet"]
-    assert subprocess.run(command, capture_output=True, timeout=120, check=True).stdout.endswith(b"end\n")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    result = subprocess.run(command, capture_output=True, timeout=120, check=True, env=environment)
+    assert result.stdout.endswith(b"end\n")
+
+
+def test_profiler_sees_the_end(table: Path) -> None:
+    command = [sys.executable, "-m", "cProfile", "-m", "deltaspec", "validate", str(table), "--quiet"]
+    assert b"function calls" in subprocess.run(command, capture_output=True, timeout=120, check=True).stdout
 
 
 @pytest.mark.parametrize("package", ["numpy", "pandas"])
-def test_package_that_arrow_would_import_is_left_out(package: str, table: Path) -> None:
+@pytest.mark.parametrize("options", ["validate --level rows", "validate --estimate", "show"])
+def test_package_that_arrow_would_import_is_left_out(options: str, package: str, table: Path) -> None:
     pytest.importorskip(package, reason=f"{package} is not installed")
-    command = [sys.executable, "-X", "importtime", "-m", "deltaspec", "validate", str(table), "--level", "rows"]
+    command = [sys.executable, "-X", "importtime", "-m", "deltaspec", *options.split(), str(table)]
     result = subprocess.run(command, capture_output=True, timeout=120, check=True)
     imported = {line.rpartition("|")[2].strip() for line in result.stderr.decode().splitlines()}
     assert {"pyarrow.lib", "polars"} <= imported

@@ -297,7 +297,8 @@ def replay(case: str, candidate: str, imported: str | None, keep: str | None, ti
     from deltaspec.suites.subjects import Corpus
 
     with ExitStack() as stack:
-        directory = Path(keep).resolve() if keep else Path(stack.enter_context(tempfile.TemporaryDirectory())) / "case"
+        scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="deltaspec-"))
+        directory = Path(keep).resolve() if keep else Path(scratch) / "case"
         if directory.exists():
             raise InvalidUsage(f"{directory} exists already")
         corpus = Corpus() if imported is None else Corpus(imported=_load_imported_tables(imported))

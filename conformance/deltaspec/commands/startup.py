@@ -20,25 +20,36 @@ def choose_allocator() -> None:
         os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:10,muzzy_decay_ms:0")
 
 
-class _NoNumPy:
-    """Finder of modules that finds neither NumPy nor pandas."""
+_left_out = {"pandas"}
+"""Packages that Arrow does not find."""
+
+
+class _Missing:
+    """Finder of modules that does not find some packages."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> None:
-        """Raise `ModuleNotFoundError` for the two; other finders look for any other module."""
-        if name in ("numpy", "pandas"):
-            raise ModuleNotFoundError("the embedded engine does not need it", name=name)
+        """Raise `ModuleNotFoundError` for these packages; other finders look for any other module."""
+        if name in _left_out:
+            raise ModuleNotFoundError("Arrow is imported without it", name=name)
+
+
+def leave_out_numpy() -> None:
+    """Let this process import Arrow without NumPy. Only for processes that run nothing but commands.
+
+    Afterwards, Arrow can neither read nor write objects of NumPy and pandas: `to_pandas` crashes.
+    """
+    _left_out.add("numpy")
 
 
 def import_arrow_alone() -> None:
-    """Import Arrow without NumPy and pandas, whose imports take longer than to validate most tables.
+    """Import Arrow without pandas, and without NumPy after `leave_out_numpy`.
 
-    Arrow uses NumPy if it can import it when it is imported itself, and pandas when it converts its first Python value,
-    to recognize their objects. After this call, it does not know NumPy, and only `to_pandas` imports pandas. Call it
-    before any module that imports Arrow; later, it leaves out only pandas. Processes that give objects of the two
-    libraries to Arrow, such as those of Spark, must not call it.
+    Their imports take longer than to validate most tables. Arrow looks for NumPy when it is imported, and for pandas
+    when it converts its first Python value, to recognize their objects. If Arrow is imported already, only pandas is
+    left out. Processes that run Spark must not call this.
     """
-    finder: Any = _NoNumPy
+    finder: Any = _Missing
     sys.meta_path.insert(0, finder)
     try:
         import pyarrow as pa

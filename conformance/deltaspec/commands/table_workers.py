@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from deltaspec.commands.startup import choose_allocator, faster_imports
+from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone, leave_out_numpy
 from deltaspec.errors import DeltaspecError
 from deltaspec.exit_handling import BUG, INTERRUPTED, REPORT_KEY, TERMINATED, Terminated, describe_bug
 from deltaspec.report.tables_summary import TableResult, TableVerdict
@@ -167,7 +167,9 @@ def _serve(connection: Connection[Any, Any]) -> None:
     """Validate the tables that arrive, until the other end is closed. The parent handles interrupts."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     choose_allocator()
+    leave_out_numpy()
     with faster_imports():  # so that the time of the first table does not include them
+        import_arrow_alone()
         import deltaspec.validation.run  # noqa: F401
     with suppress(EOFError, OSError):
         while True:

@@ -397,6 +397,7 @@ def _print_estimate(
 ) -> None:
     if output_format not in ("text", "json"):
         raise InvalidUsage("--estimate supports only: text, json")
+    import_arrow_alone()
     from deltaspec.report.estimate import write_estimate
     from deltaspec.validation.describe.read_estimate import estimate_table
 

@@ -103,7 +103,8 @@ def _run(candidate: Candidate, case: Case, notes: Notes) -> tuple[Outcome, str]:
 def hide_temporary_directories(message: str) -> str:
     """Replace the temporary directories of the kit, whose names differ between runs, by an ellipsis."""
     root = re.escape(tempfile.gettempdir().rstrip("/"))
-    return re.sub(rf"{root}/deltaspec-[^/\s]+(/tmp\w{{8}}(?=/))?", "…", message)
+    directory = rf"(?<![\w.-]){root}/deltaspec-(?:[a-z]+-)*\w{{8}}(?![\w.-])(?:/(?:tmp|work-)\w{{8}}(?![\w.-]))?"
+    return re.sub(directory, "…", message)
 
 
 def describe_death(death: Died) -> str:

@@ -328,7 +328,7 @@ class _Run:
         new = {rule: text for rule, text in violations.items() if rule not in self.done.rules}
         self.done.rules |= set(violations)
         operation = f"{self.step.operation['kind']} by {get_writer(self.candidate)}"
-        for rule in new:  # only the first violation of a history is its problem; the later ones are counted, too
+        for rule in new:  # only the first violation of a history is its problem; those of other rules are counted, too
             self.done.count("valid", f"{operation} violates {rule}")
         if new:
             self._note("valid", f"violates {', '.join(sorted(new))}\n" + "\n".join(list(new.values())[:3]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from itertools import count as count_from
 from pathlib import Path
@@ -223,18 +223,19 @@ class LocalBuckets:
         return rows
 
     def _spill(self, tag: str) -> None:
-        """Write the collected rows of a tag to files, a part at a time, so that little of them is in memory twice."""
+        """Write the collected rows of a tag to files of about `_ROWS_AT_ONCE` rows, and free them file by file."""
         self._rows[tag] = 0
-        collected = self._collected.pop(tag, [])
+        collected = deque(self._collected.pop(tag, ()))
         while collected:
-            part = [collected.pop(0)]
-            while collected and sum(len(rows) for rows, _ in part) < _ROWS_AT_ONCE:
-                part.append(collected.pop(0))
-            keys = [normalize_path_keys(rows["path_key"]) if given is None else given for rows, given in part]
-            rows = pl.concat([rows for rows, _ in part])
+            frames, keys, size = [], [], 0
+            while collected and size < _ROWS_AT_ONCE:
+                rows, given = collected.popleft()
+                frames.append(rows)
+                keys.append(normalize_path_keys(rows["path_key"]) if given is None else given)
+                size += len(rows)
             assert self._folder is not None
             path = self._folder / f"{next(self._numbers)}.arrow"
-            self._spilled[tag].append(SpilledRows.write(path, rows, pl.concat(keys), self._count))
+            self._spilled[tag].append(SpilledRows.write(path, pl.concat(frames), pl.concat(keys), self._count))
 
     def _read(self, tag: str, bucket: int) -> pl.DataFrame | None:
         """Read the rows of a tag in a bucket."""

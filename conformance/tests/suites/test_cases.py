@@ -136,9 +136,10 @@ def test_report_counts_declared_refusals_apart() -> None:
 @pytest.mark.parametrize(
     ("message", "shown"),
     [
-        ("not found: {root}/deltaspec-ab_1/tmpr4upwr34/table/x.parquet", "not found: …/table/x.parquet"),
-        ("file://{root}/deltaspec-ab_1/tmpr4upwr34/table\nin {root}/deltaspec-x", "file://…/table\nin …"),
-        ("{root}/deltaspec-ab_1/table and {root}/other/table", "…/table and {root}/other/table"),
+        ("not found: {root}/deltaspec-ab_1cd34/tmpr4upwr34/table/x.parquet", "not found: …/table/x.parquet"),
+        ("file://{root}/deltaspec-ab_1cd34/tmpr4upwr34/table\nin {root}/deltaspec-xyz_1234", "file://…/table\nin …"),
+        ("'{root}/deltaspec-ab_1cd34', {{{root}/deltaspec-candidate-ab_1cd34/work-ab_1cd34/x", "'…', {{…/x"),
+        ("{root}/deltaspec-ab_1cd34.txt, {root}/other/table, /var{root}/deltaspec-ab_1cd34",) * 2,
     ],
 )
 def test_messages_do_not_name_temporary_directories(message: str, shown: str) -> None:

@@ -15,6 +15,7 @@ from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
 from deltaspec.validation.data import footer_checks
 from deltaspec.wire.parquet.footer_reader import MAX_FOOTER_BYTES
+from deltaspec.wire.storage.local import LocalStore
 from deltaspec_generators.bases import data_files
 from deltaspec_generators.bases.column_mapping import build_mapped_rows, build_mapped_table_with_data
 from deltaspec_generators.bases.data_files import add_data_file, build_rows, build_table_with_data, encode_data_file
@@ -276,6 +277,22 @@ def test_footer_above_the_limit_leaves_every_footer_rule_undecided(tmp_path: Pat
     assert not count_footer_findings(report)
     assert {"PQT001", "PQT002", "PQT004", "PQT010"} <= not_checked
     assert report.verdict == "incomplete"
+
+
+def test_few_missing_files_of_all_parts_are_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(footer_checks, "_MAX_MISSING_OPENED", 3)
+    monkeypatch.setattr(footer_checks, "FILES_PER_BATCH", 10)
+    opened: list[str] = []
+    read = LocalStore.read_range
+    monkeypatch.setattr(
+        LocalStore, "read_range", lambda store, path, *rest: opened.append(path) or read(store, path, *rest)
+    )
+    files = build_table_with_data()
+    sound = get_action(files, 2, "add")
+    files.commits[2] += [{"add": {**sound, "path": f"gone-{number}.parquet"}} for number in range(50)]
+    report = write_and_validate(files, tmp_path)
+    assert report.totals["DAT001"] == 50
+    assert len([path for path in opened if path.startswith("gone-")]) == 3
 
 
 @pytest.mark.parametrize("folder", ["", "x/../"], ids=["plain paths", "odd paths"])

@@ -176,7 +176,7 @@ class _FooterChecker:
     def _split_missing(self, files: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str]]:
         """Return the files to read, and why the others were not found, by path as written.
 
-        The column `_is_late` of the files to read is whether enough missing files are opened before.
+        The column `_is_late` of the files to read is whether the limit of opened missing files is reached before it.
         """
         is_missing = pl.col("actual_size").is_null()
         marked = files.with_columns(

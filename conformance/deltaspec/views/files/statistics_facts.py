@@ -18,6 +18,8 @@ from deltaspec.model.rows.statistics import (
 from deltaspec.wire import arrow_compute as pc
 
 _ABSENT = msgspec.Raw()
+_LONG = 256
+"""Bytes of null counts of which few are kept: those of a thousand columns take 100 kB."""
 
 
 class _Counts(msgspec.Struct, rename="camel", gc=False):
@@ -52,7 +54,7 @@ def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
     """Return the columns of `file_actions` that depend on the statistics, and `null_columns`.
 
     `null_columns` is a JSON list of the paths of the columns that null counts prove to be null in a row; null without
-    any. Null counts repeat between files, so those of the latest distinct strings are kept.
+    any. Null counts repeat between files, so the most recently used distinct strings are kept.
 
     Args:
         stats: statistics strings, an Arrow array or chunked array; null without statistics.
@@ -74,7 +76,7 @@ def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
         try:
             counts = _decode(text)
             nulls = bytes(counts.null_count)
-            if positive := _find_positive_counts(nulls):
+            if positive := (_find_positive_counts if len(nulls) < _LONG else _find_long_positive_counts)(nulls):
                 if not isinstance(positive, bool) and positive.largest <= (counts.num_records or 0):
                     if deleted or counts.tight_bounds is False:
                         encoded = _encode_plain_null_columns(counts, positive.by_name, deleted)
@@ -128,8 +130,7 @@ def _read_with_lone_surrogates(text: str, deleted_rows: int) -> tuple[_Counts, s
         return None
 
 
-@lru_cache(16_384)
-def _find_positive_counts(nulls: bytes) -> _PositiveCounts:
+def _decode_positive_counts(nulls: bytes) -> _PositiveCounts:
     if not nulls:
         return False
     try:
@@ -140,6 +141,10 @@ def _find_positive_counts(nulls: bytes) -> _PositiveCounts:
     return (
         _PlainCounts(max(positive.values()), positive, _encode([(name,) for name in positive])) if positive else False
     )
+
+
+_find_positive_counts = lru_cache(16_384)(_decode_positive_counts)
+_find_long_positive_counts = lru_cache(64)(_decode_positive_counts)
 
 
 def _encode_plain_null_columns(counts: _Counts, positive: dict[str, int], deleted_rows: int) -> str:
