@@ -19,6 +19,7 @@ from typing import Protocol, TypeVar
 import polars as pl
 from msgspec.structs import replace
 
+from deltaspec.errors import InvalidUsage
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.bucketing import normalize_path_keys
 from deltaspec.validation.findings import Findings
@@ -235,7 +236,11 @@ class LocalBuckets:
                 size += len(rows)
             assert self._folder is not None
             path = self._folder / f"{next(self._numbers)}.arrow"
-            self._spilled[tag].append(SpilledRows.write(path, pl.concat(frames), pl.concat(keys), self._count))
+            try:
+                self._spilled[tag].append(SpilledRows.write(path, pl.concat(frames), pl.concat(keys), self._count))
+            except OSError as fault:
+                reason = f"{self._folder}: cannot be written to: {fault.strerror or fault}"
+                raise InvalidUsage(f"{reason}; set TMPDIR to a directory with more space") from fault
 
     def _read(self, tag: str, bucket: int) -> pl.DataFrame | None:
         """Read the rows of a tag in a bucket."""

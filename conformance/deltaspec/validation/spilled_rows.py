@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from deltaspec.validation.bucketing import split_by_bucket
 
-_LZ4 = pa.ipc.IpcWriteOptions(compression="lz4")
+LZ4 = pa.ipc.IpcWriteOptions(compression="lz4")
 """It needs a third of the CPU time of Zstandard, but 113 bytes for each row of a usual checkpoint instead of 72."""
 
 
@@ -43,7 +43,7 @@ class SpilledRows(NamedTuple):
         parts = split_by_bucket(rows.drop(constants), keys, count)
         stored = (part.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks() for _, part in parts)
         first = next(stored)
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, first.schema, options=_LZ4) as writer:
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, first.schema, options=LZ4) as writer:
             for table in chain([first], stored):
                 writer.write_table(table)
         return cls(path, {bucket: number for number, (bucket, _) in enumerate(parts)}, rows.schema, constants)

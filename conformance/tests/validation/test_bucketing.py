@@ -5,6 +5,7 @@ without the fast ways to decode lines. These tests draw one mutation of every ch
 all mutations and permissions.
 """
 
+import resource
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from deltaspec.errors import InvalidUsage
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.bucketing import compute_buckets, normalize_path_keys, split_by_bucket
 from deltaspec.validation.buckets import LocalBuckets, RowsByTag, StageOutput
@@ -262,6 +264,19 @@ def test_stage_runs_once_without_rows(temporary_root: Path, facts: LogFacts) -> 
         buckets.run_stage(stage, facts, Findings([], 1), ("absent",))
         buckets.close()
         assert stage.seen == [{}]
+
+
+def test_full_temporary_disk_is_named(temporary_root: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    buckets = LocalBuckets(rows_in_memory=4, count=3)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        with pytest.raises(InvalidUsage, match=r"cannot be written to: .*; set TMPDIR to a directory with more space"):
+            buckets.put("a", rows("p", "q", "r", "s", "t"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        buckets.close()
+    assert list(temporary_root.iterdir()) == []
 
 
 def test_failed_run_leaves_no_temporary_files(temporary_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,11 +22,11 @@ from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.validation.resume.resume_folder import ResumeFolder
+from deltaspec.validation.spilled_rows import LZ4
 
 T = TypeVar("T")
 _ROWS_AT_ONCE = 500_000
 """Rows of a tag that are collected before they are written."""
-_ZSTD = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
 class Chunk(NamedTuple):
@@ -184,5 +184,5 @@ class _RowFile:
             for bucket, frames in parts.items():
                 table = pl.concat(frames).to_arrow()
                 self._chunks.append(Chunk(tag, bucket, self._record, file.tell()))
-                with pa.ipc.new_stream(file, table.schema, options=_ZSTD) as stream:
+                with pa.ipc.new_stream(file, table.schema, options=LZ4) as stream:
                     stream.write_table(table)
