@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import tempfile
 import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from deltaspec.faults.trials import Fault, TrialResult
+
+    _Events: TypeAlias = tuple[Callable[[TrialResult], None], list[TrialResult]]
 
 _COUNT = CountRange(min=0)
 
@@ -58,6 +61,11 @@ _COUNT = CountRange(min=0)
     help="Write each result as a line of JSON when it ends.",
 )
 @click.option(
+    "--resume",
+    is_flag=True,
+    help="Continue an interrupted run with the same arguments. Trials in the --events file are not run again.",
+)
+@click.option(
     "--timeout-scale",
     type=NumberRange(min=0.01),
     default=1.0,
@@ -80,6 +88,7 @@ def faults(
     output_format: str,
     output: str | None,
     events: str | None,
+    resume: bool,
     timeout_scale: float,
 ) -> None:
     """Kill CANDIDATE while it writes, let writers race, and take away space and permissions.
@@ -98,7 +107,9 @@ def faults(
     trials: dict[Fault, Sequence[int]] = {fault: range(number) for fault, number in numbers.items()}
     if only:
         trials = _parse_trials(only, repeat)
-    data, exit_code = _run(candidate, others, seed, trials, keep, output_format, events, timeout_scale)
+    if resume and (events is None or repeat > 1):
+        raise InvalidUsage("--resume needs --events, and cannot be combined with --repeat")
+    data, exit_code = _run(candidate, others, seed, trials, keep, output_format, events, timeout_scale, resume=resume)
     if output is None:
         print_bytes(data)
     else:
@@ -130,6 +141,8 @@ def _run(
     output_format: str,
     events: str | None,
     timeout_scale: float,
+    *,
+    resume: bool,
 ) -> tuple[bytes, int]:
     from deltaspec import __version__
     from deltaspec.candidates.host import Died, GivenUp
@@ -140,14 +153,16 @@ def _run(
     from deltaspec.suites.checks import NotAsked
     from deltaspec.suites.startup import start_candidate
 
-    plan = FaultPlan(candidate, trials, tuple(others), timeout_scale, None if keep is None else Path(keep))
     started = time.monotonic()
-    results: list[TrialResult] = []
     known: set[str] = set()
     complete = True
     with ExitStack() as stack:
         stack.enter_context(translate_write_errors(keep or "the temporary directory"))
-        record = stack.enter_context(_open_events(events))
+        record, results = stack.enter_context(_open_events(events, resume=resume))
+        done = frozenset(each.trial for each in results)
+        seconds = sum(each.seconds for each in results)
+        place = None if keep is None else Path(keep)
+        plan = FaultPlan(candidate, trials, tuple(others), timeout_scale, place, done)
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="deltaspec-faults-")))
         advance = stack.enter_context(show_progress())
         host = stack.enter_context(start_candidate(candidate, timeout_scale=timeout_scale))
@@ -168,7 +183,7 @@ def _run(
             candidates=(candidate, *others),
             seed=seed,
             trials={fault.value: len(numbers) for fault, numbers in trials.items()},
-            seconds=round(time.monotonic() - started, 3),
+            seconds=round(seconds + time.monotonic() - started, 3),
             complete=complete,
         )
         report = build_fault_report(run, host.capabilities, results, sorted(known))
@@ -181,19 +196,38 @@ def _run(
 
 
 @contextmanager
-def _open_events(path: str | None) -> Iterator[Callable[[TrialResult], None]]:
-    """Yield a function that writes a result as a line of JSON, if there is a path."""
+def _open_events(path: str | None, *, resume: bool) -> Iterator[_Events]:
+    """Yield a function that writes a result as a line of JSON, if there is a path, and the results that are there."""
     from deltaspec.suites.outcomes import to_json
 
     if path is None:
-        yield lambda _: None
+        yield lambda _: None, []
         return
     with translate_write_errors(path):
-        sink = open(path, "w", encoding="utf-8")  # noqa: SIM115 - closed below
+        earlier = _read_events(Path(path)) if resume and Path(path).exists() else []
+        sink = open(path, "a" if resume else "w", encoding="utf-8")  # noqa: SIM115 - closed below
 
     def record(result: TrialResult) -> None:
         with translate_write_errors(path):
             print(to_json(result), file=sink, flush=True)
 
     with sink:
-        yield record
+        yield record, earlier
+
+
+def _read_events(path: Path) -> list[TrialResult]:
+    """Read the results of an interrupted run. A last line that is not complete is removed from the file."""
+    import msgspec
+
+    from deltaspec.faults.trials import TrialResult
+
+    *lines, rest = path.read_bytes().split(b"\n")
+    results = []
+    for number, line in enumerate(lines, 1):
+        try:
+            results.append(msgspec.json.decode(line, type=TrialResult))
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise InvalidUsage(f"events {path}, line {number}: not the result of a trial: {error}") from None
+    if rest:
+        os.truncate(path, sum(len(line) + 1 for line in lines))
+    return results

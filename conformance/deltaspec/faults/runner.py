@@ -44,6 +44,8 @@ class FaultPlan(msgspec.Struct, frozen=True):
     timeout_scale: float = 1.0
     keep: Path | None = None
     """Where to save the tables of failed trials."""
+    done: frozenset[str] = frozenset()
+    """Names of trials that are not run again."""
 
 
 def run_trials(bench: Bench, plan: FaultPlan) -> Iterator[TrialResult]:
@@ -56,17 +58,21 @@ def run_trials(bench: Bench, plan: FaultPlan) -> Iterator[TrialResult]:
     if not bench.bases:
         raise NotAsked("the candidate creates no table: " + "; ".join(bench.refused_bases.values()))
     for name, reason in bench.refused_bases.items():
-        yield TrialResult(trial=f"{Fault.NONE}.{name}", outcome=Outcome.NOT_ASKED, seconds=0.0, message=reason)
+        if f"{Fault.NONE}.{name}" not in plan.done:
+            yield TrialResult(trial=f"{Fault.NONE}.{name}", outcome=Outcome.NOT_ASKED, seconds=0.0, message=reason)
     pairs = [(base, kind) for base in bench.bases for kind in bench.kinds]
     for number, (base, kind) in enumerate(pairs):
+        if f"{Fault.NONE}.{number}" in plan.done:
+            continue
         trial = partial(Trial, bench, Fault.NONE, number, base)
         yield _run_trial(bench, plan, trial, partial(run_control, kind=kind))
     for fault, numbers in plan.trials.items():
-        if not numbers:
+        left = [number for number in numbers if f"{fault}.{number}" not in plan.done]
+        if not left:
             continue
         with ExitStack() as stack:
             run = _prepare(bench, plan, fault, stack)
-            for number in numbers:
+            for number in left:
                 yield _run_trial(bench, plan, partial(Trial, bench, fault, number, None), run)
 
 

@@ -44,6 +44,41 @@ def test_json_report_has_controls_and_selected_trials(tmp_path: Path) -> None:
     assert sorted(trials.values()) == ["not-asked", "not-asked", "passed", "passed", "passed"]
 
 
+def test_interrupted_run_is_resumed(tmp_path: Path) -> None:
+    output, events = tmp_path / "report.json", tmp_path / "events.ndjson"
+    arguments = [CORRECT, "--only", "read-only.0,read-only.1", "--format", "json", "--output", str(output)]
+    arguments += ["--events", str(events), "--resume"]
+    assert run(*arguments).exit_code == 0
+    whole = json.loads(output.read_bytes())["faults"]
+    lines = events.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 6
+    first = lines[4].replace(b'"seconds":', b'"seconds":1')  # a result that only the file has
+    events.write_bytes(b"".join([*lines[:4], first, lines[5][:30]]))
+    assert run(*arguments).exit_code == 0
+    assert json.loads(output.read_bytes())["faults"] == whole
+    resumed = events.read_bytes().splitlines(keepends=True)
+    assert resumed[:5] == [*lines[:4], first]
+    assert [json.loads(each)["trial"] for each in resumed] == [json.loads(each)["trial"] for each in lines]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--resume"], "--resume needs --events"),
+        (["--resume", "--events", "{events}"], "line 2: not the result of a trial"),
+    ],
+)
+def test_run_that_cannot_be_resumed_is_wrong_usage(arguments: list[str], message: str, tmp_path: Path) -> None:
+    events = tmp_path / "events.ndjson"
+    assert run(CORRECT, "--only", "read-only.0", "--events", str(events)).exit_code == 0
+    content = events.read_bytes().replace(b"\n", b"\n{}\n", 1)
+    events.write_bytes(content)
+    result = run(CORRECT, "--only", "read-only.0", *(each.format(events=events) for each in arguments))
+    assert result.exit_code == 2
+    assert message in result.output
+    assert events.read_bytes() == content
+
+
 def test_events_that_cannot_be_written_are_wrong_usage(tmp_path: Path) -> None:
     result = run(CORRECT, "--only", "read-only.0", "--events", str(tmp_path / "nowhere" / "events.ndjson"))
     assert result.exit_code == 2
