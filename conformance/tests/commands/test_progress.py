@@ -72,14 +72,14 @@ def test_time_left_covers_all_buckets(clock: Clock) -> None:
 
 
 class Lines(StringIO):
-    """A stream that reports when it has two lines."""
+    """A stream that reports when it has two lines about commits."""
 
     def __init__(self) -> None:
         super().__init__()
         self.enough = threading.Event()
 
     def flush(self) -> None:
-        if self.getvalue().count("\n") >= 2:
+        if self.getvalue().count("commits") >= 2:
             self.enough.set()
 
 
