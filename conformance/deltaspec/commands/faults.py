@@ -149,7 +149,7 @@ def _run(
     from deltaspec.faults.bench import build_bench
     from deltaspec.faults.rendering import render_markdown, render_text
     from deltaspec.faults.runner import FaultPlan, run_trials
-    from deltaspec.faults.trials import FaultRun, build_fault_report
+    from deltaspec.faults.trials import Fault, FaultRun, build_fault_report
     from deltaspec.suites.checks import NotAsked
     from deltaspec.suites.startup import start_candidate
 
@@ -160,6 +160,9 @@ def _run(
         stack.enter_context(translate_write_errors(keep or "the temporary directory"))
         record, results = stack.enter_context(_open_events(events, resume=resume))
         done = frozenset(each.trial for each in results)
+        asked = {f"{fault}.{number}" for fault, numbers in trials.items() for number in numbers}
+        if strange := {each.trial for each in results if each.fault is not Fault.NONE} - asked:
+            raise InvalidUsage(f"--resume: the events are of a run with other arguments: {min(strange)}")
         seconds = sum(each.seconds for each in results)
         place = None if keep is None else Path(keep)
         plan = FaultPlan(candidate, trials, tuple(others), timeout_scale, place, done)

@@ -66,14 +66,18 @@ def test_interrupted_run_is_resumed(tmp_path: Path) -> None:
     [
         (["--resume"], "--resume needs --events"),
         (["--resume", "--events", "{events}"], "line 2: not the result of a trial"),
+        (["--resume", "--events", "{others}"], "the events are of a run with other arguments: kill.7"),
     ],
 )
 def test_run_that_cannot_be_resumed_is_wrong_usage(arguments: list[str], message: str, tmp_path: Path) -> None:
     events = tmp_path / "events.ndjson"
     assert run(CORRECT, "--only", "read-only.0", "--events", str(events)).exit_code == 0
+    others = tmp_path / "others.ndjson"
+    others.write_bytes(events.read_bytes().replace(b"read-only.0", b"kill.7"))
     content = events.read_bytes().replace(b"\n", b"\n{}\n", 1)
     events.write_bytes(content)
-    result = run(CORRECT, "--only", "read-only.0", *(each.format(events=events) for each in arguments))
+    named = [each.format(events=events, others=others) for each in arguments]
+    result = run(CORRECT, "--only", "read-only.0", *named)
     assert result.exit_code == 2
     assert message in result.output
     assert events.read_bytes() == content
