@@ -411,8 +411,13 @@ def harness_rust(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def harness_java(session: nox.Session) -> None:
-    """Build the candidates `kernel_java` and `delta_standalone` with Maven. Needs Java 17 or newer."""
-    session.run("mvn", "--batch-mode", "--quiet", "--file", str(HARNESSES / "pom.xml"), "package")
+    """Build the candidates `kernel_java` and `delta_standalone` with Maven. Needs Java 17 or newer.
+
+    Maven has a repository of its own here. Spark takes packages from the user's, but fails where Maven left a package
+    there without its jar.
+    """
+    repository = f"-Dmaven.repo.local={HARNESSES.absolute() / 'build/maven'}"
+    session.run("mvn", "--batch-mode", "--quiet", repository, "--file", str(HARNESSES / "pom.xml"), "package")
 
 
 @nox.session

@@ -155,6 +155,11 @@ def test_death_shows_the_end_of_stderr() -> None:
     ("arguments", "code", "text"),
     [
         (["test", "cmd:true"], 3, "candidate cmd:true does not start: crash: exited with code 0 during hello"),
+        (
+            ["test", "cmd:sh -c 'echo Exception in thread main: no jar >&2; echo Java ended >&2'"],
+            3,
+            'during hello; it wrote "Exception in thread main: no jar"',
+        ),
         (["test", "py:suites.nothing:Engine"], 3, "No module named 'suites.nothing'"),
         (["replay", "read.all-rows", "--candidate", "reference"], 2, "expected CHECK/TABLE"),
         (["replay", "read.all-rows/drawn.1", "--candidate", "reference"], 2, "expected drawn.SEED.NUMBER"),
