@@ -1,7 +1,10 @@
 """Level `footers` on complete tables: violations, files that are not checked, and sound tables."""
 
 import json
+import math
 import re
+import threading
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -74,6 +77,29 @@ def test_finding_names_file_and_column(tmp_path: Path) -> None:
         "type": "long",
         "type_fault": "the file stores BYTE_ARRAY STRING; the schema says long",
     }
+
+
+@pytest.mark.parametrize("is_slow", [True, False])
+def test_footers_are_read_in_threads_only_from_slow_storage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_slow: bool
+) -> None:
+    readers = set()
+    read_range = LocalStore.read_range
+
+    def read(self: LocalStore, path: str, start: int, length: int) -> bytes:
+        readers.add(threading.get_ident())
+        time.sleep(0.003 if is_slow else 0)
+        return read_range(self, path, start, length)
+
+    monkeypatch.setattr(LocalStore, "read_range", read)
+    monkeypatch.setattr(footer_checks, "_AT_ONCE", 1)
+    if not is_slow:
+        monkeypatch.setattr(footer_checks, "_SLOW_SECONDS", math.inf)
+    files = build_table_with_data()
+    files.data["c.parquet"] = bytes(get_action(files, 2, "add")["size"])
+    report = write_and_validate(files, tmp_path)
+    assert count_footer_findings(report) == {"PQT001": 1}
+    assert (len(readers) > 1) == is_slow
 
 
 def test_only_live_files_are_opened(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -39,7 +40,9 @@ if TYPE_CHECKING:
     from deltaspec.views.table.table_schema import TableSchema
 
 FILES_PER_BATCH = 4096
-_OF_A_THREAD = 32
+_AT_ONCE = 32
+"""Number of files for which a thread is asked."""
+_SLOW_SECONDS = 0.001
 _LEVEL = ("footers",)
 COLUMNS_PER_BATCH = 200_000
 """Number of file columns that are converted to rows, or cached, at once: a file may have any number of columns."""
@@ -67,6 +70,8 @@ _READ = {
 }
 _Row = tuple[bool, str | None, int | None, int | None, str | None]
 Read = Footer | NotParquet | StorageError
+_File = tuple[str, int | None, bool]
+"""A file to read: its key, its size, and whether it is known to be missing and not opened."""
 
 
 def check_footers(data: DataBucket) -> None:
@@ -312,15 +317,31 @@ class _FooterChecker:
                 "path_key", pl.coalesce("actual_size", "size"), "_is_late"
             ).iter_rows()
         ]
-        is_remote = self.data.access.store.is_remote
-        step = 1 if is_remote else _OF_A_THREAD
-        chunks = [keyed[start : start + step] for start in range(0, len(keyed), step)]
-        with ThreadPoolExecutor(MAX_CONCURRENT_READS if is_remote else min(8, os.cpu_count() or 1)) as pool:
+        if self.data.access.store.is_remote:
+            chunks, threads = iter([[file] for file in keyed]), MAX_CONCURRENT_READS
+        else:
+            chunks = iter([keyed[start : start + _AT_ONCE] for start in range(0, len(keyed), _AT_ONCE)])
+            threads = min(8, os.cpu_count() or 1)
+            yield from self._read_until_storage_is_slow(chunks)
+        with ThreadPoolExecutor(threads) as pool:
             for read in pool.map(self._read_some, chunks):
                 yield from read
 
-    def _read_some(self, files: list[tuple[str, int | None, bool]]) -> list[Read]:
-        """Read the footers of files, each given with its size, and whether it is missing and not opened."""
+    def _read_until_storage_is_slow(self, chunks: Iterator[list[_File]]) -> Iterator[Read]:
+        """Yield footers until the wait for storage takes `_SLOW_SECONDS` a file.
+
+        Threads are worth their cost only then: two of them take half as long again to read footers from memory.
+        """
+        for chunk in chunks:
+            begin, begin_work = time.perf_counter(), time.thread_time()
+            read = self._read_some(chunk)
+            waited = time.perf_counter() - begin - (time.thread_time() - begin_work)
+            yield from read
+            if waited > _SLOW_SECONDS * len(chunk):
+                return
+
+    def _read_some(self, files: list[_File]) -> list[Read]:
+        """Read the footers of files."""
         found: list[Read] = []
         for key, size, is_skipped in files:
             if is_skipped:
