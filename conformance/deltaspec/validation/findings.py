@@ -182,6 +182,7 @@ class Findings:
     def mark_files_undecided(
         self,
         reasons: Mapping[str, str],
+        more: int = 0,
         *,
         views: Collection[View] = (),
         levels: Collection[str] = (),
@@ -191,12 +192,13 @@ class Findings:
 
         Args:
             reasons: file to the reason, for the report.
+            more: number of further files, as in `Ledger.add_files`.
             views: views of the rules.
             levels: levels of the rules.
             codes: codes of the rules.
         """
         chosen = [rule.code for rule in self.rules if rule.view in views or rule.level in levels or rule.code in codes]
-        self._ledger.add_files(chosen, reasons)
+        self._ledger.add_files(chosen, reasons, more)
 
     def mark_rule_undecided(self, code: str, reason: str, file: str | None = None) -> None:
         """Record that one rule could not be decided, if the run has it."""

@@ -10,7 +10,7 @@ from deltaspec.model.features.table_features import supports_feature_or_preview
 from deltaspec.report.report_types import NotChecked
 from deltaspec.rules.registry import RULES
 
-_MAX_LOCATIONS = 20
+MAX_LOCATIONS = 20
 """Number of locations that the ledger lists per rule; it counts the rest."""
 
 _FEATURES: dict[str, tuple[str, ...]] = {
@@ -69,8 +69,8 @@ class Ledger:
             every: dict[_Location, int] = {(reason, None): 1 for reason in self._reasons.get(code, ())}
             every |= self._locations.get(code, {})
             locations = sorted(every, key=_sort_key)
-            found += [NotChecked(rule=code, reason=reason, file=file) for reason, file in locations[:_MAX_LOCATIONS]]
-            if more := self._omitted[code] + sum(every[location] for location in locations[_MAX_LOCATIONS:]):
+            found += [NotChecked(rule=code, reason=reason, file=file) for reason, file in locations[:MAX_LOCATIONS]]
+            if more := self._omitted[code] + sum(every[location] for location in locations[MAX_LOCATIONS:]):
                 found.append(NotChecked(rule=code, reason=f"and {more:,} more locations"))
         for (code, view), rows in self._null_rows.items():
             found.append(NotChecked(rule=code, reason=f"the rule's input is null in {rows} rows of {view}"))
@@ -85,7 +85,7 @@ class Ledger:
         if location in locations:
             locations[location] += times
             return
-        if len(locations) == _MAX_LOCATIONS:
+        if len(locations) == MAX_LOCATIONS:
             last = self._last.get(code) or max(locations, key=_sort_key)
             self._last[code] = last
             if _sort_key(location) > _sort_key(last):
@@ -95,14 +95,21 @@ class Ledger:
             del self._last[code]
         locations[location] = times
 
-    def add_files(self, codes: Collection[str], reasons: Mapping[str, str]) -> None:
-        """Add many files with their reasons for each of several rules."""
-        first = nsmallest(_MAX_LOCATIONS, reasons)
+    def add_files(self, codes: Collection[str], reasons: Mapping[str, str], more: int = 0) -> None:
+        """Add many files with their reasons for each of several rules.
+
+        Args:
+            codes: the rules.
+            reasons: file to reason.
+            more: number of further files, which the ledger only counts: `MAX_LOCATIONS` of `reasons` sort before them.
+        """
+        first = nsmallest(MAX_LOCATIONS, reasons)
+        omitted = len(reasons) - len(first) + more
         for code in codes:
             for file in first:
                 self.add_reason(code, reasons[file], file)
-            if len(reasons) > len(first):
-                self._omitted[code] += len(reasons) - len(first)
+            if omitted:
+                self._omitted[code] += omitted
 
     def add_undecided_rows(self, code: str, view: str, rows: int) -> None:
         """Add rows of a view in which the input of a rule is null."""

@@ -17,7 +17,7 @@ from deltaspec.views.files.file_actions import deletion_vectors, file_actions
 
 @pytest.fixture(autouse=True)
 def _two_locations(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger_module, "_MAX_LOCATIONS", 2)
+    monkeypatch.setattr(ledger_module, "MAX_LOCATIONS", 2)
 
 
 def describe(ledger: Ledger) -> list[tuple[str, str, str | None]]:
@@ -66,6 +66,8 @@ def test_many_files_are_listed_and_counted_for_each_rule() -> None:
     ledger = Ledger()
     ledger.add_files(["A"], {"2": "r", "1": "r"})
     assert describe(ledger) == [("A", "r", "1"), ("A", "r", "2")]
+    ledger.add_files(["A"], {"0": "r", "3": "r"}, more=5)
+    assert describe(ledger) == [("A", "r", "0"), ("A", "r", "1"), ("A", "and 7 more locations", None)]
 
 
 def test_rows_with_null_input_are_counted_by_view() -> None:

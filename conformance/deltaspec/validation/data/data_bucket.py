@@ -19,6 +19,7 @@ from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.validation.data.commit_reader import Commits
 from deltaspec.validation.data.second_look import MOST_LOOKS, MOST_REREAD_FILES, SecondLook
 from deltaspec.validation.findings import Findings
+from deltaspec.validation.ledger import MAX_LOCATIONS
 from deltaspec.validation.log.concurrent_writes import LaterCommits, describe_missing_file
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.progress import Progress, ignore_progress
@@ -233,8 +234,8 @@ class DataBucket:
         return DataFiles(self.files.rows.filter(pl.col("actual_size").is_not_null()))
 
     @cached_property
-    def missing_files(self) -> dict[str, str]:
-        """Paths of the live data files that were not found, as written, and why."""
+    def missing_files(self) -> tuple[dict[str, str], int]:
+        """Live data files that were not found, as `explain_missing` returns them."""
         return self.explain_missing(self.files.rows.filter(pl.col("actual_size").is_null()))
 
     @property
@@ -245,15 +246,18 @@ class DataBucket:
         is_odd = pl.col("path_key").str.contains(NON_CANONICAL_KEY) | _is_in_log()
         return pl.col("actual_size").is_null() & ~is_odd & ~pl.col("path_key").is_in(list(self.undecided_sizes))
 
-    def explain_missing(self, absent: pl.DataFrame) -> dict[str, str]:
-        """Return why files were not found, by their paths as written."""
+    def explain_missing(self, absent: pl.DataFrame) -> tuple[dict[str, str], int]:
+        """Return why files were not found, by their paths as written, and the number of further ones.
+
+        There are further ones only if `get_missing_file_error` needs no request, and `MAX_LOCATIONS` sort before them.
+        """
         paths = absent.select(self.is_plainly_missing.alias("_plain"), "path_key", path=pl.coalesce("path", "path_key"))
-        plain, others = paths.filter("_plain"), paths.filter(~pl.col("_plain"))
-        reasons = plain.select(pl.format(MISSING, "path_key"))
-        found = dict(zip(plain["path"], reasons.to_series(), strict=True))
+        plain, others = paths.filter("_plain").unique("path"), paths.filter(~pl.col("_plain"))
+        first = plain.bottom_k(MAX_LOCATIONS, by="path")
+        found = {path: MISSING.format(key) for path, key in first.select("path", "path_key").iter_rows()}
         for path, key in others.select("path", "path_key").iter_rows():
             found[path] = str(self.get_missing_file_error(key))
-        return found
+        return found, len(plain) - len(first)
 
     def check_files_exist(self) -> None:
         """Evaluate the rules over `data_files` that need only the listing."""

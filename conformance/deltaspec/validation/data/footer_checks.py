@@ -160,7 +160,7 @@ class _FooterChecker:
         rows = self._with_mapping(self._with_shredding(self._with_compatibility(files.rows)))
         for every in rows.iter_slices(FILES_PER_BATCH):
             batch = _Batch()
-            part, unread = self._split_missing(every)
+            part, unread, more = self._split_missing(every)
             done += len(every) - len(part)
             listed = part["actual_size"].is_not_null()
             for path, version, kind, was_listed, read in zip(
@@ -174,12 +174,12 @@ class _FooterChecker:
                 batch.add(*self._row(version, kind, read))
                 if batch.columns > COLUMNS_PER_BATCH:
                     done = self._flush(part, batch, done)
-            self.data.findings.mark_files_undecided(unread, levels=_LEVEL)
+            self.data.findings.mark_files_undecided(unread, more, levels=_LEVEL)
             done = self._flush(part, batch, done)
         self.data.progress("footers", len(files), len(files))
 
-    def _split_missing(self, files: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str]]:
-        """Return the files to read, and why the others were not found, by path as written.
+    def _split_missing(self, files: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, str], int]:
+        """Return the files to read; and those that were not found, as `DataBucket.explain_missing` does.
 
         The column `_is_late` of the files to read is whether the limit of opened missing files is reached before it.
         """
@@ -192,7 +192,7 @@ class _FooterChecker:
         is_left_out = pl.col("_is_late") & pl.col("_is_plain")
         # a missing change data file is reported at level files (S25)
         left_out = marked.filter(is_left_out & (pl.col("kind") == "add"))
-        return marked.filter(~is_left_out), self.data.explain_missing(left_out)
+        return marked.filter(~is_left_out), *self.data.explain_missing(left_out)
 
     def _with_compatibility(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Add the columns `written_under_v2` and `written_under_v3`: only of the compatibility that decides."""

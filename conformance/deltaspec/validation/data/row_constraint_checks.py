@@ -73,7 +73,7 @@ def check_row_constraints(data: DataBucket) -> None:
         return
     reader = ConstraintReader(data.access, table, tuple(asked.supported), data.vectors)
 
-    asked.mark_files_undecided(data.missing_files)
+    asked.mark_files_undecided(*data.missing_files)
     reads: list[FileRows] = []
     read_again = partial(read_rows_again, asked, reader.read)
     for data_file, held in read_ahead(data, data.present_files, reader.read):
@@ -86,10 +86,10 @@ def check_row_constraints(data: DataBucket) -> None:
 
 def mark_missing_files_undecided(data: DataBucket) -> None:
     """Record that expressions are not evaluated on missing files, if another engine evaluates the others."""
-    if data.table is None or not data.missing_files:
+    if data.table is None or not data.files.rows["actual_size"].has_nulls():
         return
     asked = ConstraintRecorder(data.table, data.state, data.operations, data.findings, records_unsupported=False)
-    asked.mark_files_undecided(data.missing_files)
+    asked.mark_files_undecided(*data.missing_files)
 
 
 def read_rows_again(
@@ -180,10 +180,10 @@ class ConstraintRecorder:
         """Record that the rows of a file cannot be read."""
         self.mark_all_undecided(why, data_file.path)
 
-    def mark_files_undecided(self, reasons: Mapping[str, str]) -> None:
-        """Record for many files, given by path, why no expression was evaluated on them."""
+    def mark_files_undecided(self, reasons: Mapping[str, str], more: int) -> None:
+        """Record for files, given as in `Ledger.add_files`, why no expression was evaluated on them."""
         self._findings.mark_files_undecided(
-            reasons, codes={self._get_rule(condition) for condition, _ in self.supported}
+            reasons, more, codes={self._get_rule(condition) for condition, _ in self.supported}
         )
 
     def mark_all_undecided(self, why: str, path: str | None) -> None:

@@ -44,7 +44,7 @@ def check_row_values(data: DataBucket) -> None:
         return
     if not data.findings.has_rules_for(*_VIEWS):
         return
-    data.findings.mark_files_undecided(data.missing_files, views=_VIEWS)
+    data.findings.mark_files_undecided(*data.missing_files, views=_VIEWS)
     pending = _Pending(data, table)
     unread: dict[str, str] = {}
     for number, (data_file, held) in enumerate(read_ahead(data, data.present_files, partial(_read, data, table))):
