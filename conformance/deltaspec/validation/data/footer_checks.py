@@ -156,12 +156,13 @@ class _FooterChecker:
 
     def check(self, files: DataFiles) -> None:
         """Read and evaluate files."""
-        done, self.total = 0, len(files)
-        rows = self._with_mapping(self._with_shredding(self._with_compatibility(files.rows)))
-        for every in rows.iter_slices(FILES_PER_BATCH):
-            batch = _Batch()
-            part, unread, more = self._split_missing(every)
-            done += len(every) - len(part)
+        self.total = len(files)
+        found, unread, more = self._split_missing(files.rows)
+        self.data.findings.mark_files_undecided(unread, more, levels=_LEVEL)
+        done = self.total - len(found)
+        rows = self._with_mapping(self._with_shredding(self._with_compatibility(found)))
+        for part in rows.iter_slices(FILES_PER_BATCH):
+            batch, unread = _Batch(), {}
             listed = part["actual_size"].is_not_null()
             for path, version, kind, was_listed, read in zip(
                 _paths(part), part["version"], part["kind"], listed, self._read(part), strict=True
@@ -174,7 +175,7 @@ class _FooterChecker:
                 batch.add(*self._row(version, kind, read))
                 if batch.columns > COLUMNS_PER_BATCH:
                     done = self._flush(part, batch, done)
-            self.data.findings.mark_files_undecided(unread, more, levels=_LEVEL)
+            self.data.findings.mark_files_undecided(unread, levels=_LEVEL)
             done = self._flush(part, batch, done)
         self.data.progress("footers", len(files), len(files))
 
