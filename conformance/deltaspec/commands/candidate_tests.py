@@ -141,7 +141,7 @@ def test(
     name = " with ".join([candidate, *filter(None, [", ".join(others)])])
     opened: AbstractContextManager[tuple[BufferedRandom | None, list[CaseResult]]] = nullcontext((None, []))
     if events is not None:
-        opened = open_events(Path(events), resume=resume)
+        opened = open_events(Path(events), name, resume=resume)
     with translate_write_errors(events or "stdout"), opened as (sink, earlier):
         report, results = _run(start, name, plan, entries, sink, earlier, imported or "")
     data = _render(report, results, output_format)
@@ -238,7 +238,7 @@ def _run(
                 judged = [judge.judge(each) for each in table.results]
                 results += judged
                 if sink is not None:
-                    append_results(sink, judged)
+                    append_results(sink, judged, candidate)
                 advance("tables", done, len(tables))
         except Stopped as error:
             complete = False

@@ -158,7 +158,7 @@ def _run(
     complete = True
     with ExitStack() as stack:
         stack.enter_context(translate_write_errors(keep or "the temporary directory"))
-        record, results = stack.enter_context(_open_events(events, resume=resume))
+        record, results = stack.enter_context(_open_events(events, (candidate, *others), seed, resume=resume))
         done = frozenset(each.trial for each in results)
         asked = {f"{fault}.{number}" for fault, numbers in trials.items() for number in numbers}
         if strange := {each.trial for each in results if each.fault is not Fault.NONE} - asked:
@@ -199,38 +199,45 @@ def _run(
 
 
 @contextmanager
-def _open_events(path: str | None, *, resume: bool) -> Iterator[_Events]:
+def _open_events(path: str | None, candidates: tuple[str, ...], seed: int, *, resume: bool) -> Iterator[_Events]:
     """Yield a function that writes a result as a line of JSON, if there is a path, and the results that are there."""
+    from msgspec.structs import asdict
+
+    from deltaspec.faults.trials import TrialEvent
     from deltaspec.suites.outcomes import to_json
 
     if path is None:
         yield lambda _: None, []
         return
     with translate_write_errors(path):
-        earlier = _read_events(Path(path)) if resume and Path(path).exists() else []
+        earlier = _read_events(Path(path), candidates, seed) if resume and Path(path).exists() else []
         sink = open(path, "a" if resume else "w", encoding="utf-8")  # noqa: SIM115 - closed below
 
     def record(result: TrialResult) -> None:
         with translate_write_errors(path):
-            print(to_json(result), file=sink, flush=True)
+            print(to_json(TrialEvent(**asdict(result), candidates=candidates, seed=seed)), file=sink, flush=True)
 
     with sink:
         yield record, earlier
 
 
-def _read_events(path: Path) -> list[TrialResult]:
+def _read_events(path: Path, candidates: tuple[str, ...], seed: int) -> list[TrialResult]:
     """Read the results of an interrupted run. A last line that is not complete is removed from the file."""
     import msgspec
 
-    from deltaspec.faults.trials import TrialResult
+    from deltaspec.faults.trials import TrialEvent, TrialResult
 
     *lines, rest = path.read_bytes().split(b"\n")
     results = []
     for number, line in enumerate(lines, 1):
         try:
-            results.append(msgspec.json.decode(line, type=TrialResult))
+            event = msgspec.json.decode(line, type=TrialEvent)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise InvalidUsage(f"events {path}, line {number}: not the result of a trial: {error}") from None
+        if (event.candidates, event.seed) != (candidates, seed):
+            other = f"{' with '.join(event.candidates)}, seed {event.seed}"
+            raise InvalidUsage(f"--resume: the events are of a run with other arguments: {other}")
+        results.append(msgspec.convert(event, TrialResult, from_attributes=True))
     if rest:
         os.truncate(path, sum(len(line) + 1 for line in lines))
     return results

@@ -67,6 +67,8 @@ def test_interrupted_run_is_resumed(tmp_path: Path) -> None:
         (["--resume"], "--resume needs --events"),
         (["--resume", "--events", "{events}"], "line 2: not the result of a trial"),
         (["--resume", "--events", "{others}"], "the events are of a run with other arguments: kill.7"),
+        (["--resume", "--events", "{others}", "--seed", "2"], f"run with other arguments: {CORRECT}, seed 1"),
+        (["--resume", "--events", "{others}", "--with", CORRECT], f"run with other arguments: {CORRECT}, seed 1"),
     ],
 )
 def test_run_that_cannot_be_resumed_is_wrong_usage(arguments: list[str], message: str, tmp_path: Path) -> None:

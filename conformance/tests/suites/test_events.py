@@ -13,6 +13,7 @@ from deltaspec.suites.events import append_results, open_events, undo_judgement
 from deltaspec.suites.known_failures import KnownFailures, load_known_failures
 from deltaspec.suites.outcomes import CaseResult, Outcome
 
+NAME = "reference"
 ARGUMENTS = ("test", "reference", "--suite", "snapshot", "--format", "json", "--tables", "3")
 
 
@@ -41,12 +42,15 @@ def test_resumed_run_gives_the_same_report_and_events(tmp_path: Path) -> None:
     ]
 
 
-def test_events_of_other_arguments_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("candidate", "table", "named"), [(NAME, "drawn.7.1", "drawn.7.1"), ("duckdb", "drawn.1.1", "duckdb")]
+)
+def test_events_of_other_arguments_are_refused(tmp_path: Path, candidate: str, table: str, named: str) -> None:
     events = tmp_path / "events.ndjson"
-    with open_events(events, resume=False) as (file, _):
-        append_results(file, [build_result("drawn.7.1"), build_result("drawn.7.2")])
+    with open_events(events, candidate, resume=False) as (file, _):
+        append_results(file, [build_result(table), build_result("drawn.7.2")], candidate)
     message = single_error_line(run(*ARGUMENTS, "--events", events, "--resume"))
-    assert message == "deltaspec: --resume: the events are of a run with other arguments: drawn.7.1"
+    assert message == f"deltaspec: --resume: the events are of a run with other arguments: {named}"
 
 
 def test_resuming_needs_events() -> None:
@@ -55,14 +59,14 @@ def test_resuming_needs_events() -> None:
 
 def test_results_of_the_last_table_are_removed(tmp_path: Path) -> None:
     events, results = tmp_path / "events.ndjson", [build_result("t.1"), build_result("t.2"), build_result("t.2", "b")]
-    with open_events(events, resume=True) as (file, kept):
-        append_results(file, results)
+    with open_events(events, NAME, resume=True) as (file, kept):
+        append_results(file, results, NAME)
     assert kept == []
-    with open_events(events, resume=True) as (file, kept):
-        append_results(file, results[1:2])
+    with open_events(events, NAME, resume=True) as (file, kept):
+        append_results(file, results[1:2], NAME)
     assert kept == results[:1]
     assert len(events.read_text().splitlines()) == 2
-    with open_events(events, resume=False) as (_, kept):
+    with open_events(events, NAME, resume=False) as (_, kept):
         pass
     assert (kept, events.read_bytes()) == ([], b"")
 
@@ -72,7 +76,7 @@ def test_file_of_something_else_is_refused_and_kept(tmp_path: Path, content: str
     events = tmp_path / "events.ndjson"
     events.write_bytes(content.encode("latin-1"))
     message = r"events\.ndjson, line 1: not the result of a case"
-    with pytest.raises(InvalidUsage, match=message), open_events(events, resume=True):
+    with pytest.raises(InvalidUsage, match=message), open_events(events, NAME, resume=True):
         pass
     assert events.read_bytes() == content.encode("latin-1")
 
@@ -80,12 +84,12 @@ def test_file_of_something_else_is_refused_and_kept(tmp_path: Path, content: str
 @pytest.mark.parametrize("length", [1, 5, 20])
 def test_beginning_of_a_result_is_removed(tmp_path: Path, length: int) -> None:
     events, results = tmp_path / "events.ndjson", [build_result("t.1"), build_result("t.2")]
-    with open_events(events, resume=False) as (file, _):
-        append_results(file, results)
-        append_results(file, [build_result("t.2", "b")])
+    with open_events(events, NAME, resume=False) as (file, _):
+        append_results(file, results, NAME)
+        append_results(file, [build_result("t.2", "b")], NAME)
     lines = events.read_bytes().splitlines(keepends=True)
     events.write_bytes(lines[0] + lines[1] + lines[2][:length])
-    with open_events(events, resume=True) as (_, kept):
+    with open_events(events, NAME, resume=True) as (_, kept):
         assert kept == results[:1]
     assert events.read_bytes() == lines[0]
 
