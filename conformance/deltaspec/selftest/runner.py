@@ -9,12 +9,14 @@ histories, then the golden cases.
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import redirect_stderr
+from contextlib import contextmanager, redirect_stderr
 from io import StringIO
-from multiprocessing import get_context
+from itertools import takewhile
+from multiprocessing import get_context, parent_process
 from multiprocessing.queues import SimpleQueue
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +95,7 @@ def get_kind_of_mutant(mutant: Mutant) -> str:
     return RACE if "races" in mutant.suites else HISTORY if set(mutant.suites) & set(WRITE_SUITES) else TABLE
 
 
-def run_mutants(mutants: Sequence[Mutant], tables: Sequence[str]) -> Iterator[MutantResult]:
+def run_mutants(mutants: Sequence[Mutant], tables: Iterable[str]) -> Iterator[MutantResult]:
     """Yield the results of mutants as they are known: the killed ones in the order of their deaths.
 
     Raises:
@@ -175,6 +177,7 @@ def run_in_processes(
     results: dict[str, MutantResult] = {}
     context = get_context("spawn")
     queue: SimpleQueue[MutantResult] = context.SimpleQueue()
+    stop = context.Event()
 
     def drain() -> None:
         while not queue.empty():
@@ -182,7 +185,7 @@ def run_in_processes(
             results[result.mutant] = result
             report(result)
 
-    with ProcessPoolExecutor(jobs, context, initializer=_set_queue, initargs=(queue,)) as pool:
+    with ProcessPoolExecutor(jobs, context, initializer=_set_shared, initargs=(queue, stop)) as pool, _set_at_end(stop):
         running: list[Future[None]] = [
             pool.submit(_run_share, list(names[start::jobs]), list(tables)) for start in range(jobs)
         ]
@@ -195,16 +198,33 @@ def run_in_processes(
     return [results[name] for name in names]
 
 
-_queue: "SimpleQueue[MutantResult] | None" = None
+@contextmanager
+def _set_at_end(stop: Event) -> Iterator[None]:
+    """Set the event at the end, so that after an error the processes do not go on with their shares."""
+    try:
+        yield
+    finally:
+        stop.set()
 
 
-def _set_queue(queue: "SimpleQueue[MutantResult]") -> None:
-    global _queue
-    _queue = queue
+_shared: "tuple[SimpleQueue[MutantResult], Event] | None" = None
+"""Where a process puts its results, and the event that ends its share early."""
+
+
+def _set_shared(queue: "SimpleQueue[MutantResult]", stop: Event) -> None:
+    global _shared
+    _shared = queue, stop
 
 
 def _run_share(names: list[str], tables: list[str]) -> None:
-    assert _queue is not None
+    assert _shared is not None
+    queue, stop = _shared
+    parent = parent_process()
+
+    def is_wanted(_: object) -> bool:
+        return not stop.is_set() and (parent is None or parent.is_alive())
+
     with redirect_stderr(StringIO()):  # the traceback of an engine that fails is no news here
-        for result in run_mutants([MUTANTS[name] for name in names], tables):
-            _queue.put(result)
+        for result in run_mutants([MUTANTS[name] for name in names], takewhile(is_wanted, tables)):
+            if is_wanted(result):  # otherwise nobody empties the queue
+                queue.put(result)

@@ -1,6 +1,10 @@
 """The runner kills mutants, reports survivors, and blames the reference where the reference fails."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -42,6 +46,40 @@ def test_failure_of_the_reference_kills_nothing(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(runner, "Engine", mutant.build)
     with pytest.raises(ReferenceFails, match=r"broken\.reader-version-4"):
         list(run_mutants([mutant], ["broken.reader-version-4"]))
+
+
+@pytest.mark.parametrize(("is_stopped", "is_alive", "kills"), [(False, True, 1), (True, True, 0), (False, False, 0)])
+def test_process_ends_its_share_if_nobody_waits_for_it(
+    monkeypatch: pytest.MonkeyPatch, is_stopped: bool, is_alive: bool, kills: int
+) -> None:
+    context = get_context("spawn")
+    queue, stop = context.SimpleQueue(), context.Event()
+    if is_stopped:
+        stop.set()
+    monkeypatch.setattr(runner, "_shared", (queue, stop))
+    monkeypatch.setattr(runner, "parent_process", lambda: SimpleNamespace(is_alive=lambda: is_alive))
+    runner._run_share([CHECKS_NO_VERSION], ["broken.reader-version-4"])
+    assert (not queue.empty()) == bool(kills)
+
+
+def test_processes_are_stopped_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    stops: list[Any] = []
+
+    class Pool(ThreadPoolExecutor):
+        """A pool whose only share fails."""
+
+        def __init__(self, jobs: int, context: object, initializer: object, initargs: tuple[object, Any]) -> None:
+            super().__init__(jobs)
+            stops.append(initargs[1])
+
+    def fail(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "ProcessPoolExecutor", Pool)
+    monkeypatch.setattr(runner, "_run_share", fail)
+    with pytest.raises(KeyboardInterrupt):
+        runner.run_in_processes([CHECKS_NO_VERSION], [], 1, lambda _: None)
+    assert [stop.is_set() for stop in stops] == [True]
 
 
 def test_report_names_survivors() -> None:
