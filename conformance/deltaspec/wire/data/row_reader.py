@@ -25,7 +25,7 @@ from deltaspec.wire.storage.interface import StorageError, format_error
 
 BATCH_ROWS = 1 << 16
 WIDE_BATCH_ROWS = 1 << 13
-"""Batch size for columns whose values have any width, which is not known."""
+"""Batch size for lists and maps, and for values whose width is not known."""
 _MIN_BATCH_ROWS = 1
 _BATCH_BYTES = 32 << 20
 _LARGE_BATCH_BYTES = 128 << 20
@@ -260,7 +260,8 @@ class _GroupReader:
         groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
         row_bytes = max((group.total_byte_size // max(group.num_rows, 1) for group in groups), default=0)
         value_bytes = self.opened.value_bytes
-        most = BATCH_ROWS if value_bytes else WIDE_BATCH_ROWS
+        is_flat = not any(pa.types.is_nested(column.file_type) for column in self.columns)
+        most = BATCH_ROWS if value_bytes and is_flat else WIDE_BATCH_ROWS
         return max(_MIN_BATCH_ROWS, min(most, _BATCH_BYTES // max(row_bytes, value_bytes, 1)))
 
     def _build_mask(self, offset: int, length: int) -> pa.BooleanArray | None:
