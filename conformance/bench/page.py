@@ -28,17 +28,17 @@ About two thirds of the CPU time of the start are imports (`python -X importtime
 PyArrow have 38 % of them, 250 modules of deltaspec 30 %, the standard library and other packages the rest. NumPy is not
 imported; `imports` includes it.
 """
-_PROFILES = """Where other cases that missed their target spent their time on 2026-11-27 (samples of py-spy, one run):
+_PROFILES = """Where other cases that missed their target spent their time (samples of py-spy, one run on 2026-11-28;
+v2 and vectors one day earlier):
 
-- (d) Decoding of footers by PyArrow 36 %, what the kit adds to it 17 %, reading the ends of the files 18 %. CPU time
-  is that of `pyarrow-footers`.
-- (e) Decoding of pages by PyArrow 53 %, bounds and null counts 17 %, which `pyarrow-bounds` has, too; opening of files
-  6 %, comparing with the log 6 %, the start 8 %.
+- (e) Decoding of pages by PyArrow 34 %, bounds and null counts 27 %, which `pyarrow-bounds` has, too; the start 12 %,
+  reading of files 2 %. The rest is opening them, page headers, UTF-8 and the comparison with the log.
 - (v2) Statistics 28 %, facts of paths 12 %, spilling 7 %, decoding of the checkpoint 7 %, replay 5 % (of 2,500,000
   adds).
 - (vectors-1000000) Decoding and comparing a vector takes 8.5 µs of CPU time, 3 of them in the Roaring library. The rest
   is the file with its listing (28 %), action and statistics: the same files without vectors, below.
-- (missing-300000) Reading the log 52 %, looking for the files 12 %, level `footers` 9 %, the start 13 %.
+- (missing-300000) Reading the log 59 %, looking for the files 18 %, both also in `level-files`. What level `rows` adds
+  is the import of its modules and one pass over the files for footers.
 """
 _SCALE_HEAD = """## Millions of files, and Spark
 
