@@ -26,10 +26,9 @@ from deltaspec.commands.progress import show_progress
 from deltaspec.commands.schema import schema
 from deltaspec.commands.selftest import selftest
 from deltaspec.commands.smoke import smoke
-from deltaspec.commands.startup import faster_imports, import_arrow_alone
+from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone
 from deltaspec.commands.validate import validate
 from deltaspec.exit_handling import CommandGroup, translate_write_errors
-from deltaspec.wire.allocator import choose_allocator
 
 
 @click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

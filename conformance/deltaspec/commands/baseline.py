@@ -11,6 +11,7 @@ import click
 
 from deltaspec.commands.configuration import load_configuration
 from deltaspec.commands.printing import print_text
+from deltaspec.commands.startup import choose_allocator
 from deltaspec.commands.validate import run_engine, validate
 from deltaspec.commands.validating_command import (
     ValidatingCommand,
@@ -20,7 +21,6 @@ from deltaspec.commands.validating_command import (
     select_options,
 )
 from deltaspec.errors import TableUnreadable
-from deltaspec.wire.allocator import choose_allocator
 
 if TYPE_CHECKING:
     from deltaspec.report.report_types import Report

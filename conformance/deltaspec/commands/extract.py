@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from deltaspec.commands.completion import complete_codes, complete_table
 from deltaspec.commands.options import CountRange
-from deltaspec.commands.startup import faster_imports, import_arrow_alone
+from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone
 from deltaspec.commands.validating_command import (
     ValidatingCommand,
     build_storage_settings,
@@ -18,7 +18,6 @@ from deltaspec.commands.validating_command import (
     get_given_options,
     select_options,
 )
-from deltaspec.wire.allocator import choose_allocator
 
 _SHARED = ("history", "revision", "clock", "allow_outside", "writer_time_zone", "max_requests_per_second")
 

@@ -1,10 +1,24 @@
-"""Start commands that read tables quickly: what Arrow imports, and how modules are imported."""
+"""Start commands that read tables quickly: how Arrow is set up, and how modules are imported."""
 
 import gc
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+
+def choose_allocator() -> None:
+    """Prefer jemalloc for Arrow on Linux, and let it and Polars return freed memory to the system soon.
+
+    Checkpoint batches are freed with fewer page faults. Memory that is kept for later batches would be a third of the
+    peak, because each of the two libraries has its own allocator.
+    """
+    if sys.platform == "linux" and "pyarrow" not in sys.modules:
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
+        os.environ.setdefault("JE_ARROW_MALLOC_CONF", "dirty_decay_ms:20,muzzy_decay_ms:0")
+        os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:10,muzzy_decay_ms:0")
+
 
 _left_out = {"pandas"}
 """Packages that Arrow does not find."""

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from deltaspec.commands.startup import faster_imports, import_arrow_alone, leave_out_numpy
+from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone, leave_out_numpy
 from deltaspec.errors import DeltaspecError
 from deltaspec.exit_handling import BUG, INTERRUPTED, REPORT_KEY, TERMINATED, Terminated, describe_bug
 from deltaspec.report.tables_summary import TableResult, TableVerdict
-from deltaspec.wire.allocator import choose_allocator
 
 if TYPE_CHECKING:
     from deltaspec.report.report_types import Report

@@ -30,7 +30,7 @@ from deltaspec.commands.progress import show_progress
 from deltaspec.commands.report_formats import FORMATS, RenderSettings
 from deltaspec.commands.report_output import plan_reports, write_reports
 from deltaspec.commands.several_tables import TablesCommand
-from deltaspec.commands.startup import faster_imports, import_arrow_alone
+from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone
 from deltaspec.errors import InvalidUsage
 from deltaspec.exit_handling import (
     EXIT_CODE_KEY,
@@ -40,7 +40,6 @@ from deltaspec.exit_handling import (
     Terminated,
     translate_write_errors,
 )
-from deltaspec.wire.allocator import choose_allocator
 
 if TYPE_CHECKING:
     from deltaspec.report.report_types import AcceptEntry, Report, Severity

@@ -19,7 +19,6 @@ from deltaspec.views.data.identity_values import identity_values
 from deltaspec.views.data.row_checks import build_row_check_rows, row_checks
 from deltaspec.views.data.variant_paths import variant_paths
 from deltaspec.views.data.variants import variant_columns
-from deltaspec.wire.allocator import keep_freed_memory
 from deltaspec.wire.data.row_reader import DataFileRows, read_rows
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.storage.interface import StorageError
@@ -46,7 +45,6 @@ def check_row_values(data: DataBucket) -> None:
     if not data.findings.has_rules_for(*_VIEWS):
         return
     data.findings.mark_files_undecided(*data.missing_files, views=_VIEWS)
-    keep_freed_memory()
     pending = _Pending(data, table)
     unread: dict[str, str] = {}
     for number, (data_file, held) in enumerate(read_ahead(data, data.present_files, partial(_read, data, table))):

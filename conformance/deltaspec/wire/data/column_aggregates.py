@@ -106,7 +106,7 @@ class ColumnAggregate:
         """Add a batch of rows.
 
         Args:
-            array: the column, with every row of the batch. Strings may be a dictionary array.
+            array: the column, with every row of the batch.
             offset: index in the file of the first row of the batch.
             keep: whether each row is not deleted; None if none is.
         """
@@ -114,7 +114,7 @@ class ColumnAggregate:
         self._visit(self.column, array, None, batch, batch.rows)
         if self._partition is not None and ("partition value", self.column.path) in self._checks:
             check = self._checks["partition value", self.column.path]
-            different = self._partition.differences(_decode_dictionary(array))
+            different = self._partition.differences(array)
             rows = [offset + row for row in batch.remaining([row for row, _ in different])]
             texts = {offset + row: text for row, text in different}
             check.record_violations(rows, texts[min(rows)] if rows else None)
@@ -168,14 +168,13 @@ class ColumnAggregate:
         self._checks["not null", column.path].record_violations(rows, "null")
 
     def _check_utf8(self, column: FileColumn, array: pa.Array, batch: "_Batch", to_rows: ToRows) -> None:
-        stored = array.dictionary if pa.types.is_dictionary(array.type) else array
         try:
-            if is_text(stored.type):
-                stored.validate(full=True)
+            if is_text(array.type):
+                array.validate(full=True)
                 return
-            stored.cast(pa.large_string() if pa.types.is_large_binary(stored.type) else pa.string())
+            array.cast(pa.large_string() if pa.types.is_large_binary(array.type) else pa.string())
         except pa.ArrowInvalid:
-            values = _decode_dictionary(array).cast(pa.large_binary()).to_pylist()
+            values = array.cast(pa.large_binary()).to_pylist()
             bad = [place for place, value in enumerate(values) if value is not None and not _is_utf8(value)]
             rows = to_rows(bad)
             remaining = set(batch.preserved_rows(rows))
@@ -240,11 +239,6 @@ class _Batch:
     def preserved_rows(self, rows: list[int]) -> list[int]:
         """Return the rows of the file that are not deleted."""
         return self.rows(self.remaining([row - self.offset for row in rows]))
-
-
-def _decode_dictionary(array: pa.Array) -> pa.Array:
-    """Return the values of a dictionary array; any other array as it is."""
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
 def _has_nested_check(column: FileColumn, checks: dict[tuple[str, tuple[str, ...]], RowCheck]) -> bool:

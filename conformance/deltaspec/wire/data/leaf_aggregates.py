@@ -39,8 +39,6 @@ def compute_bounds(array: pa.Array) -> tuple[Any, Any] | None:
     """
     if array.null_count == len(array):
         return None
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary.take(pc.unique(array.indices).drop_null())
     kind = array.type
     if is_text(kind) or pa.types.is_binary_view(kind):
         array = array.cast(pa.large_binary() if pa.types.is_large_string(kind) else pa.binary())

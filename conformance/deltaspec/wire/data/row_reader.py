@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 from deltaspec.model.rows.change_data import CHANGE_TYPE
@@ -19,13 +20,12 @@ from deltaspec.wire.data.column_aggregates import ColumnAggregate, NotNullAggreg
 from deltaspec.wire.data.column_resolution import FileColumn, UnresolvableColumns, resolve_columns
 from deltaspec.wire.data.leaf_values import LeafValues
 from deltaspec.wire.data.legacy_calendar import drop_ambiguous_values, find_first_unambiguous_values
-from deltaspec.wire.parquet.dictionary_columns import DictionaryColumns, open_dictionary_columns
-from deltaspec.wire.parquet.file_opener import OpenFile, UnreadableRows, open_data_file
+from deltaspec.wire.parquet.file_opener import UnreadableRows, open_data_file
 from deltaspec.wire.storage.interface import StorageError, format_error
 
 BATCH_ROWS = 1 << 16
 WIDE_BATCH_ROWS = 1 << 13
-"""Batch size for lists and maps, and for values whose width is not known."""
+"""Batch size for columns whose values have no fixed width."""
 _MIN_BATCH_ROWS = 1
 _BATCH_BYTES = 32 << 20
 _LARGE_BATCH_BYTES = 128 << 20
@@ -86,8 +86,7 @@ def read_rows(
         UnreadableRows: the file cannot be opened, or its columns cannot be resolved.
         StorageError: the file cannot be read.
     """
-    opened = open_data_file(source, size)
-    parquet = opened.parquet
+    parquet, value_bytes = open_data_file(source, size)
     rows = parquet.metadata.num_rows
     deleted_rows = 0 if deleted is None else deleted.range_cardinality(0, rows)
     found = DataFileRows(rows, rows - deleted_rows)
@@ -105,13 +104,12 @@ def read_rows(
             found.checks.append(_check_partition_not_null(column, partition_values, found.valid_rows))
         if column.place is None and column.path[0] not in partitions:
             found.leaves += ColumnAggregate(column).leaves(found.rows, found.valid_rows)
-    dictionaries = _open_dictionary_columns(opened)
     for group in _group_columns([column for column in columns if column.place is not None]):
-        reader = _GroupReader(opened, group, deleted, dictionaries)
+        reader = _GroupReader(parquet, group, deleted, value_bytes)
         reader.read(known_values, found)
     change_type = _find_change_type(parquet.schema_arrow, columns)
     if change_type is not None:
-        _GroupReader(opened, [change_type], deleted).read_nulls(found)
+        _GroupReader(parquet, [change_type], deleted, value_bytes).read_nulls(found)
     first = find_first_unambiguous_values(parquet)
     found.leaves, found.uncertain = drop_ambiguous_values(found.leaves, first, schema, mapping)
     return found
@@ -151,33 +149,16 @@ def _is_narrow(kind: pa.DataType | None) -> bool:
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
 
 
-def _open_dictionary_columns(opened: OpenFile) -> DictionaryColumns | None:
-    try:
-        return open_dictionary_columns(opened)
-    except StorageError:
-        raise
-    except Exception:  # noqa: BLE001 - Arrow raises any type; reading the columns as they are reports what is wrong
-        return None
-
-
 class _GroupReader:
     """Read top-level columns of a file from its first row to its last."""
 
     def __init__(
-        self,
-        opened: OpenFile,
-        columns: list[FileColumn],
-        deleted: BitMap64 | None,
-        dictionaries: DictionaryColumns | None = None,
+        self, parquet: pq.ParquetFile, columns: list[FileColumn], deleted: BitMap64 | None, value_bytes: int
     ) -> None:
-        self.opened = opened
-        self.parquet = opened.parquet
+        self.value_bytes = value_bytes
+        self.parquet = parquet
         self.columns = columns
         self.deleted = deleted
-        names = {self.parquet.schema_arrow.names[column.place] for column in columns if column.place is not None}
-        self.reads_dictionaries = dictionaries is not None and names <= dictionaries.names
-        if dictionaries is not None and self.reads_dictionaries:
-            self.parquet = dictionaries.parquet
 
     def read(self, partitions: dict[str, tuple[DataType, str | None] | None], found: DataFileRows) -> None:
         """Add the contents of the columns to `found`; if decoding them together fails, read each alone."""
@@ -190,9 +171,9 @@ class _GroupReader:
         except StorageError:
             raise
         except Exception as fault:  # noqa: BLE001 - Arrow raises any type on corrupt bytes
-            if len(self.columns) > 1 or self.reads_dictionaries:
+            if len(self.columns) > 1:
                 for column in self.columns:
-                    _GroupReader(self.opened, [column], self.deleted).read(partitions, found)
+                    _GroupReader(self.parquet, [column], self.deleted, self.value_bytes).read(partitions, found)
                 return
             self._fail(fault, aggregates[0], found)
             return
@@ -259,10 +240,7 @@ class _GroupReader:
         metadata = self.parquet.metadata
         groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
         row_bytes = max((group.total_byte_size // max(group.num_rows, 1) for group in groups), default=0)
-        value_bytes = self.opened.value_bytes
-        is_flat = not any(pa.types.is_nested(column.file_type) for column in self.columns)
-        most = BATCH_ROWS if value_bytes and is_flat else WIDE_BATCH_ROWS
-        return max(_MIN_BATCH_ROWS, min(most, _BATCH_BYTES // max(row_bytes, value_bytes, 1)))
+        return max(_MIN_BATCH_ROWS, min(WIDE_BATCH_ROWS, _BATCH_BYTES // max(row_bytes, self.value_bytes, 1)))
 
     def _build_mask(self, offset: int, length: int) -> pa.BooleanArray | None:
         """Return whether each row of a batch is not deleted; None if none is."""

@@ -49,13 +49,12 @@ def iter_variants(
         UnreadableRows: the file cannot be decoded, or a column is not stored as a variant.
         StorageError: the file cannot be read.
     """
-    opened = open_data_file(source, size)
-    parquet = opened.parquet
+    parquet, value_bytes = open_data_file(source, size)
     try:
         columns = resolve_columns(parquet.schema_arrow, schema, mapping)
     except UnresolvableColumns as fault:
         raise UnreadableRows(str(fault)) from fault
-    rows = max(1, min(_BATCH_ROWS, _BATCH_BYTES // max(opened.value_bytes, 1)))
+    rows = max(1, min(_BATCH_ROWS, _BATCH_BYTES // max(value_bytes, 1)))
     for column in columns:
         if column.place is None or not _has_variant(column, path):
             continue

@@ -38,7 +38,7 @@ def open_by_parquet_schema(source: Any, **options: Any) -> pq.ParquetFile:
     """
     from pyarrow.parquet import ParquetFile
 
-    footer = read_footer(source)
+    footer = _read_footer(source)
     if footer is None or _KEY not in footer:
         return ParquetFile(source, **options)
     metadata = ParquetFile(pa.BufferReader(rename_arrow_schema(footer)), **options).metadata
@@ -67,7 +67,7 @@ def rename_arrow_schema(footer: bytes) -> bytes:
     return bytes(renamed)
 
 
-def read_footer(source: Any) -> bytes | None:
+def _read_footer(source: Any) -> bytes | None:
     """Return the bytes of a footer, its length and the magic number; None if the file does not end with them."""
     size = source.seek(0, io.SEEK_END)
     start = max(0, size - _TAIL_BYTES)

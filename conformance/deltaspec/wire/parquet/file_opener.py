@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -18,33 +17,13 @@ _MAX_ROWS_OF_ANY_FILE = 1 << 22
 _MAX_ROWS_PER_BYTE = 1 << 12
 """Above the run-length encoding of any engine: Arrow writes a million equal rows in some hundred bytes."""
 
-_OPTIONS = {
-    "thrift_string_size_limit": 64 << 20,
-    "thrift_container_size_limit": 1 << 22,
-    "pre_buffer": False,
-    "coerce_int96_timestamp_unit": "us",
-    "page_checksum_verification": True,
-    "arrow_extensions_enabled": False,
-}
-
 
 class UnreadableRows(ValueError):
     """The rows of a file cannot be read; its pages may be valid."""
 
 
-class OpenFile(msgspec.Struct, frozen=True):
-    """A data file, opened by its Parquet schema."""
-
-    parquet: pq.ParquetFile
-    value_bytes: int
-    """`estimate_value_bytes` of the file; 0 if it is unknown, because the file is large."""
-    source: Any
-    options: dict[str, Any]
-    """Options of `parquet`, to open the file again."""
-
-
-def open_data_file(source: Any, size: int) -> OpenFile:
-    """Open a file by its Parquet schema.
+def open_data_file(source: Any, size: int) -> tuple[pq.ParquetFile, int]:
+    """Open a file by its Parquet schema; also return `estimate_value_bytes` of it, which is 0 for a large file.
 
     Args:
         source: input of `pyarrow.parquet.ParquetFile`.
@@ -55,13 +34,21 @@ def open_data_file(source: Any, size: int) -> OpenFile:
         StorageError: the file cannot be read.
     """
     value_bytes = 0
-    options = _OPTIONS | {"buffer_size": _get_buffer_size(size)}
     try:
         if size <= LARGE_FILE_BYTES:
             data = _read_all(source, size)
             value_bytes = estimate_value_bytes(data)
             source = pa.BufferReader(data)
-        parquet = open_by_parquet_schema(source, **options)
+        parquet = open_by_parquet_schema(
+            source,
+            thrift_string_size_limit=64 << 20,
+            thrift_container_size_limit=1 << 22,
+            pre_buffer=False,
+            buffer_size=_get_buffer_size(size),
+            coerce_int96_timestamp_unit="us",
+            page_checksum_verification=True,
+            arrow_extensions_enabled=False,
+        )
         rows, _ = parquet.metadata.num_rows, parquet.schema_arrow
     except StorageError:
         raise
@@ -72,7 +59,7 @@ def open_data_file(source: Any, size: int) -> OpenFile:
     max_rows = _MAX_ROWS_OF_ANY_FILE + size * _MAX_ROWS_PER_BYTE
     if not 0 <= rows <= max_rows:
         raise UnreadableRows(f"its footer states {rows} rows; {size} bytes can have at most {max_rows}")
-    return OpenFile(parquet, value_bytes, source, options)
+    return parquet, value_bytes
 
 
 def _read_all(source: Any, size: int) -> bytes:

@@ -65,9 +65,8 @@ def _iter_pages(data: bytes, chunk: ColumnChunk) -> Iterator[tuple[int, int, boo
     if 0 < chunk.dictionary_page_offset < start:
         start = chunk.dictionary_page_offset
     position, end = start, min(start + chunk.compressed_bytes, len(data))
-    view = memoryview(data)
     while 4 <= position < end:
-        reader = ThriftReader(view[position : min(end, position + _MAX_HEADER_BYTES)])
+        reader = ThriftReader(data[position : min(end, position + _MAX_HEADER_BYTES)])
         numbers = {1: 0, 2: 0, 3: 0}
         value_count = 0
         for number, kind in reader.iter_fields():

@@ -48,8 +48,7 @@ class RowBatches:
         try:
             size = self._source.seek(0, io.SEEK_END)  # from the handle, which saves a request
             self._source.seek(0)
-            opened = open_data_file(self._source, size)
-            self._parquet, self._value_bytes = opened.parquet, opened.value_bytes
+            self._parquet, self._value_bytes = open_data_file(self._source, size)
         except BaseException:
             self._source.close()
             raise

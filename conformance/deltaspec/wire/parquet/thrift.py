@@ -20,7 +20,7 @@ class ThriftError(ValueError):
 class ThriftReader:
     """A cursor over bytes in the compact protocol."""
 
-    def __init__(self, data: bytes | memoryview, position: int = 0) -> None:
+    def __init__(self, data: bytes, position: int = 0) -> None:
         self._data = data
         self.position = position
 
@@ -59,7 +59,7 @@ class ThriftReader:
         if length > len(self._data) - start:
             raise ThriftError("a string extends past its end")
         self.position = start + length
-        return str(self._data[start : self.position], "utf-8", "backslashreplace")
+        return self._data[start : self.position].decode("utf-8", "backslashreplace")
 
     def read_list_length(self, item_type: int) -> int:
         """Return the number of items of the list at the cursor; each item takes at least one byte.
@@ -109,7 +109,7 @@ class ThriftReader:
 # The functions below return the position after a value; reading past the end raises IndexError.
 
 
-def _skip_value(data: bytes | memoryview, position: int, wire_type: int, depth: int) -> int:
+def _skip_value(data: bytes, position: int, wire_type: int, depth: int) -> int:
     if depth > MAX_NESTING:
         raise ThriftError("it is nested too deeply")
     if I16 <= wire_type <= I64:
@@ -132,7 +132,7 @@ def _skip_value(data: bytes | memoryview, position: int, wire_type: int, depth: 
     raise ThriftError(f"there is no wire type {wire_type}")
 
 
-def _skip_struct(data: bytes | memoryview, position: int, depth: int) -> int:
+def _skip_struct(data: bytes, position: int, depth: int) -> int:
     while header := data[position]:
         position += 1
         if header < 0x10:  # the field number follows
@@ -148,7 +148,7 @@ def _skip_struct(data: bytes | memoryview, position: int, depth: int) -> int:
     return position + 1
 
 
-def _skip_varint(data: bytes | memoryview, position: int) -> int:
+def _skip_varint(data: bytes, position: int) -> int:
     start = position
     while data[position] > 0x7F:
         position += 1
@@ -157,7 +157,7 @@ def _skip_varint(data: bytes | memoryview, position: int) -> int:
     return position + 1
 
 
-def _parse_length(data: bytes | memoryview, position: int) -> tuple[int, int]:
+def _parse_length(data: bytes, position: int) -> tuple[int, int]:
     """Return a length, which never exceeds the bytes after it, and the position after it."""
     end = _skip_varint(data, position)
     length = 0
@@ -168,7 +168,7 @@ def _parse_length(data: bytes | memoryview, position: int) -> tuple[int, int]:
     return length, end
 
 
-def _skip_list(data: bytes | memoryview, position: int, depth: int) -> int:
+def _skip_list(data: bytes, position: int, depth: int) -> int:
     header = data[position]
     length, item_type = header >> 4, header & 0x0F
     position += 1
@@ -179,7 +179,7 @@ def _skip_list(data: bytes | memoryview, position: int, depth: int) -> int:
     return position
 
 
-def _skip_map(data: bytes | memoryview, position: int, depth: int) -> int:
+def _skip_map(data: bytes, position: int, depth: int) -> int:
     length, position = _parse_length(data, position)
     if not length:
         return position
@@ -191,7 +191,7 @@ def _skip_map(data: bytes | memoryview, position: int, depth: int) -> int:
     return position
 
 
-def _skip_item(data: bytes | memoryview, position: int, wire_type: int, depth: int) -> int:
+def _skip_item(data: bytes, position: int, wire_type: int, depth: int) -> int:
     if wire_type in (TRUE, FALSE):
         if position >= len(data):
             raise ThriftError("it ends too early")

@@ -67,8 +67,6 @@ class ColumnChunk(msgspec.Struct, frozen=True):
     physical_type: int = -1
     codec: int = -1
     value_count: int = 0
-    uncompressed_bytes: int = 0
-    """Length of the pages when they are decompressed."""
     compressed_bytes: int = 0
     """Length of the pages in the file."""
     data_page_offset: int = -1
@@ -158,7 +156,6 @@ def _decode_chunk_metadata(reader: ThriftReader) -> ColumnChunk:
         numbers.get(1, -1),
         numbers.get(4, -1),
         numbers.get(5, 0),
-        numbers.get(6, 0),
         numbers.get(7, 0),
         numbers.get(9, -1),
         numbers.get(11, 0),
