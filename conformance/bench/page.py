@@ -29,10 +29,10 @@ PyArrow have 38 % of them, 250 modules of deltaspec 30 %, the standard library a
 imported; `imports` includes it.
 """
 _PROFILES = """Where other cases that missed their target spent their time (samples of py-spy, one run on 2026-11-28;
-v2 and vectors one day earlier):
+(e), v2 and vectors one day earlier):
 
-- (e) Decoding of pages by PyArrow 34 %, bounds and null counts 27 %, which `pyarrow-bounds` has, too; the start 12 %,
-  reading of files 2 %. The rest is opening them, page headers, UTF-8 and the comparison with the log.
+- (e) Decoding of pages by PyArrow 53 %, bounds and null counts 17 %, which `pyarrow-bounds` has, too; opening of files
+  6 %, comparing with the log 6 %, the start 8 %.
 - (v2) Statistics 28 %, facts of paths 12 %, spilling 7 %, decoding of the checkpoint 7 %, replay 5 % (of 2,500,000
   adds).
 - (vectors-1000000) Decoding and comparing a vector takes 8.5 µs of CPU time, 3 of them in the Roaring library. The rest
