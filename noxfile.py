@@ -413,8 +413,8 @@ def harness_rust(session: nox.Session) -> None:
 def harness_java(session: nox.Session) -> None:
     """Build the candidates `kernel_java` and `delta_standalone` with Maven. Needs Java 17 or newer.
 
-    Maven has a repository of its own here. Spark takes packages from the user's, but fails where Maven left a package
-    there without its jar.
+    Maven gets its own repository. In `~/.m2` it would leave packages without their jars, and Spark, which looks for
+    packages there, would not start.
     """
     repository = f"-Dmaven.repo.local={HARNESSES.absolute() / 'build/maven'}"
     session.run("mvn", "--batch-mode", "--quiet", repository, "--file", str(HARNESSES / "pom.xml"), "package")

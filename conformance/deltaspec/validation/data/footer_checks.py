@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 FILES_PER_BATCH = 4096
 _AT_ONCE = 32
-"""Number of files for which a thread is asked."""
+"""Number of files that a thread reads at a time, and for which the wait for storage is measured."""
 _SLOW_SECONDS = 0.001
 _LEVEL = ("footers",)
 COLUMNS_PER_BATCH = 200_000
