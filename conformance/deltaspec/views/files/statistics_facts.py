@@ -1,7 +1,6 @@
-"""Statistics columns of `file_actions`. Each string is decoded separately, so a bad one affects only its own row."""
+"""Statistics columns of `file_actions`. A bad string affects only its own row."""
 
-from functools import lru_cache
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import polars as pl
@@ -15,11 +14,12 @@ from deltaspec.model.rows.statistics import (
     find_null_count_faults,
     proves_null,
 )
+from deltaspec.views.files.plain_statistics import encode_paths, find_plain_counts, read_plain_statistics
 from deltaspec.wire import arrow_compute as pc
 
+_FEWEST_PLAIN = 2_000
+"""Rows from which on it is faster to read plain strings in columns than to decode each string."""
 _ABSENT = msgspec.Raw()
-_LONG = 256
-"""Bytes of null counts of which few are kept: those of a thousand columns take 100 kB."""
 
 
 class _Counts(msgspec.Struct, rename="camel", gc=False):
@@ -32,22 +32,7 @@ class _Counts(msgspec.Struct, rename="camel", gc=False):
 
 
 _decode = msgspec.json.Decoder(_Counts).decode
-_encode_paths = msgspec.json.Encoder().encode
 _Paths = list[tuple[str, ...]]
-
-
-class _PlainCounts(NamedTuple):
-    """Flat null counts above 0."""
-
-    largest: int
-    by_name: dict[str, int]
-    encoded_paths: str
-    """The paths of all names as in `null_columns`."""
-
-
-_PositiveCounts = _PlainCounts | bool
-"""False without a null count above 0, True if the counts are nested or invalid."""
-_decode_plain_nulls = msgspec.json.Decoder(dict[str, Annotated[int, msgspec.Meta(ge=0)]] | None).decode
 
 
 def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
@@ -60,54 +45,71 @@ def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
         stats: statistics strings, an Arrow array or chunked array; null without statistics.
         deleted_rows: cardinality of the deletion vector; null without one.
     """
-    length = len(stats)
-    records: list[int | None] = [None] * length
-    faults: dict[int, str] = {}
-    null_faults: dict[int, str] = {}
-    misspelled_rows: list[int] = []
-    surrogate_rows: list[int] = []
-    null_texts: dict[str, int] = {}
-    null_numbers: list[int | None] = [None] * length
-    deleted_by_row = deleted_rows.to_list() if deleted_rows.null_count() < length else None
-    for row, text in enumerate(stats.to_pylist()):
-        if text is None:
-            continue
-        deleted = (deleted_by_row[row] or 0) if deleted_by_row else 0
+    texts = pc.to_series(stats)
+    length, is_known = len(texts), texts.is_not_null()
+    if length < _FEWEST_PLAIN:
+        records, null_columns = _create_nulls(pl.Int64, length), _create_nulls(pl.String, length)
+    else:
+        records, null_columns = read_plain_statistics(texts, deleted_rows)
+    rows = (is_known & records.is_null()).arg_true()
+    decoded = _decode_each(rows.to_list(), texts.gather(rows).to_list(), deleted_rows.gather(rows).to_list())
+    if decoded.records:
+        records = records.scatter(list(decoded.records), pl.Series(list(decoded.records.values()), dtype=pl.Int64))
+    if decoded.null_columns:
+        null_columns = null_columns.zip_with(null_columns.is_not_null(), _share_texts(length, decoded.null_columns))
+    return [
+        sparse("stats_fault", length, decoded.faults),
+        records.alias("num_records"),
+        sparse_flags("has_null_counts_key", is_known, decoded.misspelled_rows),
+        sparse("null_count_fault", length, decoded.null_faults),
+        sparse_flags("stats_have_lone_surrogate", is_known, decoded.surrogate_rows),
+        null_columns.alias("null_columns"),
+    ]
+
+
+class _Decoded(NamedTuple):
+    """What single strings say, by row; a row that is absent has nothing to say."""
+
+    faults: dict[int, str]
+    records: dict[int, int | None]
+    misspelled_rows: list[int]
+    null_faults: dict[int, str]
+    surrogate_rows: list[int]
+    null_columns: dict[int, str]
+
+
+def _decode_each(rows: list[int], texts: list[str], deleted_rows: list[int | None]) -> _Decoded:
+    decoded = _Decoded({}, {}, [], {}, [], {})
+    for row, text, deleted_or_none in zip(rows, texts, deleted_rows, strict=True):
+        deleted = deleted_or_none or 0
         try:
             counts = _decode(text)
             nulls = bytes(counts.null_count)
-            if positive := (_find_positive_counts if len(nulls) < _LONG else _find_long_positive_counts)(nulls):
+            if positive := find_plain_counts(nulls):
                 if not isinstance(positive, bool) and positive.largest <= (counts.num_records or 0):
                     if deleted or counts.tight_bounds is False:
                         encoded = _encode_plain_null_columns(counts, positive.by_name, deleted)
                     else:
                         encoded = positive.encoded_paths
                 else:
-                    null_faults.update((row, fault) for fault in _null_count_faults(counts, nulls)[:1])
-                    encoded = _encode(find_null_columns(_build_statistics(counts, nulls), deleted))
+                    decoded.null_faults.update((row, fault) for fault in _null_count_faults(counts, nulls)[:1])
+                    encoded = encode_paths(find_null_columns(_build_statistics(counts, nulls), deleted))
                 if encoded:
-                    null_numbers[row] = null_texts.setdefault(encoded, len(null_texts))
+                    decoded.null_columns[row] = encoded
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
             found = _read_with_lone_surrogates(text, deleted)
             if found is None:
-                faults[row] = _reason(error)
+                decoded.faults[row] = _reason(error)
                 continue
             counts, null_fault, proven = found
-            surrogate_rows.append(row)
-            if encoded := _encode(proven):
-                null_numbers[row] = null_texts.setdefault(encoded, len(null_texts))
-            null_faults.update({} if null_fault is None else {row: null_fault})
-        records[row] = counts.num_records
+            decoded.surrogate_rows.append(row)
+            if encoded := encode_paths(proven):
+                decoded.null_columns[row] = encoded
+            decoded.null_faults.update({} if null_fault is None else {row: null_fault})
+        decoded.records[row] = counts.num_records
         if counts.null_counts != _ABSENT:
-            misspelled_rows.append(row)
-    return [
-        sparse("stats_fault", length, faults),
-        pl.Series("num_records", records, dtype=pl.Int64),
-        sparse_flags("has_null_counts_key", pc.to_series(pc.is_valid(stats)), misspelled_rows),
-        sparse("null_count_fault", length, null_faults),
-        sparse_flags("stats_have_lone_surrogate", pc.to_series(pc.is_valid(stats)), surrogate_rows),
-        _share_texts("null_columns", list(null_texts), null_numbers),
-    ]
+            decoded.misspelled_rows.append(row)
+    return decoded
 
 
 def _read_with_lone_surrogates(text: str, deleted_rows: int) -> tuple[_Counts, str | None, _Paths] | None:
@@ -130,38 +132,16 @@ def _read_with_lone_surrogates(text: str, deleted_rows: int) -> tuple[_Counts, s
         return None
 
 
-def _decode_positive_counts(nulls: bytes) -> _PositiveCounts:
-    if not nulls:
-        return False
-    try:
-        counts = _decode_plain_nulls(nulls)
-    except msgspec.ValidationError:
-        return True
-    positive = {name: count for name, count in (counts or {}).items() if count}
-    return (
-        _PlainCounts(max(positive.values()), positive, _encode([(name,) for name in positive])) if positive else False
-    )
-
-
-_find_positive_counts = lru_cache(16_384)(_decode_positive_counts)
-_find_long_positive_counts = lru_cache(64)(_decode_positive_counts)
-
-
 def _encode_plain_null_columns(counts: _Counts, positive: dict[str, int], deleted_rows: int) -> str:
     """Return what `find_null_columns` returns for flat counts, encoded."""
     is_tight = counts.tight_bounds is not False
-    return _encode(
+    return encode_paths(
         [
             (name,)
             for name, count in positive.items()
             if proves_null(count, counts.num_records, deleted_rows, has_tight_bounds=is_tight)
         ]
     )
-
-
-def _encode(paths: _Paths) -> str:
-    """Encode paths as JSON; empty without any."""
-    return _encode_paths(paths).decode() if paths else ""
 
 
 def _null_count_faults(counts: _Counts, nulls: bytes) -> list[str]:
@@ -176,11 +156,18 @@ def _build_statistics(counts: _Counts, nulls: bytes) -> Statistics:
     return Statistics(num_records=counts.num_records, tight_bounds=counts.tight_bounds, null_count=found)
 
 
-def _share_texts(name: str, texts: list[str], numbers: list[int | None]) -> pl.Series:
-    """Build a string column from the number of the text of each row. Equal texts share their memory."""
-    if not texts:
-        return sparse(name, len(numbers), {})
-    return pl.Series(name, texts, dtype=pl.String).gather(pl.Series(numbers, dtype=pl.UInt32))
+def _share_texts(length: int, texts: dict[int, str]) -> pl.Series:
+    """Build a string column that is null except in some rows. Equal texts share their memory."""
+    numbers_by_text = {text: number for number, text in enumerate(dict.fromkeys(texts.values()))}
+    numbers = _create_nulls(pl.UInt32, length)
+    numbers = numbers.scatter(
+        list(texts), pl.Series([numbers_by_text[text] for text in texts.values()], dtype=pl.UInt32)
+    )
+    return pl.Series(list(numbers_by_text), dtype=pl.String).gather(numbers)
+
+
+def _create_nulls(dtype: Any, length: int) -> pl.Series:
+    return pl.Series([None], dtype=dtype).new_from_index(0, length)
 
 
 def sparse(name: str, length: int, rows: dict[int, str]) -> pl.Series:
