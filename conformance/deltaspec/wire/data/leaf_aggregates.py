@@ -40,8 +40,10 @@ def compute_bounds(array: pa.Array) -> tuple[Any, Any] | None:
     if array.null_count == len(array):
         return None
     kind = array.type
-    if is_text(kind) or pa.types.is_binary_view(kind):
-        array = array.cast(pa.large_binary() if pa.types.is_large_string(kind) else pa.binary())
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        array = array.view(pa.binary() if pa.types.is_string(kind) else pa.large_binary())
+    elif is_text(kind) or pa.types.is_binary_view(kind):
+        array = array.cast(pa.binary())
     elif pa.types.is_float16(kind):
         array = array.cast(pa.float32())
     elif pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
