@@ -10,19 +10,26 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 import polars as pl
-import pyarrow as pa
 from msgspec.structs import replace
 
 from deltaspec.model.log.segment import Checkpoint
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.buckets import Buckets, LocalBuckets
 from deltaspec.validation.findings import Findings
-from deltaspec.validation.log.file_action_checks import check_checkpoint_lines, check_file_actions, check_lines
+from deltaspec.validation.log.file_action_checks import (
+    FileActionFacts,
+    StateActions,
+    build_file_action_facts,
+    check_checkpoint_lines,
+    check_file_action_facts,
+    check_lines,
+)
 from deltaspec.validation.log.log_run import LogRun, ReadLog, commit_file
 from deltaspec.validation.log.replay_stage import REPLAY_ROWS
-from deltaspec.validation.one_ahead import read_one_ahead
+from deltaspec.validation.one_ahead import OneAhead
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan
 from deltaspec.validation.progress import Progress, ignore_progress
@@ -38,7 +45,6 @@ from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint, iter_file_act
 from deltaspec.wire.log.file_action_rows import FileActions
 from deltaspec.wire.log.line_decoder import MAX_LINE_BYTES, LogFile, LogSummary, decode_line_stream, decode_lines
 from deltaspec.wire.log.line_outcomes import LineOutcomes
-from deltaspec.wire.log.stats_parsed import TypedColumns
 from deltaspec.wire.storage.in_memory import InMemoryStore
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
 from deltaspec.wire.storage.prefetch import prefetch_contents
@@ -74,6 +80,7 @@ class EmbeddedRun(LogRun):
         super().__init__(store, plan, options, findings, progress)
         self.buckets = LocalBuckets(progress=progress) if buckets is None else buckets
         self._pending = _Pending()
+        self._ahead = OneAhead[FileActionFacts]()
 
     def _check_log(self) -> Aggregates | None:
         with _without_garbage_collection():
@@ -139,6 +146,7 @@ class EmbeddedRun(LogRun):
 
     def _end_commits(self) -> None:
         self._flush()
+        self._ahead.finish()
 
     def _flush(self) -> None:
         """Check the lines and file actions collected so far, which all belong to one state of the table."""
@@ -146,7 +154,7 @@ class EmbeddedRun(LogRun):
         check_lines(self.findings, pending.lines)
         if pending.context is not None and len(pending.actions):
             provenance = Provenance("commit", pending.files, pending.versions)
-            self._put_file_actions(pending.actions.table(), provenance, pending.context, pending.tag)
+            self._put_file_actions(StateActions(pending.actions.table(), provenance, pending.context, pending.tag))
 
     # checkpoints and other files of actions
 
@@ -164,7 +172,8 @@ class EmbeddedRun(LogRun):
     def read_compaction(self, file: str, version: int, context: FileContext, tag: str) -> LogSummary:
         log = decode_line_stream(stream_lines(self.store, file, MAX_LINE_BYTES), self.options.revision)
         check_lines(self.findings, [(file, version, log.lines)])
-        self._put_file_actions(log.files.table(), Provenance("compaction", file, version), context, tag)
+        self._put_file_actions(StateActions(log.files.table(), Provenance("compaction", file, version), context, tag))
+        self._ahead.finish()
         return log.summary
 
     def _read_table_actions(self, checkpoint: Checkpoint) -> ParsedCheckpoint:
@@ -179,25 +188,24 @@ class EmbeddedRun(LogRun):
         done = 0
         files = tuple(f"{LOG_DIRECTORY}/{name}" for name in read.checkpoint.files)
         parts = PartAssignmentCheck(files, vectors_supported=context.deletion_vectors_supported)
-        for batch in read_one_ahead(iter_file_action_batches(self.store, read, compared=self.context.compares_files)):
+        for batch in iter_file_action_batches(self.store, read, compared=self.context.compares_files):
             parts.check_batch(batch.file, batch.table)
             provenance = Provenance(batch.source, batch.file, read.checkpoint.version)
-            self._put_file_actions(batch.table, provenance, context, tag, batch.typed)
+            self._put_file_actions(StateActions(batch.table, provenance, context, tag, batch.typed))
             done += batch.table.num_rows
             self.progress(f"checkpoint {read.checkpoint.version}", done, None)
+        self._ahead.finish()
         read.misplaced_files = parts.misplaced_files
         self.register_parts(read.checkpoint, tag)
         self.mark_checkpoint_undecided(read)
 
-    def _put_file_actions(
-        self,
-        table: pa.Table,
-        provenance: Provenance,
-        context: FileContext,
-        tag: str,
-        typed: TypedColumns | None = None,
-    ) -> None:
-        check_file_actions(self.context, self.findings, table, provenance, context, self.put_rows, tag, typed)
+    def _put_file_actions(self, actions: StateActions) -> None:
+        """Check file actions while the facts of the next ones are built."""
+        if actions.table.num_rows:
+            self._ahead.add(
+                partial(build_file_action_facts, self.context, actions),
+                lambda facts: check_file_action_facts(self.context, self.findings, actions, facts, self.put_rows),
+            )
 
 
 class _Pending:

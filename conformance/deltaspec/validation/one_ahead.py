@@ -1,20 +1,38 @@
-"""Produce the next item of an iterator in a thread while the last one is used."""
+"""Compute results in a thread, one ahead of where they are used."""
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
-from typing import TypeVar
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Generic, TypeVar
 
-Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
-def read_one_ahead(items: Iterator[Item]) -> Iterator[Item]:
-    """Yield the items in order. An error of the iterator is raised in place of its item.
+class OneAhead(Generic[Result]):
+    """Compute a result in a thread while the caller uses the one before. Results are used in their order.
 
-    It helps if either side works without the interpreter lock, as the Parquet decoder does.
+    It helps if either side works without the interpreter lock, as Polars and the Parquet decoder do.
     """
-    with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(list, islice(items, 1))
-        while found := coming.result():
-            coming = pool.submit(list, islice(items, 1))
-            yield found[0]
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1)
+        self._pending: tuple[Future[Result], Callable[[Result], None]] | None = None
+
+    def add(self, compute: Callable[[], Result], use: Callable[[Result], None]) -> None:
+        """Start to compute a result, and use that of the call before.
+
+        Raises:
+            Exception: what computing or using the result before raised.
+        """
+        before, self._pending = self._pending, (self._pool.submit(compute), use)
+        _use(before)
+
+    def finish(self) -> None:
+        """Use the last result. Raises as `add`."""
+        last, self._pending = self._pending, None
+        _use(last)
+
+
+def _use(pending: tuple[Future[Result], Callable[[Result], None]] | None) -> None:
+    if pending is not None:
+        future, use = pending
+        use(future.result())

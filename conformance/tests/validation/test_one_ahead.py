@@ -1,55 +1,59 @@
-"""Items are produced one ahead, in order."""
+"""Results are computed one ahead, in a thread, and used in their order."""
 
 import threading
-from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
-from deltaspec.validation.one_ahead import read_one_ahead
+from deltaspec.validation.one_ahead import OneAhead
 
 
-def test_items_come_in_order_and_from_one_other_thread() -> None:
-    threads = set()
+def test_results_are_used_in_order_by_the_caller_and_computed_by_one_other_thread() -> None:
+    computing: set[int] = set()
+    used: list[int] = []
+    users: set[int] = set()
 
-    def count() -> Iterator[int]:
-        for number in range(50):
-            threads.add(threading.get_ident())
-            yield number
+    def compute(number: int) -> int:
+        computing.add(threading.get_ident())
+        return number
 
-    assert list(read_one_ahead(count())) == list(range(50))
-    assert len(threads) == 1
-    assert threading.get_ident() not in threads
+    def use(result: int) -> None:
+        users.add(threading.get_ident())
+        used.append(result)
+
+    ahead = OneAhead[int]()
+    for number in range(50):
+        ahead.add(partial(compute, number), use)
+        assert used == list(range(number))
+    ahead.finish()
+    assert used == list(range(50))
+    assert users == {threading.get_ident()}
+    assert len(computing) == 1
+    assert computing.isdisjoint(users)
 
 
-def test_one_item_is_produced_ahead_and_no_more() -> None:
-    produced: list[int] = []
+def test_a_result_is_computed_while_the_one_before_is_used() -> None:
     second = threading.Event()
-
-    def count() -> Iterator[int]:
-        for number in range(5):
-            produced.append(number)
-            if number == 1:
-                second.set()
-            yield number
-
-    items = read_one_ahead(count())
-    assert next(items) == 0
-    assert second.wait(30)
-    assert produced == [0, 1]
-    items.close()
-    assert produced == [0, 1]
+    ahead = OneAhead[bool]()
+    seen: list[bool] = []
+    ahead.add(lambda: True, lambda _: seen.append(second.wait(30)))
+    ahead.add(lambda: second.set() is None, seen.append)
+    assert seen == [True]
+    ahead.finish()
+    assert seen == [True, True]
 
 
-def test_error_is_raised_after_the_items_before_it() -> None:
-    def fail() -> Iterator[int]:
-        yield 1
-        raise ValueError("broken")
+def test_error_is_raised_after_the_results_before_it() -> None:
+    used: list[int] = []
+    ahead = OneAhead[int]()
+    ahead.add(lambda: 1, used.append)
+    ahead.add(lambda: 1 // 0, used.append)
+    assert used == [1]
+    with pytest.raises(ZeroDivisionError):
+        ahead.finish()
+    assert used == [1]
+    ahead.finish()
 
-    items = read_one_ahead(fail())
-    assert next(items) == 1
-    with pytest.raises(ValueError, match="broken"):
-        next(items)
 
-
-def test_no_items() -> None:
-    assert list(read_one_ahead(iter(()))) == []
+def test_nothing_to_finish() -> None:
+    OneAhead[int]().finish()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
 import polars as pl
 import pyarrow as pa
 
@@ -49,45 +50,71 @@ _COUNTING_VIEWS = (file_actions, deletion_vectors, data_files)
 """Views of single files with the number of records."""
 
 
-def check_file_actions(
-    reading: ReadContext,
-    findings: Findings,
-    table: pa.Table,
-    provenance: Provenance,
-    context: FileContext,
-    put: PutRows,
-    tag: str = REPLAY_ROWS,
-    typed: TypedColumns | None = None,
+class StateActions(msgspec.Struct, frozen=True):
+    """File actions that belong to one state of the table."""
+
+    table: pa.Table
+    """Columns of `FILE_ACTION_SCHEMA`."""
+    provenance: Provenance
+    """File and version of each row."""
+    context: FileContext
+    """The state of the table."""
+    tag: str = REPLAY_ROWS
+    """Tag of the adds and removes. For `EARLIER_ROWS` only rules of level `log` are prepared, and rules that need
+    unknown metadata do not apply."""
+    typed: TypedColumns | None = None
+    """Typed columns of the adds, from a Parquet checkpoint."""
+
+
+class FileActionFacts(msgspec.Struct, frozen=True):
+    """What file actions say without the rest of the log."""
+
+    merged: MergedCopies
+    facts: pl.DataFrame
+    """Of `build_file_facts`."""
+
+
+def check_file_actions(reading: ReadContext, findings: Findings, actions: StateActions, put: PutRows) -> None:
+    """Check file actions, and put what replay needs of adds and removes. See `check_file_action_facts`."""
+    if actions.table.num_rows:
+        check_file_action_facts(reading, findings, actions, build_file_action_facts(reading, actions), put)
+
+
+def build_file_action_facts(reading: ReadContext, actions: StateActions) -> FileActionFacts:
+    """Build what `check_file_action_facts` needs. This takes most of the time; any thread can do it."""
+    table = actions.table
+    merged = (
+        MergedCopies(table) if actions.typed is None else merge_typed_columns(table, actions.typed, actions.context)
+    )
+    facts = build_file_facts(
+        merged.table.select(FILE_ACTION_SCHEMA.names),
+        actions.provenance,
+        actions.context,
+        compared=reading.compares_files or reading.options.level == "rows",
+        stats_are_typed=merged.stats_are_typed,
+    )
+    return FileActionFacts(merged, facts)
+
+
+def check_file_action_facts(
+    reading: ReadContext, findings: Findings, actions: StateActions, built: FileActionFacts, put: PutRows
 ) -> None:
     """Check file actions that belong to one state of the table, and put what replay needs of adds and removes.
 
     Args:
         reading: what the log is read with.
         findings: receives what is found.
-        table: columns of `FILE_ACTION_SCHEMA`.
-        provenance: file and version of each row.
-        context: the state of the table.
+        actions: one or more file actions.
+        built: of `build_file_action_facts`.
         put: receives adds and removes with `REPLAY_COLUMNS`, above level `log` with `DATA_REPLAY_COLUMNS`; and cdc
             actions, adds without statistics and deletion-vector descriptors, each with their tag.
-        tag: tag of the adds and removes. For `EARLIER_ROWS` only rules of level `log` are prepared, and rules that need
-            unknown metadata do not apply.
-        typed: typed columns of the adds, from a Parquet checkpoint.
     """
-    if table.num_rows == 0:
-        return
-    options, is_earlier = reading.options, tag == EARLIER_ROWS
+    options, is_earlier = reading.options, actions.tag == EARLIER_ROWS
+    provenance, context, facts = actions.provenance, actions.context, built.facts
     level = "log" if is_earlier else options.level
     schema = REPLAY_COLUMNS if level == "log" else DATA_REPLAY_COLUMNS
     values = level == "rows"
-    merged = MergedCopies(table) if typed is None else merge_typed_columns(table, typed, context)
-    _check_typed_copies(findings, merged, provenance)
-    facts = build_file_facts(
-        merged.table.select(FILE_ACTION_SCHEMA.names),
-        provenance,
-        context,
-        compared=reading.compares_files or values,
-        stats_are_typed=merged.stats_are_typed,
-    )
+    _check_typed_copies(findings, built.merged, provenance)
     if context.unknown_cause is not None and not is_earlier:
         findings.mark_undecided((file_actions,), *context.unknown_cause)
     elif context.partition_columns is None and not is_earlier:
@@ -107,7 +134,10 @@ def check_file_actions(
         cdcs = select_replay_columns(facts, compared=False, cdc=True, schema=schema, values=values)
         put(EARLIER_CDC_ROWS if is_earlier else CDC_ROWS, cdcs)
     timed = options.clock_ms is not None and level != "log"
-    put(tag, select_replay_columns(facts, compared=reading.compares_files, schema=schema, values=values, timed=timed))
+    put(
+        actions.tag,
+        select_replay_columns(facts, compared=reading.compares_files, schema=schema, values=values, timed=timed),
+    )
 
 
 def _check_typed_copies(findings: Findings, merged: MergedCopies, provenance: Provenance) -> None:

@@ -16,7 +16,12 @@ from deltaspec.model.revisions import Revision
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import ReadContext
-from deltaspec.validation.log.file_action_checks import check_checkpoint_lines, check_file_actions, check_lines
+from deltaspec.validation.log.file_action_checks import (
+    StateActions,
+    check_checkpoint_lines,
+    check_file_actions,
+    check_lines,
+)
 from deltaspec.validation.log.replay_stage import REPLAY_ROWS
 from deltaspec.validation.spark.log_sources import Reader
 from deltaspec.validation.spark.payloads import Payload, value_to_payload
@@ -175,8 +180,8 @@ class FactsTask(msgspec.Struct, frozen=True):
         if source is None:
             return
         provenance = Provenance(source.source, pending.files, pending.versions)
-        table = pa.concat_tables(pending.tables)
-        check_file_actions(self.context, findings, table, provenance, source.context, output.put, source.tag)
+        actions = StateActions(pa.concat_tables(pending.tables), provenance, source.context, source.tag)
+        check_file_actions(self.context, findings, actions, output.put)
 
     def _read_part(
         self, store: Store, findings: Findings, unit: PartUnit, output: TaskOutput
@@ -189,9 +194,8 @@ class FactsTask(msgspec.Struct, frozen=True):
         for batch in iter_part_batches(unit.part, source, summary, revision, compared=compared):
             parts.check_batch(batch.file, batch.table)
             provenance = Provenance(batch.source, batch.file, unit.checkpoint.version)
-            check_file_actions(
-                self.context, findings, batch.table, provenance, unit.context, output.put, unit.tag, batch.typed
-            )
+            actions = StateActions(batch.table, provenance, unit.context, unit.tag, batch.typed)
+            check_file_actions(self.context, findings, actions, output.put)
         return summary, parts.misplaced_files
 
 

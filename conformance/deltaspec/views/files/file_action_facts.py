@@ -5,6 +5,7 @@ is validated once.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import unquote
 
@@ -27,6 +28,7 @@ from deltaspec.wire import arrow_compute as pc
 _UNUSUAL_PATH = r"[^A-Za-z0-9_\-./=]|^/|\.\.|//|(^|/)\.(/|$)|^$"
 _PLAIN_ESCAPE = r"%(2[0-9A-Da-d]|[3-7][0-9A-Fa-f])"
 """Escaped ASCII character other than a control character, dot or slash: decoding it is unambiguous."""
+_HIDDEN_DIRECTORY = r"(?:^|/)(_[^/=]*)/"
 _REQUIRED = {
     "add": ("path", "partition_values", "size", "modification_time", "data_change"),
     "remove": ("path", "data_change"),
@@ -128,16 +130,18 @@ def build_file_facts(
         missing_field=_missing_field(),
         deletion_vector_id=_vector_id(),
     )
-    facts = facts.with_columns(_path_facts(frame["path"], context.table_root))
-    facts = facts.with_columns(_path_is_added(facts))
-    facts = facts.with_columns(
-        partition_facts.columns(
-            values, context.partition_columns, context.logical_partition_names, context.earlier_partition_types
+    with ThreadPoolExecutor(1) as pool:  # statistics take as long as the rest; both release the interpreter lock
+        statistics = pool.submit(statistics_facts.columns, stats, facts["cardinality"])
+        facts = facts.with_columns(_path_facts(frame["path"], context.table_root))
+        facts = facts.with_columns(_path_is_added(facts))
+        facts = facts.with_columns(
+            partition_facts.columns(
+                values, context.partition_columns, context.logical_partition_names, context.earlier_partition_types
+            )
         )
-    )
-    facts = facts.with_columns(misnamed_statistics.find_misnamed_statistics(stats, context.entry_names))
-    facts = facts.with_columns(_columns_without_statistics(facts, stats, context.clustering_columns))
-    return facts.with_columns(statistics_facts.columns(stats, facts["cardinality"]))
+        facts = facts.with_columns(misnamed_statistics.find_misnamed_statistics(stats, context.entry_names))
+        facts = facts.with_columns(_columns_without_statistics(facts, stats, context.clustering_columns))
+        return facts.with_columns(statistics.result())
 
 
 def _have_entries(maps: pa.ChunkedArray) -> pl.Series:
@@ -217,14 +221,11 @@ def _vector_id() -> pl.Expr:
 def _path_facts(path: pl.Series, table_root: str | None) -> list[pl.Series]:
     """Return the `path_*` columns: constants for plain paths, results of the model for all others."""
     unusual = path.str.contains(_UNUSUAL_PATH).fill_null(False)
-    rows = (unusual & path.str.contains("%", literal=True)).arg_true()
-    plainly_escaped = ~path.gather(rows).str.replace_all(_PLAIN_ESCAPE, "").str.contains(_UNUSUAL_PATH)
-    escaped = pl.Series([False]).new_from_index(0, len(path)).scatter(rows, plainly_escaped)
+    escaped = _find_plainly_escaped(path, unusual)
     unusual = unusual & ~escaped
     absolute = _evaluate_unusual(path, unusual, paths.is_absolute, pl.Boolean, plain=False)
     decoded = _decode_escapes(path, escaped)
     key = _evaluate_unusual(path, unusual, lambda text: paths.path_key(text, table_root), pl.String, plain=decoded)
-    hidden = key.str.strip_prefix("_change_data/").str.extract(r"(?:^|/)(_[^/=]*)/")
     return [
         key.alias("path_key"),
         _evaluate_unusual(path, unusual, paths.find_path_fault, pl.String, plain=None).alias("path_fault"),
@@ -234,10 +235,25 @@ def _path_facts(path: pl.Series, table_root: str | None) -> list[pl.Series]:
             "colon_in_first_segment"
         ),
         absolute.alias("path_is_absolute"),
-        hidden.to_frame("hidden")
-        .select(pl.when(~absolute.fill_null(True)).then(pl.col("hidden")).alias("hidden_directory"))
-        .to_series(),
+        _find_hidden_directories(key, absolute).alias("hidden_directory"),
     ]
+
+
+def _find_plainly_escaped(path: pl.Series, unusual: pl.Series) -> pl.Series:
+    """Return whether plain escapes are all that is unusual about each path."""
+    rows = (unusual & path.str.contains("%", literal=True)).arg_true() if unusual.any() else pl.Series(dtype=pl.UInt32)
+    plainly_escaped = ~path.gather(rows).str.replace_all(_PLAIN_ESCAPE, "").str.contains(_UNUSUAL_PATH)
+    return pl.Series([False]).new_from_index(0, len(path)).scatter(rows, plainly_escaped)
+
+
+def _find_hidden_directories(key: pl.Series, absolute: pl.Series) -> pl.Series:
+    """Return the outermost directory of each relative path whose name starts with `_` and has no `=`."""
+    found = pl.Series([None], dtype=pl.String).new_from_index(0, len(key))
+    may_be_hidden = key.str.contains("/_", literal=True) | key.str.starts_with("_")
+    rows = (may_be_hidden & ~absolute).arg_true()
+    if not len(rows):
+        return found
+    return found.scatter(rows, key.gather(rows).str.strip_prefix("_change_data/").str.extract(_HIDDEN_DIRECTORY))
 
 
 def _decode_escapes(path: pl.Series, escaped: pl.Series) -> pl.Series:
