@@ -1,6 +1,6 @@
 """Columns of `deletion_vectors` that the log provides: descriptors and decoded inline vectors."""
 
-from typing import Any
+from typing import NamedTuple
 
 import polars as pl
 
@@ -11,6 +11,26 @@ from deltaspec.wire.data.bitmap_decoder import decode_bitmap, decode_inline_text
 
 _INLINE = "i"
 _SHOWN_CHARACTERS = 200
+_TYPES = {
+    "path_fault": pl.String,
+    "decode_fault": pl.String,
+    "decoded_size": pl.Int64,
+    "padding_is_zero": pl.Boolean,
+    "decoded_cardinality": pl.Int64,
+    "decoded_last_row": pl.Int64,
+}
+"""Type of each field of `_Facts`."""
+
+
+class _Facts(NamedTuple):
+    """What a descriptor says without its file. Columns of `deletion_vectors`."""
+
+    path_fault: str | None = None
+    decode_fault: str | None = None
+    decoded_size: int | None = None
+    padding_is_zero: bool | None = None
+    decoded_cardinality: int | None = None
+    decoded_last_row: int | None = None
 
 
 def vector_facts(rows: pl.DataFrame) -> pl.DataFrame:
@@ -18,58 +38,60 @@ def vector_facts(rows: pl.DataFrame) -> pl.DataFrame:
     descriptors = rows.select("dv_storage_type", "dv_path_or_inline", "dv_offset", "dv_size_in_bytes", "dv_cardinality")
     inline = descriptors.filter(pl.col("dv_storage_type") == _INLINE)["dv_path_or_inline"]
     decoded_texts = decode_inline_texts(text or "" for text in inline.to_list())
-    facts = [_facts(row, next(decoded_texts) if row[0] == _INLINE else None) for row in descriptors.iter_rows()]
-    columns = {
-        "path_fault": pl.String,
-        "decode_fault": pl.String,
-        "decoded_size": pl.Int64,
-        "padding_is_zero": pl.Boolean,
-        "decoded_cardinality": pl.Int64,
-        "decoded_last_row": pl.Int64,
+    facts = [_find_facts(*row, next(decoded_texts) if row[0] == _INLINE else None) for row in descriptors.iter_rows()]
+    values = zip(*facts, strict=True) if facts else [()] * len(_TYPES)
+    decoded = {
+        name: pl.Series(column, dtype=dtype) for (name, dtype), column in zip(_TYPES.items(), values, strict=True)
     }
-    decoded = pl.DataFrame({name: [fact.get(name) for fact in facts] for name in columns}, schema=columns)
     return rows.with_columns(
         storage_type=pl.col("dv_storage_type"),
         path_or_inline=pl.col("dv_path_or_inline").str.head(_SHOWN_CHARACTERS),
         offset=pl.col("dv_offset"),
         size_in_bytes=pl.col("dv_size_in_bytes"),
-        **{name: decoded[name] for name in columns},
+        **decoded,
     )
 
 
-def _facts(row: tuple[Any, ...], padded: bytes | None) -> dict[str, Any]:
-    storage_type, text, offset, size, cardinality = row
+def _find_facts(
+    storage_type: str,
+    text: str | None,
+    offset: int | None,
+    size: int | None,
+    cardinality: int | None,
+    padded: bytes | None,
+) -> _Facts:
+    """Return the facts of a descriptor; `padded` are the decoded bytes of an inline vector, if they are known."""
     if text is None or size is None or cardinality is None:
-        return {}
-    descriptor = DeletionVectorDescriptor(
-        storage_type=storage_type, path_or_inline_dv=text, offset=offset, size_in_bytes=size, cardinality=cardinality
-    )
+        return _Facts()
     match storage_type:
+        case "i":
+            return _find_inline_facts(text, max(size, 0), padded)
         case "u":
+            descriptor = DeletionVectorDescriptor(
+                storage_type=storage_type,
+                path_or_inline_dv=text,
+                offset=offset,
+                size_in_bytes=size,
+                cardinality=cardinality,
+            )
             try:
                 build_relative_path(descriptor)
             except DeletionVectorError as fault:
-                return {"path_fault": str(fault)}
+                return _Facts(str(fault))
         case "p":
             if not paths.is_absolute(text):
-                return {"path_fault": f"expected an absolute path, found {text[:_SHOWN_CHARACTERS]}"}
-            return {"path_fault": paths.find_path_fault(text)}
-        case "i":
-            return _inline_facts(descriptor, padded)
-    return {}
+                return _Facts(f"expected an absolute path, found {text[:_SHOWN_CHARACTERS]}")
+            return _Facts(paths.find_path_fault(text))
+    return _Facts()
 
 
-def _inline_facts(descriptor: DeletionVectorDescriptor, padded: bytes | None) -> dict[str, Any]:
-    facts: dict[str, Any] = {}
+def _find_inline_facts(text: str, size: int, padded: bytes | None) -> _Facts:
+    padding_is_zero = None
     try:
         if padded is None:
-            padded = decode_inline_text(descriptor.path_or_inline_dv)
-        facts["decoded_size"] = len(padded)
-        facts["padding_is_zero"] = not any(padded[max(descriptor.size_in_bytes, 0) :])
-        rows = decode_bitmap(padded[: max(descriptor.size_in_bytes, 0)])
+            padded = decode_inline_text(text)
+        padding_is_zero = not any(padded[size:])
+        rows = decode_bitmap(padded[:size])
     except DeletionVectorError as fault:
-        return {**facts, "decode_fault": str(fault)}
-    facts["decoded_cardinality"] = len(rows)
-    if len(rows):
-        facts["decoded_last_row"] = rows.max()
-    return facts
+        return _Facts(None, str(fault), None if padded is None else len(padded), padding_is_zero)
+    return _Facts(None, None, len(padded), padding_is_zero, len(rows), rows.max() if rows else None)

@@ -5,6 +5,8 @@ again by the model, which decides. The model also decodes every text that is not
 """
 
 import struct
+import sys
+from array import array
 from collections.abc import Iterable, Iterator
 
 import polars as pl
@@ -53,11 +55,20 @@ def _decode_joined(texts: list[bytes]) -> Iterator[bytes | None]:
         for place in range(5):
             numbers = numbers * 85 + digits.gather_every(5, place).cast(pl.UInt64)
         is_z85 = bool((numbers < 1 << 32).all())
-        data = struct.pack(f">{len(numbers)}I", *numbers) if is_z85 else b""
+        if is_z85:
+            data = _to_big_endian(numbers)
     end = 0
     for each in texts:
         start, end = end, end + len(each) // 5 * 4
         yield data[start:end] if is_z85 else None
+
+
+def _to_big_endian(numbers: pl.Series) -> bytes:
+    """Return unsigned numbers below 2^32 as four bytes each."""
+    words = array("I", numbers.cast(pl.UInt32).to_arrow().buffers()[1].to_pybytes()[: 4 * len(numbers)])
+    if sys.byteorder == "little":
+        words.byteswap()
+    return words.tobytes()
 
 
 def decode_inline_text(text: str) -> bytes:
@@ -93,14 +104,15 @@ def decode_bitmap(data: bytes) -> BitMap64:
         raise DeletionVectorError(f"magic number is {magic}, not {MAGIC}")
     if int.from_bytes(data[4:12], "little") > len(data) // 12:  # a bucket takes at least 12 bytes
         raise DeletionVectorError("bitmap states more buckets than its bytes can contain")
+    bitmap = data[4:]
     try:
-        rows = BitMap64.deserialize(data[4:])
+        rows = BitMap64.deserialize(bitmap)
     except Exception:  # noqa: BLE001 - it also refuses adjacent runs, which other readers accept
         return BitMap64(check_bitmap(data))
-    if rows.serialize() != data[4:]:
+    if rows.serialize() != bitmap:
         check_bitmap(
             data, max_rows=max(len(rows), 1)
         )  # another encoding of the same rows, or a defect that the model reports
-    if len(rows) and rows.max() >= 1 << 63:
+    if rows and rows.max() >= 1 << 63:
         raise DeletionVectorError("bitmap has row indexes of 2^63 or more")
     return rows
