@@ -38,7 +38,10 @@ def vector_facts(rows: pl.DataFrame) -> pl.DataFrame:
     descriptors = rows.select("dv_storage_type", "dv_path_or_inline", "dv_offset", "dv_size_in_bytes", "dv_cardinality")
     inline = descriptors.filter(pl.col("dv_storage_type") == _INLINE)["dv_path_or_inline"]
     decoded_texts = decode_inline_texts(text or "" for text in inline.to_list())
-    facts = [_find_facts(*row, next(decoded_texts) if row[0] == _INLINE else None) for row in descriptors.iter_rows()]
+    facts = [
+        _find_facts(kind, text, offset, size, cardinality, next(decoded_texts) if kind == _INLINE else None)
+        for kind, text, offset, size, cardinality in descriptors.iter_rows()
+    ]
     values = zip(*facts, strict=True) if facts else [()] * len(_TYPES)
     decoded = {
         name: pl.Series(column, dtype=dtype) for (name, dtype), column in zip(_TYPES.items(), values, strict=True)
