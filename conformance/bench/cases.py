@@ -142,6 +142,7 @@ CASES: dict[str, Case] = {
         _write_nothing,
         items=20_000_000,
         files=20_000_000,
+        peers=("floor",),
         target=Target(cpu_seconds=110, megabytes=2_000),
         runs=1,
         is_optional=True,
@@ -201,6 +202,7 @@ def _add_growth_cases() -> None:
             items=count,
             files=count,
             level="files",
+            peers=("floor-files",),
             target=Target(item_microseconds=8) if count == 1_000_000 else Target(),
             runs=5 if count == 1_000_000 else _BIG,
         )

@@ -43,6 +43,7 @@ PROGRAMS = {
     LEVEL_LOG: [*_VALIDATE, "log"],
     "delta-rs": [sys.executable, str(HERE / "list_files.py"), "{table}"],
     "floor": [sys.executable, str(HERE / "parse_lines.py"), "{table}"],
+    "floor-files": [sys.executable, str(HERE / "parse_lines.py"), "{table}", "--files"],
     "imports": [sys.executable, "-c", "import polars, pyarrow; print(1)"],
     "pyarrow-footers": [sys.executable, str(HERE / "read_footers.py"), "{table}"],
     "pyarrow-bounds": [sys.executable, str(HERE / "compute_min_max.py"), "{table}"],
@@ -53,6 +54,7 @@ _REPORTS = (DELTASPEC, LEVEL_FILES, LEVEL_LOG)
 _DESCRIPTIONS = {
     "delta-rs": "deltalake {deltalake}: load the table, list its files",
     "floor": "parse every line and decode every row",
+    "floor-files": "parse every line, list every file, decode every vector",
     "imports": "import polars {polars} and pyarrow {pyarrow}",
     "pyarrow-footers": "pyarrow {pyarrow}: read the footers of all files, in threads",
     "pyarrow-bounds": "pyarrow {pyarrow}: minimum, maximum and null count of every column, in threads",

@@ -179,8 +179,26 @@ def test_page_compares_start_and_floor_with_the_target() -> None:
     result = build_result(3.0, 4.0)
     result.programs["floor"] = Measurement([0.5, 0.75, 0.7], [1.0], [100], "")
     page = render_page(Results({"tiny": build_result(1.25), "a": result, "d": build_result()}))
-    assert find_row(page, f"(a) {CASES['a'].title}", "1.95") == f"| (a) {CASES['a'].title} | 1.95 | 3.60 | 3.00 |"
-    assert f"| (d) {CASES['d'].title}, level footers | 3" not in page
+    assert (
+        find_row(page, f"(a) {CASES['a'].title}", "1.95") == f"| (a) {CASES['a'].title} | wall s | 1.95 | 3.60 | 3.00 |"
+    )
+    assert f"| (d) {CASES['d'].title}, level footers | wall s" not in page
+
+
+@pytest.mark.parametrize(
+    ("name", "floor", "row"),
+    [
+        ("v2", "floor", "CPU s | 2.0 | 110.0 | 4.0"),
+        ("vectors-1000000", "floor-files", "CPU µs for each | 2.0 | 8.0 | 4.0"),
+    ],
+)
+def test_page_compares_cpu_time_with_start_and_floor(name: str, floor: str, row: str) -> None:
+    start, result = build_result(), build_result()
+    start.programs[DELTASPEC].cpu_seconds = [0.5]
+    result.programs[floor] = Measurement([1.0], [1.5], [100], "")
+    page = render_page(Results({"tiny": start, name: result}))
+    assert f"| ({name}) {CASES[name].title}" in page
+    assert f"| {row} |" in page
 
 
 @pytest.mark.parametrize(("own", "is_met"), [(3.6, True), (3.7, False)])
