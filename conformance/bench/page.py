@@ -29,7 +29,8 @@ About two thirds of the CPU time of the start are imports (`python -X importtime
 PyArrow have 38 % of them, 250 modules of deltaspec 30 %, the standard library and other packages the rest. NumPy is not
 imported; `imports` includes it.
 """
-_PROFILES = """Where other cases that missed their target spent their CPU time (timers of threads, one run on 2026-11-28):
+_PROFILES = """Where other cases that missed their target spent their CPU time (timers of threads, one run,
+2026-11-28):
 
 - (e) Decoding of pages by PyArrow 55 %, bounds 16 %, which `pyarrow-bounds` has, too. The start and the imports for
   rows 9 %, opening files and checking the headers of their pages 6 %, UTF-8 3 %, NaN 2 %.

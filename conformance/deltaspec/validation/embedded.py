@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 
 import polars as pl
+import pyarrow as pa
 from msgspec.structs import replace
 
 from deltaspec.model.log.segment import Checkpoint
@@ -147,6 +148,7 @@ class EmbeddedRun(LogRun):
     def _end_commits(self) -> None:
         self._flush()
         self._ahead.finish()
+        pa.default_memory_pool().release_unused()  # the next stages have the peak of memory, and use Polars
 
     def _flush(self) -> None:
         """Check the lines and file actions collected so far, which all belong to one state of the table."""
@@ -204,8 +206,11 @@ class EmbeddedRun(LogRun):
         if actions.table.num_rows:
             self._ahead.add(
                 partial(build_file_action_facts, self.context, actions),
-                lambda facts: check_file_action_facts(self.context, self.findings, actions, facts, self.put_rows),
+                partial(self._check_facts, actions.without_rows()),
             )
+
+    def _check_facts(self, actions: StateActions, facts: FileActionFacts) -> None:
+        check_file_action_facts(self.context, self.findings, actions, facts, self.put_rows)
 
 
 class _Pending:

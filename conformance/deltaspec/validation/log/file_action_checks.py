@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 import polars as pl
 import pyarrow as pa
+from msgspec.structs import replace
 
 from deltaspec.validation.bucketing import normalize_path_keys
 from deltaspec.validation.buckets import PutRows
@@ -65,11 +66,16 @@ class StateActions(msgspec.Struct, frozen=True):
     typed: TypedColumns | None = None
     """Typed columns of the adds, from a Parquet checkpoint."""
 
+    def without_rows(self) -> StateActions:
+        """Return this without its rows, so that their memory can be freed once their facts are built."""
+        return replace(self, table=self.table.schema.empty_table(), typed=None)
+
 
 class FileActionFacts(msgspec.Struct, frozen=True):
     """What file actions say without the rest of the log."""
 
     merged: MergedCopies
+    """Without its table."""
     facts: pl.DataFrame
     """Of `build_file_facts`."""
 
@@ -93,6 +99,7 @@ def build_file_action_facts(reading: ReadContext, actions: StateActions) -> File
         compared=reading.compares_files or reading.options.level == "rows",
         stats_are_typed=merged.stats_are_typed,
     )
+    merged.table = table.schema.empty_table()  # the facts have what is needed of its rows
     return FileActionFacts(merged, facts)
 
 
@@ -104,7 +111,7 @@ def check_file_action_facts(
     Args:
         reading: what the log is read with.
         findings: receives what is found.
-        actions: one or more file actions.
+        actions: what the facts are of; its rows are not read.
         built: of `build_file_action_facts`.
         put: receives adds and removes with `REPLAY_COLUMNS`, above level `log` with `DATA_REPLAY_COLUMNS`; and cdc
             actions, adds without statistics and deletion-vector descriptors, each with their tag.
