@@ -23,16 +23,13 @@ class OneAhead(Generic[Result]):
         Raises:
             Exception: what computing or using the result before raised.
         """
-        before, self._pending = self._pending, (self._pool.submit(compute), use)
-        _use(before)
+        coming = self._pool.submit(compute), use
+        self.finish()
+        self._pending = coming
 
     def finish(self) -> None:
         """Use the last result. Raises as `add`."""
         last, self._pending = self._pending, None
-        _use(last)
-
-
-def _use(pending: tuple[Future[Result], Callable[[Result], None]] | None) -> None:
-    if pending is not None:
-        future, use = pending
-        use(future.result())
+        if last is not None:
+            future, use_last = last
+            use_last(future.result())

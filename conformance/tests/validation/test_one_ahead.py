@@ -57,3 +57,13 @@ def test_error_is_raised_after_the_results_before_it() -> None:
 
 def test_nothing_to_finish() -> None:
     OneAhead[int]().finish()
+
+
+def test_a_result_after_an_error_is_not_used() -> None:
+    used: list[int] = []
+    ahead = OneAhead[int]()
+    ahead.add(lambda: 1 // 0, used.append)
+    with pytest.raises(ZeroDivisionError):
+        ahead.add(lambda: 2, used.append)
+    ahead.finish()
+    assert used == []

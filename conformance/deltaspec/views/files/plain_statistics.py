@@ -1,9 +1,9 @@
 """Statistics strings in the form that most writers use, read in columns instead of one by one.
 
 A string is plain if regular expressions show that it is valid JSON with the known keys in their usual order, without
-escapes, and with counts of at most 18 digits. All others are left to the decoder of `statistics_facts`. The expressions
-need two thirds of its time, and work without the interpreter lock. Null counts repeat between files; each distinct text
-is read once.
+escapes, without names that begin with a colon, and with counts of at most 18 digits. All others are left to the decoder
+of `statistics_facts`. The expressions need two thirds of its time, and work without the interpreter lock. Null counts
+repeat between files; each distinct text is read once.
 """
 
 from functools import lru_cache
@@ -22,11 +22,13 @@ def _object_of(value: str) -> str:
 
 
 def _flat_object_of(value: str) -> str:
-    return rf"\{{(?:{_TEXT}:{value}(?:,{_TEXT}:{value})*)?\}}"
+    return rf"\{{(?:{_NAME}:{value}(?:,{_NAME}:{value})*)?\}}"
 
 
 _COUNT = r"(?:0|[1-9][0-9]{0,17})"
 _TEXT = r'"[^"\\\x00-\x1f]*"'
+_NAME = r'"(?:[^":\\\x00-\x1f][^"\\\x00-\x1f]*)?"'
+"""It does not begin with a colon: only the quote at its end may precede one."""
 _NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
 _BOUNDS = _object_of(f"(?:{_TEXT}|{_NUMBER}|true|false|null)")
 _NULL_COUNT = '"nullCount":'

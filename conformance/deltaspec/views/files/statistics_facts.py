@@ -19,6 +19,8 @@ from deltaspec.wire import arrow_compute as pc
 
 _FEWEST_PLAIN = 2_000
 """Rows from which on it is faster to read plain strings in columns than to decode each string."""
+_LONG_TEXTS = 1_000
+"""Mean length from which on plain strings are decoded, too: of many columns, reading them takes much memory."""
 _ABSENT = msgspec.Raw()
 
 
@@ -47,7 +49,7 @@ def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
     """
     texts = pc.to_series(stats)
     length, is_known = len(texts), texts.is_not_null()
-    if length < _FEWEST_PLAIN:
+    if length < _FEWEST_PLAIN or _compute_mean_length(texts) > _LONG_TEXTS:
         records, null_columns = _create_nulls(pl.Int64, length), _create_nulls(pl.String, length)
     else:
         records, null_columns = read_plain_statistics(texts, deleted_rows)
@@ -65,6 +67,11 @@ def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
         sparse_flags("stats_have_lone_surrogate", is_known, decoded.surrogate_rows),
         null_columns.alias("null_columns"),
     ]
+
+
+def _compute_mean_length(texts: pl.Series) -> float:
+    """Return the mean length in bytes of the strings that are not null."""
+    return int(texts.str.len_bytes().cast(pl.Int64).sum()) / max(len(texts) - texts.null_count(), 1)
 
 
 class _Decoded(NamedTuple):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from deltaspec.views.files import statistics_facts
 from deltaspec.views.files.plain_statistics import read_plain_statistics
 
-NAMES = st.sampled_from(["a", "b", "nullCount", "numRecords", "x:1", "é", 'q"', "a b", "{", "}", ""])
+NAMES = st.sampled_from(["a", "b", "nullCount", "numRecords", "x:1", ":5", ":0", "a,", "é", 'q"', "a b", "{", "}", ""])
 COUNTS = st.sampled_from(["0", "1", "2", "7", "10", "-1", "01", "1.0", "null", "1e1", "9" * 18, "9" * 19, '"1"'])
 BOUNDS = st.sampled_from(
     ["0", "-0", "1.5", "-2E-7", "1.", ".5", "true", "null", '"x"', '"\\u00e9"', '"\t"', "[1]", "nan"]
@@ -66,6 +66,7 @@ def build(rows: list[tuple[str | None, int | None]]) -> dict[str, list[Any]]:
 
 
 @given(st.lists(st.tuples(TEXTS, DELETED), max_size=40))
+@example([('{"numRecords":9,"nullCount":{":5":2,":6":2}}', None), ('{"numRecords":9,"nullCount":{"":2}}', None)])
 @example([('{"numRecords":5}"nullCount":{}}', None)])
 @example([('{"numRecords":5,}', None), ('{"numRecords":5,"tightBounds":true}', None)])
 @example([('{"numRecords":5,"minValues":{"nullCount":{}},"nullCount":{}}', None)])
@@ -95,3 +96,9 @@ def test_both_ways_agree(rows: list[tuple[str | None, int | None]]) -> None:
 def test_usual_strings_are_not_decoded(text: str, null_columns: str | None) -> None:
     records, columns = read_plain_statistics(pl.Series([text]), pl.Series([None], dtype=pl.Int64))
     assert (records.to_list(), columns.to_list()) == ([3], [null_columns])
+
+
+def test_long_strings_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statistics_facts, "_FEWEST_PLAIN", 1)
+    monkeypatch.setattr(statistics_facts, "read_plain_statistics", None)
+    assert build([('{"numRecords":3,"minValues":{"a":"' + "x" * 1_000 + '"}}', None)])["num_records"] == [3]
