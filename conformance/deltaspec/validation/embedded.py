@@ -150,6 +150,9 @@ class EmbeddedRun(LogRun):
         self._ahead.finish()
         pa.default_memory_pool().release_unused()  # the next stages have the peak of memory, and use Polars
 
+    def _check_what_was_read(self) -> None:
+        self._ahead.finish()
+
     def _flush(self) -> None:
         """Check the lines and file actions collected so far, which all belong to one state of the table."""
         pending, self._pending = self._pending, _Pending(self._pending.current)

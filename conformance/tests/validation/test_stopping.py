@@ -201,3 +201,31 @@ def test_end_of_a_phase_does_not_stop() -> None:
     progress("rows", 5, 5)
     with pytest.raises(RunStopped, match="the budget of 30m was used"):
         progress("rows", 4, 5)
+
+
+def test_rows_that_were_read_before_the_stop_are_checked(tmp_path: Path) -> None:
+    """The engine evaluates a batch of file actions while it reads the next one."""
+    log = tmp_path / "_delta_log"
+    log.mkdir()
+    for version in range(210):
+        actions: list[dict[str, Any]] = []
+        if version == 0:
+            actions.append({"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}})
+        if version in (0, 100):  # a batch ends where the state changes
+            field = {"name": f"c{version}", "type": "long", "nullable": True, "metadata": {}}
+            schema = {"type": "struct", "fields": [field]}
+            metadata = {"id": "t", "format": {"provider": "parquet", "options": {}}, "partitionColumns": []}
+            metadata |= {"schemaString": json.dumps(schema), "configuration": {}}
+            actions.append({"metaData": metadata})
+        add = {"path": f"{version}.parquet", "partitionValues": {}, "size": -1 if version == 3 else 1}
+        actions.append({"add": {**add, "modificationTime": 1, "dataChange": True}})
+        lines = "\n".join(json.dumps(action) for action in actions)
+        (log / f"{version:020}.json").write_text(lines + "\n", encoding="utf-8")
+
+    def stop(phase: str, done: int, _: int | None) -> None:
+        if phase == "commits" and done == 200:
+            raise RunStopped("the budget of 1s was used")
+
+    report = deltaspec.validate(str(tmp_path), level="log", progress=stop)
+    assert report.stopped is not None
+    assert report.totals.get("FIL011") == 1

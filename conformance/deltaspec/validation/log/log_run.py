@@ -147,9 +147,11 @@ class LogRun(ABC):
         try:
             return self._run()
         except RunStopped as stop:
+            self._check_what_was_read()
             self._mark_unchecked(stop.reason, stop.levels)
             return self.findings
         except tuple(interrupts) as fault:
+            self._check_what_was_read()
             self._mark_unchecked(interrupts[type(fault)], None)
             return self.findings
         finally:
@@ -326,6 +328,10 @@ class LogRun(ABC):
         self, file: str, version: int, context: FileContext, summary: LogSummary, tag: str = REPLAY_ROWS
     ) -> None:
         """Check the file actions of the last commit, and put them into the buckets, now or in `finalize`."""
+
+    @abstractmethod
+    def _check_what_was_read(self) -> None:
+        """Evaluate rows that were read before the run stopped."""
 
     @abstractmethod
     def _end_commits(self) -> None:
