@@ -36,10 +36,11 @@ _PROFILES = """Where other cases that missed their target spent their CPU time (
   rows 9 %, opening files and checking the headers of their pages 6 %, UTF-8 3 %, NaN 2 %.
 - (v2) Statistics 19 %, facts of paths 6 %, decoding by Arrow 20 %, partition values 5 %, replay 12 % and spilling 5 %
   (without the threads of Polars, which took 20 % in all; of 2,500,000 adds). Page faults and returning memory to the
-  system are a quarter; keeping freed memory for a second instead of a tenth would save a tenth of the time, and break
-  the limit of (b).
+  system are a quarter; keeping freed memory for a second instead of a tenth would save less than a tenth of the time,
+  and break the limit of (b).
 - (vectors-1000000) The facts of a vector take 5.1 µs, of which the Roaring library takes 1.4. Without replay or
-  validation, listing a file takes 4.1 µs, its line 1.2 µs and its vector 3.4 µs (`floor-files`, of 100,000 files).
+  validation, listing a file takes 4.1 µs, its line 1.2 µs and its vector 3.4 µs (each
+  timed alone, of 100,000 files).
 - (missing-300000) Both levels import the same modules and explain the missing files. What level `rows` adds is to look
   for the first thousand of them again, and two passes that sort them out for footers and rows.
 """

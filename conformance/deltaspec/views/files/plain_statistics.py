@@ -12,6 +12,8 @@ from typing import Annotated, NamedTuple
 import msgspec
 import polars as pl
 
+_AT_ONCE = 1 << 15
+"""Rows that are read together, as many as a checkpoint batch has. A commit may have any number."""
 _LONG = 256
 """Bytes of null counts of which few are kept: those of a thousand columns take 100 kB."""
 
@@ -68,6 +70,14 @@ def read_plain_statistics(texts: pl.Series, deleted_rows: pl.Series) -> tuple[pl
         Strings that are not plain must be decoded, and null counts above 0 of files with a deletion vector, with wide
         bounds, or above `numRecords`.
     """
+    starts = range(0, max(len(texts), 1), _AT_ONCE)
+    found = pl.concat(
+        [_read_rows(texts.slice(start, _AT_ONCE), deleted_rows.slice(start, _AT_ONCE)) for start in starts]
+    )
+    return found["records"], found["null_columns"]
+
+
+def _read_rows(texts: pl.Series, deleted_rows: pl.Series) -> pl.DataFrame:
     # a column of this name splits the string too early, so that the part before does not match
     before, ends = texts.str.splitn(_NULL_COUNT, 2).struct.unnest().get_columns()
     is_plain = before.str.contains(_BEFORE_COUNTS) & (before.str.ends_with(",") == ends.is_not_null())
@@ -77,10 +87,8 @@ def read_plain_statistics(texts: pl.Series, deleted_rows: pl.Series) -> tuple[pl
     largest = read["largest"]
     is_tight = (deleted_rows.fill_null(0) == 0) & (largest <= records)
     is_read = is_plain & (ends.is_null() | (largest == 0) | is_tight).fill_null(False)
-    found = pl.DataFrame({"records": records, "null_columns": read["null_columns"]}).select(
-        pl.when(is_read).then(pl.all())
-    )
-    return found["records"], found["null_columns"]
+    found = pl.DataFrame({"records": records, "null_columns": read["null_columns"]})
+    return found.select(pl.when(is_read).then(pl.all()))
 
 
 def _read_ends(ends: pl.Series) -> pl.DataFrame:

@@ -41,7 +41,7 @@ def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
     """Return the columns of `file_actions` that depend on the statistics, and `null_columns`.
 
     `null_columns` is a JSON list of the paths of the columns that null counts prove to be null in a row; null without
-    any. Null counts repeat between files, so the most recently used distinct strings are kept.
+    any.
 
     Args:
         stats: statistics strings, an Arrow array or chunked array; null without statistics.

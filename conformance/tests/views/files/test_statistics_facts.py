@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deltaspec.views.files import statistics_facts
+from deltaspec.views.files import plain_statistics, statistics_facts
 from deltaspec.views.files.plain_statistics import read_plain_statistics
 
 NAMES = st.sampled_from(["a", "b", "nullCount", "numRecords", "x:1", ":5", ":0", "a,", "é", 'q"', "a b", "{", "}", ""])
@@ -78,6 +78,8 @@ def test_both_ways_agree(rows: list[tuple[str | None, int | None]]) -> None:
         patch.setattr(statistics_facts, "_FEWEST_PLAIN", len(rows) + 1)
         one_by_one = build(rows)
         patch.setattr(statistics_facts, "_FEWEST_PLAIN", 0)
+        assert build(rows) == one_by_one
+        patch.setattr(plain_statistics, "_AT_ONCE", 3)
         assert build(rows) == one_by_one
 
 
