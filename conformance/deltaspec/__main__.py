@@ -5,7 +5,7 @@ import os
 import sys
 
 from deltaspec.cli import main
-from deltaspec.commands.startup import leave_out_numpy
+from deltaspec.commands.startup import defer_package_metadata, leave_out_numpy
 
 
 def run() -> None:
@@ -16,6 +16,7 @@ def run() -> None:
     """
     _replace_closed_streams()
     leave_out_numpy()
+    defer_package_metadata()
     try:
         main()
     except SystemExit as end:

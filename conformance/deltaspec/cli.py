@@ -6,15 +6,7 @@ from typing import Any
 import click
 
 from deltaspec import __version__
-from deltaspec.commands.baseline import baseline
-from deltaspec.commands.candidate_tests import known, replay, test
 from deltaspec.commands.completion import complete_chapters, complete_codes, complete_names, complete_table
-from deltaspec.commands.discover import discover
-from deltaspec.commands.doctor import doctor
-from deltaspec.commands.extract import extract
-from deltaspec.commands.faults import faults
-from deltaspec.commands.golden import golden
-from deltaspec.commands.matrix import matrix
 from deltaspec.commands.options import AT, COLOR, REVISIONS, parse_codes, parse_names
 from deltaspec.commands.printing import (
     build_console,
@@ -23,15 +15,33 @@ from deltaspec.commands.printing import (
     print_text,
 )
 from deltaspec.commands.progress import show_progress
-from deltaspec.commands.schema import schema
-from deltaspec.commands.selftest import selftest
-from deltaspec.commands.smoke import smoke
 from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone
-from deltaspec.commands.validate import validate
-from deltaspec.exit_handling import CommandGroup, translate_write_errors
+from deltaspec.exit_handling import CommandGroup, Commands, translate_write_errors
+
+_MODULES = {
+    "baseline": "baseline",
+    "discover": "discover",
+    "doctor": "doctor",
+    "extract": "extract",
+    "faults": "faults",
+    "golden": "golden",
+    "known": "candidate_tests",
+    "matrix": "matrix",
+    "replay": "candidate_tests",
+    "schema": "schema",
+    "selftest": "selftest",
+    "smoke": "smoke",
+    "test": "candidate_tests",
+    "validate": "validate",
+}
+"""Command to the module of `deltaspec.commands` that defines it."""
 
 
-@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=CommandGroup,
+    commands=Commands(_MODULES),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, "-V", "--version", prog_name="deltaspec")
 def main() -> None:
     """Conformance and validation for the Delta transaction-log protocol.
@@ -163,19 +173,3 @@ def show(table: str, files: bool, at: str | None, output_format: str, color: str
         write = write_files if files else write_description
         with translate_write_errors("stdout"):
             write(description, build_console(sys.stdout, color))
-
-
-main.add_command(validate)
-main.add_command(baseline)
-main.add_command(discover)
-main.add_command(extract)
-main.add_command(doctor)
-main.add_command(smoke)
-main.add_command(selftest)
-main.add_command(test)
-main.add_command(replay)
-main.add_command(faults)
-main.add_command(known)
-main.add_command(golden)
-main.add_command(matrix)
-main.add_command(schema)

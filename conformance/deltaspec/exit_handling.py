@@ -5,8 +5,10 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections import UserDict
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, NoReturn
 
 import click
@@ -24,6 +26,33 @@ REPORT_KEY = "deltaspec.report"
 
 class Terminated(BaseException):
     """Raised on SIGTERM, so that the process cleans up as it does on an interrupt."""
+
+
+class Commands(UserDict[str, click.Command]):
+    """Commands by name. The modules that define them are imported when they are needed."""
+
+    def __init__(self, modules: Mapping[str, str]) -> None:
+        """Create the commands.
+
+        Args:
+            modules: name of each command, which is also that of its function, to the module of `deltaspec.commands`.
+        """
+        super().__init__()
+        self._modules = modules
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name in self._modules and name not in self.data:
+            self.data[name] = getattr(import_module(f"deltaspec.commands.{self._modules[name]}"), name)
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.data or name in self._modules
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*self.data, *self._modules]))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
 
 
 class CommandGroup(click.Group):

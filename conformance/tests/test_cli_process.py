@@ -206,6 +206,23 @@ def test_json_report_imports_only_what_it_needs(table: Path) -> None:
     assert done.stdout == b"[]\n"
 
 
+def test_other_commands_and_package_metadata_are_imported_when_they_are_used(table: Path) -> None:
+    """Polars imports `importlib.metadata` and does not use it, which would take longer than the validation."""
+    program = (
+        "import atexit, sys\n"
+        "def look():\n"
+        "    print([each for each in ('email', 'deltaspec.commands.golden') if each in sys.modules])\n"
+        "    from importlib.metadata import version\n"
+        "    print(version('polars') == sys.modules['polars'].__version__)\n"
+        "atexit.register(look)\n"
+        "from deltaspec.__main__ import run\n"
+        f"sys.argv = ['deltaspec', 'validate', {str(table)!r}, '--level', 'log', '--quiet']\n"
+        "run()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines()[-2:] == ["[]", "True"]
+
+
 def test_parsing_a_clock_does_not_load_arrow() -> None:
     """Arrow chooses its allocator when it is loaded, after the command line has set it."""
     script = (

@@ -1,10 +1,13 @@
 """Start commands that read tables quickly: how Arrow is set up, and how modules are imported."""
 
 import gc
+import importlib
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 _ALLOCATION = "narenas:2,dirty_decay_ms:100,muzzy_decay_ms:0"
@@ -34,6 +37,27 @@ class _Missing:
         """Raise `ModuleNotFoundError` for these packages; other finders look for any other module."""
         if name in _left_out:
             raise ModuleNotFoundError("Arrow is imported without it", name=name)
+
+
+class _Deferred(ModuleType):
+    """Module that is imported when something of it is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        module = import_module(self.__name__)
+        self.__dict__.update(module.__dict__)
+        return getattr(module, name)
+
+
+def defer_package_metadata() -> None:
+    """Let this process import `importlib.metadata` when it is used. Only for processes that run nothing but commands.
+
+    Polars imports it, and needs it only for Iceberg. It takes 15 modules, and longer than to check a small log.
+    """
+    name = "importlib.metadata"
+    if name not in sys.modules:
+        importlib.metadata = sys.modules[name] = _Deferred(name)
 
 
 def leave_out_numpy() -> None:

@@ -1,6 +1,5 @@
 """Findings and reports as plain values, as validation returns them and the writers render them."""
 
-from html import escape
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -410,6 +409,8 @@ class Report(Struct, frozen=True, kw_only=True):
 
     def _repr_html_(self) -> str:
         """Return the report as an HTML table for notebooks: one row for each rule with findings."""
+        from html import escape
+
         first: dict[str, Finding] = {}
         for finding in self.findings:
             first.setdefault(finding.rule, finding)

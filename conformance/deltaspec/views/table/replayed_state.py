@@ -3,8 +3,8 @@
 This is the mutable implementation of the model's replay for everything except files.
 """
 
+from collections.abc import Set
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn
 from deltaspec.model.features import clustering, table_features, table_properties
@@ -26,42 +26,42 @@ from deltaspec.views.table.mapping_history import logical_partition_names
 from deltaspec.views.table.schema_columns import SchemaReader
 
 
-@dataclass
 class ReplayedState:
     """State of a table after the actions applied so far, and what follows from it."""
 
-    revision: Revision = Revision.CURRENT
-    """Protocol revision that the table is validated against."""
-    protocol: Protocol | None = None
-    metadata: MetaData | None = None
-    protocol_known: bool = True
-    """False once a protocol action could not be decoded."""
-    metadata_known: bool = True
-    domains: dict[str, DomainMetadata] = field(default_factory=dict)
-    domains_known: bool = True
-    """False once a domainMetadata action could not be decoded."""
-    row_id_mark: RowIdHighWaterMark | None = None
-    """Last rowIdHighWaterMark action (r1, r2)."""
-    row_id_mark_known: bool = True
-    """False once a rowIdHighWaterMark action could not be decoded."""
-    transactions: dict[str, Txn] = field(default_factory=dict)
-    transactions_known: bool = True
-    """False once a txn action could not be decoded."""
-    schema: Struct | None = None
-    mapping: str | None = None
-    supported: set[str] | None = None
-    """Features that the table supports; None if the protocol is unknown, or is missing a required feature list."""
-    listed_features: set[str] = field(default_factory=set)
-    """Features that the protocol of some version so far lists."""
-    supported_so_far: set[str] = field(default_factory=set)
-    """Features that the table supported in some version so far, as far as known."""
-    protocol_was_lost: bool = False
-    """Whether the protocol of some version so far could not be decoded: the table may have supported more features."""
-    lost_cause: tuple[str, str | None] | None = None
-    """Why actions were lost first, and the file; None if none were."""
-    schema_fault: SchemaError | None = None
-    """Why the schema string of the metadata has no meaning."""
-    _reader: SchemaReader = field(default_factory=SchemaReader)
+    def __init__(self, revision: Revision = Revision.CURRENT) -> None:
+        self.revision = revision
+        """Protocol revision that the table is validated against."""
+        self.protocol: Protocol | None = None
+        self.metadata: MetaData | None = None
+        self.protocol_known: bool = True
+        """False once a protocol action could not be decoded."""
+        self.metadata_known: bool = True
+        self.domains: dict[str, DomainMetadata] = {}
+        self.domains_known: bool = True
+        """False once a domainMetadata action could not be decoded."""
+        self.row_id_mark: RowIdHighWaterMark | None = None
+        """Last rowIdHighWaterMark action (r1, r2)."""
+        self.row_id_mark_known: bool = True
+        """False once a rowIdHighWaterMark action could not be decoded."""
+        self.transactions: dict[str, Txn] = {}
+        self.transactions_known: bool = True
+        """False once a txn action could not be decoded."""
+        self.schema: Struct | None = None
+        self.mapping: str | None = None
+        self.supported: set[str] | None = None
+        """Features that the table supports; None if the protocol is unknown, or is missing a required feature list."""
+        self.listed_features: set[str] = set()
+        """Features that the protocol of some version so far lists."""
+        self.supported_so_far: set[str] = set()
+        """Features that the table supported in some version so far, as far as known."""
+        self.protocol_was_lost: bool = False
+        """Whether the protocol of some version so far could not be decoded: the table may have supported more."""
+        self.lost_cause: tuple[str, str | None] | None = None
+        """Why actions were lost first, and the file; None if none were."""
+        self.schema_fault: SchemaError | None = None
+        """Why the schema string of the metadata has no meaning."""
+        self._reader = SchemaReader()
 
     @property
     def partition_columns(self) -> tuple[dict[str, DataType] | None, dict[str, str]]:
@@ -190,7 +190,7 @@ class ReplayedState:
         else:
             self.domains[action.domain] = action
 
-    def lose(self, kinds: set[str | None], cause: tuple[str, str | None] | None = None) -> None:
+    def lose(self, kinds: Set[str | None], cause: tuple[str, str | None] | None = None) -> None:
         """Record that actions of these kinds could not be decoded (None: unknown kind), and why: reason and file."""
         self.lost_cause = self.lost_cause or cause
         if kinds & {"protocol", None}:

@@ -1,9 +1,10 @@
 """Table state along the validated history, and rows of the views over the actions that change it."""
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
+
+import msgspec
 
 from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn, WireStruct
 from deltaspec.model.commit.operations import reuses_existing_files
@@ -13,7 +14,7 @@ from deltaspec.model.features.protocol_evolution import CHECKPOINT_PROTECTION, P
 from deltaspec.model.features.undefined_types import find_undefined_types, may_define_types
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
-from deltaspec.model.rows.statistics import LeafColumn, list_leaf_columns
+from deltaspec.model.rows.statistics import list_leaf_columns
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Struct
 from deltaspec.model.schema.schema_string import TYPE_CHANGES, find_void_fault
@@ -55,8 +56,7 @@ VIEW_NAMES = (
 )
 
 
-@dataclass(frozen=True)
-class _Change:
+class _Change(msgspec.Struct, frozen=True):
     """A version about to be applied, and the state before it."""
 
     version: int
@@ -95,60 +95,55 @@ class _Change:
         return self.locate(max(self.lines[kind] for kind in kinds if kind in self.lines))
 
 
-@dataclass
 class TableState(ReplayedState):
     """Table state after the actions applied so far, its history, and the rows of the views over them."""
 
-    views: dict[str, StateRows] = field(default_factory=lambda: {name: StateRows() for name in VIEW_NAMES})
-    used: set[str] = field(default_factory=set)
-    """Features that were active in some version so far."""
-    mapped: MappingHistory = field(default_factory=MappingHistory)
-    """History of mapped columns."""
-    columns: ColumnHistory = field(default_factory=ColumnHistory)
-    """History of columns with defaults and identity columns."""
-    widening: WideningHistory = field(default_factory=WideningHistory)
-    """History of type changes."""
-    clustered: ClusteringHistory = field(default_factory=ClusteringHistory)
-    """History of columns and clustering columns."""
-    undefined_types: list[Row] = field(default_factory=list)
-    """Further rows of the view `metadata`, only with its column `undefined_types`."""
-    variant_uses: StateRows = field(default_factory=StateRows)
-    """Rows of the view `variant_uses`."""
-    row_id_columns: StateRows = field(default_factory=StateRows)
-    """Rows of the view `row_id_columns`."""
-    iceberg: IcebergHistory = field(default_factory=IcebergHistory)
-    """History of enabled Iceberg compatibilities."""
-    file_requirements: RequirementHistory = field(default_factory=RequirementHistory)
-    """History of what the table requires of its live files."""
-    conditions: RowConstraintHistory = field(init=False)
-    """History of row constraints."""
-    row_requirements: RowRequirementHistory = field(init=False)
-    """History of what the table requires of its rows."""
-    uses: FeatureUseHistory = field(init=False)
-    """History of what needs a feature."""
-    _leaves: ColumnCache[list[LeafColumn]] = field(default_factory=lambda: ColumnCache(list_leaf_columns))
-    _mapping_of_fields: list[Row] = field(default_factory=list)
-    """Column mapping of the fields of the schema, in the order of `data_types.iter_fields`."""
-    _hidden_columns: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Materialized row-tracking columns so far, with the property of each, by table id."""
-    _field_rows: FieldRows = field(init=False)
-    _repeated_names: RepeatedNames = field(default_factory=RepeatedNames)
-    _preceding_version: int | None = None
-    _parts: dict[str, tuple[Any, ...]] = field(default_factory=dict)
-    """Parts of the state that each view was last built from."""
-    _first_commit: int | None = None
-    """First commit of the validated history."""
-    _context: FileContext | None = None
-    _undefined_types: frozenset[str] = frozenset()
-    """Columns of the last known state whose type is undefined."""
-    _removed_domains: frozenset[str] = frozenset()
-    """Domains that the current commit removes; the actions of a commit have no order."""
-
-    def __post_init__(self) -> None:
-        self.conditions = RowConstraintHistory(self.revision)
-        self._field_rows = FieldRows(self.revision)
-        self.row_requirements = RowRequirementHistory(self.revision)
-        self.uses = FeatureUseHistory(self.revision)
+    def __init__(self, revision: Revision = Revision.CURRENT) -> None:
+        super().__init__(revision)
+        self.views: dict[str, StateRows] = {name: StateRows() for name in VIEW_NAMES}
+        self.used: set[str] = set()
+        """Features that were active in some version so far."""
+        self.mapped = MappingHistory()
+        """History of mapped columns."""
+        self.columns = ColumnHistory()
+        """History of columns with defaults and identity columns."""
+        self.widening = WideningHistory()
+        """History of type changes."""
+        self.clustered = ClusteringHistory()
+        """History of columns and clustering columns."""
+        self.undefined_types: list[Row] = []
+        """Further rows of the view `metadata`, only with its column `undefined_types`."""
+        self.variant_uses = StateRows()
+        """Rows of the view `variant_uses`."""
+        self.row_id_columns = StateRows()
+        """Rows of the view `row_id_columns`."""
+        self.iceberg = IcebergHistory()
+        """History of enabled Iceberg compatibilities."""
+        self.file_requirements = RequirementHistory()
+        """History of what the table requires of its live files."""
+        self.conditions = RowConstraintHistory(revision)
+        """History of row constraints."""
+        self.row_requirements = RowRequirementHistory(revision)
+        """History of what the table requires of its rows."""
+        self.uses = FeatureUseHistory(revision)
+        """History of what needs a feature."""
+        self._leaves = ColumnCache(list_leaf_columns)
+        self._mapping_of_fields: list[Row] = []
+        """Column mapping of the fields of the schema, in the order of `data_types.iter_fields`."""
+        self._hidden_columns: dict[str, dict[str, str]] = {}
+        """Materialized row-tracking columns so far, with the property of each, by table id."""
+        self._field_rows = FieldRows(revision)
+        self._repeated_names = RepeatedNames()
+        self._preceding_version: int | None = None
+        self._parts: dict[str, tuple[Any, ...]] = {}
+        """Parts of the state that each view was last built from."""
+        self._first_commit: int | None = None
+        """First commit of the validated history."""
+        self._context: FileContext | None = None
+        self._undefined_types: frozenset[str] = frozenset()
+        """Columns of the last known state whose type is undefined."""
+        self._removed_domains: frozenset[str] = frozenset()
+        """Domains that the current commit removes; the actions of a commit have no order."""
 
     @property
     def rows(self) -> dict[str, list[Row]]:
@@ -256,7 +251,7 @@ class TableState(ReplayedState):
         """Last version that was applied, if its protocol and metadata are known; otherwise None."""
         return None if self.protocol is None or self.metadata is None else self._preceding_version
 
-    def lose(self, kinds: set[str | None], cause: tuple[str, str | None] | None = None) -> None:
+    def lose(self, kinds: Set[str | None], cause: tuple[str, str | None] | None = None) -> None:
         """Record that actions of these kinds could not be decoded (None: unknown kind), and why: reason and file."""
         super().lose(kinds, cause)
         if kinds & {"protocol", None}:
