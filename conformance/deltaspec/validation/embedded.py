@@ -16,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 from msgspec.structs import replace
 
+from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.log.segment import Checkpoint
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.buckets import Buckets, LocalBuckets
@@ -112,12 +113,16 @@ class EmbeddedRun(LogRun):
     # commits
 
     def _iter_commits(self, versions: Sequence[int]) -> Iterator[LogSummary | StorageError]:
-        small = (file for file in map(commit_file, versions) if self._size(file) <= MAX_BUFFERED_BYTES)
+        files = list(map(commit_file, versions))
+        sizes = [self.plan.entries[commit_name(version)].size_bytes for version in versions]
+        small = (file for file, size in zip(files, sizes, strict=True) if size <= MAX_BUFFERED_BYTES)
         contents = prefetch_contents(self.store, small, MAX_BUFFERED_BYTES)
-        for version in versions:
-            file = commit_file(version)
+        for version, file, size in zip(versions, files, sizes, strict=True):
             try:
-                log = self._read_commit(file, contents, with_digest=version == self.plan.version)
+                if size <= MAX_BUFFERED_BYTES:
+                    log = self._decode_commit(next(contents), with_digest=version == self.plan.version)
+                else:
+                    log = decode_line_stream(stream_lines(self.store, file, MAX_LINE_BYTES), self.options.revision)
             except StorageError as fault:
                 yield fault
                 continue
@@ -125,14 +130,7 @@ class EmbeddedRun(LogRun):
             self._pending.current = log.files
             yield log.summary
 
-    def _size(self, file: str) -> int:
-        return self.plan.entries[file.removeprefix(f"{LOG_DIRECTORY}/")].size_bytes
-
-    def _read_commit(self, file: str, contents: Iterator[bytes | StorageError], *, with_digest: bool) -> LogFile:
-        """Read the next commit: from `contents` if it is small, else line by line, without a digest."""
-        if self._size(file) > MAX_BUFFERED_BYTES:
-            return decode_line_stream(stream_lines(self.store, file, MAX_LINE_BYTES), self.options.revision)
-        content = next(contents)
+    def _decode_commit(self, content: bytes | StorageError, *, with_digest: bool) -> LogFile:
         if isinstance(content, StorageError):
             raise content
         return decode_lines(content, self.options.revision, with_digest=with_digest)

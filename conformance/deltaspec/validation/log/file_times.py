@@ -16,8 +16,10 @@ def file_time_before(plan: Plan, row: dict[str, Any]) -> int | None:
         row: row of the view `commits`.
     """
     version, timestamp = row["version"], row["in_commit_timestamp"]
+    if timestamp is None or row.get("enablement_version") != version:
+        return None
     before = plan.entries.get(commit_name(version - 1))
-    if before is None or timestamp is None or row.get("enablement_version") != version:
+    if before is None:
         return None
     is_copied = min(entry.modified_ms for entry in plan.entries.values()) >= timestamp
     return None if is_copied else before.modified_ms

@@ -6,7 +6,7 @@ Engines provide how bytes become actions, and where: `EmbeddedRun` in this proce
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 
 import msgspec
@@ -534,7 +534,7 @@ class LogRun(ABC):
         )
         self.history.compared_states[version] = (actions, state.file_context(self.store.root))
 
-    def _lose_state(self, kinds: set[str | None], reason: str, file: str | None) -> None:
+    def _lose_state(self, kinds: Set[str | None], reason: str, file: str | None) -> None:
         """Record that actions of these kinds in a file cannot be decoded: what they change is undecided."""
         self.state.lose(kinds, (reason, file))
         self.findings.mark_lost_actions(kinds, reason, file)

@@ -1,6 +1,6 @@
 """Views over row ids along the validated history: statements of commits, and assignments to files."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from math import inf
 from typing import Any
 
@@ -98,6 +98,9 @@ row_id_conflicts = View(
 )
 
 
+_STATEMENTS = (CommitInfo, RowIdHighWaterMark)
+
+
 class StatedRowIds(msgspec.Struct, frozen=True):
     """Statements of one commit about row ids; None if the action cannot be decoded."""
 
@@ -107,12 +110,12 @@ class StatedRowIds(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_actions(
-        cls, actions: Iterable[tuple[int, WireStruct]], undecoded: set[str | None], revision: Revision
+        cls, actions: Iterable[tuple[int, WireStruct]], undecoded: Set[str | None], revision: Revision
     ) -> "StatedRowIds":
         """Read the statements of a commit; `undecoded` are the kinds of undecoded actions (None: unknown kind)."""
         if undecoded & {"commitInfo", "rowIdHighWaterMark", None}:
             return cls()
-        statements = [each for _, each in actions if isinstance(each, CommitInfo | RowIdHighWaterMark)]
+        statements = [each for _, each in actions if isinstance(each, _STATEMENTS)]
         marks = sum(isinstance(each, RowIdHighWaterMark) for each in statements)
         return cls(marks, len(statements) > marks, row_tracking.read_preservation_statement(statements, revision))
 

@@ -231,7 +231,7 @@ def _fault_facts(fault: LineError) -> Row:
 
 def build_commit_row(version: int, file: str, log: LogSummary, before: "PreviousCommit", state: TableState) -> Row:
     """Return the row of `commits` for one commit; `state` is the table state after it."""
-    kinds = log.kinds
+    kinds, count = log.kinds, log.kinds.get
     is_fully_decoded = None not in log.undecoded_kinds
     info = next((action for _, action in log.actions if isinstance(action, CommitInfo)), None)
     timestamp = info.in_commit_timestamp if info else None
@@ -240,14 +240,14 @@ def build_commit_row(version: int, file: str, log: LogSummary, before: "Previous
     before.enable(version, timestamp, enabled, state.supports("inCommitTimestamp-preview"))
     counts = {
         "actions": sum(kinds.values()) - log.blank_lines,
-        "protocols": kinds["protocol"],
-        "metadatas": kinds["metaData"],
-        "commit_infos": kinds["commitInfo"],
-        "adds": kinds["add"],
-        "removes": kinds["remove"],
-        "cdcs": kinds["cdc"],
-        "domains": kinds["domainMetadata"],
-        "checkpoint_only_actions": kinds["checkpointMetadata"] + kinds["sidecar"],
+        "protocols": count("protocol", 0),
+        "metadatas": count("metaData", 0),
+        "commit_infos": count("commitInfo", 0),
+        "adds": count("add", 0),
+        "removes": count("remove", 0),
+        "cdcs": count("cdc", 0),
+        "domains": count("domainMetadata", 0),
+        "checkpoint_only_actions": count("checkpointMetadata", 0) + count("sidecar", 0),
     }
     return {
         **of_state,
@@ -259,7 +259,7 @@ def build_commit_row(version: int, file: str, log: LogSummary, before: "Previous
         "previous_in_commit_timestamp": before.in_commit_timestamp if before.in_commit_timestamps else None,
         "in_commit_timestamps_enabled": enabled,
         "in_commit_timestamps_enabled_before": before.in_commit_timestamps,
-        **(before.enablement if kinds["protocol"] + kinds["metaData"] else {}),
+        **(before.enablement if "protocol" in kinds or "metaData" in kinds else {}),
         "catalog_managed_before": before.catalog_managed,
         "txn_id": info.txn_id if info else None,
         "removes_with_data_change": log.removes_with_data_change,

@@ -370,7 +370,7 @@ def _read_json(read: ParsedCheckpoint, store: Store, file: str) -> None:
     log = decode_line_stream(read_lines(store, file, MAX_LINE_BYTES), read.revision)
     read.json_lines.append((file, log))
     read.actions += [(file, line, action) for line, action in log.actions]
-    read.undecoded_kinds |= log.lines.undecoded_kinds
+    read.undecoded_kinds |= log.lines.summary().undecoded_kinds
     for (kind, fault), number in log.lines.counts():
         if kind is not None:
             read.kinds[kind] = read.kinds.get(kind, 0) + number

@@ -65,26 +65,25 @@ class LogFile(msgspec.Struct):
         return {number: fault for number, (_, fault) in enumerate(self.lines, 1) if fault is not None}
 
     @property
-    def undecoded_kinds(self) -> set[str | None]:
+    def undecoded_kinds(self) -> frozenset[str | None]:
         """Kinds of the actions that could not be decoded; None stands for a line of unknown kind."""
-        return self.lines.undecoded_kinds | ({None} if self.unread else set())
+        return self.summary.undecoded_kinds
 
     @property
     def summary(self) -> "LogSummary":
         """Summary of the file without its file actions."""
-        counts, kinds = self.lines.counts(), Counter[str | None]()
-        for (kind, _), number in counts:
-            kinds[kind] += number
+        lines, kinds = self.lines.summary(), self.files.kinds
+        removes = self.files.select("remove") if "remove" in kinds else ()
         return LogSummary(
             actions=self.actions,
-            kinds=kinds,
-            first_kind=self.lines.first_kind,
-            blank_lines=sum(number for (_, fault), number in counts if fault is not None and fault.is_blank),
-            undecoded_kinds=self.undecoded_kinds,
+            kinds=lines.kinds,
+            first_kind=lines.first_kind,
+            blank_lines=lines.blank_lines,
+            undecoded_kinds=lines.undecoded_kinds | {None} if self.unread else lines.undecoded_kinds,
             unread=list(self.unread.values())[:1],
-            removes_with_data_change=sum(each.data_change for each in self.files.select("remove")),
-            has_cdc="cdc" in self.files.kinds,
-            file_actions=len(self.files),
+            removes_with_data_change=sum(each.data_change for each in removes),
+            has_cdc="cdc" in kinds,
+            file_actions=len(kinds),
             sha256=self.sha256,
         )
 
@@ -99,7 +98,7 @@ class LogSummary(msgspec.Struct, frozen=True):
     first_kind: str | None
     """As in `LineOutcomes`."""
     blank_lines: int
-    undecoded_kinds: set[str | None]
+    undecoded_kinds: frozenset[str | None]
     """As in `LogFile`."""
     unread: list[str]
     """Why the first line that was not decoded was not; empty if all were."""
@@ -262,6 +261,7 @@ _EMPTY_LINE = explain_line(b"")
 
 
 _decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
 
 
 def _decode_valid_line(line: bytes, types: dict[str, type[WireStruct]]) -> tuple[str | None, WireStruct | None]:
@@ -270,7 +270,9 @@ def _decode_valid_line(line: bytes, types: dict[str, type[WireStruct]]) -> tuple
         document = _decode(line)
         ((kind, body),) = document.items()
         action: WireStruct = msgspec.convert(body, types[kind])
-    except (msgspec.DecodeError, RecursionError, AttributeError, ValueError, KeyError):
+        if _encode(document) == line:  # the shortest form of the document has no key twice
+            return kind, action
+    except (msgspec.MsgspecError, RecursionError, AttributeError, ValueError, KeyError):
         return None, None
     if b'\\\\"' in line or b'" ' in line or b'"\t' in line or b'"\r' in line or line[-1:] == b"\r":
         return None, None

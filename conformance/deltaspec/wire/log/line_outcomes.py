@@ -6,6 +6,7 @@ Lines with equal outcomes share one object, so a file of line feeds takes four b
 from array import array
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from deltaspec.wire.log.line_validation import LineError
@@ -18,6 +19,18 @@ class Outcome(NamedTuple):
     """Wire name of its single known action, decodable or not; None otherwise."""
     fault: LineError | None = None
     """Defect of the line; None if it has none."""
+
+
+class OutcomeSummary(NamedTuple):
+    """The outcomes of the lines of a file, counted. Summaries may be shared; do not change them."""
+
+    kinds: Counter[str | None]
+    """Number of lines by the wire name of their single known action; None for none or several."""
+    first_kind: str | None
+    """Wire name of the first action; `UNKNOWN_ACTION` if its name is unknown, None if there is none."""
+    blank_lines: int
+    undecoded_kinds: frozenset[str | None]
+    """Kinds of the actions that could not be decoded; None stands for a line of unknown kind."""
 
 
 UNKNOWN_ACTION = "unknown action"
@@ -52,25 +65,41 @@ class LineOutcomes:
 
     def counts(self) -> list[tuple[Outcome, int]]:
         """Return every outcome and its number of lines."""
-        codes = self.codes
-        if len(self.distinct) < 10:  # as in almost every file
-            found = [(code, codes.count(code)) for code in range(len(self.distinct))]
-        else:
-            found = sorted(Counter(codes).items())
-        return [(self.distinct[code], number) for code, number in found if number]
+        return [(self.distinct[code], number) for code, number in Counter(self.codes).items()]
 
-    @property
-    def first_kind(self) -> str | None:
-        """Wire name of the first action; `UNKNOWN_ACTION` if its name is unknown, None if there is none."""
-        for code in self.codes:
-            kind, fault = self.distinct[code]
-            if kind is not None:
-                return kind
-            if code != UNREAD and (fault is None or fault.actions):
-                return UNKNOWN_ACTION
-        return None
+    def summary(self) -> OutcomeSummary:
+        """Return what the outcomes have in common, whatever lines they are of."""
+        codes, distinct = self.codes, tuple(self.distinct)
+        if len(codes) > _FEW_LINES:
+            return _summarize_outcomes(codes, distinct)
+        return _summarize_few_outcomes(codes.tobytes(), distinct)
 
-    @property
-    def undecoded_kinds(self) -> set[str | None]:
-        """Kinds of the actions that could not be decoded; None stands for a line of unknown kind."""
-        return {fault.kind for _, fault in self.distinct if fault is not None and fault.is_undecodable}
+
+_FEW_LINES = 8
+"""Lines of a file whose summary is cached, because most commits of a table have lines of the same kinds."""
+
+
+@lru_cache(maxsize=1024)
+def _summarize_few_outcomes(codes: bytes, distinct: tuple[Outcome, ...]) -> OutcomeSummary:
+    return _summarize_outcomes(array("I", codes), distinct)
+
+
+def _summarize_outcomes(codes: "array[int]", distinct: tuple[Outcome, ...]) -> OutcomeSummary:
+    kinds, blank_lines = Counter[str | None](), 0
+    for code, number in Counter(codes).items():
+        kind, fault = distinct[code]
+        kinds[kind] += number
+        if fault is not None and fault.is_blank:
+            blank_lines += number
+    undecoded = frozenset(fault.kind for _, fault in distinct if fault is not None and fault.is_undecodable)
+    return OutcomeSummary(kinds, _find_first_kind(codes, distinct), blank_lines, undecoded)
+
+
+def _find_first_kind(codes: "array[int]", distinct: tuple[Outcome, ...]) -> str | None:
+    for code in codes:
+        kind, fault = distinct[code]
+        if kind is not None:
+            return kind
+        if code != UNREAD and (fault is None or fault.actions):
+            return UNKNOWN_ACTION
+    return None

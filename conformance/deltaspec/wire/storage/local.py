@@ -44,6 +44,7 @@ class LocalStore:
         self.root: str | None = os.path.abspath(self.uri)
         self.is_remote = False
         self._path = path
+        self._prefix = os.path.join(path, "")
 
     def list_log(self) -> list[Entry]:
         root = Path(self._path)
@@ -127,13 +128,14 @@ class LocalStore:
         try:
             if size > limit:
                 raise FileTooLarge(f"{path}: {size} bytes, more than the limit of {limit} bytes")
-            pieces = []
-            while piece := os.read(handle, max(size + 1, 1 << 16)):
-                pieces.append(piece)
-                if len(piece) == size <= limit and len(pieces) == 1:
-                    return piece
+            content = os.read(handle, size + 1)
+            if len(content) == size:
+                return content
+            pieces = [content]
+            while pieces[-1]:
                 if sum(map(len, pieces)) > limit:
                     raise FileTooLarge(f"{path}: grew beyond {limit} bytes while it was read")
+                pieces.append(os.read(handle, max(size + 1, 1 << 16)))
             return b"".join(pieces)
         except OSError as fault:
             raise StorageError(f"{path}: {fault.strerror or fault}") from fault
@@ -180,9 +182,7 @@ class LocalStore:
     def _open_with_size(self, path: str) -> tuple[int, int]:
         """Open a regular file, and return its descriptor and its size in bytes."""
         try:
-            handle = os.open(
-                os.path.join(self._path, check_inside_table(path)), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-            )
+            handle = os.open(self._prefix + check_inside_table(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError as fault:
             is_link = os.path.islink(os.path.join(self._path, path))
             raise FileGone(f"{path}: {'is a broken link' if is_link else 'does not exist'}") from fault
