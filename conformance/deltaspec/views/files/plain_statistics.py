@@ -14,6 +14,8 @@ import polars as pl
 
 _AT_ONCE = 1 << 15
 """Rows that are read together, as many as a checkpoint batch has. A commit may have any number."""
+_MOST_END_BYTES = 4 << 20
+"""Bytes of different null counts above which strings are decoded one by one: reading them takes ten times as much."""
 _LONG = 256
 """Bytes of null counts of which few are kept: those of a thousand columns take 100 kB."""
 
@@ -83,6 +85,8 @@ def _read_rows(texts: pl.Series, deleted_rows: pl.Series) -> pl.DataFrame:
     is_plain = before.str.contains(_BEFORE_COUNTS) & (before.str.ends_with(",") == ends.is_not_null())
     records = before.str.extract(_NUM_RECORDS).cast(pl.Int64, strict=False)
     distinct = ends.unique().drop_nulls()
+    if distinct.str.len_bytes().cast(pl.Int64).sum() > _MOST_END_BYTES:
+        return pl.DataFrame({"records": records, "null_columns": before}).clear(len(texts))
     read = _read_ends(distinct).select(pl.all().gather(ends.cast(pl.Enum(distinct)).to_physical()))
     largest = read["largest"]
     is_tight = (deleted_rows.fill_null(0) == 0) & (largest <= records)

@@ -104,3 +104,13 @@ def test_long_strings_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statistics_facts, "_FEWEST_PLAIN", 1)
     monkeypatch.setattr(statistics_facts, "read_plain_statistics", None)
     assert build([('{"numRecords":3,"minValues":{"a":"' + "x" * 1_000 + '"}}', None)])["num_records"] == [3]
+
+
+def test_many_different_null_counts_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = pl.Series([f'{{"numRecords":{count},"nullCount":{{"a":{count}}}}}' for count in (1, 2)])
+    monkeypatch.setattr(plain_statistics, "_MOST_END_BYTES", 2 * len('{"a":1}}'))
+    assert read_plain_statistics(texts, pl.Series([None, None], dtype=pl.Int64))[0].to_list() == [1, 2]
+    monkeypatch.setattr(plain_statistics, "_MOST_END_BYTES", 2 * len('{"a":1}}') - 1)
+    assert read_plain_statistics(texts, pl.Series([None, None], dtype=pl.Int64))[0].to_list() == [None, None]
+    monkeypatch.setattr(statistics_facts, "_FEWEST_PLAIN", 1)
+    assert build([(text, None) for text in texts])["null_columns"] == ['[["a"]]', '[["a"]]']
