@@ -169,8 +169,8 @@ def _render_floors(results: Results, cases: Mapping[str, Case]) -> str:
         if start is None or result is None or not floors:
             continue
         own, least = result.programs[DELTASPEC], (start.programs[DELTASPEC], floors[0])
-        wall = [sum(median(each.wall_seconds) for each in least), median(own.wall_seconds)]
-        cpu = [sum(median(each.cpu_seconds) for each in least), median(own.cpu_seconds)]
+        wall = [sum(min(each.wall_seconds) for each in least), median(own.wall_seconds)]
+        cpu = [sum(min(each.cpu_seconds) for each in least), median(own.cpu_seconds)]
         target = case.target
         if target.ratio is not None:
             limit = target.ratio * median(result.programs[case.peers[0]].wall_seconds)

@@ -223,6 +223,26 @@ def test_other_commands_and_package_metadata_are_imported_when_they_are_used(tab
     assert done.stdout.splitlines()[-2:] == ["[]", "True"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no jemalloc")
+@pytest.mark.parametrize(("limit", "milliseconds"), [(9, 1000), (10, 100)])
+def test_memory_is_kept_longer_while_a_large_checkpoint_is_read(limit: int, milliseconds: int, tmp_path: Path) -> None:
+    (tmp_path / "_delta_log" / "_sidecars").mkdir(parents=True)
+    (tmp_path / "_delta_log" / "_sidecars" / "a.parquet").write_bytes(bytes(10))
+    program = (
+        "import os; from deltaspec.commands import startup\n"
+        f"startup._LARGE_CHECKPOINT_BYTES = {limit}; startup.choose_allocator({str(tmp_path)!r})\n"
+        "print(os.environ['_RJEM_MALLOC_CONF'] == os.environ['JE_ARROW_MALLOC_CONF'], os.environ['_RJEM_MALLOC_CONF'])"
+    )
+    without = environment()
+    for name in ("_RJEM_MALLOC_CONF", "JE_ARROW_MALLOC_CONF"):
+        without.pop(name, None)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True, env=without
+    )
+    assert done.stdout.startswith("True ")
+    assert done.stdout.rstrip().endswith(f"dirty_decay_ms:{milliseconds}")
+
+
 def test_parsing_a_clock_does_not_load_arrow() -> None:
     """Arrow chooses its allocator when it is loaded, after the command line has set it."""
     script = (
