@@ -7,7 +7,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from threading import RLock
 from types import ModuleType
 from typing import Any
 
@@ -56,13 +58,17 @@ class _Missing:
             raise ModuleNotFoundError("Arrow is imported without it", name=name)
 
 
+_import_lock = RLock()
+
+
 class _Deferred(ModuleType):
     """Module that is imported when something of it is used."""
 
     def __getattr__(self, name: str) -> Any:
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
-        module = import_module(self.__name__)
+        with _import_lock:
+            if sys.modules.get(self.__name__) is self:
+                del sys.modules[self.__name__]
+            module = import_module(self.__name__)
         self.__dict__.update(module.__dict__)
         return getattr(module, name)
 
@@ -74,7 +80,9 @@ def defer_package_metadata() -> None:
     """
     name = "importlib.metadata"
     if name not in sys.modules:
-        importlib.metadata = sys.modules[name] = _Deferred(name)
+        module = importlib.metadata = _Deferred(name)
+        module.__spec__ = find_spec(name)
+        sys.modules[name] = module
 
 
 def leave_out_numpy() -> None:

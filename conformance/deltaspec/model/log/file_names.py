@@ -6,7 +6,6 @@ Any other name is an `OtherFile`, which clients ignore.
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import TypeAlias
 
 import msgspec
@@ -100,7 +99,6 @@ _PATTERNS: dict[re.Pattern[str], Callable[..., LogFileName]] = {
 """Pattern of each kind of name; its groups are the fields, in order."""
 
 
-@lru_cache(maxsize=1 << 17)  # several steps parse all names of a log
 def parse_log_file_name(name: str) -> LogFileName:
     """Parse the name of a file relative to `_delta_log`.
 

@@ -26,8 +26,9 @@ _MAX_BYTES = 64 << 20
 def check_log_start(facts: LogFacts, findings: Findings) -> None:
     """Check whether a cleaned-up log begins too late, if the validated history goes back that far."""
     names, clock_ms = facts.plan.entries, facts.options.clock_ms
-    cleaned_up = None if facts.plan.missing else find_cleanup_version(names)
-    if cleaned_up is None or clock_ms is None or not findings.has_rules_for(log_starts):
+    if clock_ms is None or facts.plan.missing or not findings.has_rules_for(log_starts):
+        return
+    if find_cleanup_version(names) is None:
         return
     try:
         first, _ = find_readable_versions(names)

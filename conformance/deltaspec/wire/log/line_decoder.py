@@ -4,7 +4,8 @@ Typed decoding alone accepts duplicate and unknown keys and white space. Four pa
 
 1. A block of canonical lines is decoded in one call. `canonical_lines` explains why they have no defect.
 2. A canonical line in another block is decoded as its action.
-3. Any other line is decoded untyped, its keys are counted in the bytes and in the result, and then it is converted.
+3. Any other line is decoded untyped and converted. If it is free-form, has a usual length, and is encoded to the same
+   bytes again, it has no defect. Otherwise its keys are counted in the bytes and in the result.
 4. A line that fails takes the slow path of `line_validation`, which reports what is wrong and where.
 """
 
@@ -17,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from deltaspec.model.actions import WireStruct, get_action_types, normalize_action
-from deltaspec.model.json_values import JsonTooDeep, Number, parse_lossless
+from deltaspec.model.json_values import MAX_DEPTH, JsonTooDeep, Number, parse_lossless
 from deltaspec.model.revisions import Revision
 from deltaspec.wire.log.canonical_lines import decode_canonical_block, decode_canonical_line
 from deltaspec.wire.log.file_action_rows import FileActions
@@ -36,6 +37,8 @@ _FILE_ACTIONS = frozenset(("add", "remove", "cdc"))
 _MAX_CACHED_LINES = 1000
 _MAX_CACHED_LINE_BYTES = 4096
 """Bounds of the cache of lines without an action."""
+_MAX_ENCODED_BYTES = 1 << 16
+"""Bound of the memory that it takes to encode a line again."""
 _SHORT_BYTES = 64
 """Shorter lines are rarely valid, so the cache is searched before they are decoded."""
 
@@ -94,9 +97,9 @@ class LogSummary(msgspec.Struct, frozen=True):
     actions: list[tuple[int, WireStruct]]
     """Known actions other than file actions, with their line numbers."""
     kinds: Counter[str | None]
-    """Number of lines by the wire name of their single known action; None for none or several."""
+    """Number of lines by the wire name of their single known action; None for none or several. Do not change it."""
     first_kind: str | None
-    """As in `LineOutcomes`."""
+    """As in `OutcomeSummary`."""
     blank_lines: int
     undecoded_kinds: frozenset[str | None]
     """As in `LogFile`."""
@@ -270,7 +273,7 @@ def _decode_valid_line(line: bytes, types: dict[str, type[WireStruct]]) -> tuple
         document = _decode(line)
         ((kind, body),) = document.items()
         action: WireStruct = msgspec.convert(body, types[kind])
-        if _encode(document) == line:  # the shortest form of the document has no key twice
+        if kind == FREE_FORM and _may_encode(line) and _encode(document) == line:
             return kind, action
     except (msgspec.MsgspecError, RecursionError, AttributeError, ValueError, KeyError):
         return None, None
@@ -282,6 +285,11 @@ def _decode_valid_line(line: bytes, types: dict[str, type[WireStruct]]) -> tuple
     except RecursionError:
         is_valid = False
     return (kind, action) if is_valid else (None, None)
+
+
+def _may_encode(line: bytes) -> bool:
+    """Return whether a line is short, and nested no deeper than any decoder allows."""
+    return len(line) < _MAX_ENCODED_BYTES and line.count(b"{") + line.count(b"[") <= MAX_DEPTH
 
 
 def _count_keys(members: dict[str, Any]) -> int:

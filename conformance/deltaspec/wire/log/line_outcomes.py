@@ -70,13 +70,16 @@ class LineOutcomes:
     def summary(self) -> OutcomeSummary:
         """Return what the outcomes have in common, whatever lines they are of."""
         codes, distinct = self.codes, tuple(self.distinct)
-        if len(codes) > _FEW_LINES:
+        if len(codes) > _FEW_LINES or any(fault is not None for _, fault in distinct):
             return _summarize_outcomes(codes, distinct)
         return _summarize_few_outcomes(codes.tobytes(), distinct)
 
 
 _FEW_LINES = 8
-"""Lines of a file whose summary is cached, because most commits of a table have lines of the same kinds."""
+"""Lines of a file whose summary is cached, because most commits of a table have lines of the same kinds.
+
+Summaries of files with defects are not, because the text of a defect may be as long as its line.
+"""
 
 
 @lru_cache(maxsize=1024)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from deltaspec.model.actions import ACTION_TYPES, get_action_types
 from deltaspec.model.revisions import Revision
-from deltaspec.wire.log import line_decoder
+from deltaspec.wire.log import line_decoder, line_outcomes
 from deltaspec.wire.log.canonical_lines import decode_canonical_block, decode_canonical_line
 from deltaspec.wire.log.line_decoder import LogFile, decode_line_stream, decode_lines
 from deltaspec.wire.log.line_validation import LineError, explain_line
@@ -638,3 +638,17 @@ def test_file_split_in_blocks_has_the_same_lines(data: bytes, monkeypatch: pytes
         lines = [line for block in blocks for line in line_decoder._split_lines(block)]
         assert lines == (data.removesuffix(b"\n").split(b"\n") if data else [])
         assert_same_file(decode_lines(data), expected)
+
+
+def test_depth_that_is_read_does_not_depend_on_the_form_of_a_line() -> None:
+    for levels in (150, 250, 600):
+        body = b'{"x":' + b"[" * levels + b"1" + b"]" * levels + b"}"
+        canonical, spaced = (b'{"commitInfo":' + each + b"}" for each in (body, body.replace(b":", b": ")))
+        assert decode_lines(canonical).unread.keys() == decode_lines(spaced).unread.keys()
+
+
+def test_summaries_of_files_with_defects_are_not_cached() -> None:
+    cache = line_outcomes._summarize_few_outcomes.cache_info
+    before = cache().currsize
+    assert decode_lines(b'{"commitInfo":{"not cached":1,"not cached":2}}').summary.kinds == {"commitInfo": 1}
+    assert cache().currsize == before
