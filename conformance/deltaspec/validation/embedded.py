@@ -29,7 +29,7 @@ from deltaspec.validation.log.file_action_checks import (
     check_file_action_facts,
     check_lines,
 )
-from deltaspec.validation.log.log_run import LogRun, ReadLog, commit_file
+from deltaspec.validation.log.log_run import LogRun, ReadLog
 from deltaspec.validation.log.replay_stage import REPLAY_ROWS
 from deltaspec.validation.one_ahead import OneAhead
 from deltaspec.validation.options import Options
@@ -113,8 +113,9 @@ class EmbeddedRun(LogRun):
     # commits
 
     def _iter_commits(self, versions: Sequence[int]) -> Iterator[LogSummary | StorageError]:
-        files = list(map(commit_file, versions))
-        sizes = [self.plan.entries[commit_name(version)].size_bytes for version in versions]
+        names = list(map(commit_name, versions))
+        files = [f"{LOG_DIRECTORY}/{name}" for name in names]
+        sizes = [self.plan.entries[name].size_bytes for name in names]
         small = (file for file, size in zip(files, sizes, strict=True) if size <= MAX_BUFFERED_BYTES)
         contents = prefetch_contents(self.store, small, MAX_BUFFERED_BYTES)
         for version, file, size in zip(versions, files, sizes, strict=True):

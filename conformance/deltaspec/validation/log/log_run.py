@@ -470,7 +470,7 @@ class LogRun(ABC):
                 previous = PreviousCommit()
                 continue
             self._mark_undecoded_lines(file, log)
-            if log.undecoded_kinds - ACTIONS_OF_ONE_COMMIT:
+            if not log.undecoded_kinds <= ACTIONS_OF_ONE_COMMIT:
                 history.undecoded_commits.append(version)
             history.remember_digest(version, log)
             rewrites_files = self.options.level == "rows" and log.kinds["add"] and log.kinds["remove"]

@@ -1,6 +1,6 @@
 """Views over row ids along the validated history: statements of commits, and assignments to files."""
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from math import inf
 from typing import Any
 
@@ -99,6 +99,7 @@ row_id_conflicts = View(
 
 
 _STATEMENTS = (CommitInfo, RowIdHighWaterMark)
+_UNDECIDED_BY = {"commitInfo", "rowIdHighWaterMark", None}
 
 
 class StatedRowIds(msgspec.Struct, frozen=True):
@@ -110,10 +111,10 @@ class StatedRowIds(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_actions(
-        cls, actions: Iterable[tuple[int, WireStruct]], undecoded: Set[str | None], revision: Revision
+        cls, actions: Iterable[tuple[int, WireStruct]], undecoded: frozenset[str | None], revision: Revision
     ) -> "StatedRowIds":
         """Read the statements of a commit; `undecoded` are the kinds of undecoded actions (None: unknown kind)."""
-        if undecoded & {"commitInfo", "rowIdHighWaterMark", None}:
+        if not undecoded.isdisjoint(_UNDECIDED_BY):
             return cls()
         statements = [each for _, each in actions if isinstance(each, _STATEMENTS)]
         marks = sum(isinstance(each, RowIdHighWaterMark) for each in statements)

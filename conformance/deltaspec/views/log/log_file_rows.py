@@ -20,7 +20,7 @@ from deltaspec.views.log.log_files import lines
 from deltaspec.views.table.state import TableState
 from deltaspec.wire.arrow_compute import to_series
 from deltaspec.wire.log.line_decoder import LogSummary
-from deltaspec.wire.log.line_outcomes import UNREAD, LineOutcomes
+from deltaspec.wire.log.line_outcomes import UNREAD, LineOutcomes, Outcome
 from deltaspec.wire.log.line_validation import LineError
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry
 
@@ -179,17 +179,23 @@ class _LineBatch:
         self.numbers = array("q")
         self.file_numbers = array("I")
         self.files: list[tuple[str, int]] = []
+        self._source: tuple[Sequence[int], Sequence[Outcome]] = ((), ())
+        """Codes and outcomes that were added last. Most commits of a table have the same."""
+        self._added = array("I")
+        """Codes in this batch of the lines that were added last."""
 
     def add(self, file: str, version: int, start: int, codes: Sequence[int], source: LineOutcomes) -> None:
         """Add consecutive lines of a file, starting at line `start`; lines that were not decoded are left out."""
-        batch_codes = {code: self.outcomes.code(*source.distinct[code]) for code in set(codes) if code != UNREAD}
+        if self._source != (codes, source.distinct):
+            batch_codes = {code: self.outcomes.code(*source.distinct[code]) for code in set(codes) if code != UNREAD}
+            self._added = array("I", [batch_codes[code] for code in codes if code != UNREAD])
+            self._source = codes, source.distinct
         numbers: Iterable[int] = range(start, start + len(codes))
         if UNREAD in codes:
             numbers = [number for number, code in zip(numbers, codes, strict=True) if code != UNREAD]
-        previous_length = len(self.codes)
-        self.codes.extend(batch_codes[code] for code in codes if code != UNREAD)
+        self.codes.extend(self._added)
         self.numbers.extend(numbers)
-        self.file_numbers.extend(repeat(len(self.files), len(self.codes) - previous_length))
+        self.file_numbers.extend(repeat(len(self.files), len(self._added)))
         self.files.append((file, version))
 
     def frame(self) -> pl.DataFrame:
