@@ -181,7 +181,7 @@ def test_page_compares_start_and_floor_with_the_target() -> None:
     page = render_page(Results({"tiny": build_result(1.25), "a": result, "d": build_result()}))
     assert (
         find_row(page, f"(a) {CASES['a'].title}", "wall s")
-        == f"| (a) {CASES['a'].title} | wall s | 1.75 | 3.60 | 3.00 |"
+        == f"| (a) {CASES['a'].title} | wall s | 1.25 | 3.60 | 3.00 |"
     )
     assert f"| (d) {CASES['d'].title}, level footers | wall s" not in page
 
