@@ -207,7 +207,7 @@ def test_json_report_imports_only_what_it_needs(table: Path) -> None:
 
 
 def test_other_commands_and_package_metadata_are_imported_when_they_are_used(table: Path) -> None:
-    """Polars imports `importlib.metadata` and does not use it, which would take longer than the validation."""
+    """Polars imports `importlib.metadata`, and needs it only for Iceberg."""
     program = (
         "import atexit, sys\n"
         "def look():\n"

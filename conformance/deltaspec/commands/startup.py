@@ -22,7 +22,7 @@ def choose_allocator(table: str = "") -> None:
 
     Memory that is kept for later batches would be a third of the peak, because each of the two libraries has its own
     allocator. With few arenas, threads reuse what others freed, so a tenth of a second saves most page faults. For
-    large checkpoints, a second saves a sixth of the time and takes some 50 MB.
+    large checkpoints, a second saves an eighth of the CPU time and takes some 40 MB.
 
     Args:
         table: path of the table to read, if there is only one.
@@ -76,7 +76,7 @@ class _Deferred(ModuleType):
 def defer_package_metadata() -> None:
     """Let this process import `importlib.metadata` when it is used. Only for processes that run nothing but commands.
 
-    Polars imports it, and needs it only for Iceberg. It takes 15 modules, and longer than to check a small log.
+    Polars imports it, and needs it only for Iceberg. It is 15 modules, which take some 10 ms.
     """
     name = "importlib.metadata"
     if name not in sys.modules:

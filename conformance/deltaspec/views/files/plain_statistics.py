@@ -15,7 +15,7 @@ import polars as pl
 _AT_ONCE = 1 << 15
 """Rows that are read together, as many as a checkpoint batch has. A commit may have any number."""
 _MOST_END_BYTES = 4 << 20
-"""Bytes of different null counts above which strings are decoded one by one: reading them takes ten times as much."""
+"""Bytes of different null counts above which strings are decoded one by one: reading them takes much more memory."""
 _LONG = 256
 """Bytes of null counts of which few are kept: those of a thousand columns take 100 kB."""
 
