@@ -14,7 +14,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from itertools import count as count_from
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import polars as pl
 from msgspec.structs import replace
@@ -105,6 +105,16 @@ class Buckets(Protocol):
         ...
 
 
+class _Collected(NamedTuple):
+    """Rows that were put together."""
+
+    rows: pl.DataFrame
+    constants: dict[str, Any]
+    """Value, also null, of columns of `rows` with one value."""
+    keys: pl.Series | None = None
+    """As for `PutRows`."""
+
+
 class LocalBuckets:
     """One bucket in memory, or many in temporary files if there are more than `rows_in_memory` rows."""
 
@@ -124,7 +134,7 @@ class LocalBuckets:
         self._progress = progress
         self._limit = math.inf if rows_in_memory is None else rows_in_memory
         self._count = count
-        self._collected: dict[str, list[tuple[pl.DataFrame, pl.Series | None]]] = defaultdict(list)
+        self._collected: dict[str, list[_Collected]] = defaultdict(list)
         self._rows: dict[str, int] = defaultdict(int)
         self._folder: Path | None = None
         self._spilled: dict[str, list[SpilledRows]] = defaultdict(list)
@@ -138,8 +148,8 @@ class LocalBuckets:
     def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
         if rows.is_empty():
             return
-        rows = _copy(rows) if self._folder is not None else _shrink_constant_columns(rows)
-        self._collected[tag].append((rows, keys))
+        collected = _shrink_constant_columns(rows) if self._folder is None else _Collected(_copy(rows), {})
+        self._collected[tag].append(collected._replace(keys=keys))
         self._rows[tag] += len(rows)
         if self._folder is None and sum(self._rows.values()) > self._limit:
             self._folder = Path(tempfile.mkdtemp(prefix="deltaspec-"))
@@ -216,12 +226,9 @@ class LocalBuckets:
         collected = self._collected.pop(tag, [])
         if not collected:
             return pl.DataFrame()
-        keys = [each for _, each in collected if each is not None]
-        frames = [rows for rows, _ in collected]
-        collected.clear()
-        rows = frames[0] if len(frames) == 1 else _combine_by_column(frames)
-        self._collected[tag] = [(rows, pl.concat(keys) if keys else None)]
-        return rows
+        combined = collected[0] if len(collected) == 1 else _combine_by_column(collected)
+        self._collected[tag] = [combined]
+        return combined.rows
 
     def _spill(self, tag: str) -> None:
         """Write the collected rows of a tag to files of about `_ROWS_AT_ONCE` rows, and free them file by file."""
@@ -230,7 +237,7 @@ class LocalBuckets:
         while collected:
             frames, keys, size = [], [], 0
             while collected and size < _ROWS_AT_ONCE:
-                rows, given = collected.popleft()
+                rows, _, given = collected.popleft()
                 frames.append(rows)
                 keys.append(normalize_path_keys(rows["path_key"]) if given is None else given)
                 size += len(rows)
@@ -249,24 +256,26 @@ class LocalBuckets:
         return pl.concat(frames) if frames else None
 
 
-def _shrink_constant_columns(rows: pl.DataFrame) -> pl.DataFrame:
+def _shrink_constant_columns(rows: pl.DataFrame) -> _Collected:
     """Replace columns with one value by constants, which take no memory."""
     constants = find_constants(rows)
-    return rows.with_columns(pl.lit(value, rows.schema[name]).alias(name) for name, value in constants.items())
+    added = (pl.lit(value, rows.schema[name]).alias(name) for name, value in constants.items())
+    return _Collected(rows.with_columns(added), constants)
 
 
-def _combine_by_column(frames: list[pl.DataFrame]) -> pl.DataFrame:
-    """Combine frames of one schema, and empty the list: only one column exists twice at a time."""
-    schema = frames[0].schema
-    constants = find_constants(frames[0])
-    for each in frames[1:]:
-        found = find_constants(each)
+def _combine_by_column(collected: list[_Collected]) -> _Collected:
+    """Combine rows of one schema, and empty the list: only one column exists twice at a time."""
+    schema = collected[0].rows.schema
+    constants = dict(collected[0].constants)
+    for each in collected[1:]:
+        found = each.constants
         constants = {name: value for name, value in constants.items() if name in found and found[name] == value}
-    columns = {name: [each.get_column(name) for each in frames] for name in schema if name not in constants}
-    frames.clear()
+    columns = {name: [each.rows.get_column(name) for each in collected] for name in schema if name not in constants}
+    keys = [each.keys for each in collected if each.keys is not None]
+    collected.clear()
     rows = pl.DataFrame({name: pl.concat(columns.pop(name), rechunk=True) for name in list(columns)})
     added = (pl.lit(value, schema[name]).alias(name) for name, value in constants.items())
-    return rows.with_columns(added).select(schema.names())
+    return _Collected(rows.with_columns(added).select(schema.names()), constants, pl.concat(keys) if keys else None)
 
 
 def _copy(rows: pl.DataFrame) -> pl.DataFrame:

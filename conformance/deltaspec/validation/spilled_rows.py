@@ -62,11 +62,10 @@ class SpilledRows(NamedTuple):
 def find_constants(rows: pl.DataFrame) -> dict[str, Any]:
     """Return the value, also null, of each column with one value. One column is left out to keep the length."""
     found: dict[str, Any] = {}
-    for name in rows.columns:
-        column = rows.get_column(name)
-        if column.null_count() == len(column):
+    for name, nulls in rows.null_count().row(0, named=True).items():
+        if nulls == len(rows):
             found[name] = None
-        elif _has_one_value(column):
+        elif not nulls and _has_one_value(column := rows.get_column(name)):
             found[name] = column[0]
     if len(found) == len(rows.columns):
         found.popitem()
@@ -74,7 +73,7 @@ def find_constants(rows: pl.DataFrame) -> dict[str, Any]:
 
 
 def _has_one_value(column: pl.Series) -> bool:
-    """Return whether a column that is not null everywhere has one value; false for types that are seldom constant."""
-    if column.dtype not in (pl.String, pl.Int64, pl.Boolean) or column.null_count() or column[0] != column[-1]:
+    """Return whether a column without nulls has one value; false for types that are seldom constant."""
+    if column.dtype not in (pl.String, pl.Int64, pl.Boolean) or column[0] != column[-1]:
         return False
     return bool((column == column[0]).all())

@@ -37,9 +37,12 @@ _NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
 _BOUNDS = _object_of(f"(?:{_TEXT}|{_NUMBER}|true|false|null)")
 _NULL_COUNT = '"nullCount":'
 _END = r'(?:,"tightBounds":(?:true|false))?\}'
-_BEFORE_COUNTS = rf'^\{{"numRecords":{_COUNT}(?:,"minValues":{_BOUNDS})?(?:,"maxValues":{_BOUNDS})?(?:,|{_END})$'
+_NUM_RECORDS = '{"numRecords":'
+_MOST_DIGITS = 18
+_BEFORE_COUNTS = (
+    rf'^\{_NUM_RECORDS}{_COUNT}(?:,"minValues":{_BOUNDS})?(?:,"maxValues":{_BOUNDS})?(?:,{_NULL_COUNT}|{_END}$)'
+)
 _COUNTS = rf"^{_object_of(_COUNT)}{_END}$"
-_NUM_RECORDS = r'^\{"numRecords":([0-9]+)'
 _POSITIVE = '":[1-9][0-9]*'
 """A count above 0 with the end of its name."""
 _WIDE_BOUNDS = '"tightBounds":false}'
@@ -80,13 +83,16 @@ def read_plain_statistics(texts: pl.Series, deleted_rows: pl.Series) -> tuple[pl
 
 
 def _read_rows(texts: pl.Series, deleted_rows: pl.Series) -> pl.DataFrame:
-    # a column of this name splits the string too early, so that the part before does not match
-    before, ends = texts.str.splitn(_NULL_COUNT, 2).struct.unnest().get_columns()
-    is_plain = before.str.contains(_BEFORE_COUNTS) & (before.str.ends_with(",") == ends.is_not_null())
-    records = before.str.extract(_NUM_RECORDS).cast(pl.Int64, strict=False)
+    is_plain = texts.str.contains(_BEFORE_COUNTS)
+    raw = texts.cast(pl.Binary)  # its slices copy nothing and count bytes
+    counted = raw.bin.slice(len(_NUM_RECORDS), _MOST_DIGITS + 1).cast(pl.String, strict=False)
+    first = counted.str.splitn(",", 2).struct.field("field_0").str.strip_suffix("}")
+    records = first.cast(pl.Int64, strict=False)
+    # a column of this name begins the end too early: then it closes more objects than `_COUNTS` allows
+    ends = raw.bin.slice(texts.str.find(_NULL_COUNT, literal=True) + len(_NULL_COUNT)).cast(pl.String)
     distinct = ends.unique().drop_nulls()
     if distinct.str.len_bytes().cast(pl.Int64).sum() > _MOST_END_BYTES:
-        return pl.DataFrame({"records": records, "null_columns": before}).clear(len(texts))
+        return pl.DataFrame({"records": records, "null_columns": ends}).clear(len(texts))
     read = _read_ends(distinct).select(pl.all().gather(ends.cast(pl.Enum(distinct)).to_physical()))
     largest = read["largest"]
     is_tight = (deleted_rows.fill_null(0) == 0) & (largest <= records)

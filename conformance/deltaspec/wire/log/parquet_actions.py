@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 BATCH_ROWS = 1 << 15
+_LOCAL_BUFFER_BYTES = 1 << 18
+"""Bytes of a column of a local file that are read together. Memory for a whole column chunk would be new for each."""
 FILE_ACTION_KINDS = ("add", "remove")
 
 _FIELDS = {
@@ -95,6 +97,7 @@ def open_parquet(source: Any) -> pq.ParquetFile:
             thrift_string_size_limit=64 << 20,
             thrift_container_size_limit=1 << 22,
             pre_buffer=False,
+            buffer_size=_LOCAL_BUFFER_BYTES if isinstance(source, pa.OSFile) else 0,
             coerce_int96_timestamp_unit="us",
         )
     except StorageError:
