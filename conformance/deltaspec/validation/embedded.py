@@ -31,10 +31,10 @@ from deltaspec.validation.log.file_action_checks import (
 )
 from deltaspec.validation.log.log_run import LogRun, ReadLog
 from deltaspec.validation.log.replay_stage import REPLAY_ROWS
-from deltaspec.validation.one_ahead import OneAhead
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan
 from deltaspec.validation.progress import Progress, ignore_progress
+from deltaspec.validation.results_ahead import MOST_AHEAD, ResultsAhead
 from deltaspec.views.files.file_action_facts import FileContext, Provenance
 from deltaspec.views.files.file_replay import (
     DATA_REPLAY_COLUMNS,
@@ -53,6 +53,8 @@ from deltaspec.wire.storage.prefetch import prefetch_contents
 from deltaspec.wire.storage.prefetch import read_lines as stream_lines
 
 BATCH_ROWS = 50_000
+_LARGE_TABLE_BYTES = 64 << 20
+"""Size of file actions in memory from which on fewer of them are in memory at a time."""
 MAX_BUFFERED_BYTES = 64 << 20
 """Larger commits are read as a stream of lines."""
 
@@ -82,7 +84,7 @@ class EmbeddedRun(LogRun):
         super().__init__(store, plan, options, findings, progress)
         self.buckets = LocalBuckets(progress=progress) if buckets is None else buckets
         self._pending = _Pending()
-        self._ahead = OneAhead[FileActionFacts]()
+        self._ahead = ResultsAhead[FileActionFacts]()
 
     def _check_log(self) -> Aggregates | None:
         with _without_garbage_collection():
@@ -209,6 +211,7 @@ class EmbeddedRun(LogRun):
             self._ahead.add(
                 partial(build_file_action_facts, self.context, actions),
                 partial(self._check_facts, actions.without_rows()),
+                most=1 if actions.table.nbytes > _LARGE_TABLE_BYTES else MOST_AHEAD,
             )
 
     def _check_facts(self, actions: StateActions, facts: FileActionFacts) -> None:
