@@ -7,7 +7,7 @@ repeat between files; each distinct text is read once.
 """
 
 from functools import lru_cache
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import polars as pl
@@ -89,7 +89,8 @@ def _read_rows(texts: pl.Series, deleted_rows: pl.Series) -> pl.DataFrame:
     first = counted.str.splitn(",", 2).struct.field("field_0").str.strip_suffix("}")
     records = first.cast(pl.Int64, strict=False)
     # a column of this name begins the end too early: then it closes more objects than `_COUNTS` allows
-    ends = raw.bin.slice(texts.str.find(_NULL_COUNT, literal=True) + len(_NULL_COUNT)).cast(pl.String)
+    starts: Any = texts.str.find(_NULL_COUNT, literal=True) + len(_NULL_COUNT)
+    ends = raw.bin.slice(starts).cast(pl.String)
     distinct = ends.unique().drop_nulls()
     if distinct.str.len_bytes().cast(pl.Int64).sum() > _MOST_END_BYTES:
         return pl.DataFrame({"records": records, "null_columns": ends}).clear(len(texts))

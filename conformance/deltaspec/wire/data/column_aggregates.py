@@ -15,6 +15,7 @@ from deltaspec.wire.data.column_resolution import FileColumn, is_bytes, is_text,
 from deltaspec.wire.data.leaf_aggregates import LeafAggregate, type_limits
 from deltaspec.wire.data.leaf_values import LeafValues
 from deltaspec.wire.data.stored_partition_values import PartitionValueComparison
+from deltaspec.wire.parquet.dictionary_columns import select_distinct_values
 
 Check = Literal["not null", "UTF-8", "range", "partition value", "change type"]
 ToRows = Callable[[list[int]], list[int]]
@@ -106,7 +107,7 @@ class ColumnAggregate:
         """Add a batch of rows.
 
         Args:
-            array: the column, with every row of the batch.
+            array: the column, with every row of the batch; strings also as a dictionary.
             offset: index in the file of the first row of the batch.
             keep: whether each row is not deleted; None if none is.
         """
@@ -123,13 +124,14 @@ class ColumnAggregate:
         self, column: FileColumn, array: pa.Array, parent: pa.Array | None, batch: "_Batch", to_rows: ToRows
     ) -> None:
         leaf = self._leaves.get(column.path)
-        found = None if leaf is None else leaf.take(array, batch.keep)
+        distinct = select_distinct_values(array)
+        found = None if leaf is None else leaf.take(array, batch.keep, distinct)
         if found is not None:
             self._check_range(column, array, found, batch, to_rows)
         if ("not null", column.path) in self._checks:
             self._check_nulls(column, array, parent, batch, to_rows)
         if ("UTF-8", column.path) in self._checks:
-            self._check_utf8(column, array, batch, to_rows)
+            self._check_utf8(column, array, distinct, batch, to_rows)
         if pa.types.is_struct(array.type) and isinstance(column.kind, Struct):
             children = array.flatten()
             for member in column.members:
@@ -167,14 +169,17 @@ class ColumnAggregate:
         rows = batch.preserved_rows(to_rows(pc.indices_nonzero(broken).to_pylist()))
         self._checks["not null", column.path].record_violations(rows, "null")
 
-    def _check_utf8(self, column: FileColumn, array: pa.Array, batch: "_Batch", to_rows: ToRows) -> None:
+    def _check_utf8(
+        self, column: FileColumn, array: pa.Array, distinct: pa.Array, batch: "_Batch", to_rows: ToRows
+    ) -> None:
         try:
-            if is_text(array.type):
-                array.validate(full=True)
+            if is_text(distinct.type):
+                distinct.validate(full=True)
                 return
             array.cast(pa.large_string() if pa.types.is_large_binary(array.type) else pa.string())
         except pa.ArrowInvalid:
-            values = array.cast(pa.large_binary()).to_pylist()
+            strings = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+            values = strings.cast(pa.large_binary()).to_pylist()
             bad = [place for place, value in enumerate(values) if value is not None and not _is_utf8(value)]
             rows = to_rows(bad)
             remaining = set(batch.preserved_rows(rows))

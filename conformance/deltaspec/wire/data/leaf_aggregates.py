@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct, UndefinedType
 from deltaspec.wire.data.column_resolution import FileColumn, is_bytes, is_text
 from deltaspec.wire.data.leaf_values import LeafValues
+from deltaspec.wire.parquet.dictionary_columns import select_distinct_values
 
 _INTEGERS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _TIMESTAMPS = ("timestamp", "timestamp_ntz")
@@ -129,12 +130,15 @@ class LeafAggregate:
         if column.file_type is not None:
             self.unread, self._type = find_conversion(column.kind, column.file_type)
 
-    def take(self, array: pa.Array, keep: pa.BooleanArray | None) -> tuple[Any, Any] | None:
+    def take(
+        self, array: pa.Array, keep: pa.BooleanArray | None, distinct: pa.Array | None = None
+    ) -> tuple[Any, Any] | None:
         """Add a batch, in which rows with a null parent are null; return its bounds.
 
         Args:
             array: every row of the batch.
             keep: whether each row is not deleted; None if none is.
+            distinct: `select_distinct_values` of `array`, where it is known.
         """
         valid = array if keep is None else array.filter(keep)
         self._nulls += array.null_count
@@ -143,7 +147,7 @@ class LeafAggregate:
             return None
         if pa.types.is_floating(array.type) and pc.any(pc.is_nan(valid)).as_py():
             self._has_nan = True
-        found = compute_bounds(valid)
+        found = compute_bounds(select_distinct_values(valid) if distinct is None or keep is not None else distinct)
         if found is not None:
             before = self._bounds or found
             self._bounds = min(before[0], found[0]), max(before[1], found[1])

@@ -10,22 +10,28 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 from deltaspec.model.rows.change_data import CHANGE_TYPE
 from deltaspec.model.schema.column_mapping import get_partition_types
 from deltaspec.model.schema.data_types import DataType, Primitive, Struct
 from deltaspec.wire.data.column_aggregates import ColumnAggregate, NotNullAggregate, RowCheck
-from deltaspec.wire.data.column_resolution import FileColumn, UnresolvableColumns, resolve_columns
+from deltaspec.wire.data.column_resolution import (
+    FileColumn,
+    UnresolvableColumns,
+    is_bytes,
+    is_text,
+    resolve_columns,
+)
 from deltaspec.wire.data.leaf_values import LeafValues
 from deltaspec.wire.data.legacy_calendar import drop_ambiguous_values, find_first_unambiguous_values
-from deltaspec.wire.parquet.file_opener import UnreadableRows, open_data_file
+from deltaspec.wire.parquet.dictionary_columns import DictionarySizes
+from deltaspec.wire.parquet.file_opener import OpenedFile, UnreadableRows, open_data_file
 from deltaspec.wire.storage.interface import StorageError, format_error
 
 BATCH_ROWS = 1 << 16
 WIDE_BATCH_ROWS = 1 << 13
-"""Batch size for columns whose values have no fixed width."""
+"""Batch size for columns whose values have no fixed width, unless page headers show how long they may be."""
 _MIN_BATCH_ROWS = 1
 _BATCH_BYTES = 32 << 20
 _LARGE_BATCH_BYTES = 128 << 20
@@ -86,7 +92,8 @@ def read_rows(
         UnreadableRows: the file cannot be opened, or its columns cannot be resolved.
         StorageError: the file cannot be read.
     """
-    parquet, value_bytes = open_data_file(source, size)
+    opened = open_data_file(source, size)
+    parquet = opened.parquet
     rows = parquet.metadata.num_rows
     deleted_rows = 0 if deleted is None else deleted.range_cardinality(0, rows)
     found = DataFileRows(rows, rows - deleted_rows)
@@ -105,11 +112,10 @@ def read_rows(
         if column.place is None and column.path[0] not in partitions:
             found.leaves += ColumnAggregate(column).leaves(found.rows, found.valid_rows)
     for group in _group_columns([column for column in columns if column.place is not None]):
-        reader = _GroupReader(parquet, group, deleted, value_bytes)
-        reader.read(known_values, found)
+        _GroupReader(opened, group, deleted).read(known_values, found)
     change_type = _find_change_type(parquet.schema_arrow, columns)
     if change_type is not None:
-        _GroupReader(parquet, [change_type], deleted, value_bytes).read_nulls(found)
+        _GroupReader(opened, [change_type], deleted).read_nulls(found)
     first = find_first_unambiguous_values(parquet)
     found.leaves, found.uncertain = drop_ambiguous_values(found.leaves, first, schema, mapping)
     return found
@@ -149,38 +155,72 @@ def _is_narrow(kind: pa.DataType | None) -> bool:
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
 
 
+def _is_string(kind: pa.DataType | None) -> bool:
+    """Return whether a type has one string or binary value for each row."""
+    return kind is not None and (is_text(kind) or is_bytes(kind))
+
+
 class _GroupReader:
     """Read top-level columns of a file from its first row to its last."""
 
-    def __init__(
-        self, parquet: pq.ParquetFile, columns: list[FileColumn], deleted: BitMap64 | None, value_bytes: int
-    ) -> None:
-        self.value_bytes = value_bytes
-        self.parquet = parquet
+    def __init__(self, opened: OpenedFile, columns: list[FileColumn], deleted: BitMap64 | None) -> None:
+        self.opened = opened
+        self.parquet = opened.parquet
         self.columns = columns
         self.deleted = deleted
+        self._dictionary: DictionarySizes | None = None
+        """Of the only column, while it is read as indexes."""
 
     def read(self, partitions: dict[str, tuple[DataType, str | None] | None], found: DataFileRows) -> None:
         """Add the contents of the columns to `found`; if decoding them together fails, read each alone."""
-        aggregates = [
-            ColumnAggregate(column, partitions.get(column.path[0]), is_partition=column.path[0] in partitions)
-            for column in self.columns
-        ]
-        try:
-            self._decode(aggregates)
-        except StorageError:
-            raise
-        except Exception as fault:  # noqa: BLE001 - Arrow raises any type on corrupt bytes
-            if len(self.columns) > 1:
-                for column in self.columns:
-                    _GroupReader(self.parquet, [column], self.deleted, self.value_bytes).read(partitions, found)
+        aggregates = self._read_dictionary(partitions)
+        if aggregates is None:
+            aggregates = self._start(partitions)
+            try:
+                self._decode(aggregates)
+            except StorageError:
+                raise
+            except Exception as fault:  # noqa: BLE001 - Arrow raises any type on corrupt bytes
+                if len(self.columns) > 1:
+                    for column in self.columns:
+                        _GroupReader(self.opened, [column], self.deleted).read(partitions, found)
+                    return
+                self._fail(fault, aggregates[0], found)
                 return
-            self._fail(fault, aggregates[0], found)
-            return
         for each in aggregates:
             found.leaves += each.leaves(found.rows, found.valid_rows)
             found.checks += each.checks()
             found.decoded.append(each.column.name)
+
+    def _start(self, partitions: dict[str, tuple[DataType, str | None] | None]) -> list[ColumnAggregate]:
+        return [
+            ColumnAggregate(column, partitions.get(column.path[0]), is_partition=column.path[0] in partitions)
+            for column in self.columns
+        ]
+
+    def _read_dictionary(
+        self, partitions: dict[str, tuple[DataType, str | None] | None]
+    ) -> list[ColumnAggregate] | None:
+        """Return what the only column says, read as indexes into its dictionary.
+
+        None if there is no such dictionary, or anything is wrong with it: reading its strings shows what.
+        """
+        column = self.columns[0]
+        if len(self.columns) > 1 or column.kind != Primitive("string") or column.path[0] in partitions:
+            return None
+        assert column.place is not None
+        sizes = self.opened.dictionaries.get(self.opened.parquet.schema_arrow.names[column.place])
+        if sizes is None:
+            return None
+        aggregates = self._start(partitions)
+        try:
+            self.parquet, self._dictionary = self.opened.open_dictionaries(), sizes
+            self._decode(aggregates)
+        except Exception:  # noqa: BLE001 - Arrow raises any type on corrupt bytes
+            return None
+        finally:
+            self.parquet, self._dictionary = self.opened.parquet, None
+        return aggregates
 
     def read_nulls(self, found: DataFileRows) -> None:
         """Add a check with the rows in which the only column is not null."""
@@ -215,7 +255,10 @@ class _GroupReader:
                     break
                 keep = self._build_mask(offset, len(batch))
                 for name, column in zip(names, aggregates, strict=True):
-                    column.take(batch.column(batch.schema.get_field_index(name)), offset, keep)
+                    array = batch.column(batch.schema.get_field_index(name))
+                    if self._dictionary is not None:
+                        self._dictionary.verify(array, offset)
+                    column.take(array, offset, keep)
                 offset += len(batch)
             else:
                 if offset < total:
@@ -235,12 +278,15 @@ class _GroupReader:
 
     def _batch_rows(self, total: int) -> int:
         """Return the rows of a batch, from the stated sizes of row groups and the estimate of the longest value."""
-        if all(_is_narrow(column.file_type) for column in self.columns):
+        if self._dictionary is not None or all(_is_narrow(column.file_type) for column in self.columns):
             return BATCH_ROWS
+        value_bytes = self.opened.value_bytes
+        has_known_width = value_bytes and all(_is_string(column.file_type) for column in self.columns)
+        most = BATCH_ROWS if has_known_width else WIDE_BATCH_ROWS
         metadata = self.parquet.metadata
         groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
         row_bytes = max((group.total_byte_size // max(group.num_rows, 1) for group in groups), default=0)
-        return max(_MIN_BATCH_ROWS, min(WIDE_BATCH_ROWS, _BATCH_BYTES // max(row_bytes, self.value_bytes, 1)))
+        return max(_MIN_BATCH_ROWS, min(most, _BATCH_BYTES // max(row_bytes, value_bytes, 1)))
 
     def _build_mask(self, offset: int, length: int) -> pa.BooleanArray | None:
         """Return whether each row of a batch is not deleted; None if none is."""

@@ -49,7 +49,8 @@ def iter_variants(
         UnreadableRows: the file cannot be decoded, or a column is not stored as a variant.
         StorageError: the file cannot be read.
     """
-    parquet, value_bytes = open_data_file(source, size)
+    opened = open_data_file(source, size)
+    parquet, value_bytes = opened.parquet, opened.value_bytes
     try:
         columns = resolve_columns(parquet.schema_arrow, schema, mapping)
     except UnresolvableColumns as fault:

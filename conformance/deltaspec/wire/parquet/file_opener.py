@@ -1,12 +1,13 @@
 """Open data files with bounds on the memory that reading their rows takes."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deltaspec.wire.parquet.arrow_schema import open_by_parquet_schema
-from deltaspec.wire.parquet.page_sizes import PagesTooLarge, estimate_value_bytes
+from deltaspec.wire.parquet.dictionary_columns import DictionarySizes, find_dictionary_columns
+from deltaspec.wire.parquet.page_sizes import PagesTooLarge, PageSummary, summarize_pages
 from deltaspec.wire.storage.interface import StorageError, format_error
 
 _STREAM_BYTES = 1 << 20
@@ -16,14 +17,40 @@ LARGE_FILE_BYTES = 16 << 20
 _MAX_ROWS_OF_ANY_FILE = 1 << 22
 _MAX_ROWS_PER_BYTE = 1 << 12
 """Above the run-length encoding of any engine: Arrow writes a million equal rows in some hundred bytes."""
+_OPTIONS: dict[str, Any] = {
+    "thrift_string_size_limit": 64 << 20,
+    "thrift_container_size_limit": 1 << 22,
+    "pre_buffer": False,
+    "coerce_int96_timestamp_unit": "us",
+    "page_checksum_verification": True,
+    "arrow_extensions_enabled": False,
+}
+"""Of `ParquetFile`."""
 
 
 class UnreadableRows(ValueError):
     """The rows of a file cannot be read; its pages may be valid."""
 
 
-def open_data_file(source: Any, size: int) -> tuple[pq.ParquetFile, int]:
-    """Open a file by its Parquet schema; also return `estimate_value_bytes` of it, which is 0 for a large file.
+class OpenedFile(NamedTuple):
+    """A data file whose footer was read."""
+
+    parquet: pq.ParquetFile
+    value_bytes: int
+    """`PageSummary.value_bytes`; 0 for a file of more than `LARGE_FILE_BYTES`."""
+    dictionaries: dict[str, DictionarySizes]
+    """Top-level columns that can also be read as indexes into a dictionary, by name."""
+    data: bytes = b""
+    """The complete file if it is small, else empty."""
+
+    def open_dictionaries(self) -> pq.ParquetFile:
+        """Open the file again. Columns of `dictionaries` are read as Arrow dictionaries of strings."""
+        source, names = pa.BufferReader(self.data), list(self.dictionaries)
+        return pq.ParquetFile(source, metadata=self.parquet.metadata, read_dictionary=names, **_OPTIONS)
+
+
+def open_data_file(source: Any, size: int) -> OpenedFile:
+    """Open a file by its Parquet schema.
 
     Args:
         source: input of `pyarrow.parquet.ParquetFile`.
@@ -33,23 +60,15 @@ def open_data_file(source: Any, size: int) -> tuple[pq.ParquetFile, int]:
         UnreadableRows: the file is not Parquet, needs too much memory, or states more rows than it can have.
         StorageError: the file cannot be read.
     """
-    value_bytes = 0
+    data, pages = b"", PageSummary()
     try:
         if size <= LARGE_FILE_BYTES:
             data = _read_all(source, size)
-            value_bytes = estimate_value_bytes(data)
+            pages = summarize_pages(data)
             source = pa.BufferReader(data)
-        parquet = open_by_parquet_schema(
-            source,
-            thrift_string_size_limit=64 << 20,
-            thrift_container_size_limit=1 << 22,
-            pre_buffer=False,
-            buffer_size=_get_buffer_size(size),
-            coerce_int96_timestamp_unit="us",
-            page_checksum_verification=True,
-            arrow_extensions_enabled=False,
-        )
+        parquet = open_by_parquet_schema(source, buffer_size=_get_buffer_size(size), **_OPTIONS)
         rows, _ = parquet.metadata.num_rows, parquet.schema_arrow
+        dictionaries = find_dictionary_columns(parquet, pages.dictionary_sizes) if any(pages.dictionary_sizes) else {}
     except StorageError:
         raise
     except PagesTooLarge as fault:
@@ -59,7 +78,7 @@ def open_data_file(source: Any, size: int) -> tuple[pq.ParquetFile, int]:
     max_rows = _MAX_ROWS_OF_ANY_FILE + size * _MAX_ROWS_PER_BYTE
     if not 0 <= rows <= max_rows:
         raise UnreadableRows(f"its footer states {rows} rows; {size} bytes can have at most {max_rows}")
-    return parquet, value_bytes
+    return OpenedFile(parquet, pages.value_bytes, dictionaries, data)
 
 
 def _read_all(source: Any, size: int) -> bytes:

@@ -5,6 +5,7 @@ headers of files that are read at once are checked; larger files are streamed.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from deltaspec.wire.parquet.thrift import I32, STRUCT, ThriftError, ThriftReader
 from deltaspec.wire.parquet.thrift_footer import ColumnChunk, iter_column_chunks
@@ -12,11 +13,15 @@ from deltaspec.wire.parquet.thrift_footer import ColumnChunk, iter_column_chunks
 MAX_PAGE_BYTES = 128 << 20
 """Writers end pages at about one megabyte; a single value may be larger."""
 MAX_PAGE_HEADERS = 200_000
+_USUAL_HEADER_BYTES = 1 << 9
 _MAX_HEADER_BYTES = 1 << 16
 _BYTE_ARRAY = 6
 _DICTIONARY_PAGE = 2
-_PAGE_TYPE_FIELDS = (5, 7, 8)
-"""Fields of a page header with a struct whose first field is the number of values."""
+_ENCODING_FIELDS = {5: 2, 7: 2, 8: 4}
+"""Fields of a page header with a struct whose first field is the number of values; and its field with the encoding."""
+_DICTIONARY_ENCODINGS = (2, 8)
+_FEWEST_REPEATS = 8
+"""Values for each entry of a dictionary from which on indexes are cheaper than strings."""
 _SKEW = 64
 """Assumed ratio of the longest value of a dictionary to the average one."""
 
@@ -25,8 +30,26 @@ class PagesTooLarge(ValueError):
     """Pages need more memory than the limit for a file; they may be valid."""
 
 
-def estimate_value_bytes(data: bytes) -> int:
-    """Estimate the bytes of the longest value of variable length in a file; 0 if it has none.
+class PageSummary(NamedTuple):
+    """What the page headers of a file say."""
+
+    value_bytes: int = 0
+    """Estimate of the longest value of variable length; 0 if there is none."""
+    dictionary_sizes: tuple[int | None, ...] = ()
+    """For each column chunk of the footer, the number of dictionary entries; None unless it has byte arrays that all
+    are in the dictionary and are repeated."""
+
+
+class _Page(NamedTuple):
+    size: int
+    """Decompressed."""
+    value_count: int
+    is_dictionary: bool
+    encoding: int
+
+
+def summarize_pages(data: bytes) -> PageSummary:
+    """Summarize the pages of a file. If its structure is invalid, decoding it reports what is wrong with it.
 
     Args:
         data: the complete file.
@@ -35,20 +58,35 @@ def estimate_value_bytes(data: bytes) -> int:
         PagesTooLarge: a page needs more than `MAX_PAGE_BYTES`, or the file has more than `MAX_PAGE_HEADERS` pages.
     """
     longest = page_count = 0
+    dictionary_sizes: list[int | None] = []
     try:
         for chunk in _read_chunks(data):
-            for size, value_count, is_dictionary in _iter_pages(data, chunk):
+            pages = []
+            for page in _iter_pages(data, chunk):
                 page_count += 1
                 if page_count > MAX_PAGE_HEADERS:
                     raise PagesTooLarge(f"it has more pages than the limit of {MAX_PAGE_HEADERS}")
-                if size > MAX_PAGE_BYTES:
-                    raise PagesTooLarge(f"a page of {size} bytes, more than the limit of {MAX_PAGE_BYTES} bytes")
+                if page.size > MAX_PAGE_BYTES:
+                    raise PagesTooLarge(f"a page of {page.size} bytes, more than the limit of {MAX_PAGE_BYTES} bytes")
                 if chunk.physical_type == _BYTE_ARRAY:
-                    estimate = size // max(value_count, 1) * (_SKEW if is_dictionary else 1)
-                    longest = max(longest, min(size, estimate))
+                    estimate = page.size // max(page.value_count, 1) * (_SKEW if page.is_dictionary else 1)
+                    longest = max(longest, min(page.size, estimate))
+                    pages.append(page)
+            dictionary_sizes.append(_get_dictionary_size(chunk, pages))
     except ThriftError:
-        return longest  # decoding the file reports what is wrong with it
-    return longest
+        return PageSummary(longest)
+    return PageSummary(longest, tuple(dictionary_sizes))
+
+
+def _get_dictionary_size(chunk: ColumnChunk, pages: list[_Page]) -> int | None:
+    """Return the number of dictionary entries of a chunk whose values are all in the dictionary and are repeated."""
+    if not pages or not pages[0].is_dictionary:
+        return None
+    size, indexed = pages[0].value_count, pages[1:]
+    if any(page.is_dictionary or page.encoding not in _DICTIONARY_ENCODINGS for page in indexed):
+        return None
+    is_complete = sum(page.value_count for page in indexed) == chunk.value_count
+    return size if is_complete and size * _FEWEST_REPEATS <= chunk.value_count else None
 
 
 def _read_chunks(data: bytes) -> list[ColumnChunk]:
@@ -59,35 +97,48 @@ def _read_chunks(data: bytes) -> list[ColumnChunk]:
     return list(iter_column_chunks(data[len(data) - 8 - length : len(data) - 8]))
 
 
-def _iter_pages(data: bytes, chunk: ColumnChunk) -> Iterator[tuple[int, int, bool]]:
-    """Yield decompressed size, number of values, and whether it is a dictionary, for each page of a chunk."""
+def _iter_pages(data: bytes, chunk: ColumnChunk) -> Iterator[_Page]:
+    """Yield the pages of a chunk."""
     start = chunk.data_page_offset
     if 0 < chunk.dictionary_page_offset < start:
         start = chunk.dictionary_page_offset
     position, end = start, min(start + chunk.compressed_bytes, len(data))
     while 4 <= position < end:
-        reader = ThriftReader(data[position : min(end, position + _MAX_HEADER_BYTES)])
-        numbers = {1: 0, 2: 0, 3: 0}
-        value_count = 0
-        for number, kind in reader.iter_fields():
-            if number in numbers and kind == I32:
-                numbers[number] = reader.read_integer()
-            elif number in _PAGE_TYPE_FIELDS and kind == STRUCT:
-                value_count = _read_value_count(reader)
-            else:
-                reader.skip(kind)
-        page_type, size, compressed_size = numbers.values()
-        yield size, value_count, page_type == _DICTIONARY_PAGE
-        if compressed_size < 0:
+        try:
+            page, length = _read_page(data[position : min(end, position + _USUAL_HEADER_BYTES)])
+        except ThriftError:
+            page, length = _read_page(data[position : min(end, position + _MAX_HEADER_BYTES)])
+        yield page
+        if length is None:
             break
-        position += reader.position + compressed_size
+        position += length
 
 
-def _read_value_count(reader: ThriftReader) -> int:
-    count = 0
+def _read_page(data: bytes) -> tuple[_Page, int | None]:
+    """Return the page whose header some bytes begin with, and its length in the file; None if that is negative."""
+    reader = ThriftReader(data)
+    numbers = {1: 0, 2: 0, 3: 0}
+    value_count, encoding = 0, -1
+    for number, kind in reader.iter_fields():
+        if number in numbers and kind == I32:
+            numbers[number] = reader.read_integer()
+        elif number in _ENCODING_FIELDS and kind == STRUCT:
+            value_count, encoding = _read_page_type(reader, _ENCODING_FIELDS[number])
+        else:
+            reader.skip(kind)
+    page_type, size, compressed_size = numbers.values()
+    page = _Page(size, value_count, page_type == _DICTIONARY_PAGE, encoding)
+    return page, None if compressed_size < 0 else reader.position + compressed_size
+
+
+def _read_page_type(reader: ThriftReader, encoding_field: int) -> tuple[int, int]:
+    """Return the number of values and the encoding of a page."""
+    count, encoding = 0, -1
     for number, kind in reader.iter_fields():
         if number == 1 and kind == I32:
             count = reader.read_integer()
+        elif number == encoding_field and kind == I32:
+            encoding = reader.read_integer()
         else:
             reader.skip(kind)
-    return count
+    return count, encoding

@@ -48,7 +48,8 @@ class RowBatches:
         try:
             size = self._source.seek(0, io.SEEK_END)  # from the handle, which saves a request
             self._source.seek(0)
-            self._parquet, self._value_bytes = open_data_file(self._source, size)
+            opened = open_data_file(self._source, size)
+            self._parquet, self._value_bytes = opened.parquet, opened.value_bytes
         except BaseException:
             self._source.close()
             raise

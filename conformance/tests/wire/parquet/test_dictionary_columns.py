@@ -1,0 +1,148 @@
+"""Strings that repeat are read as indexes into their dictionary, and say the same as strings of each row."""
+
+import io
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyroaring import BitMap64
+
+from deltaspec.model.schema.data_types import Field, Primitive, Struct
+from deltaspec.wire.data.row_reader import DataFileRows, read_rows
+from deltaspec.wire.parquet import page_sizes
+from deltaspec.wire.parquet.dictionary_columns import DictionarySizes, UntrustedDictionary
+from deltaspec.wire.parquet.file_opener import OpenedFile, open_data_file
+
+TEXT = Primitive("string")
+
+
+def encode(columns: dict[str, Any], **options: Any) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(pa.table(columns), sink, compression="none", store_schema=False, **options)
+    return sink.getvalue()
+
+
+def find_dictionaries(data: bytes) -> dict[str, DictionarySizes]:
+    return open_data_file(pa.BufferReader(data), len(data)).dictionaries
+
+
+def read(data: bytes, deleted: BitMap64 | None = None, *names: str) -> DataFileRows:
+    schema = Struct(tuple(Field(name, TEXT, name != "required") for name in names or ("s",)))
+    return read_rows(pa.BufferReader(data), len(data), schema, None, [], {}, deleted)
+
+
+def read_as_strings(data: bytes, deleted: BitMap64 | None = None, *names: str) -> DataFileRows:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page_sizes, "_FEWEST_REPEATS", 1 << 40)
+        assert find_dictionaries(data) == {}
+        return read(data, deleted, *names)
+
+
+REPEATED = encode({"s": ["aa", "ab", "ac", None] * 20})
+ENTRIES = b"\x02\0\0\0aa\x02\0\0\0ab\x02\0\0\0ac"
+
+
+def test_each_row_group_has_its_dictionary() -> None:
+    data = encode({"s": ["a", "b"] * 20 + ["c"] * 30}, row_group_size=40)
+    assert find_dictionaries(data) == {"s": DictionarySizes((40, 70), (2, 1))}
+
+
+@pytest.mark.parametrize(
+    ("columns", "options"),
+    [
+        ({"s": [f"{row}" for row in range(100)]}, {}),
+        ({"s": ["a"] * 100}, {"use_dictionary": False}),
+        ({"s": [f"{row % 500:0400}" for row in range(8000)]}, {"dictionary_pagesize_limit": 10_000}),
+        ({"s": ["a"] * 40 + [f"{row}" for row in range(40)]}, {"row_group_size": 40}),
+        ({"s": pa.array([b"a"] * 100, pa.binary())}, {}),
+        ({"s": [1] * 100}, {}),
+        ({"s": [{"t": "a"}] * 100}, {}),
+        ({"s": [["a"]] * 100}, {}),
+        ({"s.t": ["a"] * 100}, {}),
+        ({"s": pa.array([], pa.string())}, {}),
+    ],
+    ids=["distinct", "plain", "falls back", "second group", "binary", "number", "struct", "list", "dot", "empty"],
+)
+def test_all_other_columns_are_read_as_they_are(columns: dict[str, Any], options: dict[str, Any]) -> None:
+    assert find_dictionaries(encode(columns, **options)) == {}
+
+
+def test_a_column_is_read_as_a_dictionary(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+    original = OpenedFile.open_dictionaries
+    monkeypatch.setattr(OpenedFile, "open_dictionaries", lambda file: opened.append(file) or original(file))
+    (leaf,) = read(REPEATED).leaves
+    assert len(opened) == 1
+    assert (leaf.minimum, leaf.maximum, leaf.nulls) == ("aa", "ac", 20)
+
+
+texts = st.lists(st.sampled_from(["", "a", "b", "é", "\U0001f600", None]), min_size=1, max_size=3)
+
+
+@given(texts, texts, st.integers(8, 40), st.sets(st.integers(0, 200)), st.sampled_from(["1.0", "2.0"]))
+def test_a_dictionary_says_the_same_as_its_strings(
+    first: list[str | None], second: list[str | None], times: int, deleted: set[int], version: str
+) -> None:
+    rows = first * times
+    table = {name: pa.array(rows + second * times, pa.string()) for name in ("s", "required")}
+    data = encode(table, row_group_size=len(rows), data_page_version=version)
+    for vector in (None, BitMap64(deleted)):
+        assert read(data, vector, "s", "required") == read_as_strings(data, vector, "s", "required")
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        b"\x02\0\0\0aa\x02\0\0\0aa\x02\0\0\0ac",
+        b"\x02\0\0\0ac\x02\0\0\0ac\x02\0\0\0aa",
+        b"\x02\0\0\0aa\x02\0\0\0\xff\xfe\x02\0\0\0ac",
+        b"\x02\0\0\0aa\x02\0\0\0ab\x09\0\0\0ac",
+        b"\x02\0\0\0aa\x02\0\0\0ab\xff\xff\xff\xffac",
+    ],
+    ids=["repeated", "repeated before", "not UTF-8", "too long", "negative length"],
+)
+def test_wrong_entries_say_the_same_as_their_strings(entries: bytes) -> None:
+    assert REPEATED.count(ENTRIES) == 1
+    data = REPEATED.replace(ENTRIES, entries)
+    assert find_dictionaries(data) == {"s": DictionarySizes((80,), (3,))}
+    for deleted in (None, BitMap64([0, 1, 2, 3])):
+        assert read(data, deleted) == read_as_strings(data, deleted)
+
+
+def test_an_entry_that_no_row_has_is_no_value() -> None:
+    column = pa.DictionaryArray.from_arrays(pa.array([1, 2] * 20, pa.int32()), ["aa", "ab", "ac"])
+    data = encode({"s": column})
+    assert ENTRIES in data
+    (leaf,) = read(data).leaves
+    assert (leaf.minimum, leaf.maximum) == ("ab", "ac")
+
+
+def test_a_repeated_entry_does_not_move_later_ones() -> None:
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 20, pa.int32()), ["aa", "ab", "ac"])
+    data = encode({"s": column}).replace(ENTRIES, b"\x02\0\0\0aa\x02\0\0\0aa\x02\0\0\0ac")
+    (leaf,) = read(data).leaves
+    assert (leaf.minimum, leaf.maximum) == ("aa", "aa")
+
+
+@pytest.mark.parametrize("byte", range(256))
+def test_any_indexes_say_the_same_as_their_strings(byte: int) -> None:
+    """The last bytes of the pages are indexes of two bits; those of 3 are outside of the dictionary."""
+    data = encode({"s": ["aa", "ab", "ac"] * 20})
+    start = data.index(ENTRIES) + len(ENTRIES)
+    end = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    assert end > start
+    changed = data[: end - 1] + bytes([byte]) + data[end:]
+    assert read(changed) == read_as_strings(changed)
+
+
+def test_batch_of_two_row_groups_is_not_trusted() -> None:
+    sizes = DictionarySizes((40, 70), (1, 1))
+    array = pa.array(["a"] * 41).dictionary_encode()
+    sizes.verify(array[:40], 0)
+    sizes.verify(array[:30], 40)
+    for rows, offset in ((41, 0), (31, 40), (1, 70)):
+        with pytest.raises(UntrustedDictionary, match="one row group"):
+            sizes.verify(array[:rows], offset)
