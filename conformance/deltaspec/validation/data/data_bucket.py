@@ -24,7 +24,7 @@ from deltaspec.validation.log.concurrent_writes import LaterCommits, describe_mi
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.views.data.data_files import DataFile, DataFiles, data_files
-from deltaspec.views.files.file_replay import find_live_files, number_repeated_adds
+from deltaspec.views.files.file_replay import find_live_files, has_shared_path, number_repeated_adds
 from deltaspec.views.table.table_schema import TableSchema
 from deltaspec.wire.data.deletion_vector_reader import DeletionVectorReader
 from deltaspec.wire.log.line_decoder import LogFile
@@ -236,7 +236,8 @@ class DataBucket:
     @cached_property
     def missing_files(self) -> tuple[dict[str, str], int]:
         """Live data files that were not found, as `explain_missing` returns them."""
-        return self.explain_missing(self.files.rows.filter(pl.col("actual_size").is_null()))
+        absent = self.files.rows.filter(pl.col("actual_size").is_null())
+        return self.explain_missing(absent.with_columns(_is_plain=self.is_plainly_missing))
 
     @property
     def is_plainly_missing(self) -> pl.Expr:
@@ -250,9 +251,14 @@ class DataBucket:
         """Return why files were not found, by their paths as written, and the number of further ones.
 
         There are further ones only if `get_missing_file_error` needs no request, and `MAX_LOCATIONS` sort before them.
+
+        Args:
+            absent: rows of live files, with `is_plainly_missing` as `_is_plain`.
         """
-        paths = absent.select(self.is_plainly_missing.alias("_plain"), "path_key", path=pl.coalesce("path", "path_key"))
-        plain, others = paths.filter("_plain").unique("path"), paths.filter(~pl.col("_plain"))
+        paths = absent.select("_is_plain", "path_key", path=pl.coalesce("path", "path_key"))
+        plain, others = paths.filter("_is_plain"), paths.filter(~pl.col("_is_plain"))
+        if has_shared_path(plain).any():
+            plain = plain.unique("path")
         first = plain.bottom_k(MAX_LOCATIONS, by="path")
         found = {path: MISSING.format(key) for path, key in first.select("path", "path_key").iter_rows()}
         for path, key in others.select("path", "path_key").iter_rows():
