@@ -15,6 +15,7 @@ from deltaspec.wire.data.column_resolution import FileColumn, is_bytes, is_text,
 from deltaspec.wire.data.leaf_aggregates import LeafAggregate, type_limits
 from deltaspec.wire.data.leaf_values import LeafValues
 from deltaspec.wire.data.stored_partition_values import PartitionValueComparison
+from deltaspec.wire.data.string_bytes import is_ascii
 from deltaspec.wire.parquet.dictionary_columns import select_distinct_values
 
 Check = Literal["not null", "UTF-8", "range", "partition value", "change type"]
@@ -174,7 +175,8 @@ class ColumnAggregate:
     ) -> None:
         try:
             if is_text(distinct.type):
-                distinct.validate(full=True)
+                if not is_ascii(distinct):
+                    distinct.validate(full=True)
                 return
             array.cast(pa.large_string() if pa.types.is_large_binary(array.type) else pa.string())
         except pa.ArrowInvalid:
