@@ -144,7 +144,7 @@ CASES: dict[str, Case] = {
         files=20_000_000,
         peers=("floor",),
         target=Target(cpu_seconds=110, megabytes=2_000),
-        runs=1,
+        runs=3,
         is_optional=True,
         cache=_get_log_of_20_millions,
     ),

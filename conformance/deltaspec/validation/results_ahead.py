@@ -38,10 +38,12 @@ class ResultsAhead(Generic[Result]):
 
     def finish(self) -> None:
         """Use all results, and end the threads. Raises as `add`."""
-        self._use_all_but(0)
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.shutdown()
+        try:
+            self._use_all_but(0)
+        finally:
+            pool, self._pool = self._pool, None
+            if pool is not None:
+                pool.shutdown(cancel_futures=True)
 
     def _use_all_but(self, most: int) -> None:
         try:

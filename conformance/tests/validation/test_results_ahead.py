@@ -56,6 +56,20 @@ def test_threads_end_when_all_results_are_used() -> None:
     assert [thread.is_alive() for thread in threads] == [False, False]
 
 
+def test_threads_end_after_an_error() -> None:
+    threads: list[threading.Thread] = []
+
+    def fail() -> None:
+        threads.append(threading.current_thread())
+        raise ValueError("no result")
+
+    ahead = ResultsAhead[None]()
+    ahead.add(fail, lambda _: None)
+    with pytest.raises(ValueError, match="no result"):
+        ahead.finish()
+    assert [thread.is_alive() for thread in threads] == [False]
+
+
 def test_error_is_raised_after_the_results_before_it() -> None:
     used: list[int] = []
     ahead = ResultsAhead[int]()

@@ -84,13 +84,12 @@ def read_plain_statistics(texts: pl.Series, deleted_rows: pl.Series) -> tuple[pl
 
 def _read_rows(texts: pl.Series, deleted_rows: pl.Series) -> pl.DataFrame:
     is_plain = texts.str.contains(_BEFORE_COUNTS)
-    raw = texts.cast(pl.Binary)  # its slices copy nothing and count bytes
-    counted = raw.bin.slice(len(_NUM_RECORDS), _MOST_DIGITS + 1).cast(pl.String, strict=False)
+    counted = texts.str.slice(len(_NUM_RECORDS), _MOST_DIGITS + 1)
     first = counted.str.splitn(",", 2).struct.field("field_0").str.strip_suffix("}")
     records = first.cast(pl.Int64, strict=False)
     # a column of this name begins the end too early: then it closes more objects than `_COUNTS` allows
     starts: Any = texts.str.find(_NULL_COUNT, literal=True) + len(_NULL_COUNT)
-    ends = raw.bin.slice(starts).cast(pl.String)
+    ends = texts.cast(pl.Binary).bin.slice(starts).cast(pl.String)  # slices of bytes copy nothing
     distinct = ends.unique().drop_nulls()
     if distinct.str.len_bytes().cast(pl.Int64).sum() > _MOST_END_BYTES:
         return pl.DataFrame({"records": records, "null_columns": ends}).clear(len(texts))

@@ -111,6 +111,9 @@ class ColumnAggregate:
             array: the column, with every row of the batch; strings also as a dictionary.
             offset: index in the file of the first row of the batch.
             keep: whether each row is not deleted; None if none is.
+
+        Raises:
+            ArrowInvalid: a string of a dictionary is not UTF-8.
         """
         batch = _Batch(offset, keep)
         self._visit(self.column, array, None, batch, batch.rows)
@@ -173,15 +176,18 @@ class ColumnAggregate:
     def _check_utf8(
         self, column: FileColumn, array: pa.Array, distinct: pa.Array, batch: "_Batch", to_rows: ToRows
     ) -> None:
+        if is_ascii(distinct):
+            return
+        if pa.types.is_dictionary(array.type):
+            distinct.validate(full=True)  # if it fails, the strings are read, in batches that limit memory
+            return
         try:
-            if is_text(distinct.type):
-                if not is_ascii(distinct):
-                    distinct.validate(full=True)
+            if is_text(array.type):
+                array.validate(full=True)
                 return
             array.cast(pa.large_string() if pa.types.is_large_binary(array.type) else pa.string())
         except pa.ArrowInvalid:
-            strings = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-            values = strings.cast(pa.large_binary()).to_pylist()
+            values = array.cast(pa.large_binary()).to_pylist()
             bad = [place for place, value in enumerate(values) if value is not None and not _is_utf8(value)]
             rows = to_rows(bad)
             remaining = set(batch.preserved_rows(rows))

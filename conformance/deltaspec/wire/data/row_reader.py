@@ -201,9 +201,9 @@ class _GroupReader:
     def _read_dictionary(
         self, partitions: dict[str, tuple[DataType, str | None] | None]
     ) -> list[ColumnAggregate] | None:
-        """Return what the only column says, read as indexes into its dictionary.
+        """Return the aggregate of a single column of strings, read as indexes into its dictionary.
 
-        None if there is no such dictionary, or anything is wrong with it: reading its strings shows what.
+        None for any other columns, and if anything is wrong with the dictionary: reading the strings shows what.
         """
         column = self.columns[0]
         if len(self.columns) > 1 or column.kind != Primitive("string") or column.path[0] in partitions:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 1 << 15
 _LOCAL_BUFFER_BYTES = 1 << 18
-"""Bytes of a column of a local file that are read together. Memory for a whole column chunk would be new for each."""
+"""Bytes of a column of a local file that are read together, instead of memory for each whole column chunk."""
 FILE_ACTION_KINDS = ("add", "remove")
 
 _FIELDS = {

@@ -22,8 +22,6 @@ _ENCODING_FIELDS = {5: 2, 7: 2, 8: 4}
 _DICTIONARY_ENCODINGS = (2, 8)
 _FEWEST_REPEATS = 8
 """Values for each entry of a dictionary from which on indexes are cheaper than strings."""
-_MOST_EXPANSION = {0: 1, 1: 32}
-"""Decompressed bytes for each byte, by codec: uncompressed, and Snappy, where three bytes copy at most 64."""
 _SKEW = 64
 """Assumed ratio of the longest value of a dictionary to the average one."""
 
@@ -63,9 +61,6 @@ def summarize_pages(data: bytes) -> PageSummary:
     dictionary_sizes: list[int | None] = []
     try:
         for chunk in _read_chunks(data):
-            if _is_surely_small(chunk):
-                dictionary_sizes.append(None)
-                continue
             pages = []
             for page in _iter_pages(data, chunk):
                 page_count += 1
@@ -81,14 +76,6 @@ def summarize_pages(data: bytes) -> PageSummary:
     except ThriftError:
         return PageSummary(longest)
     return PageSummary(longest, tuple(dictionary_sizes))
-
-
-def _is_surely_small(chunk: ColumnChunk) -> bool:
-    """Return whether the pages of a chunk of fixed width cannot need more than the limit, whatever they state."""
-    expansion = _MOST_EXPANSION.get(chunk.codec)
-    if chunk.physical_type == _BYTE_ARRAY or expansion is None:
-        return False
-    return chunk.compressed_bytes * expansion <= MAX_PAGE_BYTES
 
 
 def _get_dictionary_size(chunk: ColumnChunk, pages: list[_Page]) -> int | None:

@@ -114,3 +114,14 @@ def test_many_different_null_counts_are_decoded(monkeypatch: pytest.MonkeyPatch)
     assert read_plain_statistics(texts, pl.Series([None, None], dtype=pl.Int64))[0].to_list() == [None, None]
     monkeypatch.setattr(statistics_facts, "_FEWEST_PLAIN", 1)
     assert build([(text, None) for text in texts])["null_columns"] == ['[["a"]]', '[["a"]]']
+
+
+@pytest.mark.parametrize("character", ["é", "水", "\U0001f600"])
+@pytest.mark.parametrize("digits", range(1, 19))
+def test_characters_of_several_bytes_may_be_anywhere(character: str, digits: int) -> None:
+    records = int("9" * digits)
+    for name in ("a" * length + character for length in range(8)):
+        text = f'{{"numRecords":{records},"minValues":{{"{name}":1}},"nullCount":{{"{name}":1}}}}'
+        found, columns = read_plain_statistics(pl.Series([text, None]), pl.Series([None, None], dtype=pl.Int64))
+        assert found.to_list() == [records, None]
+        assert columns.to_list() == [f'[["{name}"]]', None]

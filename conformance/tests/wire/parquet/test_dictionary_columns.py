@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pyroaring import BitMap64
 
 from deltaspec.model.schema.data_types import Field, Primitive, Struct
+from deltaspec.wire.data.column_aggregates import ColumnAggregate
 from deltaspec.wire.data.row_reader import DataFileRows, read_rows
 from deltaspec.wire.parquet import page_sizes
 from deltaspec.wire.parquet.dictionary_columns import DictionarySizes, UntrustedDictionary
@@ -110,6 +111,24 @@ def test_wrong_entries_say_the_same_as_their_strings(entries: bytes) -> None:
     assert find_dictionaries(data) == {"s": DictionarySizes((80,), (3,))}
     for deleted in (None, BitMap64([0, 1, 2, 3])):
         assert read(data, deleted) == read_as_strings(data, deleted)
+
+
+def test_strings_that_are_not_utf8_are_found_in_batches_that_limit_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One string of 30,000 bytes in 65,536 rows: two kilobytes as a file, two gigabytes as rows."""
+    sizes = []
+    original = ColumnAggregate.take
+
+    def take(self: ColumnAggregate, array: pa.Array, offset: int, keep: pa.BooleanArray | None) -> None:
+        sizes.append(array.nbytes)
+        original(self, array, offset, keep)
+
+    monkeypatch.setattr(ColumnAggregate, "take", take)
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 65_536, pa.int32()), ["x" * 30_000])
+    data = encode({"s": column})
+    assert find_dictionaries(data)
+    (check,) = read(data.replace(b"x" * 30_000, b"x" * 29_999 + b"\xff")).checks
+    assert (check.check, check.violating_rows, check.first_row) == ("UTF-8", 65_536, 0)
+    assert max(sizes) < 64 << 20
 
 
 def test_an_entry_that_no_row_has_is_no_value() -> None:
