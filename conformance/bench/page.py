@@ -17,8 +17,9 @@ of the interpreter, with a warm page cache. The programs of a case run in turn, 
 median [least-most] of the runs; memory is the peak resident set. `floor` parses every line and decodes every row, and
 nothing else. `floor-files` also lists the files with their sizes and decodes every deletion vector.
 
-The speed of the virtual machine varies by half within an hour. Ratios are of runs in turn; compare seconds only within
-a session. When the targets in seconds were set, `imports` of case `tiny` took 0.30 s.
+The speed of the virtual machine varies by half within an hour. Ratios are of runs in turn, and still vary: (a) took
+0.84 to 1.03 of delta-rs and (e) 1.13 to 1.50 of its floor within an hour, with the same code. Compare seconds only
+within a session. When the targets in seconds were set, `imports` of case `tiny` took 0.30 s.
 """
 _START = "tiny"
 _FLOORS = ("floor", "floor-files")
@@ -35,12 +36,11 @@ not imported; `imports` includes it.
 _PROFILES = """Where other cases that missed their target spent their CPU time (timers of threads, one run,
 2026-11-28):
 
-- (b) Statistics 27 %, facts of paths 9 %, start 8 %, replay 8 %, partition values 4 %; the rest is mostly decoding by
-  Arrow. The start and the replay use one core, so the second core can save less than half.
-- (e) Decoding of pages by PyArrow 55 %, bounds 16 %, which `pyarrow-bounds` has, too. The start and the imports for
-  rows 9 %, opening files and checking the headers of their pages 6 %, UTF-8 3 %, NaN 2 %.
+- (b) Statistics 25 %, facts of paths 10 %, start 9 %, partition values 5 %, replay 4 %; the rest is mostly decoding by
+  Arrow. The two expressions that prove statistics and paths plain take 17 %: 3 ns for each byte, in Rust and in C++.
+  The second core is busy from the end of the start to the replay (1.9 cores).
 - (v2) Statistics 19 %, facts of paths 6 %, decoding by Arrow 20 %, partition values 5 %, replay 12 % and spilling 5 %
-  (without the threads of Polars, which took 20 % in all; of 2,500,000 adds). A fifth is spent in the kernel, on page
+  (before statistics were sliced and two batches built at a time, which took the same CPU time; without the threads of Polars, which took 20 % in all; of 2,500,000 adds). A fifth is spent in the kernel, on page
   faults, although freed memory is kept for a second: with a tenth of a second, as for smaller checkpoints, the CPU time
   was 22.6 instead of 19.6 s. Batches of 131,072 rows took the same time and 170 MB more.
 - (vectors-1000000) The facts of a vector take 5.1 µs, of which the Roaring library takes 1.4. Without replay or
