@@ -40,9 +40,10 @@ _PROFILES = """Where other cases that missed their target spent their CPU time (
   Arrow. The two expressions that prove statistics and paths plain take 17 %: 3 ns for each byte, in Rust and in C++.
   The second core is busy from the end of the start to the replay (1.9 cores).
 - (v2) Statistics 19 %, facts of paths 6 %, decoding by Arrow 20 %, partition values 5 %, replay 12 % and spilling 5 %
-  (before statistics were sliced and two batches built at a time, which took the same CPU time; without the threads of Polars, which took 20 % in all; of 2,500,000 adds). A fifth is spent in the kernel, on page
-  faults, although freed memory is kept for a second: with a tenth of a second, as for smaller checkpoints, the CPU time
-  was 22.6 instead of 19.6 s. Batches of 131,072 rows took the same time and 170 MB more.
+  (without the threads of Polars, which took 20 % in all; of 2,500,000 adds, before two batches were built at a time;
+  the CPU time is the same). A fifth is spent in the kernel, on page faults, although freed memory is kept for a second:
+  with a tenth of a second, as for smaller checkpoints, the CPU time was 22.6 instead of 19.6 s. Batches of 131,072 rows
+  took the same time and 170 MB more.
 - (vectors-1000000) The facts of a vector take 5.1 µs, of which the Roaring library takes 1.4. Without replay or
   validation, listing a file takes 4.1 µs, its line 1.2 µs and its vector 3.4 µs (each
   timed alone, of 100,000 files).
