@@ -18,8 +18,8 @@ median [least-most] of the runs; memory is the peak resident set. `floor` parses
 nothing else. `floor-files` also lists the files with their sizes and decodes every deletion vector.
 
 The speed of the virtual machine varies by half within an hour. Ratios are of runs in turn, and still vary: (a) took
-0.84 to 1.03 of delta-rs and (e) 1.13 to 1.50 of its floor within an hour, with the same code. Compare seconds only
-within a session. When the targets in seconds were set, `imports` of case `tiny` took 0.30 s.
+0.84 to 1.03 of delta-rs within half an hour, and (e) 1.27 and 1.50 of its floor within minutes, with the same code.
+Compare seconds only within a session. When the targets in seconds were set, `imports` of case `tiny` took 0.30 s.
 """
 _START = "tiny"
 _FLOORS = ("floor", "floor-files")
@@ -37,7 +37,8 @@ _PROFILES = """Where other cases that missed their target spent their CPU time (
 2026-11-28):
 
 - (b) Statistics 25 %, facts of paths 10 %, start 9 %, partition values 5 %, replay 4 %; the rest is mostly decoding by
-  Arrow. The two expressions that prove statistics and paths plain take 17 %: 3 ns for each byte, in Rust and in C++.
+  Arrow. Regular expressions, most of them to prove that statistics and paths are plain, take 17 %: 3 ns for each byte,
+  in Rust and in C++.
   The second core is busy from the end of the start to the replay (1.9 cores).
 - (v2) Statistics 19 %, facts of paths 6 %, decoding by Arrow 20 %, partition values 5 %, replay 12 % and spilling 5 %
   (without the threads of Polars, which took 20 % in all; of 2,500,000 adds, before two batches were built at a time;

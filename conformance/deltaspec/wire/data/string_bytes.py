@@ -1,4 +1,4 @@
-"""Look at the bytes of an array of strings as a whole."""
+"""Check all bytes of a string array at once."""
 
 import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Whether strings are ASCII is decided from their bytes as a whole."""
+"""All bytes of a string array are checked at once for ASCII."""
 
 import pyarrow as pa
 import pytest

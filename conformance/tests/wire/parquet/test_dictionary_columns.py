@@ -15,7 +15,7 @@ from deltaspec.wire.data.column_aggregates import ColumnAggregate
 from deltaspec.wire.data.row_reader import DataFileRows, read_rows
 from deltaspec.wire.parquet import page_sizes
 from deltaspec.wire.parquet.dictionary_columns import DictionarySizes, UntrustedDictionary
-from deltaspec.wire.parquet.file_opener import OpenedFile, open_data_file
+from deltaspec.wire.parquet.file_opener import open_data_file
 
 TEXT = Primitive("string")
 
@@ -72,11 +72,16 @@ def test_all_other_columns_are_read_as_they_are(columns: dict[str, Any], options
 
 
 def test_a_column_is_read_as_a_dictionary(monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = []
-    original = OpenedFile.open_dictionaries
-    monkeypatch.setattr(OpenedFile, "open_dictionaries", lambda file: opened.append(file) or original(file))
+    kinds = []
+    original = ColumnAggregate.take
+
+    def take(self: ColumnAggregate, array: pa.Array, offset: int, keep: pa.BooleanArray | None) -> None:
+        original(self, array, offset, keep)
+        kinds.append(array.type)
+
+    monkeypatch.setattr(ColumnAggregate, "take", take)
     (leaf,) = read(REPEATED).leaves
-    assert len(opened) == 1
+    assert kinds == [pa.dictionary(pa.int32(), pa.string())]  # not read again as strings
     assert (leaf.minimum, leaf.maximum, leaf.nulls) == ("aa", "ac", 20)
 
 
