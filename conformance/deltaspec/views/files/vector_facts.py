@@ -8,6 +8,7 @@ from deltaspec.model.actions import DeletionVectorDescriptor
 from deltaspec.model.log import paths
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError, build_relative_path
 from deltaspec.wire.data.bitmap_decoder import decode_bitmap, decode_inline_text, decode_inline_texts
+from deltaspec.wire.data.small_bitmaps import summarize_small_vectors
 
 _INLINE = "i"
 _SHOWN_CHARACTERS = 200
@@ -36,23 +37,28 @@ class _Facts(NamedTuple):
 def vector_facts(rows: pl.DataFrame) -> pl.DataFrame:
     """Add the columns of `deletion_vectors` at level `log` to rows of `build_file_facts` that have a descriptor."""
     descriptors = rows.select("dv_storage_type", "dv_path_or_inline", "dv_offset", "dv_size_in_bytes", "dv_cardinality")
-    inline = descriptors.filter(pl.col("dv_storage_type") == _INLINE)["dv_path_or_inline"]
-    decoded_texts = decode_inline_texts(text or "" for text in inline.to_list())
-    facts = [
-        _find_facts(kind, text, offset, size, cardinality, next(decoded_texts) if kind == _INLINE else None)
-        for kind, text, offset, size, cardinality in descriptors.iter_rows()
-    ]
-    values = zip(*facts, strict=True) if facts else [()] * len(_TYPES)
-    decoded = {
-        name: pl.Series(column, dtype=dtype) for (name, dtype), column in zip(_TYPES.items(), values, strict=True)
-    }
+    is_inline = (descriptors["dv_storage_type"] == _INLINE) & descriptors["dv_cardinality"].is_not_null()
+    texts = descriptors.select(pl.when(is_inline).then("dv_path_or_inline")).to_series()
+    small = summarize_small_vectors(texts, descriptors["dv_size_in_bytes"])
+    others = descriptors.with_row_index("row").join(small, on="row", how="anti", maintain_order="left")
+    found = pl.concat([small, _decode_one_by_one(others)], how="diagonal").sort("row")
     return rows.with_columns(
         storage_type=pl.col("dv_storage_type"),
         path_or_inline=pl.col("dv_path_or_inline").str.head(_SHOWN_CHARACTERS),
         offset=pl.col("dv_offset"),
         size_in_bytes=pl.col("dv_size_in_bytes"),
-        **decoded,
+        **{name: found[name] for name in _TYPES},
     )
+
+
+def _decode_one_by_one(descriptors: pl.DataFrame) -> pl.DataFrame:
+    inline = descriptors.filter(pl.col("dv_storage_type") == _INLINE)["dv_path_or_inline"]
+    decoded_texts = decode_inline_texts(text or "" for text in inline.to_list())
+    facts = [
+        _find_facts(kind, text, offset, size, cardinality, next(decoded_texts) if kind == _INLINE else None)
+        for kind, text, offset, size, cardinality in descriptors.drop("row").iter_rows()
+    ]
+    return pl.DataFrame(facts, _TYPES, orient="row").insert_column(0, descriptors["row"])
 
 
 def _find_facts(

@@ -10,20 +10,13 @@ from array import array
 from collections.abc import Iterable, Iterator
 
 import polars as pl
-import pyarrow as pa
 from pyroaring import BitMap64
 
 from deltaspec.model.rows.deletion_vectors import MAGIC, DeletionVectorError, decode_z85_text
 from deltaspec.model.rows.deletion_vectors import decode_bitmap as check_bitmap
-from deltaspec.model.rows.z85 import ALPHABET
-from deltaspec.wire.arrow_compute import to_series
+from deltaspec.wire.data.z85_words import DIGITS, GROUP, NO_DIGIT, decode_words
 
 MAX_BITMAP_BYTES = 256 << 20
-_NO_DIGIT = b"\xff"
-_DIGITS = bytes(ALPHABET.find(chr(byte)) & 0xFF for byte in range(256))
-"""Digit of base 85 of each byte; `_NO_DIGIT` for bytes outside of the alphabet."""
-
-
 _JOINED_BYTES = 1 << 20
 """Length of the texts that are decoded in one call."""
 
@@ -46,29 +39,21 @@ def decode_inline_texts(texts: Iterable[str]) -> Iterator[bytes | None]:
 
 
 def _decode_joined(texts: list[bytes]) -> Iterator[bytes | None]:
-    joined = b"".join(texts).translate(_DIGITS)
-    is_z85 = _NO_DIGIT not in joined and all(len(each) % 5 == 0 for each in texts)
-    data = b""
-    if is_z85:
-        digits = to_series(pa.Array.from_buffers(pa.uint8(), len(joined), [None, pa.py_buffer(joined)]))
-        numbers = pl.repeat(0, len(joined) // 5, dtype=pl.UInt64, eager=True)
-        for place in range(5):
-            numbers = numbers * 85 + digits.gather_every(5, place).cast(pl.UInt64)
-        is_z85 = bool((numbers < 1 << 32).all())
-        if is_z85:
-            data = _to_big_endian(numbers)
+    data = None
+    if all(len(each) % GROUP == 0 for each in texts):
+        words, is_wrong = decode_words(b"".join(texts))
+        data = None if is_wrong.any() else _to_little_endian(words)
     end = 0
     for each in texts:
-        start, end = end, end + len(each) // 5 * 4
-        yield data[start:end] if is_z85 else None
+        start, end = end, end + len(each) // GROUP * 4
+        yield None if data is None else data[start:end]
 
 
-def _to_big_endian(numbers: pl.Series) -> bytes:
-    """Return unsigned numbers below 2^32 as four bytes each."""
-    words = array("I", numbers.cast(pl.UInt32).to_arrow().buffers()[1].to_pybytes()[: 4 * len(numbers)])
-    if sys.byteorder == "little":
-        words.byteswap()
-    return words.tobytes()
+def _to_little_endian(words: pl.Series) -> bytes:
+    values = array("I", words.to_arrow().buffers()[1].to_pybytes()[: 4 * len(words)])
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values.tobytes()
 
 
 def decode_inline_text(text: str) -> bytes:
@@ -77,9 +62,9 @@ def decode_inline_text(text: str) -> bytes:
     Raises:
         DeletionVectorError: the text is not Z85.
     """
-    digits = text.encode("utf-8", "surrogatepass").translate(_DIGITS)
-    if len(digits) % 5 == 0 and _NO_DIGIT not in digits:
-        places = (digits[place::5] for place in range(5))
+    digits = text.encode("utf-8", "surrogatepass").translate(DIGITS)
+    if len(digits) % GROUP == 0 and NO_DIGIT not in digits:
+        places = (digits[place::GROUP] for place in range(GROUP))
         numbers = [(((a * 85 + b) * 85 + c) * 85 + d) * 85 + e for a, b, c, d, e in zip(*places, strict=True)]
         if not numbers or max(numbers) < 1 << 32:
             return struct.pack(f">{len(numbers)}I", *numbers)

@@ -6,6 +6,7 @@ Nested fields of deletion vectors are flattened.
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -47,6 +48,7 @@ _VECTOR_FIELDS = {
     "dv_cardinality": "cardinality",
 }
 """Column to the field of a deletion-vector descriptor."""
+_NO_VECTOR = SimpleNamespace(**dict.fromkeys(_VECTOR_FIELDS.values()))
 _COMMON_FIELDS = ("path", "size", "data_change")
 _STORED_FIELDS = (*_COMMON_FIELDS, "stats", "base_row_id", "default_row_commit_version")
 _FIELDS: dict[str, tuple[str, ...]] = {
@@ -118,8 +120,9 @@ def _build_table(kind: str, lines: list[int], actions: list[Any]) -> pa.Table:
         columns["tags"] = _build_maps([each.tags or None for each in actions])
         vectors = [each.deletion_vector for each in actions]
         if any(vectors):
+            descriptors = [_NO_VECTOR if each is None else each for each in vectors]
             columns |= {
-                name: _build_column(name, (getattr(each, attribute, None) for each in vectors))
+                name: _build_column(name, map(attrgetter(attribute), descriptors))
                 for name, attribute in _VECTOR_FIELDS.items()
             }
     return pa.table(
