@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.wire.storage.data_access import NON_CANONICAL_KEY, is_outside_table, normalize_key
+from deltaspec.wire.storage.data_access import find_non_canonical_keys, is_outside_table, normalize_key
 
 _SEED = 0
 """Seed of the hash, which must be the same on all executors."""
@@ -10,8 +10,7 @@ _SEED = 0
 
 def normalize_path_keys(path_keys: pl.Series) -> pl.Series:
     """Normalize path keys to the names of a listing, so that all keys of one file are equal."""
-    odd = path_keys.str.contains(NON_CANONICAL_KEY).fill_null(False)
-    rows = odd.arg_true()
+    rows = find_non_canonical_keys(path_keys).arg_true()
     if not len(rows):
         return path_keys
     normalized = [key if is_outside_table(key) else normalize_key(key) for key in path_keys.gather(rows)]

@@ -28,7 +28,7 @@ from deltaspec.views.files.file_replay import find_live_files, has_shared_path, 
 from deltaspec.views.table.table_schema import TableSchema
 from deltaspec.wire.data.deletion_vector_reader import DeletionVectorReader
 from deltaspec.wire.log.line_decoder import LogFile
-from deltaspec.wire.storage.data_access import NON_CANONICAL_KEY, DataAccess, is_outside_table, normalize_key
+from deltaspec.wire.storage.data_access import DataAccess, is_non_canonical_key, is_outside_table, normalize_key
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, FileGone, OutsideTable, StorageError
 from deltaspec.wire.storage.prefetch import MAX_CONCURRENT_READS
 
@@ -164,7 +164,7 @@ class DataBucket:
         """Add `actual_size` from the listing, or from storage for files that it leaves out; null if missing."""
         if "actual_size" in rows.columns:
             return rows
-        is_odd = pl.col("path_key").str.contains(NON_CANONICAL_KEY) | _is_in_log()
+        is_odd = is_non_canonical_key("path_key") | _is_in_log()
         odd = rows.filter(is_odd | (self.facts.since is not None))
         renamed = {
             key: normalize_key(key)
@@ -244,7 +244,7 @@ class DataBucket:
         """Whether `get_missing_file_error` says that a file of the view does not exist, without a request."""
         if self.listing_error or self.facts.since is not None:
             return pl.lit(False)
-        is_odd = pl.col("path_key").str.contains(NON_CANONICAL_KEY) | _is_in_log()
+        is_odd = is_non_canonical_key("path_key") | _is_in_log()
         return pl.col("actual_size").is_null() & ~is_odd & ~pl.col("path_key").is_in(list(self.undecided_sizes))
 
     def explain_missing(self, absent: pl.DataFrame) -> tuple[dict[str, str], int]:

@@ -10,7 +10,7 @@ from deltaspec.model.actions import DeletionVectorDescriptor
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.report.report_types import Inventory
 from deltaspec.wire.data.deletion_vector_reader import find_vector_key
-from deltaspec.wire.storage.data_access import NON_CANONICAL_KEY, normalize_key
+from deltaspec.wire.storage.data_access import find_non_canonical_keys, normalize_key
 
 if TYPE_CHECKING:
     from deltaspec.validation.data.data_bucket import DataBucket
@@ -79,7 +79,7 @@ def build_inventory(listed: pl.DataFrame, named: pl.DataFrame, *, is_complete: b
 def _keys(data: DataBucket, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the files that actions refer to, including deletion-vector files, by their name in a listing."""
     keys = rows["path_key"]
-    odd = keys.str.contains(NON_CANONICAL_KEY).fill_null(False)
+    odd = find_non_canonical_keys(keys).fill_null(False)
     others = [normalize_key(key) for key in keys.filter(odd)] + _vector_keys(data, rows)
     return pl.DataFrame({"path_key": pl.concat([keys.filter(~odd), pl.Series(others, dtype=pl.String)])}).unique()
 

@@ -17,7 +17,7 @@ from deltaspec.validation.log.log_start_checks import collect_property_values
 from deltaspec.views.files.file_replay import find_live_files
 from deltaspec.views.files.retention import removed_files
 from deltaspec.wire.data.deletion_vector_reader import find_vector_key
-from deltaspec.wire.storage.data_access import NON_CANONICAL_KEY, is_outside_table, normalize_key
+from deltaspec.wire.storage.data_access import is_non_canonical_key, is_outside_table, normalize_key
 from deltaspec.wire.storage.interface import FileGone, StorageError
 from deltaspec.wire.storage.prefetch import MAX_CONCURRENT_READS
 
@@ -97,9 +97,7 @@ def _confirm_file(data: DataBucket, path: str) -> bool | StorageError:
 
 def _iter_rows(data: DataBucket, young: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """Yield rows of `removed_files`. Non-canonical paths and stored vectors are looked up one by one."""
-    odd = pl.col("path_key").str.contains(NON_CANONICAL_KEY) | pl.col("dv_storage_type").is_in(["u", "p"]).fill_null(
-        False
-    )
+    odd = is_non_canonical_key("path_key") | pl.col("dv_storage_type").is_in(["u", "p"]).fill_null(False)
     found = data.listed.select("path_key").unique().with_columns(exists=True)
     plain = (
         young.filter(~odd)

@@ -8,14 +8,17 @@ import posixpath
 import re
 from typing import Any
 
+import polars as pl
+
 from deltaspec.errors import DeltaspecError
 from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.interface import OutsideTable, StorageError, Store
 
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/")
 _OBJECT_ROOT = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*://[^/]*)/+(.+)", re.DOTALL)
-NON_CANONICAL_KEY = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:/|(^|/)\.\.?(/|$)|//"
-"""Pattern, also for Polars, of keys that are absolute or differ from the name in a listing."""
+_NON_CANONICAL_KEY = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:/|(^|/)\.\.?(/|$)|//"
+_SIGNS_OF_NON_CANONICAL_KEYS = ["//", "./", ":/"]
+"""Keys that the pattern matches contain one of these, begin with `/` or end with `.`. That takes less time to see."""
 MAX_STORES = 100
 """Limit of locations outside of the table, because a hostile log may name any number of hosts."""
 
@@ -30,6 +33,18 @@ def normalize_key(key: str) -> str:
     if "./" in key or "//" in key or (key.endswith((".", "/")) and "." in key):
         return posixpath.normpath(key)
     return key
+
+
+def find_non_canonical_keys(keys: pl.Series) -> pl.Series:
+    """Return whether each key is absolute or differs from the name in a listing (Boolean); null for null."""
+    found = keys.str.contains_any(_SIGNS_OF_NON_CANONICAL_KEYS) | keys.str.starts_with("/") | keys.str.ends_with(".")
+    rows = found.arg_true()
+    return found.scatter(rows, keys.gather(rows).str.contains(_NON_CANONICAL_KEY)) if len(rows) else found
+
+
+def is_non_canonical_key(column: str) -> pl.Expr:
+    """Build the expression of `find_non_canonical_keys`."""
+    return pl.col(column).map_batches(find_non_canonical_keys, pl.Boolean, is_elementwise=True)
 
 
 class DataAccess:
