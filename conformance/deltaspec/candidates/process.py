@@ -101,6 +101,7 @@ class CandidateProcess:
         self._output = bytearray()
         self._searched = 0
         self._stderr = bytearray()
+        self._has_begun = False
         self._exit: Exit | None = None
         environment = {**os.environ, **launch.environment, MARKER: self._marker, "TMPDIR": str(directory)}
         try:
@@ -132,18 +133,22 @@ class CandidateProcess:
 
     @property
     def stderr(self) -> str:
-        """Last 64 KiB of stderr since the last request."""
+        """Last 64 KiB of stderr since the last request; before the first one, and after it, since the start."""
         self._drain_stderr()
         return self._stderr.decode("utf-8", "backslashreplace")
 
     def begin(self, request: bytes) -> None:
         """Start to send a request line, and forget the stderr of earlier requests.
 
+        What the process wrote before the first request stays: it may have ended with the reason.
+
         Raises:
             ProcessFault: the process ended, or wrote a line after its last answer.
         """
-        self._drain_stderr()
-        self._stderr.clear()
+        if self._has_begun:
+            self._drain_stderr()
+            self._stderr.clear()
+        self._has_begun = True
         self._read_stdout()
         self.check_no_output("after the answer to an earlier request")
         self._pending = memoryview(request)

@@ -17,7 +17,7 @@ from candidates import bad_candidates
 
 from deltaspec.candidates.host import Died, GivenUp, Host
 from deltaspec.candidates.messages import Apply, Scan, Snapshot
-from deltaspec.candidates.process import STDERR_BYTES, CandidateProcess, Launch, _kill_all
+from deltaspec.candidates.process import STDERR_BYTES, CandidateProcess, Launch, ProcessFault, _kill_all
 from deltaspec.candidates.process_groups import _measure_with_ps, measure_group_memory
 from deltaspec.candidates.write_operations import Append
 
@@ -285,6 +285,15 @@ def test_flood_of_stderr_is_read_and_its_end_kept(rows_file: Path) -> None:
         assert len(caught.value.stderr) == STDERR_BYTES
         assert caught.value.stderr.endswith("x\nthe last line\n")
         assert_next_request_works(host)
+
+
+def test_reason_of_a_process_that_ended_before_the_first_request_is_kept(tmp_path: Path) -> None:
+    process = CandidateProcess(Launch(("sh", "-c", "echo no jar >&2")), tmp_path, memory_limit=None)
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    with pytest.raises(ProcessFault, match="ended"):
+        process.begin(b"{}\n")
+    assert process.stderr == "no jar\n"
+    assert process.end("kill").stderr == "no jar\n"
 
 
 def test_candidate_that_always_crashes_is_given_up(rows_file: Path) -> None:

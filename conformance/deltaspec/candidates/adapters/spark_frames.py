@@ -1,7 +1,7 @@
 """Scans through the DataFrame API of Spark, classic or Connect."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -19,7 +19,10 @@ SPARK_SQL = Dialect(
 
 def connect(address: str) -> SparkSession:
     """Open a session of Spark Connect whose time zone is UTC."""
-    session = SparkSession.builder.remote(address).getOrCreate()
+    from pyspark.sql.connect.session import SparkSession as RemoteSession
+
+    # `SparkSession.builder.remote` refuses to run next to a classic session in the same process
+    session = cast(SparkSession, RemoteSession.builder.remote(address).getOrCreate())
     session.conf.set("spark.sql.session.timeZone", "UTC")
     return session
 
@@ -41,7 +44,7 @@ def read_frame(
     predicate_tree: Sequence[Any] | None,
     extra: Sequence[str] = (),
     *,
-    collect: Callable[[DataFrame], pa.Table] = DataFrame.toArrow,
+    collect: Callable[[DataFrame], pa.Table] = lambda frame: frame.toArrow(),
 ) -> pa.Table | dict[str, Any]:
     """Return filtered rows and columns of a frame.
 
