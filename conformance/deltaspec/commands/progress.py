@@ -60,7 +60,7 @@ class ProgressTracker:
         seconds, number = now - self._phase_started, self.done - self._first
         rate = number / seconds if seconds >= _RATE_SECONDS else 0.0
         if rate:
-            parts.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:,.1f}/s")
+            parts.append(_format_rate(rate))
         if self._buckets is not None:
             done, total = self._buckets
             left = (now - self._stage_started) / done * (total - done)
@@ -73,6 +73,14 @@ class ProgressTracker:
         if self.total:
             return f"{self.phase} {self.done:,} of {self.total:,} ({100 * self.done // self.total} %)"
         return f"{self.phase} {self.done:,}" if self.done else self.phase
+
+
+def _format_rate(rate: float) -> str:
+    """Return a rate with a unit of time in which it is at least one, up to an hour."""
+    if rate >= 10:
+        return f"{rate:,.0f}/s"
+    number, unit = next(((rate * n, unit) for n, unit in ((1, "s"), (60, "min")) if rate * n >= 1), (rate * 3600, "h"))
+    return f"{number:.1f}/{unit}"
 
 
 @contextmanager

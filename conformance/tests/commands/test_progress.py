@@ -45,6 +45,26 @@ def test_unknown_total_has_no_time_left(clock: Clock) -> None:
     assert tracker.describe() == "listing 10,000 · 2,500/s · 4.0 s in all"
 
 
+@pytest.mark.parametrize(
+    ("seconds", "rate"),
+    [
+        (0.5, "20/s"),
+        (4, "2.5/s"),
+        (10, "1.0/s"),
+        (11, "54.5/min"),
+        (300, "2.0/min"),
+        (601, "59.9/h"),
+        (40_000, "0.9/h"),
+    ],
+)
+def test_slow_rates_have_a_longer_unit(clock: Clock, seconds: float, rate: str) -> None:
+    tracker = ProgressTracker(clock)
+    tracker("trials", 0, 200)
+    clock.seconds += seconds
+    tracker("trials", 10, 200)
+    assert f" · {rate} · " in tracker.describe()
+
+
 def test_what_a_resumed_run_had_done_is_not_part_of_the_rate(clock: Clock) -> None:
     tracker = ProgressTracker(clock)
     tracker("footers", 90_000, 100_000)
