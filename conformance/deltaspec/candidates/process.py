@@ -60,7 +60,7 @@ class Exit(msgspec.Struct, frozen=True):
     """None if a signal ended it, or if it could not be ended."""
     signal: str | None
     stderr: str
-    """Last 64 KiB since the last request."""
+    """Last 64 KiB since the last request; until the second request, since the start."""
     is_forced: bool = False
     """Whether the host sent a signal before the process exited."""
 
@@ -133,24 +133,24 @@ class CandidateProcess:
 
     @property
     def stderr(self) -> str:
-        """Last 64 KiB of stderr since the last request; before the first one, and after it, since the start."""
+        """Last 64 KiB of stderr since the last request; until the second request, since the start."""
         self._drain_stderr()
         return self._stderr.decode("utf-8", "backslashreplace")
 
     def begin(self, request: bytes) -> None:
         """Start to send a request line, and forget the stderr of earlier requests.
 
-        What the process wrote before the first request stays: it may have ended with the reason.
+        What the process wrote before the first request stays, and all if it has ended: it may be the reason.
 
         Raises:
             ProcessFault: the process ended, or wrote a line after its last answer.
         """
+        self._read_stdout()
+        self.check_no_output("after the answer to an earlier request")
         if self._has_begun:
             self._drain_stderr()
             self._stderr.clear()
         self._has_begun = True
-        self._read_stdout()
-        self.check_no_output("after the answer to an earlier request")
         self._pending = memoryview(request)
         self._selector.register(self._stdin, selectors.EVENT_WRITE)
 

@@ -289,11 +289,23 @@ def test_flood_of_stderr_is_read_and_its_end_kept(rows_file: Path) -> None:
 
 def test_reason_of_a_process_that_ended_before_the_first_request_is_kept(tmp_path: Path) -> None:
     process = CandidateProcess(Launch(("sh", "-c", "echo no jar >&2")), tmp_path, memory_limit=None)
-    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert process._wait_for_exit(10)
     with pytest.raises(ProcessFault, match="ended"):
         process.begin(b"{}\n")
     assert process.stderr == "no jar\n"
     assert process.end("kill").stderr == "no jar\n"
+
+
+def test_reason_of_a_process_that_ended_between_two_requests_is_kept(tmp_path: Path) -> None:
+    script = "echo starting >&2; read x; echo '{}'; read x; echo '{}'; echo disk is full >&2; exit 3"
+    process = CandidateProcess(Launch(("sh", "-c", script)), tmp_path, memory_limit=None)
+    for _ in range(2):
+        process.begin(b"{}\n")
+        assert process.read_line(time.monotonic() + 10) == b"{}"
+    assert process._wait_for_exit(10)
+    with pytest.raises(ProcessFault, match="ended"):
+        process.begin(b"{}\n")
+    assert process.end("kill").stderr == "disk is full\n"
 
 
 def test_candidate_that_always_crashes_is_given_up(rows_file: Path) -> None:

@@ -1,7 +1,7 @@
 """Summarize many small inline deletion vectors in columns, without an object for each.
 
-A vector is small if its bitmap has one array of rows, as Roaring stores a few rows of a range of 65,536. All others,
-and all with any defect, are left to `bitmap_decoder`.
+A vector is small if its bitmap has one array of at most 32 rows, as Roaring stores them if they are in one range of
+65,536. All others, and all with any defect, are left to `bitmap_decoder`.
 """
 
 import polars as pl
@@ -13,8 +13,10 @@ _AT_ONCE = 1 << 15
 """Vectors that are summarized together. A commit may have any number."""
 _WITHOUT_RUNS = 12346
 """Cookie of a 32-bit Roaring bitmap without containers of runs."""
-_MOST_ROWS = 128
-"""An array may have 4,096 rows. The decoder takes little longer for many."""
+_MOST_ROWS = 32
+"""Rows of a small vector. Longer ones would take more memory, and gain less."""
+_FEWEST = 1000
+"""Vectors from which on a summary takes less time than the decoder: it needs some milliseconds for any number."""
 _HEADER: dict[int, int] = {0: MAGIC, 1: 1, 2: 0, 4: _WITHOUT_RUNS, 5: 1, 7: 16}
 """Value of each word before the rows that is the same in all small vectors: magic number, number of 32-bit bitmaps in
 64 bits, cookie, number of containers and offset of the only one. Word 3 has the upper half of the row indexes; word 6
@@ -22,6 +24,13 @@ the upper half of their lower half, and their number less one."""
 _HEADER_WORDS = 8
 _MOST_WORDS = _HEADER_WORDS + _MOST_ROWS // 2
 _HALF = 1 << 16
+_SCHEMA = {
+    "row": pl.UInt32,
+    "decoded_size": pl.Int64,
+    "padding_is_zero": pl.Boolean,
+    "decoded_cardinality": pl.Int64,
+    "decoded_last_row": pl.Int64,
+}
 
 
 def summarize_small_vectors(texts: pl.Series, sizes: pl.Series) -> pl.DataFrame:
@@ -32,12 +41,14 @@ def summarize_small_vectors(texts: pl.Series, sizes: pl.Series) -> pl.DataFrame:
         sizes: `sizeInBytes` (Int64).
 
     Returns:
-        One row for each small vector without a defect, in their order: `row` (UInt32), its index in `texts`;
-        `decoded_size` (Int64), in bytes with padding; `padding_is_zero` (Boolean); `decoded_cardinality` and
-        `decoded_last_row` (Int64).
+        One row for each small vector without a defect, in their order; none if there are few vectors. Columns: `row`
+        (UInt32), its index in `texts`; `decoded_size` (Int64), in bytes with padding; `padding_is_zero` (Boolean);
+        `decoded_cardinality` and `decoded_last_row` (Int64).
     """
+    if len(texts) - texts.null_count() < _FEWEST:
+        return pl.DataFrame(schema=_SCHEMA)
     vectors = pl.DataFrame({"text": texts, "size": sizes}, {"text": pl.String, "size": pl.Int64}).with_row_index("row")
-    starts = range(0, max(len(texts), 1), _AT_ONCE)
+    starts = range(0, len(texts), _AT_ONCE)
     return pl.concat([_summarize(vectors.slice(start, _AT_ONCE)) for start in starts])
 
 
@@ -65,7 +76,7 @@ def _summarize(vectors: pl.DataFrame) -> pl.DataFrame:
 
 
 def _select_small(vectors: pl.DataFrame, words: pl.Series) -> pl.DataFrame:
-    """Select the vectors with the header of a small one, and add its variable words and `number`, that of its rows."""
+    """Select the vectors with the header of a small one, and add its words and `number`, the number of its rows."""
     header = {f"word{place}": words.gather(vectors["first"] + place) for place in range(_HEADER_WORDS)}
     found = vectors.with_columns(pl.Series(name, column).cast(pl.Int64) for name, column in header.items())
     found = found.with_columns(number=pl.col("word6") // _HALF + 1)

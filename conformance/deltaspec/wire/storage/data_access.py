@@ -18,7 +18,7 @@ _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/")
 _OBJECT_ROOT = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*://[^/]*)/+(.+)", re.DOTALL)
 _NON_CANONICAL_KEY = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:/|(^|/)\.\.?(/|$)|//"
 _SIGNS_OF_NON_CANONICAL_KEYS = ["//", "./", ":/"]
-"""Keys that the pattern matches contain one of these, begin with `/` or end with `.`. That takes less time to see."""
+"""Keys that the pattern matches contain one of these, begin with `/` or end with `.`. Few other keys do."""
 MAX_STORES = 100
 """Limit of locations outside of the table, because a hostile log may name any number of hosts."""
 

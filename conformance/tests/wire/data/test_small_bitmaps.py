@@ -1,11 +1,15 @@
 """Small vectors that are summarized in columns have the facts that the model finds; all others are left to it."""
 
+from collections.abc import Iterator
 from typing import Any
+from unittest.mock import patch
 
 import polars as pl
+import pytest
 from helpers.hypothesis_settings import example_settings
 from hypothesis import example, given
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
 from deltaspec.model.rows import z85
 from deltaspec.model.rows.deletion_vectors import (
@@ -20,6 +24,12 @@ from deltaspec.wire.data.small_bitmaps import summarize_small_vectors
 
 Vector = tuple[str | None, int | None]
 """`pathOrInlineDv` and `sizeInBytes`."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_vectors_are_summarized() -> Iterator[None]:
+    with patch.object(small_bitmaps, "_FEWEST", 1):
+        yield
 
 
 def build_vector(rows: list[int]) -> Vector:
@@ -79,6 +89,7 @@ def changed_vectors(draw: st.DrawFn) -> Vector:
     for _ in range(draw(st.integers(0, 2))):
         place = draw(st.integers(0, min(len(data) - 1, 50)) | st.integers(max(0, len(data) - 4), len(data) - 1))
         data[place] = draw(st.integers(0, 255) | st.just(data[place] ^ 1))
+    data += draw(st.sampled_from([b"", b"", b"", bytes(4), b"\1\0\0\0"]))
     size += draw(st.sampled_from([0, 0, 0, -1, 1, 2, -2, 4, -size - 1]))
     text = z85.encode(bytes(data))
     if draw(st.integers(0, 4)) == 0:
@@ -94,17 +105,24 @@ def test_a_summary_is_what_the_model_finds(vectors: list[Vector]) -> None:
 
 
 def test_a_defect_leaves_the_other_vectors_alone() -> None:
-    text, size = build_vector([1, 5, 9])
+    text, size = build_vector([1, 300])
     assert text is not None
+    assert size is not None
+    data = encode_bitmap([1, 300])
+    beyond_63_bits = bytearray(data)
+    beyond_63_bits[15] |= 0x80
     wrong = [
-        ('"' + text[1:], size),
-        ("#####" + text[5:], size),
+        *((text[:place] + '"' + text[place + 1 :], size) for place in range(len(text))),
+        *((text[:place] + "#####" + text[place + 5 :], size) for place in range(0, len(text), 5)),
+        (z85.encode(bytes(beyond_63_bits)), size),
+        (z85.encode(data + bytes(4)), size),
+        (z85.encode(data + b"\1\0\0\0"), size),
         (text, 0),
         build_vector([]),
         build_vector(list(range(1000))),
     ]
     vectors = [(text, size), *(vector for each in wrong for vector in (each, (text, size)))]
-    assert [*summarize(vectors)] == [*range(0, 11, 2)]
+    assert [*summarize(vectors)] == [*range(0, len(vectors), 2)]
 
 
 def test_rows_that_do_not_ascend_are_left_to_the_model() -> None:
@@ -126,7 +144,10 @@ def test_many_vectors_keep_their_places(monkeypatch: Any) -> None:
     assert {row: each["decoded_last_row"] for row, each in found.items()} == {n: n + 3 for n in range(50) if n % 3}
 
 
-def test_no_vectors_have_no_summary() -> None:
-    empty = summarize_small_vectors(pl.Series([], dtype=pl.String), pl.Series([], dtype=pl.Int64))
-    assert empty.is_empty()
-    assert empty.columns == ["row", "decoded_size", "padding_is_zero", "decoded_cardinality", "decoded_last_row"]
+def test_few_vectors_have_no_summary(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, sizes = pl.Series([build_vector([3])[0], None]), pl.Series([34, 34])
+    found = summarize_small_vectors(texts, sizes)
+    assert len(found) == 1
+    monkeypatch.setattr(small_bitmaps, "_FEWEST", 2)
+    assert_frame_equal(summarize_small_vectors(texts, sizes), found.clear())
+    assert_frame_equal(summarize_small_vectors(texts.clear(), sizes.clear()), found.clear())
