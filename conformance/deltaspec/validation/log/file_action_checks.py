@@ -128,7 +128,7 @@ def check_file_action_facts(
         for file in [provenance.file] if isinstance(provenance.file, str) else dict.fromkeys(provenance.file):
             findings.mark_undecided((file_actions,), "the metadata of the table is not known", file)
     findings.evaluate(file_actions, select_file_actions(facts))
-    if not is_earlier:
+    if provenance.source == "commit" and not is_earlier:
         put(ADDS_WITHOUT_STATS_ROWS, collect_adds_without_stats(facts, context.clustered_since))
     if findings.has_rules_for(deletion_vectors):
         vectors = select_deletion_vectors(facts)

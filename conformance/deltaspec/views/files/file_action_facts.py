@@ -140,7 +140,8 @@ def build_file_facts(
             )
         )
         facts = facts.with_columns(misnamed_statistics.find_misnamed_statistics(stats, context.entry_names))
-        facts = facts.with_columns(_columns_without_statistics(facts, stats, context.clustering_columns))
+        clustering_columns = context.clustering_columns if location.source == "commit" else ()
+        facts = facts.with_columns(_columns_without_statistics(facts, stats, clustering_columns))
         return facts.with_columns(statistics.result())
 
 
