@@ -23,8 +23,8 @@ def decode_words(text: bytes) -> tuple[pl.Series, pl.Series]:
         text: a multiple of five bytes.
 
     Returns:
-        Words of 32 bits (UInt32), the first byte as the lowest, and which of them (Boolean) are not Z85. The value of
-        such a word is undefined.
+        Words of 32 bits (UInt32), the first byte as the lowest, and which of them (Boolean) are not Z85. Those
+        have no useful value.
     """
     assert len(text) % GROUP == 0
     buffer = pa.py_buffer(text.translate(DIGITS))
