@@ -48,7 +48,6 @@ def test_unknown_total_has_no_time_left(clock: Clock) -> None:
 @pytest.mark.parametrize(
     ("seconds", "rate"),
     [
-        (0.5, "20/s"),
         (4, "2.5/s"),
         (10, "1.0/s"),
         (11, "54.5/min"),
