@@ -1,8 +1,8 @@
 """Distribute the rows of a table's files over buckets by hash of their path, in memory or spilled to disk.
 
-A *stage* is a function that is called for every bucket. It receives the facts, a recorder, the rows of the bucket by
-tag, and a `StageOutput` for rows that a later stage needs. The aggregates that it returns are added up. The Spark
-engine runs the same stages on executors.
+A *stage* is a function that is called for every bucket, or for several small ones together. It receives the facts, a
+recorder, the rows of the bucket by tag, and a `StageOutput` for rows that a later stage needs. The aggregates that it
+returns are added up. The Spark engine runs the same stages on executors.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import math
 import shutil
 import tempfile
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count as count_from
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -35,6 +37,8 @@ ROWS_IN_MEMORY = 2_000_000
 SPILLED_BUCKETS = 64
 _ROWS_AT_ONCE = 500_000
 """Rows of a tag that are collected before they are written to the files of their buckets."""
+ROWS_OF_A_STAGE = 500_000
+"""Rows up to which small buckets are handled together: a stage takes 80 ms even for few rows."""
 
 
 class PutRows(Protocol):
@@ -123,17 +127,20 @@ class LocalBuckets:
         rows_in_memory: int | None = ROWS_IN_MEMORY,
         count: int = SPILLED_BUCKETS,
         progress: Progress = ignore_progress,
+        rows_of_a_stage: int = ROWS_OF_A_STAGE,
     ) -> None:
         """Begin without rows.
 
         Args:
             rows_in_memory: number of rows that are kept in memory before all are spilled; None never spills.
             count: number of buckets after spilling.
-            progress: called after each bucket of a stage.
+            progress: called after buckets of a stage.
+            rows_of_a_stage: number of rows up to which a stage is called for several buckets together.
         """
         self._progress = progress
         self._limit = math.inf if rows_in_memory is None else rows_in_memory
         self._count = count
+        self._rows_of_a_stage = rows_of_a_stage
         self._collected: dict[str, list[_Collected]] = defaultdict(list)
         self._rows: dict[str, int] = defaultdict(int)
         self._folder: Path | None = None
@@ -180,12 +187,10 @@ class LocalBuckets:
         if self._folder is None or in_one_bucket or not wanted:
             return stage(facts, findings, {tag: rows for tag in wanted if len(rows := self._all(tag))}, self)
         aggregates = Aggregates()
-        for bucket in range(self._count):
-            read = {tag: self._read(tag, bucket) for tag in wanted}
-            rows_by_tag = {tag: rows for tag, rows in read.items() if rows is not None}
+        for done, rows_by_tag in self._iter_buckets(wanted):
             if rows_by_tag:
                 aggregates.merge(stage(facts, findings, rows_by_tag, self))
-                self.report_progress("buckets", bucket + 1, self._count)
+                self.report_progress("buckets", done, self._count)
         return aggregates
 
     def report_progress(self, phase: str, done: int, total: int | None) -> None:
@@ -217,9 +222,8 @@ class LocalBuckets:
     def _all(self, tag: str) -> pl.DataFrame:
         if self._folder is None:
             return self._combine(tag)
-        read = (self._read(tag, bucket) for bucket in range(self._count))
-        frames = [each for each in read if each is not None]
-        return pl.concat(frames) if frames else pl.DataFrame()
+        rows = self._read(tag, range(self._count))
+        return pl.DataFrame() if rows is None else rows
 
     def _combine(self, tag: str) -> pl.DataFrame:
         """Combine the rows of a tag in memory, and keep only the result."""
@@ -249,9 +253,29 @@ class LocalBuckets:
                 reason = f"{self._folder}: cannot be written to: {fault.strerror or fault}"
                 raise InvalidUsage(f"{reason}; set TMPDIR to a directory with more space") from fault
 
-    def _read(self, tag: str, bucket: int) -> pl.DataFrame | None:
-        """Read the rows of a tag in a bucket."""
-        read = (each.read(bucket) for each in self._spilled.get(tag, ()))
+    def _iter_buckets(self, tags: list[str]) -> Iterator[tuple[int, RowsByTag]]:
+        """Yield the spilled rows by tag, of several small buckets at a time, after the number of buckets done then.
+
+        A thread reads the next ones meanwhile.
+        """
+        rows = sum(each.row_count for tag in tags for each in self._spilled.get(tag, ()))
+        step = max(1, self._rows_of_a_stage * self._count // max(rows, 1))
+        groups = [range(start, min(start + step, self._count)) for start in range(0, self._count, step)]
+        with ThreadPoolExecutor(1) as ahead:
+            upcoming = ahead.submit(self._read_by_tag, tags, groups[0])
+            for buckets, following in zip_longest(groups, groups[1:]):
+                rows_by_tag = upcoming.result()
+                if following is not None:
+                    upcoming = ahead.submit(self._read_by_tag, tags, following)
+                yield buckets.stop, rows_by_tag
+
+    def _read_by_tag(self, tags: list[str], buckets: range) -> RowsByTag:
+        read = {tag: self._read(tag, buckets) for tag in tags}
+        return {tag: rows for tag, rows in read.items() if rows is not None}
+
+    def _read(self, tag: str, buckets: range) -> pl.DataFrame | None:
+        """Read the rows of a tag in some buckets."""
+        read = (each.read(buckets) for each in self._spilled.get(tag, ()))
         frames = [each for each in read if each is not None]
         return pl.concat(frames) if frames else None
 

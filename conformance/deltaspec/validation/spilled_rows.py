@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ class SpilledRows(NamedTuple):
     schema: pl.Schema
     constants: dict[str, Any]
     """Value of each column with one value, also null."""
+    row_count: int
 
     @classmethod
     def write(cls, path: Path, rows: pl.DataFrame, keys: pl.Series, count: int) -> SpilledRows:
@@ -46,15 +48,17 @@ class SpilledRows(NamedTuple):
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, first.schema, options=LZ4) as writer:
             for table in chain([first], stored):
                 writer.write_table(table)
-        return cls(path, {bucket: number for number, (bucket, _) in enumerate(parts)}, rows.schema, constants)
+        batches = {bucket: number for number, (bucket, _) in enumerate(parts)}
+        return cls(path, batches, rows.schema, constants, len(rows))
 
-    def read(self, bucket: int) -> pl.DataFrame | None:
-        """Read the rows of a bucket, in the order in which they were written; None if it has none."""
-        number = self.batches.get(bucket)
-        if number is None:
+    def read(self, buckets: Iterable[int]) -> pl.DataFrame | None:
+        """Read the rows of some buckets, those of each in the order in which they were written; None without rows."""
+        numbers = [self.batches[bucket] for bucket in buckets if bucket in self.batches]
+        if not numbers:
             return None
         with pa.memory_map(str(self.path)) as file:
-            stored = pl.DataFrame(pl.from_arrow(pa.ipc.open_file(file).get_batch(number)))
+            reader = pa.ipc.open_file(file)
+            stored = pl.DataFrame(pl.from_arrow(pa.Table.from_batches(map(reader.get_batch, numbers))))
         constants = (pl.lit(value, self.schema[name]).alias(name) for name, value in self.constants.items())
         return stored.with_columns(constants).select(self.schema.names())
 

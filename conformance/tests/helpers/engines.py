@@ -46,7 +46,7 @@ def embedded_engine(rows_in_memory: int | None = None, count: int = 1) -> Engine
     def validate(uri: str, options: Options) -> Report:
         store = open_store(uri)
         plan, options = plan_run(store, store.list_log(), options)
-        buckets = LocalBuckets(rows_in_memory, count)
+        buckets = LocalBuckets(rows_in_memory, count, rows_of_a_stage=0)
         findings = options.create_findings()
         findings.acceptance = build_acceptance(options.accept, options.baseline, store)
         run = EmbeddedRun(store, plan, options, findings, buckets=buckets)

@@ -198,8 +198,27 @@ class _RecordingStage:
         return Aggregates(rearranging={len(frame) for frame in frames.values()})
 
 
+@pytest.mark.parametrize(("rows_of_a_stage", "stages"), [(0, 3), (25, 2), (40, 1)])
+def test_small_buckets_are_handled_together(
+    rows_of_a_stage: int, stages: int, temporary_root: Path, facts: LogFacts
+) -> None:
+    progress: list[tuple[str, int, int | None]] = []
+    buckets = LocalBuckets(0, 3, lambda *each: progress.append(each), rows_of_a_stage)
+    names = [f"{each}.parquet" for each in range(30)]
+    buckets.put("a", rows(*names))
+    buckets.put("b", rows(names[4]))
+    stage = _RecordingStage()
+    buckets.run_stage(stage, facts, Findings([], 1), ("a", "b"))
+    assert stage.bucket_counts == {3}
+    assert len(stage.seen) == stages
+    assert sorted(path for each in stage.seen for path in each.get("a", ())) == sorted(names)
+    assert [{"a", "b"}] == [each.keys() for each in stage.seen if names[4] in each.get("a", ())]
+    assert [each[1:] for each in progress][-1] == (3, 3)
+    buckets.close()
+
+
 def test_buckets_spill_above_the_limit_and_delete_their_files(temporary_root: Path, facts: LogFacts) -> None:
-    buckets = LocalBuckets(rows_in_memory=4, count=3)
+    buckets = LocalBuckets(rows_in_memory=4, count=3, rows_of_a_stage=0)
     buckets.put("a", rows("p", "q"))
     buckets.put("b", rows("q", "r"))
     assert (buckets.count, list(temporary_root.iterdir())) == (1, [])

@@ -131,7 +131,7 @@ def test_files_of_all_buckets_are_counted(lake: Lake, tmp_path: Path, monkeypatc
         lake.commit(**{name: GOOD})
     lake.report("first.json")
     lake.commit(remove_action(lake.files.commits[1][0]), g=GOOD, h=BAD)
-    several = partial(LocalBuckets, rows_in_memory=2, count=3)
+    several = partial(LocalBuckets, rows_in_memory=2, count=3, rows_of_a_stage=0)
     monkeypatch.setattr("deltaspec.validation.embedded.LocalBuckets", several)
     report = lake.report("second.json", "--since", tmp_path / "first.json")
     assert report["since"]["skipped_files"] == 5

@@ -50,10 +50,15 @@ def test_buckets_are_those_of_the_rows(rows: pl.DataFrame, data: st.DataObject, 
     spilled = SpilledRows.write(directory / "rows.arrow", rows, keys, COUNT)
     parts = dict(split_by_bucket(rows, keys, COUNT))
     for bucket in range(COUNT):
-        read = spilled.read(bucket)
+        read = spilled.read([bucket])
         assert (read is None) == (bucket not in parts)
         if read is not None:
             assert_frame_equal(read, parts[bucket])
+    several = data.draw(st.lists(st.sampled_from(range(COUNT)), unique=True))
+    expected = [parts[bucket] for bucket in several if bucket in parts]
+    assert (spilled.read(several) is None) == (not expected)
+    if expected:
+        assert_frame_equal(spilled.read(several), pl.concat(expected))  # type: ignore[arg-type]
 
 
 def test_constant_columns_are_not_stored(directory: Path) -> None:
