@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deltaspec.model.log import paths
-from deltaspec.views.files.file_action_facts import _path_facts
+from deltaspec.views.files import path_facts
 
 ROOT = "/a/b"
 PIECES = ["a", "b c", "/", "%20", "%25", "%2e", "%2F", "%3A", ":", "..", "é", "%C3%A9", "%zz", "%", "_x", "=", "file:"]
@@ -23,12 +23,15 @@ MODEL_FUNCTIONS = {
 
 @given(st.lists(TEXTS, min_size=1, max_size=50))
 def test_path_facts_equal_the_model(texts: list[str]) -> None:
-    facts = {column.name: column.to_list() for column in _path_facts(pl.Series(texts), ROOT)}
+    facts = {column.name: column.to_list() for column in path_facts.columns(pl.Series(texts), ROOT)}
     for name, evaluate in MODEL_FUNCTIONS.items():
         assert facts[name] == [evaluate(text) for text in texts]
 
 
 def test_null_path_has_no_facts() -> None:
-    facts = {column.name: column.to_list() for column in _path_facts(pl.Series([None, "a%20b"], dtype=pl.String), None)}
+    facts = {
+        column.name: column.to_list()
+        for column in path_facts.columns(pl.Series([None, "a%20b"], dtype=pl.String), None)
+    }
     assert facts["path_key"] == [None, "a b"]
     assert facts["path_fault"] == [None, None]

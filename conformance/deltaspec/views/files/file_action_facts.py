@@ -4,31 +4,24 @@ The model validates paths, partition values and vectors. Plain paths skip the mo
 is validated once.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
-from urllib.parse import unquote
 
 import msgspec
 import polars as pl
 import pyarrow as pa
 
 from deltaspec.model.features.clustering import has_blank_provider
-from deltaspec.model.log import paths
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows.entry_names import EntryNames
 from deltaspec.model.rows.statistics import LeafColumn
 from deltaspec.model.schema.data_types import DataType
-from deltaspec.views.files import misnamed_statistics, partition_facts, statistics_facts
+from deltaspec.views.files import misnamed_statistics, partition_facts, path_facts, statistics_facts
 from deltaspec.views.files.file_actions import deletion_vectors, file_actions
 from deltaspec.views.files.vector_facts import vector_facts
 from deltaspec.views.table import clustering_history
 from deltaspec.wire import arrow_compute as pc
 
-_UNUSUAL_PATH = r"[^A-Za-z0-9_\-./=]|^/|\.\.|//|(^|/)\.(/|$)|^$"
-_PLAIN_ESCAPE = r"%(2[0-9A-Da-d]|[3-7][0-9A-Fa-f])"
-"""Escaped ASCII character other than a control character, dot or slash: decoding it is unambiguous."""
-_HIDDEN_DIRECTORY = r"(?:^|/)(_[^/=]*)/"
 _REQUIRED = {
     "add": ("path", "partition_values", "size", "modification_time", "data_change"),
     "remove": ("path", "data_change"),
@@ -132,17 +125,19 @@ def build_file_facts(
     )
     with ThreadPoolExecutor(1) as pool:  # statistics take as long as the rest; both release the interpreter lock
         statistics = pool.submit(statistics_facts.columns, stats, facts["cardinality"])
-        facts = facts.with_columns(_path_facts(frame["path"], context.table_root))
-        facts = facts.with_columns(_path_is_added(facts))
-        facts = facts.with_columns(
-            partition_facts.columns(
+        found = [
+            *path_facts.columns(facts["path"], context.table_root),
+            *partition_facts.columns(
                 values, context.partition_columns, context.logical_partition_names, context.earlier_partition_types
-            )
-        )
-        facts = facts.with_columns(misnamed_statistics.find_misnamed_statistics(stats, context.entry_names))
-        clustering_columns = context.clustering_columns if location.source == "commit" else ()
-        facts = facts.with_columns(_columns_without_statistics(facts, stats, clustering_columns))
-        return facts.with_columns(statistics.result())
+            ),
+            misnamed_statistics.find_misnamed_statistics(stats, context.entry_names),
+        ]
+        facts = facts.hstack([*found, *statistics.result()])
+    # a checkpoint may leave statistics out
+    clustering_columns = context.clustering_columns if location.source == "commit" else ()
+    return facts.with_columns(
+        _path_is_added(facts), _columns_without_statistics(facts["kind"], stats, clustering_columns)
+    )
 
 
 def _have_entries(maps: pa.ChunkedArray) -> pl.Series:
@@ -166,10 +161,9 @@ def select_file_actions(facts: pl.DataFrame) -> pl.DataFrame:
 
 def select_deletion_vectors(facts: pl.DataFrame) -> pl.DataFrame:
     """Return the descriptors of `build_file_facts` as rows of `deletion_vectors`."""
-    rows = facts.filter(pl.col("has_deletion_vector"))
-    if rows.is_empty():
+    if not facts["has_deletion_vector"].any():
         return deletion_vectors.frame([])
-    facts = vector_facts(rows)
+    facts = vector_facts(facts.filter(pl.col("has_deletion_vector")))
     unfilled = [pl.lit(None, c.dtype).alias(name) for name, c in deletion_vectors.columns.items() if c.level != "log"]
     return facts.with_columns(unfilled).select(list(deletion_vectors.columns))
 
@@ -184,18 +178,14 @@ def _path_is_added(facts: pl.DataFrame) -> pl.Expr:
 
 
 def _columns_without_statistics(
-    facts: pl.DataFrame, stats: pa.ChunkedArray, columns: tuple[tuple[str, ...], ...]
+    kinds: pl.Series, stats: pa.ChunkedArray, columns: tuple[tuple[str, ...], ...]
 ) -> pl.Expr:
-    """Build the list of clustering columns without statistics, for adds in commits.
-
-    Adds in checkpoints are left out because a checkpoint may leave statistics out.
-    """
+    """Build the list of these clustering columns without statistics, for adds."""
     name = "clustering_columns_without_statistics"
     if not columns:
         return pl.lit(None, pl.List(pl.String)).alias(name)
     missing_columns = clustering_history.select_rows_without_statistics(pc.to_series(stats), columns)
-    is_checked = (pl.col("kind") == "add") & (pl.col("source") == "commit")
-    return pl.when(is_checked).then(missing_columns).alias(name)
+    return pl.when(kinds == "add").then(missing_columns).alias(name)
 
 
 def _missing_field() -> pl.Expr:
@@ -217,62 +207,3 @@ def _vector_id() -> pl.Expr:
     plain = pl.col("dv_storage_type") + pl.col("dv_path_or_inline")
     with_offset = plain + "@" + pl.col("dv_offset").cast(pl.String)
     return pl.when(pl.col("dv_offset").is_null()).then(plain).otherwise(with_offset)
-
-
-def _path_facts(path: pl.Series, table_root: str | None) -> list[pl.Series]:
-    """Return the `path_*` columns: constants for plain paths, results of the model for all others."""
-    unusual = path.str.contains(_UNUSUAL_PATH).fill_null(False)
-    escaped = _find_plainly_escaped(path, unusual)
-    unusual = unusual & ~escaped
-    absolute = _evaluate_unusual(path, unusual, paths.is_absolute, pl.Boolean, plain=False)
-    decoded = _decode_escapes(path, escaped)
-    key = _evaluate_unusual(path, unusual, lambda text: paths.path_key(text, table_root), pl.String, plain=decoded)
-    return [
-        key.alias("path_key"),
-        _evaluate_unusual(path, unusual, paths.find_path_fault, pl.String, plain=None).alias("path_fault"),
-        _evaluate_unusual(path, unusual, paths.has_non_ascii, pl.Boolean, plain=False).alias("path_has_non_ascii"),
-        _evaluate_unusual(path, unusual, paths.escapes_table, pl.Boolean, plain=False).alias("path_escapes_table"),
-        _evaluate_unusual(path, unusual, paths.has_colon_in_first_segment, pl.Boolean, plain=False).alias(
-            "colon_in_first_segment"
-        ),
-        absolute.alias("path_is_absolute"),
-        _find_hidden_directories(key, absolute).alias("hidden_directory"),
-    ]
-
-
-def _find_plainly_escaped(path: pl.Series, unusual: pl.Series) -> pl.Series:
-    """Return whether plain escapes are all that is unusual about each path."""
-    rows = (unusual & path.str.contains("%", literal=True)).arg_true() if unusual.any() else pl.Series(dtype=pl.UInt32)
-    plainly_escaped = ~path.gather(rows).str.replace_all(_PLAIN_ESCAPE, "").str.contains(_UNUSUAL_PATH)
-    return pl.Series([False]).new_from_index(0, len(path)).scatter(rows, plainly_escaped)
-
-
-def _find_hidden_directories(key: pl.Series, absolute: pl.Series) -> pl.Series:
-    """Return the outermost directory of each relative path whose name starts with `_` and has no `=`."""
-    found = pl.Series([None], dtype=pl.String).new_from_index(0, len(key))
-    may_be_hidden = key.str.contains("/_", literal=True) | key.str.starts_with("_")
-    rows = (may_be_hidden & ~absolute).arg_true()
-    if not len(rows):
-        return found
-    return found.scatter(rows, key.gather(rows).str.strip_prefix("_change_data/").str.extract(_HIDDEN_DIRECTORY))
-
-
-def _decode_escapes(path: pl.Series, escaped: pl.Series) -> pl.Series:
-    """Return the paths with plain escapes decoded in one pass."""
-    rows = escaped.arg_true()
-    if not len(rows):
-        return path
-    texts = path.gather(rows)
-    found = texts.str.extract_all(_PLAIN_ESCAPE).explode().unique().to_list()
-    return path.clone().scatter(rows, texts.str.replace_many(found, [unquote(escape) for escape in found]))
-
-
-def _evaluate_unusual(
-    path: pl.Series, unusual: pl.Series, evaluate: Callable[[str], Any], dtype: Any, *, plain: Any
-) -> pl.Series:
-    result = plain if isinstance(plain, pl.Series) else pl.Series([plain], dtype=dtype).new_from_index(0, len(path))
-    rows = unusual.arg_true()
-    if len(rows):
-        results: Iterable[Any] = (evaluate(text) for text in path.gather(rows))
-        result = result.clone().scatter(rows, pl.Series(results, dtype=dtype))
-    return result.set(path.is_null(), None) if path.null_count() else result

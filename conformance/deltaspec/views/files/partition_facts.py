@@ -110,6 +110,8 @@ def _join_aligned_values(count: int, aligned_values: Mapping[str, Any]) -> pl.Se
     names = sorted(
         aligned_values, key=lambda name: name + VALUE_BEGIN
     )  # the order in which complete entries are sorted
+    if len(names) == 1:
+        return _format_entries(names[0], aligned_values[names[0]]).alias("partition_text")
     distinct: dict[str, pl.Series] = {}
     combination: pl.Series | None = None
     combinations = 1

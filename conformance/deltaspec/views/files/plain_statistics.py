@@ -7,7 +7,7 @@ repeat between files; each distinct text is read once.
 """
 
 from functools import lru_cache
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 import polars as pl
@@ -38,7 +38,7 @@ _BOUNDS = _object_of(f"(?:{_TEXT}|{_NUMBER}|true|false|null)")
 _NULL_COUNT = '"nullCount":'
 _END = r'(?:,"tightBounds":(?:true|false))?\}'
 _NUM_RECORDS = '{"numRecords":'
-_MOST_DIGITS = 18
+
 _BEFORE_COUNTS = (
     rf'^\{_NUM_RECORDS}{_COUNT}(?:,"minValues":{_BOUNDS})?(?:,"maxValues":{_BOUNDS})?(?:,{_NULL_COUNT}|{_END}$)'
 )
@@ -83,22 +83,27 @@ def read_plain_statistics(texts: pl.Series, deleted_rows: pl.Series) -> tuple[pl
 
 
 def _read_rows(texts: pl.Series, deleted_rows: pl.Series) -> pl.DataFrame:
-    is_plain = texts.str.contains(_BEFORE_COUNTS)
-    counted = texts.str.slice(len(_NUM_RECORDS), _MOST_DIGITS + 1)
-    first = counted.str.splitn(",", 2).struct.field("field_0").str.strip_suffix("}")
-    records = first.cast(pl.Int64, strict=False)
+    text = pl.col("text")
+    content = text.cast(pl.Binary)  # slices of bytes copy nothing
+    first_end = text.str.find(",", literal=True).fill_null(text.str.len_bytes() - 1) - len(_NUM_RECORDS)
     # a column of this name begins the end too early: then it closes more objects than `_COUNTS` allows
-    starts: Any = texts.str.find(_NULL_COUNT, literal=True) + len(_NULL_COUNT)
-    ends = texts.cast(pl.Binary).bin.slice(starts).cast(pl.String)  # slices of bytes copy nothing
+    end_start = text.str.find(_NULL_COUNT, literal=True) + len(_NULL_COUNT)
+    rows = pl.DataFrame([texts.alias("text"), deleted_rows.alias("deleted_rows")]).select(
+        pl.col("deleted_rows").fill_null(0),
+        is_plain=text.str.contains(_BEFORE_COUNTS),
+        records=content.bin.slice(len(_NUM_RECORDS), first_end).cast(pl.String).cast(pl.Int64, strict=False),
+        end=content.bin.slice(end_start).cast(pl.String),
+    )
+    ends = rows.get_column("end")
     distinct = ends.unique().drop_nulls()
     if distinct.str.len_bytes().cast(pl.Int64).sum() > _MOST_END_BYTES:
-        return pl.DataFrame({"records": records, "null_columns": ends}).clear(len(texts))
-    read = _read_ends(distinct).select(pl.all().gather(ends.cast(pl.Enum(distinct)).to_physical()))
-    largest = read["largest"]
-    is_tight = (deleted_rows.fill_null(0) == 0) & (largest <= records)
-    is_read = is_plain & (ends.is_null() | (largest == 0) | is_tight).fill_null(False)
-    found = pl.DataFrame({"records": records, "null_columns": read["null_columns"]})
-    return found.select(pl.when(is_read).then(pl.all()))
+        return rows.clear(len(rows)).select("records", null_columns="end")
+    indices = ends.cast(pl.Enum(distinct)).to_physical()
+    rows = rows.hstack(_read_ends(distinct).select(pl.all().gather(indices)))
+    largest = pl.col("largest")
+    is_tight = (pl.col("deleted_rows") == 0) & (largest <= pl.col("records"))
+    is_read = pl.col("is_plain") & (pl.col("end").is_null() | (largest == 0) | is_tight).fill_null(False)
+    return rows.select(pl.when(is_read).then(pl.col("records", "null_columns")))
 
 
 def _read_ends(ends: pl.Series) -> pl.DataFrame:
@@ -106,18 +111,21 @@ def _read_ends(ends: pl.Series) -> pl.DataFrame:
 
     `largest` is the largest null count; null if the strings with this end must be decoded.
     """
-    counts = ends.str.extract_all(_POSITIVE).list.eval(pl.element().str.slice(2).cast(pl.Int64, strict=False))
-    largest = counts.list.max().fill_null(0)
-    is_plain = ends.str.contains(_COUNTS)
-    patterns = ends.str.replace_all(_POSITIVE, '":1')
+    end = pl.col("end")
+    counts = end.str.extract_all(_POSITIVE).list.eval(pl.element().str.slice(2).cast(pl.Int64, strict=False))
+    rows = ends.to_frame("end").select(
+        largest=counts.list.max().fill_null(0),
+        is_plain=end.str.contains(_COUNTS),
+        pattern=end.str.replace_all(_POSITIVE, '":1'),
+    )
     null_columns: dict[str, str] = {}
-    for pattern in patterns.filter(is_plain & (largest > 0)).unique().to_list():
+    for pattern in rows.filter("is_plain", pl.col("largest") > 0).get_column("pattern").unique().to_list():
         found = find_plain_counts(pattern[: pattern.rindex("}", 0, -1) + 1].encode())
         if isinstance(found, PlainCounts) and not pattern.endswith(_WIDE_BOUNDS):
             null_columns[pattern] = found.encoded_paths
-    columns = patterns.replace_strict(null_columns, default=None, return_dtype=pl.String)
-    is_read = is_plain & ((largest == 0) | columns.is_not_null())
-    return pl.DataFrame({"largest": largest.set(~is_read, None), "null_columns": columns})
+    columns = pl.col("pattern").replace_strict(null_columns, default=None, return_dtype=pl.String)
+    is_read = pl.col("is_plain") & ((pl.col("largest") == 0) | columns.is_not_null())
+    return rows.select(largest=pl.when(is_read).then("largest"), null_columns=columns)
 
 
 def find_plain_counts(nulls: bytes) -> PositiveCounts:

@@ -1,0 +1,76 @@
+"""Path columns of `file_actions`: constants for plain paths, results of the model for all others."""
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import unquote
+
+import polars as pl
+
+from deltaspec.model.log import paths
+
+_UNUSUAL = r"[^A-Za-z0-9_\-./=]|^/|\.\.|//|(^|/)\.(/|$)|^$"
+_PLAIN_ESCAPE = r"%(2[0-9A-Da-d]|[3-7][0-9A-Fa-f])"
+"""Escaped ASCII character other than a control character, dot or slash: decoding it is unambiguous."""
+_HIDDEN_DIRECTORY = r"(?:^|/)(_[^/=]*)/"
+
+
+def columns(path: pl.Series, table_root: str | None) -> list[pl.Series]:
+    """Return `path_key`, the `path_*` columns, `colon_in_first_segment` and `hidden_directory`.
+
+    Args:
+        path: paths as the actions have them (String); null without one.
+        table_root: as for `deltaspec.model.log.paths.path_key`.
+    """
+    name = pl.col("path")
+    found = path.to_frame("path").select(
+        is_unusual=name.str.contains(_UNUSUAL),
+        may_be_hidden=name.str.contains("/_", literal=True) | name.str.starts_with("_"),
+    )
+    decoded, rows = _decode_plain_escapes(path, found["is_unusual"])
+    texts = path.gather(rows).to_list()
+
+    def evaluate(judge: Callable[[str], Any], plain: pl.Series) -> pl.Series:
+        results = pl.Series([judge(text) for text in texts], dtype=plain.dtype)
+        judged = plain.clone().scatter(rows, results) if texts else plain
+        return judged.set(path.is_null(), None) if path.null_count() else judged
+
+    no_fault, no = (
+        pl.Series([value], dtype=dtype).new_from_index(0, len(path))
+        for value, dtype in ((None, pl.String), (False, pl.Boolean))
+    )
+    key = evaluate(lambda text: paths.path_key(text, table_root), decoded)
+    is_absolute = evaluate(paths.is_absolute, no)
+    may_be_hidden = found["may_be_hidden"] | found["is_unusual"]
+    return [
+        key.alias("path_key"),
+        evaluate(paths.find_path_fault, no_fault).alias("path_fault"),
+        evaluate(paths.has_non_ascii, no).alias("path_has_non_ascii"),
+        evaluate(paths.escapes_table, no).alias("path_escapes_table"),
+        evaluate(paths.has_colon_in_first_segment, no).alias("colon_in_first_segment"),
+        is_absolute.alias("path_is_absolute"),
+        _find_hidden_directories(key, may_be_hidden & ~is_absolute).alias("hidden_directory"),
+    ]
+
+
+def _decode_plain_escapes(path: pl.Series, is_unusual: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Decode the paths in which plain escapes are all that is unusual; also return the rows of all others."""
+    rows = is_unusual.arg_true()
+    if not len(rows):
+        return path, rows
+    texts = path.gather(rows)
+    is_plain = ~texts.str.replace_all(_PLAIN_ESCAPE, "").str.contains(_UNUSUAL)
+    if not is_plain.any():
+        return path, rows
+    escaped = texts.filter(is_plain)
+    escapes = escaped.str.extract_all(_PLAIN_ESCAPE).explode().unique().to_list()
+    decoded = escaped.str.replace_many(escapes, [unquote(escape) for escape in escapes])
+    return path.clone().scatter(rows.filter(is_plain), decoded), rows.filter(~is_plain)
+
+
+def _find_hidden_directories(key: pl.Series, may_have_one: pl.Series) -> pl.Series:
+    """Return the outermost directory of each relative path whose name starts with `_` and has no `=`."""
+    found = pl.Series([None], dtype=pl.String).new_from_index(0, len(key))
+    rows = may_have_one.arg_true()
+    if not len(rows):
+        return found
+    return found.scatter(rows, key.gather(rows).str.strip_prefix("_change_data/").str.extract(_HIDDEN_DIRECTORY))
