@@ -223,24 +223,29 @@ def test_other_commands_and_package_metadata_are_imported_when_they_are_used(tab
     assert done.stdout.splitlines()[-2:] == ["[]", "True"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no jemalloc")
-@pytest.mark.parametrize(("limit", "milliseconds"), [(9, 1000), (10, 100)])
-def test_memory_is_kept_longer_while_a_large_checkpoint_is_read(limit: int, milliseconds: int, tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="it is chosen on Linux only")
+@pytest.mark.parametrize(
+    ("limit", "rows", "pool", "milliseconds"),
+    [(9, False, "system", 10_000), (10, False, "jemalloc", 100), (10, True, "system", 100)],
+)
+def test_allocator_depends_on_the_size_of_the_checkpoint_and_on_rows(
+    limit: int, rows: bool, pool: str, milliseconds: int, tmp_path: Path
+) -> None:
     (tmp_path / "_delta_log" / "_sidecars").mkdir(parents=True)
     (tmp_path / "_delta_log" / "_sidecars" / "a.parquet").write_bytes(bytes(10))
     program = (
         "import os; from deltaspec.commands import startup\n"
-        f"startup._LARGE_CHECKPOINT_BYTES = {limit}; startup.choose_allocator({str(tmp_path)!r})\n"
-        "print(os.environ['_RJEM_MALLOC_CONF'] == os.environ['JE_ARROW_MALLOC_CONF'], os.environ['_RJEM_MALLOC_CONF'])"
+        f"startup._LARGE_CHECKPOINT_BYTES = {limit}\n"
+        f"startup.choose_allocator({str(tmp_path)!r}, reads_rows={rows})\n"
+        "import pyarrow\n"
+        "print(pyarrow.default_memory_pool().backend_name, os.environ['_RJEM_MALLOC_CONF'].rpartition(':')[2])"
     )
-    without = environment()
-    for name in ("_RJEM_MALLOC_CONF", "JE_ARROW_MALLOC_CONF"):
-        without.pop(name, None)
+    names = ("_RJEM_MALLOC_CONF", "JE_ARROW_MALLOC_CONF", "ARROW_DEFAULT_MEMORY_POOL")
+    without = {name: value for name, value in environment().items() if name not in names}
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True, env=without
     )
-    assert done.stdout.startswith("True ")
-    assert done.stdout.rstrip().endswith(f"dirty_decay_ms:{milliseconds}")
+    assert done.stdout.split() == [pool, str(milliseconds)]
 
 
 def test_parsing_a_clock_does_not_load_arrow() -> None:

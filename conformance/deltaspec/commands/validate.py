@@ -275,7 +275,7 @@ def validate(
     given = context.get_parameter_source("output_format")
     format_is_given = given not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
     targets = plan_reports(output_format, output, reports, format_is_given=format_is_given)
-    choose_allocator(table)
+    choose_allocator(table, reads_rows=level == "rows")
     configuration = context.meta[CONFIGURATION_KEY]
     from deltaspec.wire.storage.rate_limit import SETTING as REQUEST_LIMIT
     from deltaspec.wire.storage.settings import StorageSettings
