@@ -52,7 +52,10 @@ def columns(
         for column, kind in partition_columns.items():
             if kind == _TIMESTAMP:
                 _find_timestamp_forms(pc.map_lookup(maps, pa.scalar(column), "first"), column, forms)
-    lists = [sparse_lists(name, len(maps), rows, known) for name, rows in found.items()]
+    nothing = sparse_lists("", len(maps), {}, known)
+    lists = [
+        sparse_lists(name, len(maps), rows, known) if rows else nothing.alias(name) for name, rows in found.items()
+    ]
     return [*lists, *(texts.alias(name) for name, texts in forms.items()), _partition_text(maps, aligned_values)]
 
 
@@ -197,14 +200,16 @@ def _align_values(maps: Any) -> dict[str, Any] | None:
     if width == 1:
         names = pc.unique(maps.keys).to_pylist()
         return {names[0]: pc.encode_with_nulls(maps.items)} if len(names) == 1 else None
+    keys, items = pc.encode_with_nulls(maps.keys), pc.encode_with_nulls(maps.items)
     found = {}
-    first = pa.array(range(0, count * width, width), pa.int64())
     for position in range(width):
-        entry_indices = pc.add(first, position)
-        names = pc.unique(pc.take(maps.keys, entry_indices)).to_pylist()
-        if len(names) != 1:
+        entry_indices = pl.int_range(position, count * width, width, eager=True).to_arrow()
+        (key, *others) = pc.unique(pc.take(keys.indices, entry_indices)).to_pylist()
+        if others:
             return None
-        found[names[0]] = pc.encode_with_nulls(pc.take(maps.items, entry_indices))
+        values = pc.encode_with_nulls(pc.take(items.indices, entry_indices))
+        dictionary = pc.take(items.dictionary, values.dictionary)
+        found[keys.dictionary[key].as_py()] = pa.DictionaryArray.from_arrays(values.indices, dictionary)
     return found if len(found) == width else None
 
 
