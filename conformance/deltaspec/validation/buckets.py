@@ -282,8 +282,8 @@ class LocalBuckets:
 
 def _shrink_constant_columns(rows: pl.DataFrame) -> _Collected:
     """Replace columns with one value by constants, which take no memory."""
-    constants = find_constants(rows)
-    added = (pl.lit(value, rows.schema[name]).alias(name) for name, value in constants.items())
+    constants, schema = find_constants(rows), rows.schema
+    added = (pl.lit(value, schema[name]).alias(name) for name, value in constants.items())
     return _Collected(rows.with_columns(added), constants)
 
 
