@@ -23,13 +23,13 @@ def choose_allocator(table: str = "", *, reads_rows: bool = False) -> None:
     Memory that is kept for later batches would be a third of the peak, because each of the two libraries has its own
     allocator. With few arenas, threads reuse what others freed, so a tenth of a second saves most page faults.
 
-    Arrow doubles a buffer of strings until they fit, and jemalloc returns each buffer of some megabytes at once. The
-    allocator of the system does not, which saves a tenth of the CPU time for large checkpoints and for rows. With ten
-    seconds for Polars, a large checkpoint needs a sixth less CPU time, and some 30 MB more.
+    Arrow doubles a buffer until the strings of a batch fit, and jemalloc returns each freed buffer of some megabytes
+    immediately. The allocator of the system keeps them, which saves a tenth of the CPU time for large checkpoints and
+    for rows. Polars keeps memory ten seconds for large checkpoints: page faults cost more there than the 30 MB.
 
     Args:
         table: path of the table to read, if there is only one.
-        reads_rows: whether rows of data files are read.
+        reads_rows: whether rows of its data files are read.
     """
     if sys.platform == "linux" and "pyarrow" not in sys.modules:
         is_large = bool(table) and _has_large_checkpoint(table)

@@ -1,8 +1,8 @@
 """Distribute the rows of a table's files over buckets by hash of their path, in memory or spilled to disk.
 
-A *stage* is a function that is called for every bucket, or for several small ones together. It receives the facts, a
-recorder, the rows of the bucket by tag, and a `StageOutput` for rows that a later stage needs. The aggregates that it
-returns are added up. The Spark engine runs the same stages on executors.
+A *stage* is a function that is called for every bucket, or for a group of small ones unless it opens files. It receives
+the facts, a recorder, the rows of the bucket by tag, and a `StageOutput` for rows that a later stage needs. The
+aggregates that it returns are added up. The Spark engine runs the same stages on executors.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import math
 import shutil
 import tempfile
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from itertools import count as count_from
 from itertools import zip_longest
 from pathlib import Path
@@ -31,14 +32,14 @@ from deltaspec.validation.spilled_rows import SpilledRows, find_constants
 
 T = TypeVar("T")
 RowsByTag = dict[str, pl.DataFrame]
-"""The rows of a bucket by tag; a tag without rows is absent."""
+"""The rows of a bucket, or of a group of buckets, by tag; a tag without rows is absent."""
 ROWS_IN_MEMORY = 2_000_000
 """Rows that one process keeps before it spills, which take about 1 GB."""
 SPILLED_BUCKETS = 64
 _ROWS_AT_ONCE = 500_000
 """Rows of a tag that are collected before they are written to the files of their buckets."""
 ROWS_OF_A_STAGE = 500_000
-"""Rows up to which small buckets are handled together: a stage takes 80 ms even for few rows."""
+"""Rows of a group of small buckets: a stage takes 80 ms even for few rows."""
 
 
 class PutRows(Protocol):
@@ -84,7 +85,7 @@ class Buckets(Protocol):
         in_one_bucket: bool = False,
         opens_files: bool = False,
     ) -> Aggregates:
-        """Run a stage on every bucket, and return the sum of its aggregates.
+        """Run a stage on every bucket or group of buckets, and return the sum of its aggregates.
 
         Args:
             stage: what to run. It runs once without rows if no bucket has any.
@@ -135,7 +136,7 @@ class LocalBuckets:
             rows_in_memory: number of rows that are kept in memory before all are spilled; None never spills.
             count: number of buckets after spilling.
             progress: called after buckets of a stage.
-            rows_of_a_stage: number of rows up to which a stage is called for several buckets together.
+            rows_of_a_stage: number of rows of a group of small buckets; 0 for no groups.
         """
         self._progress = progress
         self._limit = math.inf if rows_in_memory is None else rows_in_memory
@@ -187,10 +188,11 @@ class LocalBuckets:
         if self._folder is None or in_one_bucket or not wanted:
             return stage(facts, findings, {tag: rows for tag in wanted if len(rows := self._all(tag))}, self)
         aggregates = Aggregates()
-        for done, rows_by_tag in self._iter_buckets(wanted):
-            if rows_by_tag:
-                aggregates.merge(stage(facts, findings, rows_by_tag, self))
-                self.report_progress("buckets", done, self._count)
+        with closing(self._iter_buckets(wanted) if opens_files else self._iter_groups(wanted)) as groups:
+            for done, rows_by_tag in groups:
+                if rows_by_tag:
+                    aggregates.merge(stage(facts, findings, rows_by_tag, self))
+                    self.report_progress("buckets", done, self._count)
         return aggregates
 
     def report_progress(self, phase: str, done: int, total: int | None) -> None:
@@ -253,11 +255,13 @@ class LocalBuckets:
                 reason = f"{self._folder}: cannot be written to: {fault.strerror or fault}"
                 raise InvalidUsage(f"{reason}; set TMPDIR to a directory with more space") from fault
 
-    def _iter_buckets(self, tags: list[str]) -> Iterator[tuple[int, RowsByTag]]:
-        """Yield the spilled rows by tag, of several small buckets at a time, after the number of buckets done then.
+    def _iter_buckets(self, tags: list[str]) -> Generator[tuple[int, RowsByTag]]:
+        """Yield the number of buckets done, and their rows by tag: bucket by bucket, whose files have own limits."""
+        for bucket in range(self._count):
+            yield bucket + 1, self._read_by_tag(tags, range(bucket, bucket + 1))
 
-        A thread reads the next ones meanwhile.
-        """
+    def _iter_groups(self, tags: list[str]) -> Generator[tuple[int, RowsByTag]]:
+        """Yield the same for groups of small buckets. A thread reads the next group ahead."""
         rows = sum(each.row_count for tag in tags for each in self._spilled.get(tag, ()))
         step = max(1, self._rows_of_a_stage * self._count // max(rows, 1))
         groups = [range(start, min(start + step, self._count)) for start in range(0, self._count, step)]

@@ -1,4 +1,4 @@
-"""Rows in a temporary file, from which each bucket is read alone."""
+"""Rows in a temporary file, from which buckets are read without the others."""
 
 from __future__ import annotations
 

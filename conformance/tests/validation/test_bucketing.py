@@ -200,12 +200,14 @@ class _RecordingStage:
 
 @pytest.mark.parametrize(("rows_of_a_stage", "stages"), [(0, 3), (25, 2), (40, 1)])
 def test_small_buckets_are_handled_together(
-    rows_of_a_stage: int, stages: int, temporary_root: Path, facts: LogFacts
+    rows_of_a_stage: int, stages: int, temporary_root: Path, facts: LogFacts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     progress: list[tuple[str, int, int | None]] = []
     buckets = LocalBuckets(0, 3, lambda *each: progress.append(each), rows_of_a_stage)
     names = [f"{each}.parquet" for each in range(30)]
-    buckets.put("a", rows(*names))
+    monkeypatch.setattr("deltaspec.validation.buckets._ROWS_AT_ONCE", 1)
+    for part in range(3):  # each becomes a file
+        buckets.put("a", rows(*names[part::3]))
     buckets.put("b", rows(names[4]))
     stage = _RecordingStage()
     buckets.run_stage(stage, facts, Findings([], 1), ("a", "b"))
@@ -214,6 +216,9 @@ def test_small_buckets_are_handled_together(
     assert sorted(path for each in stage.seen for path in each.get("a", ())) == sorted(names)
     assert [{"a", "b"}] == [each.keys() for each in stage.seen if names[4] in each.get("a", ())]
     assert [each[1:] for each in progress][-1] == (3, 3)
+    alone = _RecordingStage()
+    buckets.run_stage(alone, facts, Findings([], 1), ("a", "b"), opens_files=True)
+    assert len(alone.seen) == 3
     buckets.close()
 
 

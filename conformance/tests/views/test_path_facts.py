@@ -1,6 +1,7 @@
 """Columnar path facts equal the model for arbitrary paths."""
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,3 +36,26 @@ def test_null_path_has_no_facts() -> None:
     }
     assert facts["path_key"] == [None, "a b"]
     assert facts["path_fault"] == [None, None]
+    assert [facts[name] for name in facts if name.startswith(("path_is", "path_has", "path_escapes", "colon"))] == [
+        [None, False]
+    ] * 4
+
+
+@pytest.mark.parametrize(
+    ("path", "hidden"),
+    [
+        ("_a/b", "_a"),
+        ("x/_a/_b/c", "_a"),
+        ("x/%5Fa/b", "_a"),
+        ("_%20/b", "_ "),
+        ("_change_data/_x/a", "_x"),
+        ("_change_data/a", None),
+        ("_a=1/b", None),
+        ("a_b/c", None),
+        ("_a", None),
+        ("file:/x/_a/b", None),
+    ],
+)
+def test_hidden_directory_of_a_relative_path_is_found(path: str, hidden: str | None) -> None:
+    facts = {column.name: column.to_list() for column in path_facts.columns(pl.Series(["plain", path]), None)}
+    assert facts["hidden_directory"] == [None, hidden]

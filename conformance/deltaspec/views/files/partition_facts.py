@@ -109,7 +109,7 @@ def _partition_text(maps: Any, aligned_values: Mapping[str, Any] | None) -> pl.S
 
 
 def _join_aligned_values(count: int, aligned_values: Mapping[str, Any]) -> pl.Series:
-    """Build `partition_text` once for each combination of distinct values: equal rows then share their memory."""
+    """Build `partition_text` once for each value or combination of values: equal rows then share their memory."""
     names = sorted(
         aligned_values, key=lambda name: name + VALUE_BEGIN
     )  # the order in which complete entries are sorted

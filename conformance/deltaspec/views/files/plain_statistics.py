@@ -38,7 +38,6 @@ _BOUNDS = _object_of(f"(?:{_TEXT}|{_NUMBER}|true|false|null)")
 _NULL_COUNT = '"nullCount":'
 _END = r'(?:,"tightBounds":(?:true|false))?\}'
 _NUM_RECORDS = '{"numRecords":'
-
 _BEFORE_COUNTS = (
     rf'^\{_NUM_RECORDS}{_COUNT}(?:,"minValues":{_BOUNDS})?(?:,"maxValues":{_BOUNDS})?(?:,{_NULL_COUNT}|{_END}$)'
 )
@@ -84,26 +83,32 @@ def read_plain_statistics(texts: pl.Series, deleted_rows: pl.Series) -> tuple[pl
 
 def _read_rows(texts: pl.Series, deleted_rows: pl.Series) -> pl.DataFrame:
     text = pl.col("text")
-    content = text.cast(pl.Binary)  # slices of bytes copy nothing
-    first_end = text.str.find(",", literal=True).fill_null(text.str.len_bytes() - 1) - len(_NUM_RECORDS)
     # a column of this name begins the end too early: then it closes more objects than `_COUNTS` allows
     end_start = text.str.find(_NULL_COUNT, literal=True) + len(_NULL_COUNT)
     rows = pl.DataFrame([texts.alias("text"), deleted_rows.alias("deleted_rows")]).select(
+        "text",
         pl.col("deleted_rows").fill_null(0),
         is_plain=text.str.contains(_BEFORE_COUNTS),
-        records=content.bin.slice(len(_NUM_RECORDS), first_end).cast(pl.String).cast(pl.Int64, strict=False),
-        end=content.bin.slice(end_start).cast(pl.String),
+        end=text.cast(pl.Binary).bin.slice(end_start).cast(pl.String),  # slices of bytes copy nothing
     )
     ends = rows.get_column("end")
     distinct = ends.unique().drop_nulls()
     if distinct.str.len_bytes().cast(pl.Int64).sum() > _MOST_END_BYTES:
-        return rows.clear(len(rows)).select("records", null_columns="end")
+        return pl.DataFrame(schema={"records": pl.Int64, "null_columns": pl.String}).clear(len(rows))
     indices = ends.cast(pl.Enum(distinct)).to_physical()
-    rows = rows.hstack(_read_ends(distinct).select(pl.all().gather(indices)))
+    rows = rows.hstack(_read_ends(distinct).select(pl.all().gather(indices))).with_columns(records=_read_records())
     largest = pl.col("largest")
     is_tight = (pl.col("deleted_rows") == 0) & (largest <= pl.col("records"))
     is_read = pl.col("is_plain") & (pl.col("end").is_null() | (largest == 0) | is_tight).fill_null(False)
     return rows.select(pl.when(is_read).then(pl.col("records", "null_columns")))
+
+
+def _read_records() -> pl.Expr:
+    """Build the number of records of plain strings; in others, the bytes may begin or end within a character."""
+    length = pl.col("text").str.find(",", literal=True).fill_null(pl.col("text").str.len_bytes() - 1)
+    plain = pl.when("is_plain").then(pl.col("text").cast(pl.Binary))
+    digits = plain.bin.slice(len(_NUM_RECORDS), length - len(_NUM_RECORDS)).cast(pl.String)
+    return digits.cast(pl.Int64, strict=False)
 
 
 def _read_ends(ends: pl.Series) -> pl.DataFrame:

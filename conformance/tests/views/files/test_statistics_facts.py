@@ -73,6 +73,10 @@ def build(rows: list[tuple[str | None, int | None]]) -> dict[str, list[Any]]:
 @example([('{"numRecords":5,"nullCount":{"nullCount":5}}', 1), ('{"numRecords":5,"nullCount":{"s":{"a":5}}}', None)])
 @example([('{"numRecords":5,"nullCount":{"a":5},"tightBounds":false}', None)])
 @example([('{"numRecords":5,"nullCount":{"a":5}}\n', None), ('{"numRecords":5,"nullCount":{"a":6}}', None)])
+@example(
+    [(text, None) for text in ('{"minValue":"ä"}', '{"numRecords":5é', '{"numRecords" é', "x" * 13 + "é", "é" * 9)]
+)
+@example([('{"numRecords":5,"nullCount":{"a":5}}', None), ("é", None), ("", None), (None, None)])
 def test_both_ways_agree(rows: list[tuple[str | None, int | None]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(statistics_facts, "_FEWEST_PLAIN", len(rows) + 1)
