@@ -18,7 +18,7 @@ median [least-most] of the runs; memory is the peak resident set. `floor` parses
 nothing else. `floor-files` also lists the files with their sizes and decodes every deletion vector.
 
 The speed of the virtual machine varies by half within an hour. Ratios are of runs in turn, and still vary: (a) took
-0.84 to 1.03 of delta-rs within half an hour, (b) 0.64 and 0.70, and (e) 1.27 and 1.50 of its floor, with nearly
+0.84 to 1.03 of delta-rs within half an hour, (b) 0.64 and 0.70, and (e) 1.27 to 1.50 of its floor, with nearly
 the same code. Compare seconds only within a session. When the targets in seconds were set, `imports` of case `tiny`
 took 0.30 s.
 """
@@ -31,21 +31,20 @@ together, in wall time or CPU time; the table has the least of the runs. Where t
 start or a second core can meet it. The floor of (e) is `pyarrow-bounds`, and that of missing files is `level-files`.
 
 About three quarters of the CPU time of the start are imports (`python -X importtime`, minimum of eight runs). Polars
-and PyArrow have 41 % of them, 244 modules of deltaspec 28 %, the standard library and other packages the rest. NumPy is
+and PyArrow have 41 % of them, 248 modules of deltaspec 28 %, the standard library and other packages the rest. NumPy is
 not imported; `imports` includes it.
 """
 _PROFILES = """Where other cases that missed their target spent their CPU time (timers of threads, one run,
 2026-11-28):
 
-- (b) Statistics 25 %, facts of paths 10 %, start 9 %, partition values 5 %, replay 4 %; the rest is mostly decoding by
-  Arrow. Regular expressions, most of them to prove that statistics and paths are plain, take 17 %: 3 ns for each byte,
-  in Rust and in C++.
-  The second core is busy from the end of the start to the replay (1.9 cores).
-- (v2) Statistics 19 %, facts of paths 6 %, decoding by Arrow 20 %, partition values 5 %, replay 12 % and spilling 5 %
-  (without the threads of Polars, which took 20 % in all; of 2,500,000 adds, before two batches were built at a time;
-  the CPU time is the same). A fifth is spent in the kernel, on page faults, although freed memory is kept for a second:
-  with a tenth of a second, as for smaller checkpoints, the CPU time was 22.6 instead of 19.6 s. Batches of 131,072 rows
-  took the same time and 170 MB more.
+- (b) Statistics 25 %, decoding by Arrow 24 % (two fifths of it are page faults), facts of paths 10 %, start 9 %, replay
+  7 %, partition values 3 %. Regular expressions, most of them to prove that statistics and paths are plain, take 2 to
+  3 ns for each byte, in Rust and in C++. The allocator of the system would save some page faults and take 30 MB more.
+- (e) Level rows decodes every row as `pyarrow-bounds` does. The ratio was 1.27, 1.33 and 1.31 in three sessions.
+- (v2) 83 % for reading rows and 16 % for replaying those that were spilled. Of some 190 ms for a batch of 32,768 rows,
+  statistics take 40 to 50 ms, facts of paths 16, partition values 8 and decoding by Arrow about 30 (each timed alone).
+  14 % of all is spent in the kernel. Groups of 1,000,000 replayed rows saved nothing and took 2 GB; batches of 131,072 rows took the
+  same time and 170 MB more; one thread for Polars took 6 % less CPU time and 3 % more wall time.
 - (vectors-1000000) Listing a file takes 4.7 µs, of which the system calls are 3.6; its line 1.2 µs, and the facts of
   its vector 0.8 µs (each timed alone, of 100,000 files or more). Of the wall time, the log takes 44 % (decoding lines
   16 %, columns of the decoded actions 10 %) and listing the files 30 %. A file without a vector takes 5.1 µs less.
@@ -54,7 +53,8 @@ _PROFILES = """Where other cases that missed their target spent their CPU time (
 - (missing-300000) Both levels import the same modules and explain the missing files. What level `rows` adds is to look
   for the first thousand of them again, and two passes that sort them out for footers and rows: 0.1 s.
 - Spark: deltaspec took 269 s of CPU time for 20,000,000 files, Delta Spark 329 s. The target is 173 s at most, on two
-  cores; the embedded engine, which passes no rows between processes, took 166 s within the same hour.
+  cores; the embedded engine, which passes no rows between processes, took 166 s within the same hour. Since then, the
+  embedded engine takes 135 s; Spark was not measured again.
 """
 _SCALE_HEAD = """## Millions of files, and Spark
 
