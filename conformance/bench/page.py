@@ -43,8 +43,8 @@ _PROFILES = """Where other cases that missed their target spent their CPU time (
 - (e) Level rows decodes every row as `pyarrow-bounds` does. The ratio was 1.27, 1.33 and 1.31 in three sessions.
 - (v2) 83 % for reading rows and 16 % for replaying those that were spilled. Of some 190 ms for a batch of 32,768 rows,
   statistics take 40 to 50 ms, facts of paths 16, partition values 8 and decoding by Arrow about 30 (each timed alone).
-  14 % of all is spent in the kernel. Groups of 1,000,000 replayed rows saved nothing and took 2 GB; batches of 131,072 rows took the
-  same time and 170 MB more; one thread for Polars took 6 % less CPU time and 3 % more wall time.
+  14 % of all is spent in the kernel. Groups of 1,000,000 replayed rows saved nothing and took 2 GB; batches of 131,072
+  rows took the same time and 170 MB more; one thread for Polars took 6 % less CPU time and 3 % more wall time.
 - (vectors-1000000) Listing a file takes 4.7 µs, of which the system calls are 3.6; its line 1.2 µs, and the facts of
   its vector 0.8 µs (each timed alone, of 100,000 files or more). Of the wall time, the log takes 44 % (decoding lines
   16 %, columns of the decoded actions 10 %) and listing the files 30 %. A file without a vector takes 5.1 µs less.
