@@ -25,7 +25,7 @@ def choose_allocator(table: str = "", *, reads_rows: bool = False) -> None:
 
     Arrow doubles a buffer until the strings of a batch fit, and jemalloc returns each freed buffer of some megabytes
     immediately. The allocator of the system keeps them, which saves a tenth of the CPU time for large checkpoints and
-    for rows. Polars keeps memory ten seconds for large checkpoints: page faults cost more there than the 30 MB.
+    for rows, and takes up to 130 MB more for checkpoints. Polars keeps memory for ten seconds with large ones.
 
     Args:
         table: path of the table to read, if there is only one.
