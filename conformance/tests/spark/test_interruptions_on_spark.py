@@ -4,9 +4,9 @@ import json
 import os
 import shutil
 import signal
-import sys
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +21,7 @@ from deltaspec.spark import validate
 
 pytestmark = pytest.mark.spark
 
-validate_command = sys.modules["deltaspec.commands.validate"]  # the package has the command under this name
+validate_command = import_module("deltaspec.commands.validate")  # the package has the command under this name
 SOUND = ROOT / "golden-tables/log/log.append-remove/delta"
 FAULTY = ROOT / "golden-tables/partition-values/partition-values.key-missing/delta"
 HOUR = timedelta(hours=1)
