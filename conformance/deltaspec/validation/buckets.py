@@ -28,7 +28,8 @@ from deltaspec.validation.bucketing import normalize_path_keys
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.progress import Progress, ignore_progress
-from deltaspec.validation.spilled_rows import SpilledRows, find_constants
+from deltaspec.validation.spilled_rows import SpilledRows
+from deltaspec.validation.stored_rows import find_constants
 
 T = TypeVar("T")
 RowsByTag = dict[str, pl.DataFrame]

@@ -1,9 +1,12 @@
 """Rows that are spilled come back bucket by bucket, whatever their columns are."""
 
+import io
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +14,7 @@ from polars.testing import assert_frame_equal
 
 from deltaspec.validation.bucketing import split_by_bucket
 from deltaspec.validation.spilled_rows import SpilledRows
+from deltaspec.validation.stored_rows import leave_out_columns, read_rows, write_rows
 
 COUNT = 8
 VALUES: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
@@ -35,7 +39,17 @@ def draw_frames(draw: st.DrawFn) -> pl.DataFrame:
         drawn = [draw(some) for _ in range(length if kind == "many" else 1)]
         rows = drawn if kind == "many" else (drawn if kind == "one" else [None]) * length
         columns[name] = pl.Series(name, rows, dtype)
+    if draw(st.booleans()):
+        columns |= _draw_paths(draw, length)
     return pl.DataFrame(columns)
+
+
+def _draw_paths(draw: st.DrawFn, length: int) -> dict[str, pl.Series]:
+    """Draw paths with keys that equal all of them, some, or none."""
+    texts = st.lists(VALUES["text"][1] | st.none(), min_size=length, max_size=length).map(pl.Series)
+    paths = draw(texts).cast(pl.String)
+    keys = paths if draw(st.booleans()) else draw(texts).cast(pl.String)
+    return {"path_key": keys, "path": paths}
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +76,41 @@ def test_buckets_are_those_of_the_rows(rows: pl.DataFrame, data: st.DataObject, 
         assert_frame_equal(read, pl.concat(expected))
 
 
+@given(frame=draw_frames(), data=st.data())
+def test_streams_that_leave_out_other_columns_are_one_frame(frame: pl.DataFrame, data: st.DataObject) -> None:
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(frame)))) | {len(frame)})
+    parts = [frame.slice(start, end - start) for start, end in pairwise([0, *cuts])]
+    streams = []
+    for part in parts:
+        sink = io.BytesIO()
+        write_rows(sink, *leave_out_columns(part))
+        streams.append(sink.getvalue())
+    read = read_rows(streams)
+    assert read.schema == frame.schema
+    assert sorted(map(repr, read.rows())) == sorted(map(repr, frame.rows()))
+
+
+def test_damaged_description_of_columns_is_an_error_of_arrow() -> None:
+    sink = io.BytesIO()
+    write_rows(sink, *leave_out_columns(pl.DataFrame({"a": [1, 2]})))
+    content = sink.getvalue()
+    start = content.index(b"deltaspec.validation.stored_rows")
+    with pytest.raises(pa.ArrowInvalid, match="damaged"):
+        read_rows([content[:start] + b"x" + content[start + 1 :]])
+
+
+def test_path_keys_that_are_the_paths_are_not_stored() -> None:
+    paths = pl.Series("path", [f"part-{each}" for each in range(1000)] + [None])
+    rows = pl.DataFrame({"path": paths, "path_key": paths})
+    stored, left_out = leave_out_columns(rows)
+    assert (stored.columns, left_out.copies) == (["path"], {"path_key": "path"})
+    stored, left_out = leave_out_columns(rows.with_columns(path_key=paths.fill_null("")))
+    assert (stored.columns, left_out.copies) == (["path", "path_key"], {})
+
+
 def test_constant_columns_are_not_stored(directory: Path) -> None:
     rows = pl.DataFrame({"path": [f"{each}" * 9 for each in range(1000)], "file": ["x" * 50] * 1000})
     written = SpilledRows.write(directory / "with.arrow", rows, rows["path"], COUNT)
     without = SpilledRows.write(directory / "without.arrow", rows.drop("file"), rows["path"], COUNT)
-    assert written.constants == {"file": "x" * 50}
+    assert written.left_out.constants == {"file": "x" * 50}
     assert written.path.stat().st_size == without.path.stat().st_size

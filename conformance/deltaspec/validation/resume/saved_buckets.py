@@ -22,7 +22,7 @@ from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.validation.resume.resume_folder import ResumeFolder
-from deltaspec.validation.spilled_rows import LZ4
+from deltaspec.validation.stored_rows import leave_out_columns, read_rows, write_rows
 
 T = TypeVar("T")
 _ROWS_AT_ONCE = 500_000
@@ -124,18 +124,18 @@ class SavedBuckets:
         return aggregates
 
     def _read_rows(self, chunks: list[Chunk]) -> RowsByTag:
-        frames: dict[str, list[pl.DataFrame]] = defaultdict(list)
+        by_tag: dict[str, list[Chunk]] = defaultdict(list)
         for chunk in chunks:
-            frames[chunk.tag].append(self._read(chunk))
-        return {tag: pl.concat(frames[tag]) for tag in sorted(frames)}
-
-    def _read(self, chunk: Chunk) -> pl.DataFrame:
+            by_tag[chunk.tag].append(chunk)
         try:
-            with pa.memory_map(str(self._folder.rows(chunk.record))) as source:
-                source.seek(chunk.start)
-                return pl.DataFrame(pl.from_arrow(pa.ipc.open_stream(source).read_all()))
+            return {tag: read_rows(map(self._open, by_tag[tag])) for tag in sorted(by_tag)}
         except (OSError, pa.ArrowInvalid) as fault:
             raise self._folder.damaged_error() from fault
+
+    def _open(self, chunk: Chunk) -> pa.NativeFile:
+        source = pa.memory_map(str(self._folder.rows(chunk.record)))
+        source.seek(chunk.start)
+        return source
 
 
 class _RowFile:
@@ -147,14 +147,14 @@ class _RowFile:
         self._count = count
         self._progress = progress
         self._file: BinaryIO | None = None
-        self._collected: dict[str, list[tuple[pl.DataFrame, pl.Series | None]]] = defaultdict(list)
+        self._collected: dict[str, list[tuple[pl.DataFrame, pl.Series]]] = defaultdict(list)
         self._row_counts: dict[str, int] = defaultdict(int)
         self._chunks: list[Chunk] = []
 
     def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
         if rows.is_empty():
             return
-        self._collected[tag].append((rows, keys))
+        self._collected[tag].append((rows, normalize_path_keys(rows["path_key"]) if keys is None else keys))
         self._row_counts[tag] += len(rows)
         if self._row_counts[tag] > _ROWS_AT_ONCE:
             self._write(tag)
@@ -173,16 +173,11 @@ class _RowFile:
         return self._chunks
 
     def _write(self, tag: str) -> None:
-        parts: dict[int, list[pl.DataFrame]] = defaultdict(list)
-        for rows, keys in self._collected.pop(tag):
-            hashed = normalize_path_keys(rows["path_key"]) if keys is None else keys
-            for bucket, part in split_by_bucket(rows, hashed, self._count):
-                parts[bucket].append(part)
+        frames, keys = zip(*self._collected.pop(tag), strict=True)
         self._row_counts[tag] = 0
+        rows, left_out = leave_out_columns(pl.concat(frames))
         with self._folder.translate_write_errors():
             file = self._file = self._file or self._folder.rows(self._record).open("wb")
-            for bucket, frames in parts.items():
-                table = pl.concat(frames).to_arrow()
+            for bucket, part in split_by_bucket(rows, pl.concat(keys), self._count):
                 self._chunks.append(Chunk(tag, bucket, self._record, file.tell()))
-                with pa.ipc.new_stream(file, table.schema, options=LZ4) as stream:
-                    stream.write_table(table)
+                write_rows(file, part, left_out)

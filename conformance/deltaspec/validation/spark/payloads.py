@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import polars as pl
 import pyarrow as pa
 
+from deltaspec.validation.stored_rows import ZSTANDARD, LeftOut, leave_out_columns, write_rows
+
 SCHEMA = "tag string, bucket int, payload binary"
 _ARROW = pa.schema([("tag", pa.string()), ("bucket", pa.int32()), ("payload", pa.binary())])
 FAILED = "failed"
@@ -28,17 +30,17 @@ class Payload(NamedTuple):
     payload: bytes
 
 
-def frame_to_payloads(tag: str, bucket: int, frame: pl.DataFrame) -> Iterator[Payload]:
-    """Split a frame into payloads of at most `FRAME_ROWS` rows each."""
-    for part in frame.iter_slices(FRAME_ROWS):
+def rows_to_payloads(tag: str, bucket: int, stored: pl.DataFrame, left_out: LeftOut) -> Iterator[Payload]:
+    """Split the result of `leave_out_columns`, or some of its rows, into payloads of at most `FRAME_ROWS` rows each."""
+    for part in stored.iter_slices(FRAME_ROWS):
         target = io.BytesIO()
-        part.write_ipc(target, compression="zstd")
+        write_rows(target, part, left_out, ZSTANDARD)
         yield Payload(tag, bucket, target.getvalue())
 
 
-def payloads_to_frame(payloads: Iterable[bytes]) -> pl.DataFrame:
-    """Concatenate the frames in some payloads."""
-    return pl.concat([pl.read_ipc(io.BytesIO(each)) for each in payloads])
+def frame_to_payloads(tag: str, bucket: int, frame: pl.DataFrame) -> Iterator[Payload]:
+    """Split a frame into payloads of at most `FRAME_ROWS` rows each."""
+    return rows_to_payloads(tag, bucket, *leave_out_columns(frame))
 
 
 def value_to_payload(tag: str, bucket: int, value: Any) -> Payload:

@@ -27,8 +27,8 @@ from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-BYTES_PER_BUCKET = 16 << 20
-"""Log bytes per bucket, which is about 100,000 files in checkpoints."""
+BYTES_PER_BUCKET = 32 << 20
+"""Log bytes per bucket, which is about 250,000 files in checkpoints."""
 MAX_BUCKETS = 4096
 
 

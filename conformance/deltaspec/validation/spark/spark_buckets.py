@@ -26,11 +26,12 @@ from deltaspec.validation.spark.payloads import (
     Payload,
     frame_to_payloads,
     payload_to_value,
-    payloads_to_frame,
+    rows_to_payloads,
     value_to_payload,
 )
 from deltaspec.validation.spark.table_access import TableAccess
 from deltaspec.validation.stopping import Budget, RunStopped
+from deltaspec.validation.stored_rows import leave_out_columns, read_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -199,7 +200,7 @@ class SparkBuckets:
         for tags, frame in self._frames:
             if tag in tags:
                 for row in self._jobs.rows(frame.filter(frame["tag"].isin([tag, FAILED])), self.count):
-                    yield payloads_to_frame([row.payload])
+                    yield read_rows([row.payload])
 
     def drop(self, tags: Iterable[str]) -> None:
         dropped = set(tags)
@@ -228,8 +229,9 @@ def split_into_payloads(tag: str, rows: pl.DataFrame, keys: pl.Series | None, co
     if rows.is_empty():
         return
     hashed = normalize_path_keys(rows["path_key"]) if keys is None else keys
-    for bucket, part in split_by_bucket(rows, hashed, count):
-        yield from frame_to_payloads(tag, bucket, part)
+    stored, left_out = leave_out_columns(rows)
+    for bucket, part in split_by_bucket(stored, hashed, count):
+        yield from rows_to_payloads(tag, bucket, part, left_out)
 
 
 class TaskOutput:
@@ -305,7 +307,7 @@ class StageTask(msgspec.Struct, frozen=True):
                 payloads[row.tag].append(row.payload)
             rows_by_tag: RowsByTag = {}
             for tag in list(payloads):
-                rows_by_tag[tag] = payloads_to_frame(payloads.pop(tag))
+                rows_by_tag[tag] = read_rows(payloads.pop(tag))
             findings, output = self.recorder.copy_without_findings(), TaskOutput(self.count, self.budget)
             try:
                 output.report_progress("buckets", 0, None)

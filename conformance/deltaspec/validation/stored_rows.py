@@ -1,0 +1,110 @@
+"""Rows as streams of Arrow, without the columns that can be restored.
+
+Most optional fields of file actions have no value, each name of a log file is long, and the key of a path is usually
+the path.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable
+from typing import IO, Any, NamedTuple
+
+import polars as pl
+import pyarrow as pa
+
+LZ4 = pa.ipc.IpcWriteOptions(compression="lz4")
+"""For temporary files: it needs a third of the CPU time of Zstandard, and twice the bytes."""
+ZSTANDARD = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
+"""For rows that Spark copies several times, which takes as much time as LZ4 saves."""
+_COPIES = {"path_key": "path"}
+"""Columns that often equal another one."""
+_LEFT_OUT = b"left out"
+
+
+class LeftOut(NamedTuple):
+    """Columns that are not stored."""
+
+    schema: pl.Schema
+    """All columns, including those that are stored."""
+    constants: dict[str, Any]
+    """Value of each column with one value, also null."""
+    copies: dict[str, str]
+    """Name of the stored column that a column equals."""
+
+    def restore(self, stored: pl.DataFrame) -> pl.DataFrame:
+        """Add the columns that are not stored."""
+        constants = (pl.lit(value, self.schema[name]).alias(name) for name, value in self.constants.items())
+        copies = (pl.col(original).alias(name) for name, original in self.copies.items())
+        return stored.with_columns(*constants, *copies).select(self.schema.names())
+
+
+def leave_out_columns(rows: pl.DataFrame) -> tuple[pl.DataFrame, LeftOut]:
+    """Return the columns of rows that must be stored, at least one, and a description of the others."""
+    constants = find_constants(rows)
+    copies = {
+        name: original
+        for name, original in _COPIES.items()
+        if {name, original} <= rows.schema.keys() - constants.keys()
+        and rows.get_column(name).eq_missing(rows.get_column(original)).all()
+    }
+    return rows.drop(*constants, *copies), LeftOut(rows.schema, constants, copies)
+
+
+def find_constants(rows: pl.DataFrame) -> dict[str, Any]:
+    """Return the value, also null, of each column with one value. One column is left out to keep the length."""
+    found: dict[str, Any] = {}
+    for name, nulls in rows.null_count().row(0, named=True).items():
+        if nulls == len(rows):
+            found[name] = None
+        elif not nulls and _has_one_value(column := rows.get_column(name)):
+            found[name] = column[0]
+    if len(found) == len(rows.columns):
+        found.popitem()
+    return found
+
+
+def _has_one_value(column: pl.Series) -> bool:
+    """Return whether a column without nulls has one value; false for types that are seldom constant."""
+    if column.dtype not in (pl.String, pl.Int64, pl.Boolean) or column[0] != column[-1]:
+        return False
+    return bool((column == column[0]).all())
+
+
+def to_stored_table(stored: pl.DataFrame) -> pa.Table:
+    """Convert stored columns to Arrow. Strings of a few rows do not keep the buffers of all rows they came from."""
+    return stored.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks()
+
+
+def write_rows(sink: IO[bytes], stored: pl.DataFrame, left_out: LeftOut, options: pa.ipc.IpcWriteOptions = LZ4) -> None:
+    """Write the result of `leave_out_columns`, or some of its rows, as one stream."""
+    table = to_stored_table(stored)
+    schema = table.schema.with_metadata({_LEFT_OUT: pickle.dumps(left_out, protocol=pickle.HIGHEST_PROTOCOL)})
+    with pa.ipc.new_stream(sink, schema, options=options) as writer:
+        writer.write_table(table)
+
+
+def read_rows(sources: Iterable[Any]) -> pl.DataFrame:
+    """Read streams of `write_rows` as one frame; those that leave out the same columns at once.
+
+    Args:
+        sources: streams with rows of one schema, as bytes or open files. Pass only what this kit wrote.
+
+    Raises:
+        pa.ArrowInvalid: a stream is damaged.
+    """
+    batches: dict[bytes, list[pa.RecordBatch]] = {}
+    for source in sources:
+        with pa.ipc.open_stream(source) as reader:
+            described = (reader.schema.metadata or {}).get(_LEFT_OUT, b"")
+            batches.setdefault(described, []).extend(reader)
+    return pl.concat([_restore(described, found) for described, found in batches.items()])
+
+
+def _restore(described: bytes, batches: list[pa.RecordBatch]) -> pl.DataFrame:
+    try:
+        left_out: LeftOut = pickle.loads(described)
+    except Exception as fault:  # a damaged pickle can raise anything
+        raise pa.ArrowInvalid("the description of columns is damaged") from fault
+    table = pa.Table.from_batches(batches).replace_schema_metadata()  # Polars cannot read this metadata
+    return left_out.restore(pl.DataFrame(pl.from_arrow(table)))
