@@ -1,7 +1,6 @@
 """Rows as streams of Arrow, without the columns that can be restored.
 
-Most optional fields of file actions have no value, each name of a log file is long, and the key of a path is usually
-the path.
+Most optional fields of file actions have no value, and each name of a log file is long.
 """
 
 from __future__ import annotations
@@ -17,8 +16,6 @@ LZ4 = pa.ipc.IpcWriteOptions(compression="lz4")
 """For temporary files: it needs a third of the CPU time of Zstandard, and twice the bytes."""
 ZSTANDARD = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
 """For rows that Spark copies several times, which takes as much time as LZ4 saves."""
-_COPIES = {"path_key": "path"}
-"""Columns that often equal another one."""
 _LEFT_OUT = b"left out"
 
 
@@ -29,26 +26,17 @@ class LeftOut(NamedTuple):
     """All columns, including those that are stored."""
     constants: dict[str, Any]
     """Value of each column with one value, also null."""
-    copies: dict[str, str]
-    """Name of the stored column that a column equals."""
 
     def restore(self, stored: pl.DataFrame) -> pl.DataFrame:
         """Add the columns that are not stored."""
         constants = (pl.lit(value, self.schema[name]).alias(name) for name, value in self.constants.items())
-        copies = (pl.col(original).alias(name) for name, original in self.copies.items())
-        return stored.with_columns(*constants, *copies).select(self.schema.names())
+        return stored.with_columns(constants).select(self.schema.names())
 
 
 def leave_out_columns(rows: pl.DataFrame) -> tuple[pl.DataFrame, LeftOut]:
     """Return the columns of rows that must be stored, at least one, and a description of the others."""
     constants = find_constants(rows)
-    copies = {
-        name: original
-        for name, original in _COPIES.items()
-        if {name, original} <= rows.schema.keys() - constants.keys()
-        and rows.get_column(name).eq_missing(rows.get_column(original)).all()
-    }
-    return rows.drop(*constants, *copies), LeftOut(rows.schema, constants, copies)
+    return rows.drop(constants), LeftOut(rows.schema, constants)
 
 
 def find_constants(rows: pl.DataFrame) -> dict[str, Any]:

@@ -39,17 +39,7 @@ def draw_frames(draw: st.DrawFn) -> pl.DataFrame:
         drawn = [draw(some) for _ in range(length if kind == "many" else 1)]
         rows = drawn if kind == "many" else (drawn if kind == "one" else [None]) * length
         columns[name] = pl.Series(name, rows, dtype)
-    if draw(st.booleans()):
-        columns |= _draw_paths(draw, length)
     return pl.DataFrame(columns)
-
-
-def _draw_paths(draw: st.DrawFn, length: int) -> dict[str, pl.Series]:
-    """Draw paths with keys that equal all of them, some, or none."""
-    texts = st.lists(VALUES["text"][1] | st.none(), min_size=length, max_size=length).map(pl.Series)
-    paths = draw(texts).cast(pl.String)
-    keys = paths if draw(st.booleans()) else draw(texts).cast(pl.String)
-    return {"path_key": keys, "path": paths}
 
 
 @pytest.fixture(scope="module")
@@ -97,15 +87,6 @@ def test_damaged_description_of_columns_is_an_error_of_arrow() -> None:
     start = content.index(b"deltaspec.validation.stored_rows")
     with pytest.raises(pa.ArrowInvalid, match="damaged"):
         read_rows([content[:start] + b"x" + content[start + 1 :]])
-
-
-def test_path_keys_that_are_the_paths_are_not_stored() -> None:
-    paths = pl.Series("path", [f"part-{each}" for each in range(1000)] + [None])
-    rows = pl.DataFrame({"path": paths, "path_key": paths})
-    stored, left_out = leave_out_columns(rows)
-    assert (stored.columns, left_out.copies) == (["path"], {"path_key": "path"})
-    stored, left_out = leave_out_columns(rows.with_columns(path_key=paths.fill_null("")))
-    assert (stored.columns, left_out.copies) == (["path", "path_key"], {})
 
 
 def test_constant_columns_are_not_stored(directory: Path) -> None:

@@ -84,7 +84,7 @@ def select_replay_columns(
     dropped = set() if compared else {*COMPARISON_ONLY_COLUMNS} - ({"deletion_timestamp"} if timed else set())
     dropped = dropped - {"stats"} if values else dropped | {"partition_values"}
     columns = [
-        pl.when(pl.col("path") == pl.col("path_key")).then(None).otherwise(pl.col("path")).alias("path")
+        _select_encoded_paths(facts)
         if name == "path"
         else pl.lit(None, dtype).alias(name)
         if name in dropped
@@ -94,6 +94,14 @@ def select_replay_columns(
         for name, dtype in schema.items()
     ]
     return facts.select(columns)
+
+
+def _select_encoded_paths(facts: pl.DataFrame) -> pl.Series:
+    """Return each path that differs from its key, else null. `when` would keep the bytes, to be copied and stored."""
+    path = facts["path"]
+    rows = path.ne_missing(facts["path_key"]).arg_true()
+    found = pl.Series("path", [None], dtype=pl.String).new_from_index(0, len(facts))
+    return found.scatter(rows, path.gather(rows)) if len(rows) else found
 
 
 def _encode_rare_fields(facts: pl.DataFrame) -> pl.Series:
