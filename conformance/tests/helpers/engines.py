@@ -201,18 +201,21 @@ class Column:
         return RowFilter(lambda row: getattr(row, self.name) == value)
 
 
-@dataclass(frozen=True)
+@dataclass
 class InProcessFrame:
     """Frame as a list of partitions."""
 
     partitions: list[list[Payload]]
     seed: random.Random
+    is_released: bool = False
+    """Spark would compute its rows again."""
 
     def __getitem__(self, name: str) -> Column:
         assert name in Payload._fields
         return Column(name)
 
     def filter(self, test: RowFilter) -> InProcessFrame:
+        assert not self.is_released
         return self._with([[row for row in each if test.matches(row)] for each in self.partitions])
 
     def unionAll(self, other: InProcessFrame) -> InProcessFrame:  # noqa: N802 - name in Spark
@@ -271,7 +274,11 @@ class InProcessJobs:
         for each in frame.partitions:
             yield from each
 
+    def compute(self, frame: InProcessFrame, partitions: int) -> None:
+        """Do nothing: `run` computes all partitions."""
+
     def unpersist_frame(self, frame: InProcessFrame) -> None:
+        frame.is_released = True
         self.persisted = [each for each in self.persisted if each is not frame]
 
 

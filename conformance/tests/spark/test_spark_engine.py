@@ -19,7 +19,8 @@ from deltaspec.spark import validate
 from deltaspec.validation.acceptance import RecordedFindings
 from deltaspec.validation.baseline import build_table_key, write_baseline
 from deltaspec.validation.options import Options, RunSettings
-from deltaspec.validation.spark import table_access
+from deltaspec.validation.spark import jobs, table_access
+from deltaspec.validation.spark.driver import SparkRun
 from deltaspec.validation.spark.run import run_on_spark
 
 pytestmark = pytest.mark.spark
@@ -158,3 +159,34 @@ def test_missing_table_and_invalid_options_are_reported(spark: Any, tmp_path: Pa
         validate(spark, str(tmp_path / "absent"))
     with pytest.raises(InvalidUsage, match="invalid level"):
         validate(spark, str(tmp_path), level="everything")
+
+
+def test_log_is_read_once(spark: Any, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = []
+    finalize = SparkRun.finalize
+
+    def finalize_and_record(run: SparkRun) -> None:
+        assert run._raw is not None
+        kept.append(run._raw.is_cached)
+        finalize(run)
+        kept.append(run._raw.is_cached)
+
+    monkeypatch.setattr(SparkRun, "finalize", finalize_and_record)
+    run_on_spark(spark, table, Options.create(level="log"), RunSettings())
+    assert kept == [True, False]
+
+
+def test_all_buckets_are_computed_at_the_same_time(spark: Any, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark computes partitions one at a time if the first action on a frame fetches them so."""
+    monkeypatch.setattr(jobs, "_COLLECTED", 0)
+    context, options = spark.sparkContext, Options.create(level="log")
+    context.setJobGroup("seven buckets", "test")
+    try:
+        report = run_on_spark(spark, table, options, RunSettings(), bucket_count=7)
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+    tracker = context.statusTracker()
+    jobs_of_run = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup("seven buckets")]
+    stages = [tracker.getStageInfo(stage) for job in jobs_of_run for stage in job.stageIds]
+    assert 7 in {stage.numTasks for stage in stages if stage is not None}
+    assert equal_except_engine(report, run_on_spark(spark, table, options, RunSettings(), bucket_count=1))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -39,7 +39,7 @@ from deltaspec.validation.spark.log_tasks import (
     PartUnit,
     ReadTask,
 )
-from deltaspec.validation.spark.payloads import payload_to_value
+from deltaspec.validation.spark.payloads import Payload, payload_to_value
 from deltaspec.validation.spark.spark_buckets import SparkBuckets
 from deltaspec.validation.spark.table_access import TableAccess
 from deltaspec.validation.stopping import Budget, RunStopped, leaving_undecided
@@ -47,6 +47,9 @@ from deltaspec.views.files.file_action_facts import FileContext
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint, PartSummary, complete_actions, list_parts
 from deltaspec.wire.log.line_decoder import LogSummary
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 _LOST_ACTIONS = "some of its actions were missing when the file was read again"
 
@@ -72,6 +75,8 @@ class SparkRun(LogRun):
         self._sources = Sources(jobs, access)
         self.buckets = SparkBuckets(jobs, access, bucket_count, progress, budget)
         self._jobs = jobs
+        self._raw: DataFrame | None = None
+        """What was read of the log, until its file actions are checked."""
         self._units = _list_units(plan)
         self._summaries: dict[str, LogSummary | StorageError] = {}
         self._tops: dict[Checkpoint, dict[str, ParsedCheckpoint]] = defaultdict(dict)
@@ -95,7 +100,11 @@ class SparkRun(LogRun):
         self.buckets.drop((CDC_ROWS,))  # all that is left; the rows of findings are needed at the end
 
     def _check_log(self) -> Aggregates | None:
-        aggregates = super()._check_log()
+        try:
+            aggregates = super()._check_log()
+        finally:
+            if self._raw is not None:  # the state of the table is unknown, or the run was stopped
+                self.buckets.release(self._raw)
         may_use_spark = self.options.level == "rows" and self._access.executors_can_read
         if aggregates is not None and may_use_spark and has_row_constraints(self.facts, self.findings):
             self.facts = replace(self.facts, constraints_on_spark=True)
@@ -124,10 +133,12 @@ class SparkRun(LogRun):
         request = self._sources.request(self._units, self.plan.sizes)
         task = ReadTask(self._executor_context, self.findings.copy_without_findings(), request.reader)
         frame = self._raw = self._jobs.run(request.frame, task)
-        self.buckets.collect(self.findings, frame)
         results: dict[int, Any] = dict(request.faults)
-        for row in self._jobs.rows(frame.filter(frame["tag"].isin([SUMMARY, TOP])), 1):
+
+        def take(row: Payload) -> None:
             results[row.bucket] = payload_to_value(row.payload)
+
+        self.buckets.collect(self.findings, frame, (SUMMARY, TOP), take, keep=True)
         for unit in self._units:
             result = results[unit.number] if unit.number in results else self._sources.find_missing_reason(unit)
             if unit.checkpoint is None:
@@ -190,6 +201,7 @@ class SparkRun(LogRun):
 
     def finalize(self) -> None:
         """Check all file actions, and put them into the buckets."""
+        assert self._raw is not None
         rows = self._raw.filter(self._raw["tag"] == RAW)
         request = self._sources.request(self._parts, self.plan.sizes)
         task = FactsTask(
@@ -200,16 +212,18 @@ class SparkRun(LogRun):
             self.buckets.count,
         )
         frame = self._jobs.run(rows.unionAll(request.frame), task)
-        self.buckets.collect(self.findings, frame)
         results: dict[int, tuple[PartSummary, int | None]] = {
             number: (PartSummary(storage_error=str(error)), None) for number, error in request.faults.items()
         }
         counted = Counter[int]()
-        for row in self._jobs.rows(frame.filter(frame["tag"].isin([PART, COUNTED])), 1):
+
+        def take(row: Payload) -> None:
             if row.tag == COUNTED:
                 counted.update(payload_to_value(row.payload))
             else:
                 results[row.bucket] = payload_to_value(row.payload)
+
+        self.buckets.collect(self.findings, frame, (PART, COUNTED), take)
         self._mark_lost_actions(counted)
         for unit in self._parts:
             if unit.number not in results:
@@ -222,8 +236,7 @@ class SparkRun(LogRun):
                 read.misplaced_files = (read.misplaced_files or 0) + misplaced
         for read in self.parsed_checkpoints.values():
             self.mark_checkpoint_undecided(read)
-        if self.findings.sink is None:  # otherwise its findings are read again at the end
-            self._jobs.unpersist_frame(self._raw)
+        self.buckets.release(self._raw)
         super().finalize()
 
     def _mark_lost_actions(self, counted: Counter[int]) -> None:

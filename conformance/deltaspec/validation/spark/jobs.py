@@ -99,6 +99,18 @@ class Jobs:
         self._persisted[id(persisted)] = persisted
         return persisted
 
+    def compute(self, frame: DataFrame, partitions: int) -> None:
+        """Compute all partitions of a persisted frame in parallel, if `rows` fetches them one at a time.
+
+        Classic Spark computes a partition that it fetches only while the one before is used.
+
+        Raises:
+            SparkFailed: a job failed.
+        """
+        if partitions > _COLLECTED:
+            with translating_spark_errors():
+                frame.count()
+
     def rows(self, frame: DataFrame, partitions: int) -> Iterator[Payload]:
         """Yield the rows of a frame. Many partitions are fetched one at a time.
 

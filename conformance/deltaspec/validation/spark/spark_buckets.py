@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
@@ -150,21 +150,47 @@ class SparkBuckets:
         findings.merge(found)
         return aggregates
 
-    def collect(self, findings: Findings, frame: DataFrame) -> Aggregates:
-        """Merge the findings of all tasks of a frame, and keep the rows that they produced."""
-        aggregates, tags = Aggregates(), set[str]()
-        results = frame.filter(frame["tag"].isin([RESULT, FAILED]))
-        for number, row in enumerate(self._jobs.rows(results, self.count), 1):
+    def collect(
+        self,
+        findings: Findings,
+        frame: DataFrame,
+        others: Sequence[str] = (),
+        take: Callable[[Payload], None] = lambda _: None,
+        *,
+        keep: bool = False,
+    ) -> Aggregates:
+        """Merge the findings of all tasks of a frame, and keep the rows that they produced.
+
+        Args:
+            findings: receives what the tasks found.
+            frame: result of a job. Each pass over it reads all its rows again.
+            others: tags of other payloads for the driver.
+            take: called with each of them.
+            keep: the caller reads the frame again, and calls `release`.
+        """
+        aggregates, tags, number = Aggregates(), set[str](), 0
+        results = frame.filter(frame["tag"].isin([RESULT, FAILED, *others]))
+        self._jobs.compute(results, self.count)
+        for row in self._jobs.rows(results, self.count):
+            if row.tag != RESULT:
+                take(row)
+                continue
             task_findings, task_aggregates, task_tags = payload_to_value(row.payload)
             findings.merge(task_findings)
             aggregates.merge(task_aggregates)
             tags |= task_tags
+            number += 1
             self.report_progress("buckets", number, self.count)
         if tags:
             self.add(tags, frame)
-        else:
-            self._jobs.unpersist_frame(frame)
+        if not keep:
+            self.release(frame)
         return aggregates
+
+    def release(self, frame: DataFrame) -> None:
+        """Release the rows of a frame, unless a later stage needs some of them."""
+        if all(each is not frame for _, each in self._frames):
+            self._jobs.unpersist_frame(frame)
 
     def run_once(self, work: Callable[[], T]) -> T:
         if self.job_store is None:
