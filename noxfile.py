@@ -10,9 +10,11 @@ import os
 import shutil
 import subprocess
 import tempfile
+import tomllib
 from pathlib import Path
 
 import nox
+from packaging.requirements import Requirement
 
 nox.options.default_venv_backend = "venv"
 nox.options.reuse_existing_virtualenvs = True
@@ -310,6 +312,24 @@ def compare_engines(session: nox.Session) -> None:
     directories = [str(Path(each).resolve()) for each in session.posargs[1:]]
     session.chdir(tests)
     session.run("python", "-m", "helpers.compare_engines", *session.posargs[:1], *directories)
+
+
+@nox.session(name="lowest-versions")
+def lowest_versions(session: nox.Session) -> None:
+    """Test with the lowest versions that `pyproject.toml` allows; `-- FILE` chooses tests, else all without Spark."""
+    if session.virtualenv.venv_backend == "none":
+        session.error("lowest-versions installs other packages, so it does not run with --no-venv")
+    _with_project(session)
+    session.install(*_list_lowest_versions("html", "pytest"))
+    session.run("python", "-m", "pytest", "-m", "not spark and not browser", *session.posargs)
+
+
+def _list_lowest_versions(*extras: str) -> list[str]:
+    """Return the lowest version of each package that the project or one of some extras needs."""
+    project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
+    texts = [*project["dependencies"], *(text for extra in extras for text in project["optional-dependencies"][extra])]
+    wanted = map(Requirement, texts)
+    return [f"{each.name}=={bound.version}" for each in wanted for bound in each.specifier if bound.operator == ">="]
 
 
 @nox.session(name="sqlglot-latest")
