@@ -5,8 +5,9 @@ Most optional fields of file actions have no value, and each name of a log file 
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable
+from itertools import groupby
+from operator import itemgetter
 from typing import IO, Any, NamedTuple
 
 import polars as pl
@@ -16,7 +17,6 @@ LZ4 = pa.ipc.IpcWriteOptions(compression="lz4")
 """For temporary files: it needs a third of the CPU time of Zstandard, and twice the bytes."""
 ZSTANDARD = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 1))
 """For rows that Spark copies several times, which takes as much time as LZ4 saves."""
-_LEFT_OUT = b"left out"
 
 
 class LeftOut(NamedTuple):
@@ -64,35 +64,20 @@ def to_stored_table(stored: pl.DataFrame) -> pa.Table:
     return stored.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks()
 
 
-def write_rows(sink: IO[bytes], stored: pl.DataFrame, left_out: LeftOut, options: pa.ipc.IpcWriteOptions = LZ4) -> None:
-    """Write the result of `leave_out_columns`, or some of its rows, as one stream."""
+def write_rows(sink: IO[bytes], stored: pl.DataFrame, options: pa.ipc.IpcWriteOptions) -> None:
+    """Write the rows that `leave_out_columns` returns, or some of them, as one stream."""
     table = to_stored_table(stored)
-    schema = table.schema.with_metadata({_LEFT_OUT: pickle.dumps(left_out, protocol=pickle.HIGHEST_PROTOCOL)})
-    with pa.ipc.new_stream(sink, schema, options=options) as writer:
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
 
 
-def read_rows(sources: Iterable[Any]) -> pl.DataFrame:
-    """Read streams of `write_rows` as one frame; those that leave out the same columns at once.
+def read_rows(streams: Iterable[tuple[LeftOut, Any]]) -> pl.DataFrame:
+    """Read streams of `write_rows`, as bytes or buffers, as one frame with all columns. Rows keep their order.
 
-    Args:
-        sources: streams with rows of one schema, as bytes or open files. Pass only what this kit wrote.
-
-    Raises:
-        pa.ArrowInvalid: a stream is damaged.
+    Streams in a row that leave out the same columns are restored together. A damaged stream may end the process.
     """
-    batches: dict[bytes, list[pa.RecordBatch]] = {}
-    for source in sources:
-        with pa.ipc.open_stream(source) as reader:
-            described = (reader.schema.metadata or {}).get(_LEFT_OUT, b"")
-            batches.setdefault(described, []).extend(reader)
-    return pl.concat([_restore(described, found) for described, found in batches.items()])
-
-
-def _restore(described: bytes, batches: list[pa.RecordBatch]) -> pl.DataFrame:
-    try:
-        left_out: LeftOut = pickle.loads(described)
-    except Exception as fault:  # a damaged pickle can raise anything
-        raise pa.ArrowInvalid("the description of columns is damaged") from fault
-    table = pa.Table.from_batches(batches).replace_schema_metadata()  # Polars cannot read this metadata
-    return left_out.restore(pl.DataFrame(pl.from_arrow(table)))
+    frames: list[pl.DataFrame] = []
+    for left_out, run in groupby(streams, key=itemgetter(0)):
+        table = pa.concat_tables([pa.ipc.open_stream(stream).read_all() for _, stream in run])
+        frames.append(left_out.restore(pl.DataFrame(pl.from_arrow(table))))
+    return pl.concat(frames)

@@ -26,6 +26,7 @@ from deltaspec.validation.embedded import EmbeddedRun
 from deltaspec.validation.log.new_files import plan_run
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.report_builder import build_report
+from deltaspec.validation.resume import saved_buckets
 from deltaspec.validation.spark import driver, log_sources, log_tasks, payloads, spark_buckets
 from deltaspec.validation.spark.driver import SparkRun
 from deltaspec.validation.spark.log_fetch import Fetch
@@ -160,6 +161,7 @@ def use_small_batches() -> Iterator[None]:
         patch.object(payloads, "FRAME_ROWS", 2),
         patch.object(spark_buckets, "FRAME_ROWS", 1),
         patch.object(buckets, "_ROWS_AT_ONCE", 3),
+        patch.object(saved_buckets, "_ROWS_AT_ONCE", 2),
     ):
         yield
 

@@ -40,8 +40,8 @@ from deltaspec.validation.spark.payloads import (
     batches_to_payloads,
     frame_to_payloads,
     payloads_to_batches,
+    payloads_to_frame,
 )
-from deltaspec.validation.stored_rows import read_rows
 from deltaspec.views.base import LEVELS
 from deltaspec.wire.storage.factory import open_store
 from deltaspec_generators.bases.actions import build_rearranged_table
@@ -336,7 +336,7 @@ def test_frames_survive_a_round_trip_through_payloads(frame: pl.DataFrame, frame
         assert len(sent) == -(-len(frame) // frame_rows)
         received = list(batches_to_payloads(payloads_to_batches(sent)))
     assert received == sent
-    assert_frame_equal(read_rows(each.payload for each in received), frame)
+    assert_frame_equal(payloads_to_frame(each.payload for each in received), frame)
 
 
 def test_batches_respect_the_byte_limit(monkeypatch: pytest.MonkeyPatch) -> None:

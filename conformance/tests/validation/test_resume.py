@@ -195,7 +195,21 @@ def _remove_rows(state: Path) -> None:
         path.unlink()
 
 
-@pytest.mark.parametrize("damage", [_truncate_record, _overwrite_record, _remove_rows])
+def _truncate_rows(state: Path) -> None:
+    for path in state.glob("*.rows"):
+        path.write_bytes(path.read_bytes()[:-1])
+
+
+def _change_rows(state: Path) -> None:
+    """Change a bit of each stream; Arrow reads most of the changed ones without an error."""
+    for path in state.glob("*.rows"):
+        content = bytearray(path.read_bytes())
+        for start in range(200, len(content), 200):
+            content[start] ^= 1
+        path.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [_truncate_record, _overwrite_record, _remove_rows, _truncate_rows, _change_rows])
 def test_damaged_state_is_refused(table: Path, state: Path, damage: Callable[[Path], None]) -> None:
     damage(state)
     assert get_refusal(table, state) == "its state is damaged; name another directory"

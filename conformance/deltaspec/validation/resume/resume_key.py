@@ -19,7 +19,7 @@ from deltaspec.validation.plan import Plan
 from deltaspec.version import __version__
 from deltaspec.wire.storage.interface import Store
 
-STATE_FORMAT = 4
+STATE_FORMAT = 5
 """Format number of a state. Increase it if the content or the encoding of a state changes within a release."""
 Key = dict[str, Any]
 """JSON values by the name that messages use."""

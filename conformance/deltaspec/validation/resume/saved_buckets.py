@@ -6,10 +6,12 @@ of the rows that it produced. All input of a later step is in the records of ear
 
 from __future__ import annotations
 
+import io
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import BinaryIO, NamedTuple, TypeVar
+from zlib import crc32
 
 import polars as pl
 import pyarrow as pa
@@ -22,7 +24,7 @@ from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.validation.resume.resume_folder import ResumeFolder
-from deltaspec.validation.stored_rows import leave_out_columns, read_rows, write_rows
+from deltaspec.validation.stored_rows import LZ4, LeftOut, leave_out_columns, read_rows, write_rows
 
 T = TypeVar("T")
 _ROWS_AT_ONCE = 500_000
@@ -37,6 +39,10 @@ class Chunk(NamedTuple):
     record: str
     start: int
     """Position in the file of rows."""
+    size_bytes: int
+    checksum: int
+    """CRC-32 of the bytes: Arrow may crash on damaged ones."""
+    left_out: LeftOut
 
 
 class SavedBuckets:
@@ -127,15 +133,18 @@ class SavedBuckets:
         by_tag: dict[str, list[Chunk]] = defaultdict(list)
         for chunk in chunks:
             by_tag[chunk.tag].append(chunk)
-        try:
-            return {tag: read_rows(map(self._open, by_tag[tag])) for tag in sorted(by_tag)}
-        except (OSError, pa.ArrowInvalid) as fault:
-            raise self._folder.damaged_error() from fault
+        return {tag: read_rows((chunk.left_out, self._read(chunk)) for chunk in by_tag[tag]) for tag in sorted(by_tag)}
 
-    def _open(self, chunk: Chunk) -> pa.NativeFile:
-        source = pa.memory_map(str(self._folder.rows(chunk.record)))
-        source.seek(chunk.start)
-        return source
+    def _read(self, chunk: Chunk) -> pa.Buffer:
+        try:
+            with pa.memory_map(str(self._folder.rows(chunk.record))) as source:
+                source.seek(chunk.start)
+                content = source.read_buffer(chunk.size_bytes)
+        except OSError as fault:
+            raise self._folder.damaged_error() from fault
+        if crc32(content) != chunk.checksum:
+            raise self._folder.damaged_error()
+        return content
 
 
 class _RowFile:
@@ -179,5 +188,10 @@ class _RowFile:
         with self._folder.translate_write_errors():
             file = self._file = self._file or self._folder.rows(self._record).open("wb")
             for bucket, part in split_by_bucket(rows, pl.concat(keys), self._count):
-                self._chunks.append(Chunk(tag, bucket, self._record, file.tell()))
-                write_rows(file, part, left_out)
+                target = io.BytesIO()
+                write_rows(target, part, LZ4)
+                content = target.getbuffer()
+                self._chunks.append(
+                    Chunk(tag, bucket, self._record, file.tell(), len(content), crc32(content), left_out)
+                )
+                file.write(content)

@@ -12,9 +12,8 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.findings_table import FINDING_SCHEMA, InMemorySink
 from deltaspec.validation.spark.jobs import Jobs, translating_spark_errors
-from deltaspec.validation.spark.payloads import SCHEMA, batches_to_payloads, frame_to_payloads
+from deltaspec.validation.spark.payloads import SCHEMA, batches_to_payloads, frame_to_payloads, payloads_to_frame
 from deltaspec.validation.spark.spark_buckets import FINDINGS, SparkBuckets
-from deltaspec.validation.stored_rows import read_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -61,7 +60,7 @@ def write_findings(frame: DataFrame, uri: str) -> None:
 
 def _decode_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for row in batches_to_payloads(batches):
-        table: Any = read_rows([row.payload]).to_arrow()
+        table: Any = payloads_to_frame([row.payload]).to_arrow()
         yield from table.cast(pa.schema([(name, _arrow(dtype)) for name, dtype in FINDING_SCHEMA.items()])).to_batches()
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 import pyarrow as pa
 
-from deltaspec.validation.stored_rows import ZSTANDARD, LeftOut, leave_out_columns, write_rows
+from deltaspec.validation.stored_rows import ZSTANDARD, LeftOut, leave_out_columns, read_rows, write_rows
 
 SCHEMA = "tag string, bucket int, payload binary"
 _ARROW = pa.schema([("tag", pa.string()), ("bucket", pa.int32()), ("payload", pa.binary())])
@@ -34,13 +34,18 @@ def rows_to_payloads(tag: str, bucket: int, stored: pl.DataFrame, left_out: Left
     """Split the result of `leave_out_columns`, or some of its rows, into payloads of at most `FRAME_ROWS` rows each."""
     for part in stored.iter_slices(FRAME_ROWS):
         target = io.BytesIO()
-        write_rows(target, part, left_out, ZSTANDARD)
-        yield Payload(tag, bucket, target.getvalue())
+        write_rows(target, part, ZSTANDARD)
+        yield value_to_payload(tag, bucket, (left_out, target.getvalue()))
 
 
 def frame_to_payloads(tag: str, bucket: int, frame: pl.DataFrame) -> Iterator[Payload]:
     """Split a frame into payloads of at most `FRAME_ROWS` rows each."""
     return rows_to_payloads(tag, bucket, *leave_out_columns(frame))
+
+
+def payloads_to_frame(payloads: Iterable[bytes]) -> pl.DataFrame:
+    """Combine the rows in some payloads, at least one."""
+    return read_rows(map(payload_to_value, payloads))
 
 
 def value_to_payload(tag: str, bucket: int, value: Any) -> Payload:

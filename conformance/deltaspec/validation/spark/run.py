@@ -27,8 +27,8 @@ from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-BYTES_PER_BUCKET = 32 << 20
-"""Log bytes per bucket, which is about 250,000 files in checkpoints."""
+BYTES_PER_BUCKET = 16 << 20
+"""Log bytes per bucket, which is about 100,000 files in checkpoints. Level `log`, which opens no files, has twice."""
 MAX_BUCKETS = 4096
 
 
@@ -59,7 +59,7 @@ def run_on_spark(
             require_outside_table(settings.findings_out, access.store.root)
         plan, options = plan_run(access.store, access.listing, options)
         saved = None if settings.state is None else SavedJobs(jobs, settings.state, access.store)
-        count = bucket_count or (saved and saved.bucket_count) or compute_bucket_count(plan, jobs.parallelism)
+        count = bucket_count or (saved and saved.bucket_count) or compute_bucket_count(plan, options, jobs.parallelism)
         run = SparkRun(jobs, access, plan, options, count, settings.limited_progress, settings.budget)
         run.findings.acceptance = build_acceptance(
             options.accept, options.baseline, access.store, records=settings.recorded is not None
@@ -103,7 +103,8 @@ def _describe_access(access: TableAccess) -> str:
     return "the driver reads the table" if access.driver_can_read else "Spark reads the log"
 
 
-def compute_bucket_count(plan: Plan, parallelism: int) -> int:
+def compute_bucket_count(plan: Plan, options: Options, parallelism: int) -> int:
     """Compute a number of buckets that occupies all tasks and keeps each bucket small enough for one task."""
     log_bytes = sum(entry.size_bytes for entry in plan.entries.values())
-    return min(MAX_BUCKETS, max(parallelism, log_bytes // BYTES_PER_BUCKET + 1))
+    bucket_bytes = BYTES_PER_BUCKET * (2 if options.level == "log" else 1)
+    return min(MAX_BUCKETS, max(parallelism, log_bytes // bucket_bytes + 1))

@@ -26,12 +26,13 @@ from deltaspec.validation.spark.payloads import (
     Payload,
     frame_to_payloads,
     payload_to_value,
+    payloads_to_frame,
     rows_to_payloads,
     value_to_payload,
 )
 from deltaspec.validation.spark.table_access import TableAccess
 from deltaspec.validation.stopping import Budget, RunStopped
-from deltaspec.validation.stored_rows import leave_out_columns, read_rows
+from deltaspec.validation.stored_rows import leave_out_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -226,7 +227,7 @@ class SparkBuckets:
         for tags, frame in self._frames:
             if tag in tags:
                 for row in self._jobs.rows(frame.filter(frame["tag"].isin([tag, FAILED])), self.count):
-                    yield read_rows([row.payload])
+                    yield payloads_to_frame([row.payload])
 
     def drop(self, tags: Iterable[str]) -> None:
         dropped = set(tags)
@@ -333,7 +334,7 @@ class StageTask(msgspec.Struct, frozen=True):
                 payloads[row.tag].append(row.payload)
             rows_by_tag: RowsByTag = {}
             for tag in list(payloads):
-                rows_by_tag[tag] = read_rows(payloads.pop(tag))
+                rows_by_tag[tag] = payloads_to_frame(payloads.pop(tag))
             findings, output = self.recorder.copy_without_findings(), TaskOutput(self.count, self.budget)
             try:
                 output.report_progress("buckets", 0, None)
