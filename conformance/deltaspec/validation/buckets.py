@@ -17,7 +17,7 @@ from contextlib import closing
 from itertools import count as count_from
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import polars as pl
 from msgspec.structs import replace
@@ -29,7 +29,7 @@ from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.validation.spilled_rows import SpilledRows
-from deltaspec.validation.stored_rows import find_constants
+from deltaspec.validation.stored_rows import LeftOut, find_common_constants, leave_out_columns
 
 T = TypeVar("T")
 RowsByTag = dict[str, pl.DataFrame]
@@ -114,9 +114,9 @@ class Buckets(Protocol):
 class _Collected(NamedTuple):
     """Rows that were put together."""
 
-    rows: pl.DataFrame
-    constants: dict[str, Any]
-    """Value, also null, of columns of `rows` with one value."""
+    columns: pl.DataFrame
+    """The columns with several values."""
+    left_out: LeftOut
     keys: pl.Series | None = None
     """As for `PutRows`."""
 
@@ -157,8 +157,8 @@ class LocalBuckets:
     def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
         if rows.is_empty():
             return
-        collected = _shrink_constant_columns(rows) if self._folder is None else _Collected(_copy(rows), {})
-        self._collected[tag].append(collected._replace(keys=keys))
+        columns, left_out = leave_out_columns(rows)
+        self._collected[tag].append(_Collected(columns if self._folder is None else _copy(columns), left_out, keys))
         self._rows[tag] += len(rows)
         if self._folder is None and sum(self._rows.values()) > self._limit:
             self._folder = Path(tempfile.mkdtemp(prefix="deltaspec-"))
@@ -235,23 +235,25 @@ class LocalBuckets:
             return pl.DataFrame()
         combined = collected[0] if len(collected) == 1 else _combine_by_column(collected)
         self._collected[tag] = [combined]
-        return combined.rows
+        return combined.left_out.restore(combined.columns)
 
     def _spill(self, tag: str) -> None:
         """Write the collected rows of a tag to files of about `_ROWS_AT_ONCE` rows, and free them file by file."""
         self._rows[tag] = 0
         collected = deque(self._collected.pop(tag, ()))
         while collected:
-            frames, keys, size = [], [], 0
+            parts, keys, size = list[tuple[pl.DataFrame, LeftOut]](), [], 0
             while collected and size < _ROWS_AT_ONCE:
-                rows, _, given = collected.popleft()
-                frames.append(rows)
-                keys.append(normalize_path_keys(rows["path_key"]) if given is None else given)
-                size += len(rows)
+                columns, left_out, given = collected.popleft()
+                parts.append((columns, left_out))
+                if given is None:
+                    given = normalize_path_keys(left_out.get_column(columns, "path_key"))
+                keys.append(given)
+                size += len(columns)
             assert self._folder is not None
             path = self._folder / f"{next(self._numbers)}.arrow"
             try:
-                self._spilled[tag].append(SpilledRows.write(path, pl.concat(frames), pl.concat(keys), self._count))
+                self._spilled[tag].append(SpilledRows.write(path, parts, pl.concat(keys), self._count))
             except OSError as fault:
                 reason = f"{self._folder}: cannot be written to: {fault.strerror or fault}"
                 raise InvalidUsage(f"{reason}; set TMPDIR to a directory with more space") from fault
@@ -285,26 +287,15 @@ class LocalBuckets:
         return pl.concat(frames) if frames else None
 
 
-def _shrink_constant_columns(rows: pl.DataFrame) -> _Collected:
-    """Replace columns with one value by constants, which take no memory."""
-    constants, schema = find_constants(rows), rows.schema
-    added = (pl.lit(value, schema[name]).alias(name) for name, value in constants.items())
-    return _Collected(rows.with_columns(added), constants)
-
-
 def _combine_by_column(collected: list[_Collected]) -> _Collected:
     """Combine rows of one schema, and empty the list: only one column exists twice at a time."""
-    schema = collected[0].rows.schema
-    constants = dict(collected[0].constants)
-    for each in collected[1:]:
-        found = each.constants
-        constants = {name: value for name, value in constants.items() if name in found and found[name] == value}
-    columns = {name: [each.rows.get_column(name) for each in collected] for name in schema if name not in constants}
+    left_out = find_common_constants([each.left_out for each in collected])
+    names = [name for name in left_out.schema if name not in left_out.constants]
+    columns = {name: [each.left_out.get_column(each.columns, name) for each in collected] for name in names}
     keys = [each.keys for each in collected if each.keys is not None]
     collected.clear()
-    rows = pl.DataFrame({name: pl.concat(columns.pop(name), rechunk=True) for name in list(columns)})
-    added = (pl.lit(value, schema[name]).alias(name) for name, value in constants.items())
-    return _Collected(rows.with_columns(added).select(schema.names()), constants, pl.concat(keys) if keys else None)
+    rows = pl.DataFrame({name: pl.concat(columns.pop(name), rechunk=True) for name in names})
+    return _Collected(rows, left_out, pl.concat(keys) if keys else None)
 
 
 def _copy(rows: pl.DataFrame) -> pl.DataFrame:

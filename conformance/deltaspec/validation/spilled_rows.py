@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 import pyarrow as pa
 
 from deltaspec.validation.bucketing import split_by_bucket
-from deltaspec.validation.stored_rows import LZ4, LeftOut, leave_out_columns, to_stored_table
+from deltaspec.validation.stored_rows import LZ4, LeftOut, find_common_constants, to_stored_table
+
+_FEWEST_ROWS = 100
+"""Mean number of rows of the parts from which on columns are indexed: the values of all parts stay in memory."""
 
 
 class SpilledRows(NamedTuple):
@@ -24,27 +27,31 @@ class SpilledRows(NamedTuple):
     batches: dict[int, int]
     """Number of the record batch of each bucket that has rows."""
     left_out: LeftOut
+    values: dict[str, pl.Series]
+    """Values of each column that is stored as indices of its values."""
     row_count: int
 
     @classmethod
-    def write(cls, path: Path, rows: pl.DataFrame, keys: pl.Series, count: int) -> SpilledRows:
+    def write(
+        cls, path: Path, parts: Sequence[tuple[pl.DataFrame, LeftOut]], keys: pl.Series, count: int
+    ) -> SpilledRows:
         """Write rows to a new file.
 
         Args:
             path: the file.
-            rows: at least one row.
-            keys: one for each row, whose hash gives the bucket.
+            parts: at least one row in all, in parts of one schema as `leave_out_columns` returns them.
+            keys: one for each row of all parts, whose hash gives the bucket.
             count: number of buckets.
         """
-        columns, left_out = leave_out_columns(rows)
-        parts = split_by_bucket(columns, keys, count)
-        stored = (to_stored_table(part) for _, part in parts)
+        rows, left_out, values = _combine(parts)
+        buckets = split_by_bucket(rows, keys, count)
+        stored = (to_stored_table(part) for _, part in buckets)
         first = next(stored)
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, first.schema, options=LZ4) as writer:
             for table in chain([first], stored):
                 writer.write_table(table)
-        batches = {bucket: number for number, (bucket, _) in enumerate(parts)}
-        return cls(path, batches, left_out, len(rows))
+        batches = {bucket: number for number, (bucket, _) in enumerate(buckets)}
+        return cls(path, batches, left_out, values, len(rows))
 
     def read(self, buckets: Iterable[int]) -> pl.DataFrame | None:
         """Read the rows of some buckets, those of each in the order in which they were written; None without rows."""
@@ -54,4 +61,28 @@ class SpilledRows(NamedTuple):
         with pa.memory_map(str(self.path)) as file:
             reader = pa.ipc.open_file(file)
             stored = pl.DataFrame(pl.from_arrow(pa.Table.from_batches(map(reader.get_batch, numbers))))
-        return self.left_out.restore(stored)
+        indexed = [values.gather(stored.get_column(name)).alias(name) for name, values in self.values.items()]
+        return self.left_out.restore(stored.with_columns(indexed))
+
+
+def _combine(parts: Sequence[tuple[pl.DataFrame, LeftOut]]) -> tuple[pl.DataFrame, LeftOut, dict[str, pl.Series]]:
+    """Return the columns to store, what is left out of all parts, and the values of indexed columns.
+
+    A column that is constant in every part, like the name of the log file, is stored as indices of its values, unless
+    the parts are small.
+    """
+    left_out = find_common_constants([part for _, part in parts])
+    columns, values = dict[str, pl.Series](), dict[str, pl.Series]()
+    lengths = [len(stored) for stored, _ in parts]
+    is_indexed = sum(lengths) >= len(parts) * _FEWEST_ROWS
+    for name, dtype in left_out.schema.items():
+        if name in left_out.constants:
+            continue
+        if is_indexed and all(name in part.constants for _, part in parts):
+            indices: dict[Any, int] = {}
+            numbers = [indices.setdefault(part.constants[name], len(indices)) for _, part in parts]
+            columns[name] = pl.Series(numbers, dtype=pl.UInt32).repeat_by(pl.Series(lengths)).explode()
+            values[name] = pl.Series(name, list(indices), dtype)
+        else:
+            columns[name] = pl.concat([part.get_column(stored, name) for stored, part in parts])
+    return pl.DataFrame(columns), left_out, values

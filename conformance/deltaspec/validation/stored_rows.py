@@ -5,7 +5,7 @@ Most optional fields of file actions have no value, and each name of a log file 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import IO, Any, NamedTuple
@@ -32,6 +32,12 @@ class LeftOut(NamedTuple):
         constants = (pl.lit(value, self.schema[name]).alias(name) for name, value in self.constants.items())
         return stored.with_columns(constants).select(self.schema.names())
 
+    def get_column(self, stored: pl.DataFrame, name: str) -> pl.Series:
+        """Return a column of the rows, stored or not."""
+        if name not in self.constants:
+            return stored.get_column(name)
+        return pl.Series(name, [self.constants[name]], self.schema[name]).new_from_index(0, len(stored))
+
 
 def leave_out_columns(rows: pl.DataFrame) -> tuple[pl.DataFrame, LeftOut]:
     """Return the columns of rows that must be stored, at least one, and a description of the others."""
@@ -50,6 +56,18 @@ def find_constants(rows: pl.DataFrame) -> dict[str, Any]:
     if len(found) == len(rows.columns):
         found.popitem()
     return found
+
+
+def find_common_constants(parts: Sequence[LeftOut]) -> LeftOut:
+    """Return which columns can be left out of all parts of one frame together."""
+    first, *others = parts
+    assert all(each.schema == first.schema for each in others), "parts of one frame have one schema"
+    constants = {
+        name: value
+        for name, value in first.constants.items()
+        if all(name in each.constants and each.constants[name] == value for each in others)
+    }
+    return LeftOut(first.schema, constants)
 
 
 def _has_one_value(column: pl.Series) -> bool:

@@ -6,14 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from deltaspec.validation import spilled_rows
 from deltaspec.validation.bucketing import split_by_bucket
 from deltaspec.validation.spilled_rows import SpilledRows
-from deltaspec.validation.stored_rows import LZ4, leave_out_columns, read_rows, write_rows
+from deltaspec.validation.stored_rows import LZ4, LeftOut, leave_out_columns, read_rows, write_rows
 
 COUNT = 8
 VALUES: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
@@ -46,11 +48,31 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("spilled")
 
 
-@given(rows=draw_frames(), data=st.data())
-def test_buckets_are_those_of_the_rows(rows: pl.DataFrame, data: st.DataObject, directory: Path) -> None:
+@st.composite
+def draw_parts(draw: st.DrawFn) -> tuple[pl.DataFrame, list[tuple[pl.DataFrame, LeftOut]]]:
+    """Draw rows of several parts, each with own constant columns, and the parts."""
+    first = draw(draw_frames())
+    parts = [first]
+    for _ in range(draw(st.integers(0, 3))):
+        part = draw(st.sampled_from(parts))
+        for name in draw(st.lists(st.sampled_from(first.columns), unique=True)):
+            dtype, values = VALUES[name]
+            part = part.with_columns(pl.lit(draw(values | st.none()), dtype).alias(name))
+        parts.append(part)
+    return pl.concat(parts), [leave_out_columns(each) for each in parts]
+
+
+@given(drawn=draw_parts(), data=st.data())
+def test_buckets_are_those_of_the_rows(
+    drawn: tuple[pl.DataFrame, list[tuple[pl.DataFrame, LeftOut]]], data: st.DataObject, directory: Path
+) -> None:
+    rows, given_parts = drawn
+    fewest = data.draw(st.sampled_from([1, 1000]))
     numbers = st.lists(st.integers(0, 20), min_size=len(rows), max_size=len(rows))
     keys = pl.Series(data.draw(numbers), dtype=pl.Int64)
-    spilled = SpilledRows.write(directory / "rows.arrow", rows, keys, COUNT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spilled_rows, "_FEWEST_ROWS", fewest)
+        spilled = SpilledRows.write(directory / "rows.arrow", given_parts, keys, COUNT)
     parts = dict(split_by_bucket(rows, keys, COUNT))
     for bucket in range(COUNT):
         read = spilled.read([bucket])
@@ -79,7 +101,28 @@ def test_streams_that_leave_out_other_columns_are_one_frame(frame: pl.DataFrame,
 
 def test_constant_columns_are_not_stored(directory: Path) -> None:
     rows = pl.DataFrame({"path": [f"{each}" * 9 for each in range(1000)], "file": ["x" * 50] * 1000})
-    written = SpilledRows.write(directory / "with.arrow", rows, rows["path"], COUNT)
-    without = SpilledRows.write(directory / "without.arrow", rows.drop("file"), rows["path"], COUNT)
+    written = SpilledRows.write(directory / "with.arrow", [leave_out_columns(rows)], rows["path"], COUNT)
+    fewer = [leave_out_columns(rows.drop("file"))]
+    without = SpilledRows.write(directory / "without.arrow", fewer, rows["path"], COUNT)
     assert written.left_out.constants == {"file": "x" * 50}
     assert written.path.stat().st_size == without.path.stat().st_size
+
+
+def test_columns_that_are_constant_in_each_part_are_stored_as_indices(directory: Path) -> None:
+    rows = pl.DataFrame({"path": [f"{each}" * 9 for each in range(1000)], "file": ["x" * 50] * 600 + ["y" * 50] * 400})
+    parts = [leave_out_columns(rows.slice(*each)) for each in ((0, 300), (300, 300), (600, 400))]
+    written = SpilledRows.write(directory / "indices.arrow", parts, rows["path"], COUNT)
+    assert {name: list(values) for name, values in written.values.items()} == {"file": ["x" * 50, "y" * 50]}
+    with pa.memory_map(str(written.path)) as file:
+        assert pa.ipc.open_file(file).schema.field("file").type == pa.uint32()
+
+
+def test_columns_of_small_parts_are_not_indexed(directory: Path) -> None:
+    """All values of an indexed column stay in memory."""
+    rows = pl.DataFrame({"path": [f"{each}" * 9 for each in range(50)], "size": range(50)})
+    parts = [leave_out_columns(rows.slice(row, 1)) for row in range(50)]
+    written = SpilledRows.write(directory / "small.arrow", parts, rows["path"], COUNT)
+    assert not written.values
+    read = written.read(range(COUNT))
+    assert read is not None
+    assert_frame_equal(read.sort("size"), rows)

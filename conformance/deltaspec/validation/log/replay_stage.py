@@ -21,7 +21,7 @@ from deltaspec.validation.log.row_id_history_checks import build_suspension_hist
 from deltaspec.validation.log.row_id_range_checks import check_row_id_ranges, may_have_row_ids
 from deltaspec.validation.log.type_change_checks import find_files_before_type_changes
 from deltaspec.views.files.file_actions import file_history
-from deltaspec.views.files.file_history_rows import build_commit_file_history
+from deltaspec.views.files.file_history_rows import build_commit_file_history, find_shared_paths
 from deltaspec.views.files.file_replay import (
     DATA_REPLAY_COLUMNS,
     REPLAY_COLUMNS,
@@ -73,17 +73,18 @@ def check_paths(facts: LogFacts, findings: Findings, rows: RowsByTag, output: St
     """Replay and check the file actions of a bucket. A `Stage`."""
     empty = build_empty_replay_frame(REPLAY_COLUMNS if facts.options.level == "log" else DATA_REPLAY_COLUMNS)
     chain, cdcs = rows.pop(REPLAY_ROWS, empty), rows.get(CDC_ROWS, empty)
+    shared = find_shared_paths(chain, cdcs)
     aggregates = Aggregates()
     if facts.state.unknown_reader_features == [] and findings.has_rules_for(file_history):
         suspensions, replacements = build_suspension_history(facts), find_table_replacements(facts)
-        findings.evaluate(file_history, build_commit_file_history(chain, cdcs, suspensions, replacements))
+        findings.evaluate(file_history, build_commit_file_history(chain, cdcs, suspensions, replacements, shared))
     earlier_empty = build_empty_replay_frame()
     earlier = rows.pop(EARLIER_ROWS, earlier_empty)
     wrong_in_base = check_earlier_files(facts, findings, earlier, rows.pop(EARLIER_CDC_ROWS, earlier_empty), chain)
     aggregates.wrong_base_files = len(wrong_in_base)
     check_added_vectors(facts, findings, chain)
     check_adds_without_stats(facts, findings, chain, rows.get(ADDS_WITHOUT_STATS_ROWS))
-    intervals = build_intervals(chain, facts.options.revision)
+    intervals = build_intervals(chain, facts.options.revision, shared.head(len(chain)))
 
     @cache
     def build_commit_intervals() -> pl.DataFrame:
