@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
-from pyarrow._compute import DictionaryEncodeOptions, call_function
+from pyarrow._compute import DictionaryEncodeOptions, TrimOptions, call_function
 
 _WITHOUT_OPTIONS = (
     "add",
@@ -39,6 +39,11 @@ def __getattr__(name: str) -> Any:
 def encode_with_nulls(values: Any) -> Any:
     """Return values as a dictionary array whose dictionary may contain a null."""
     return call_function("dictionary_encode", [values], DictionaryEncodeOptions("encode"))
+
+
+def trim_left(texts: Any, characters: str) -> Any:
+    """Return texts without the ASCII characters at their start that are among these."""
+    return call_function("ascii_ltrim", [texts], TrimOptions(characters))
 
 
 def to_series(array: Any) -> pl.Series:

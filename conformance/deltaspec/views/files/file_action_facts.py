@@ -126,7 +126,7 @@ def build_file_facts(
     with ThreadPoolExecutor(1) as pool:  # statistics take as long as the rest; both release the interpreter lock
         statistics = pool.submit(statistics_facts.columns, stats, facts["cardinality"])
         found = [
-            *path_facts.columns(facts["path"], context.table_root),
+            *path_facts.columns(table.column("path"), context.table_root),
             *partition_facts.columns(
                 values, context.partition_columns, context.logical_partition_names, context.earlier_partition_types
             ),

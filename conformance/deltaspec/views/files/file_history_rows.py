@@ -21,6 +21,7 @@ def build_commit_file_history(
     cdcs: pl.DataFrame,
     row_tracking: EnablementHistory,
     table_replacements: Sequence[int] = (),
+    shared: pl.Series | None = None,
 ) -> pl.DataFrame:
     """Return the rows of `file_history` for a base checkpoint and the commits after it.
 
@@ -29,8 +30,9 @@ def build_commit_file_history(
         cdcs: cdc actions with the same columns.
         row_tracking: versions at which support or suspension of row tracking changed.
         table_replacements: versions that change the table id.
+        shared: the result of `find_shared_paths`, if it is known.
     """
-    shared = has_shared_path(pl.concat([chain.select("path_key"), cdcs.select("path_key")]))
+    shared = find_shared_paths(chain, cdcs) if shared is None else shared
     if not shared.any():
         return file_history.frame([])
     chain = chain.drop("until", strict=False).filter(shared.head(len(chain)))
@@ -38,6 +40,11 @@ def build_commit_file_history(
     return _with_live_vector(
         _with_removed_add(_with_row_ids_before(_with_counts(rows), row_tracking, table_replacements))
     )
+
+
+def find_shared_paths(chain: pl.DataFrame, cdcs: pl.DataFrame) -> pl.Series:
+    """Return which rows, first those of `chain`, may share their path with another row of both frames."""
+    return has_shared_path(pl.concat([chain.select("path_key"), cdcs.select("path_key")]))
 
 
 def build_derived_file_history(rows: pl.DataFrame) -> pl.DataFrame:

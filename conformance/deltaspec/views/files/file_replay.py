@@ -134,19 +134,22 @@ def decode_rare_fields(text: str | None) -> dict[str, Any]:
     return found
 
 
-def build_intervals(chain: pl.DataFrame, revision: Revision = Revision.CURRENT) -> pl.DataFrame:
+def build_intervals(
+    chain: pl.DataFrame, revision: Revision = Revision.CURRENT, shared: pl.Series | None = None
+) -> pl.DataFrame:
     """Compute the validity interval of every add and remove.
 
     Args:
         chain: rows of the base checkpoint, if there is one, and of every commit after it, in any order.
         revision: protocol revision, which defines the identity of an add.
+        shared: whether each row may share its path with another, if that is known.
 
     Returns:
         The rows of `chain` with `until` (Int64): the first version in which the action is no longer valid; null if it
         stays valid. An add ends when its path (in r1 to r3: its logical file) is added again, or its logical file is
         removed. A remove ends when its logical file is added or removed again. Within a commit, removes come first.
     """
-    several = has_shared_path(chain)
+    several = has_shared_path(chain) if shared is None else shared
     if not several.any():
         return chain.with_columns(until=pl.lit(None, pl.Int64))
     single = chain.filter(~several).with_columns(until=pl.lit(None, pl.Int64))

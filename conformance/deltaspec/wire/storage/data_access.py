@@ -17,8 +17,8 @@ from deltaspec.wire.storage.interface import OutsideTable, StorageError, Store
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/")
 _OBJECT_ROOT = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*://[^/]*)/+(.+)", re.DOTALL)
 _NON_CANONICAL_KEY = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:/|(^|/)\.\.?(/|$)|//"
-_SIGNS_OF_NON_CANONICAL_KEYS = ["//", "./", ":/"]
-"""Keys that the pattern matches contain one of these, begin with `/` or end with `.`. Few other keys do."""
+_SIGN_OF_NON_CANONICAL_KEYS = "[./:]/"
+"""Keys that the pattern matches contain it, begin with `/` or end with `.`. Few other keys do."""
 MAX_STORES = 100
 """Limit of locations outside of the table, because a hostile log may name any number of hosts."""
 
@@ -37,7 +37,7 @@ def normalize_key(key: str) -> str:
 
 def find_non_canonical_keys(keys: pl.Series) -> pl.Series:
     """Return whether each key is absolute or differs from the name in a listing (Boolean); null for null."""
-    found = keys.str.contains_any(_SIGNS_OF_NON_CANONICAL_KEYS) | keys.str.starts_with("/") | keys.str.ends_with(".")
+    found = keys.str.contains(_SIGN_OF_NON_CANONICAL_KEYS) | keys.str.starts_with("/") | keys.str.ends_with(".")
     rows = found.arg_true()
     return found.scatter(rows, keys.gather(rows).str.contains(_NON_CANONICAL_KEY)) if len(rows) else found
 
