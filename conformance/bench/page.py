@@ -18,9 +18,9 @@ median [least-most] of the runs; memory is the peak resident set. `floor` parses
 nothing else. `floor-files` also lists the files with their sizes and decodes every deletion vector.
 
 The speed of the virtual machine varies by half within an hour. Ratios are of runs in turn, and still vary: (a) took
-0.84 to 1.03 of delta-rs within half an hour, (b) 0.64 and 0.70, and (e) 1.27 to 1.50 of its floor, with nearly
-the same code. Compare seconds only within a session. When the targets in seconds were set, `imports` of case `tiny`
-took 0.30 s.
+0.84 to 1.03 of delta-rs within half an hour, (b) 0.52 and 0.59 in two sessions, and (e) 1.27 to 1.50 of its floor, with
+nearly the same code. Three runs of (v2) took 81, 73 and 63 s, and ten minutes later 62, 63 and 66 s. Compare seconds
+only within a session. When the targets in seconds were set, `imports` of case `tiny` took 0.30 s.
 """
 _START = "tiny"
 _FLOORS = ("floor", "floor-files")
@@ -34,19 +34,21 @@ About three quarters of the CPU time of the start are imports (`python -X import
 and PyArrow have 41 % of them, 248 modules of deltaspec 28 %, the standard library and other packages the rest. NumPy is
 not imported; `imports` includes it.
 """
-_PROFILES = """Where other cases that missed their target spent their CPU time (timers of threads, one run,
-2026-11-28):
+_PROFILES = """Where other cases that missed their target, at least in some session, spent their CPU time (timers of
+threads, one run, 2026-11-28):
 
 - (b) Statistics 25 %, decoding by Arrow 24 % (two fifths of it are page faults), facts of paths 10 %, start 9 %, replay
-  7 %, partition values 3 %. Regular expressions, most of them to prove that statistics and paths are plain, take 2 to
-  3 ns for each byte, in Rust and in C++. The allocator of the system would save some page faults and take 30 MB more.
+  7 %, partition values 3 %. Regular expressions, most of them to prove that statistics are plain, take 2 to 3 ns
+  for each byte, in Rust and in C++; that paths are usual is now proved by trimming, in a quarter of the time. The
+  allocator of the system would save some page faults and take 30 MB more.
 - (e) Level rows decodes every row as `pyarrow-bounds` does. The ratio was 1.27, 1.33 and 1.31 in three sessions.
 - (v2) 83 % for reading rows and 16 % for replaying those that were spilled. Of some 190 ms for a batch of 32,768 rows,
   statistics take 40 to 50 ms, facts of paths 16, partition values 8 and decoding by Arrow about 30 (each timed alone).
   14 % of all is spent in the kernel. Groups of 1,000,000 replayed rows saved nothing and took 2 GB; batches of 131,072
   rows took the same time and 170 MB more; one thread for Polars took 6 % less CPU time and 3 % more wall time. By
   symbols, of 2,500,000 files: regular expressions 12 %, copies of memory 9 %, LZ4 8 %, Snappy 5 %, the kernel 17 %,
-  Python 10 %. All this was measured before paths were spilled once instead of twice.
+  Python 10 %. All this was measured before paths were spilled once instead of twice and names of log
+  files as indices, and before usual paths were recognized by trimming.
 - (vectors-1000000) Listing a file takes 4.7 µs, of which the system calls are 3.6; its line 1.2 µs, and the facts of
   its vector 0.8 µs (each timed alone, of 100,000 files or more). Of the wall time, the log takes 44 % (decoding lines
   16 %, columns of the decoded actions 10 %) and listing the files 30 %. A file without a vector takes 5.1 µs less.
