@@ -39,8 +39,8 @@ threads, one run, 2026-11-28):
 
 - (b) Statistics 25 %, decoding by Arrow 24 % (two fifths of it are page faults), facts of paths 10 %, start 9 %, replay
   7 %, partition values 3 %. Regular expressions, most of them to prove that statistics are plain, take 2 to 3 ns
-  for each byte, in Rust and in C++; that paths are usual is now proved by trimming, in a quarter of the time. The
-  allocator of the system would save some page faults and take 30 MB more.
+  for each byte, in Rust and in C++; that paths are usual is now proved by trimming, in half of the time. The allocator
+  of the system would save some page faults and take 30 MB more.
 - (e) Level rows decodes every row as `pyarrow-bounds` does. The ratio was 1.27, 1.33 and 1.31 in three sessions.
 - (v2) 83 % for reading rows and 16 % for replaying those that were spilled. Of some 190 ms for a batch of 32,768 rows,
   statistics take 40 to 50 ms, facts of paths 16, partition values 8 and decoding by Arrow about 30 (each timed alone).
