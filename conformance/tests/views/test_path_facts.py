@@ -9,7 +9,26 @@ from deltaspec.model.log import paths
 from deltaspec.views.files import path_facts
 
 ROOT = "/a/b"
-PIECES = ["a", "b c", "/", "%20", "%25", "%2e", "%2F", "%3A", ":", "..", "é", "%C3%A9", "%zz", "%", "_x", "=", "file:"]
+PIECES = [
+    "a",
+    "b c",
+    "/",
+    "%20",
+    "%25",
+    "%2e",
+    "%2F",
+    "%3A",
+    ":",
+    "..",
+    "é",
+    "%C3%A9",
+    "%zz",
+    "%",
+    "_x",
+    "=",
+    "file:",
+    "_change_data/",
+]
 TEXTS = st.lists(st.sampled_from([*PIECES, "//", "./", "%7F", "%00", ".", "?", "#", ROOT]), max_size=7).map("".join)
 
 MODEL_FUNCTIONS = {
@@ -19,6 +38,7 @@ MODEL_FUNCTIONS = {
     "path_escapes_table": paths.escapes_table,
     "path_is_absolute": paths.is_absolute,
     "colon_in_first_segment": paths.has_colon_in_first_segment,
+    "hidden_directory": paths.find_hidden_directory,
 }
 
 
@@ -49,6 +69,9 @@ def test_null_path_has_no_facts() -> None:
         ("_%20/b", "_ "),
         ("_change_data/_x/a", "_x"),
         ("_change_data/a", None),
+        ("_change_data/_change_data/a", "_change_data"),
+        ("a/_change_data/b/_x/c", "_change_data"),
+        ("_a/../b", None),
         ("_a=1/b", None),
         ("a_b/c", None),
         ("_a", None),
@@ -58,3 +81,4 @@ def test_null_path_has_no_facts() -> None:
 def test_hidden_directory_of_a_relative_path_is_found(path: str, hidden: str | None) -> None:
     facts = {column.name: column.to_list() for column in path_facts.columns(pa.array(["plain", path]), None)}
     assert facts["hidden_directory"] == [None, hidden]
+    assert paths.find_hidden_directory(path) == hidden

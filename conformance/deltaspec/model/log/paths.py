@@ -5,7 +5,6 @@ decoded paths with dot segments resolved (RFC 2396, 5.2) and the scheme in lower
 """
 
 import re
-from contextlib import suppress
 from urllib.parse import quote, unquote_to_bytes
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
@@ -141,16 +140,14 @@ def has_non_ascii(path: str) -> bool:
 
 
 def find_hidden_directory(path: str) -> str | None:
-    """Return the first hidden directory of a relative path: its name begins with an underscore, escaped or not.
+    """Return the first hidden directory of the file that a relative path names: its name begins with an underscore.
 
-    `_change_data`, and directories of partition columns such as `_day=1`, are not hidden.
+    `_change_data` in the root of the table, and directories of partition columns such as `_day=1`, are not hidden.
     """
     if is_absolute(path):
         return None
-    with suppress(PathError):
-        path = decode(path)
-    directories = (name for name in path.split("/")[:-1] if name.startswith("_"))
-    return next((name for name in directories if name != "_change_data" and "=" not in name), None)
+    directories = path_key(path).removeprefix("_change_data/").split("/")[:-1]
+    return next((name for name in directories if name.startswith("_") and "=" not in name), None)
 
 
 def escapes_table(path: str) -> bool:

@@ -13,7 +13,7 @@ from deltaspec.wire import arrow_compute as pc
 _UNUSUAL = r"[^A-Za-z0-9_\-./=]|^/|\.\.|//|(^|/)\.(/|$)|^$"
 _USUAL_CHARACTERS = f"{ascii_letters}{digits}_-./="
 _CLOSE_SEPARATORS = "[./][./]"
-"""What all paths contain in which `..`, an empty segment or a segment `.` precedes or follows another character."""
+"""All paths with `..`, an empty segment or a segment `.` contain this, except `.` and those that begin with `/`."""
 _PLAIN_ESCAPE = r"%(2[0-9A-Da-d]|[3-7][0-9A-Fa-f])"
 """Escaped ASCII character other than a control character, dot or slash: decoding it is unambiguous."""
 _HIDDEN_DIRECTORY = r"(?:^|/)(_[^/=]*)/"
@@ -37,11 +37,11 @@ def columns(texts: Any, table_root: str | None) -> list[pl.Series]:
         may_be_hidden=name.str.contains("/_", literal=True) | name.str.starts_with("_"),
     )
     decoded, rows = _decode_plain_escapes(path, found["is_unusual"])
-    texts = path.gather(rows).to_list()
+    unusual = path.gather(rows).to_list()
 
     def evaluate(judge: Callable[[str], Any], plain: pl.Series) -> pl.Series:
-        results = pl.Series([judge(text) for text in texts], dtype=plain.dtype)
-        judged = plain.clone().scatter(rows, results) if texts else plain
+        results = pl.Series([judge(text) for text in unusual], dtype=plain.dtype)
+        judged = plain.clone().scatter(rows, results) if unusual else plain
         return judged.set(path.is_null(), None) if path.null_count() else judged
 
     no_fault, no = (
@@ -80,7 +80,7 @@ def _decode_plain_escapes(path: pl.Series, is_unusual: pl.Series) -> tuple[pl.Se
 
 
 def _find_hidden_directories(key: pl.Series, may_have_one: pl.Series) -> pl.Series:
-    """Return the outermost directory of each relative path whose name starts with `_` and has no `=`."""
+    """Return the outermost hidden directory of each relative path."""
     found = pl.Series([None], dtype=pl.String).new_from_index(0, len(key))
     rows = may_have_one.arg_true()
     if not len(rows):
