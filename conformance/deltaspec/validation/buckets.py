@@ -115,7 +115,7 @@ class _Collected(NamedTuple):
     """Rows that were put together."""
 
     columns: pl.DataFrame
-    """The columns with several values."""
+    """The columns that are not left out."""
     left_out: LeftOut
     keys: pl.Series | None = None
     """As for `PutRows`."""
@@ -201,6 +201,8 @@ class LocalBuckets:
 
     def rows(self, tag: str) -> pl.DataFrame | None:
         """Return all rows of a tag; None if there are none."""
+        if self._folder is not None:
+            self._spill(tag)
         rows = self._all(tag)
         return rows if len(rows) else None
 

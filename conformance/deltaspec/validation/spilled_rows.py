@@ -14,7 +14,7 @@ from deltaspec.validation.bucketing import split_by_bucket
 from deltaspec.validation.stored_rows import LZ4, LeftOut, find_common_constants, to_stored_table
 
 _FEWEST_ROWS = 100
-"""Mean number of rows of the parts from which on columns are indexed: the values of all parts stay in memory."""
+"""Columns are indexed if parts have this many rows on average, because the values of all parts stay in memory."""
 
 
 class SpilledRows(NamedTuple):
@@ -39,11 +39,11 @@ class SpilledRows(NamedTuple):
 
         Args:
             path: the file.
-            parts: at least one row in all, in parts of one schema as `leave_out_columns` returns them.
+            parts: of one schema, each with at least one row, as `leave_out_columns` returns them.
             keys: one for each row of all parts, whose hash gives the bucket.
             count: number of buckets.
         """
-        rows, left_out, values = _combine(parts)
+        rows, left_out, values = _combine_parts(parts)
         buckets = split_by_bucket(rows, keys, count)
         stored = (to_stored_table(part) for _, part in buckets)
         first = next(stored)
@@ -65,7 +65,7 @@ class SpilledRows(NamedTuple):
         return self.left_out.restore(stored.with_columns(indexed))
 
 
-def _combine(parts: Sequence[tuple[pl.DataFrame, LeftOut]]) -> tuple[pl.DataFrame, LeftOut, dict[str, pl.Series]]:
+def _combine_parts(parts: Sequence[tuple[pl.DataFrame, LeftOut]]) -> tuple[pl.DataFrame, LeftOut, dict[str, pl.Series]]:
     """Return the columns to store, what is left out of all parts, and the values of indexed columns.
 
     A column that is constant in every part, like the name of the log file, is stored as indices of its values, unless
