@@ -1,7 +1,10 @@
-"""Functions of `pyarrow.compute` by name, which is imported only for those that need options.
+"""Functions of Arrow by name, without `pyarrow.compute`.
 
-The import wraps and documents 280 functions, which takes a twentieth of the time to validate a small table. Methods of
-arrays such as `is_valid()` import it too, and so does Polars for an array that is not in a table.
+Its import wraps and documents 280 functions, which takes a twentieth of the time to validate a small table. Methods of
+arrays such as `is_valid()` and `cast()` import it too, and so does Polars for an array that is not in a table.
+
+Functions without options are called as in Arrow's registry, but keywords of Python end in `_`: `and_(left, right)`.
+Those with options are defined here.
 """
 
 from functools import partial
@@ -9,36 +12,46 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
-from pyarrow._compute import DictionaryEncodeOptions, TrimOptions, call_function
-
-_WITHOUT_OPTIONS = (
-    "add",
-    "all",
-    "equal",
-    "greater",
-    "indices_nonzero",
-    "is_valid",
-    "min",
-    "subtract",
-    "take",
-    "unique",
+from pyarrow._compute import (
+    CastOptions,
+    DictionaryEncodeOptions,
+    MapLookupOptions,
+    SetLookupOptions,
+    StructFieldOptions,
+    TrimOptions,
+    call_function,
 )
-"""Functions that every table needs. They are called as in Arrow's registry, with default options."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in _WITHOUT_OPTIONS:
-        return partial(_call, name)
     if name.startswith("_"):
         raise AttributeError(name)
-    from pyarrow import compute
+    return partial(_call, name.removesuffix("_"))
 
-    return getattr(compute, name)
+
+def cast(values: Any, target: pa.DataType) -> Any:
+    """Return values of another type. Raise `ArrowInvalid` if one does not fit."""
+    return call_function("cast", [values], CastOptions.safe(target))
 
 
 def encode_with_nulls(values: Any) -> Any:
     """Return values as a dictionary array whose dictionary may contain a null."""
     return call_function("dictionary_encode", [values], DictionaryEncodeOptions("encode"))
+
+
+def is_in(values: Any, candidates: list[str]) -> Any:
+    """Return whether each text is one of the candidates."""
+    return call_function("is_in", [values], SetLookupOptions(pa.array(candidates, values.type)))
+
+
+def map_lookup(maps: Any, key: str, occurrence: str) -> Any:
+    """Return the value of a key in each map: the `first` or `last`, or a list of `all`; null without the key."""
+    return call_function("map_lookup", [maps], MapLookupOptions(pa.scalar(key), occurrence))
+
+
+def struct_field(values: Any, name: str) -> Any:
+    """Return a field of structs, which is null in those that are null."""
+    return call_function("struct_field", [values], StructFieldOptions(name))
 
 
 def trim_left(texts: Any, characters: str) -> Any:

@@ -144,7 +144,7 @@ def _have_entries(maps: pa.ChunkedArray) -> pl.Series:
     if maps.null_count == len(maps):
         return pl.Series([False]).new_from_index(0, len(maps))
     lengths = pc.list_value_length(partition_facts.entries(maps))
-    return pc.to_series(pc.greater(pc.fill_null(lengths, 0), 0))
+    return pc.to_series(pc.greater(pc.coalesce(lengths, 0), 0))
 
 
 def _are_blank(providers: pl.Series) -> pl.Series:

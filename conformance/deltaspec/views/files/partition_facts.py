@@ -51,7 +51,7 @@ def columns(
         _move_logical_keys(found, logical)
         for column, kind in partition_columns.items():
             if kind == _TIMESTAMP:
-                _find_timestamp_forms(pc.map_lookup(maps, pa.scalar(column), "first"), column, forms)
+                _find_timestamp_forms(pc.map_lookup(maps, column, "first"), column, forms)
     nothing = sparse_lists("", len(maps), {}, known)
     lists = [
         sparse_lists(name, len(maps), rows, known) if rows else nothing.alias(name) for name, rows in found.items()
@@ -67,7 +67,7 @@ def _find_timestamp_forms(texts: Any, column: str, forms: dict[str, pl.Series]) 
             texts_by_form[_FORMS[0] if is_in_utc(text) else _FORMS[1]].append(text)
     for name, matching in texts_by_form.items():
         if matching:
-            matches = pc.if_else(pc.is_in(texts, value_set=pa.array(matching, texts.type)), texts, None)
+            matches = pc.if_else(pc.is_in(texts, matching), texts, None)
             entries_of_column = f"{column}=" + pc.to_series(matches).alias(name)
             forms[name] = pl.DataFrame([forms[name].alias("found"), entries_of_column.alias("new")]).select(
                 pl.coalesce("found", "new")
@@ -159,12 +159,12 @@ def _compare(
         return
     expected = pa.repeat(pa.scalar(0, pa.int32()), len(maps))
     for column, types in partition_columns.items():
-        texts = pc.map_lookup(maps, pa.scalar(column), "first")
-        present = texts.is_valid()
+        texts = pc.map_lookup(maps, column, "first")
+        present = pc.is_valid(texts)
         if texts.null_count:  # a key with a null, or no key
-            present = pc.map_lookup(maps, pa.scalar(column), "all").is_valid()
-            _add_to_rows(found["missing_partition_columns"], pc.and_(maps.is_valid(), pc.invert(present)), column)
-        expected = pc.add(expected, present.cast(pa.int32()))
+            present = pc.is_valid(pc.map_lookup(maps, column, "all"))
+            _add_to_rows(found["missing_partition_columns"], pc.and_(pc.is_valid(maps), pc.invert(present)), column)
+        expected = pc.add(expected, pc.cast(present, pa.int32()))
         _check_values(texts, column, types, found)
     for row in pc.indices_nonzero(pc.greater(_sizes(maps), expected)).to_pylist():
         keys = [key for key, _ in maps[row].as_py()]
@@ -215,7 +215,7 @@ def _align_values(maps: Any) -> dict[str, Any] | None:
 
 def entries(values: Any) -> Any:
     """Convert maps to lists of `{key, value}`: not every Polars version has a map type."""
-    return values.cast(pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())])))
+    return pc.cast(values, pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())])))
 
 
 def _sizes(maps: Any) -> Any:
@@ -237,8 +237,8 @@ def _check_values(texts: Any, column: str, types: tuple[DataType, ...], found: d
         if not any(is_canonical(text, kind) for kind in types):
             faults[text] = "non_canonical_partition_values"
     if faults:
-        plain = texts.cast(pa.string())
-        for row in pc.indices_nonzero(pc.is_in(plain, value_set=pa.array(list(faults), pa.string()))).to_pylist():
+        plain = pc.cast(texts, pa.string())
+        for row in pc.indices_nonzero(pc.is_in(plain, list(faults))).to_pylist():
             text = plain[row].as_py()
             found[faults[text]].setdefault(row, []).append(f"{column}={text}")
 

@@ -82,7 +82,7 @@ def merge_typed_columns(table: pa.Table, typed: TypedColumns, context: FileConte
     for name, reason in typed.unread:
         merged.unread.setdefault(name, set()).add(reason)
     merged.lost_statistics = typed.statistics is None and PARSED_STATISTICS in merged.unread
-    adds = pl.Series(pc.equal(table.column("kind"), "add"), dtype=pl.Boolean).arg_true()
+    adds = pc.to_series(pc.equal(table.column("kind"), "add")).arg_true()
     if typed.statistics is not None:
         texts, reasons = render_statistics(typed, [each.path for each in context.leaf_columns or ()])
         merged.unread.setdefault(PARSED_STATISTICS, set()).update(reasons)
@@ -111,7 +111,7 @@ def _merge_statistics(merged: MergedCopies, adds: pl.Series, typed: pl.Series, c
         merged.stats_are_typed = is_typed
         texts = texts.scatter(adds.filter(typed_only), completed.filter(typed_only))
         position = merged.table.schema.get_field_index("stats")
-        merged.table = merged.table.set_column(position, "stats", texts.to_arrow().cast(pa.string()))
+        merged.table = merged.table.set_column(position, "stats", pc.cast(texts.to_arrow(), pa.string()))
 
 
 def _compare_pairs(
@@ -181,16 +181,16 @@ def _compare_partition_values(merged: MergedCopies, adds: pl.Series, typed: Type
         return
     columns, reasons = render_partition_values(typed, context.partition_columns)
     merged.unread.setdefault(PARSED_PARTITION_VALUES, set()).update(reasons)
-    has_values = pl.Series(typed.partition_values.is_valid(), dtype=pl.Boolean)
-    maps = merged.table.column("partition_values").combine_chunks().take(adds.to_arrow())
+    has_values = pc.to_series(pc.is_valid(typed.partition_values))
+    maps = pc.take(merged.table.column("partition_values").combine_chunks(), adds.to_arrow())
     for column, kind in context.partition_columns.items():
         if column not in columns:
             continue
         pairs = pl.DataFrame(
             {
                 "add": adds,
-                "text": pl.Series(pc.map_lookup(maps, pa.scalar(column), "first"), dtype=pl.String),
-                "stated": pl.Series(pc.map_lookup(maps, pa.scalar(column), "all").is_valid(), dtype=pl.Boolean),
+                "text": pc.to_series(pc.map_lookup(maps, column, "first")),
+                "stated": pc.to_series(pc.is_valid(pc.map_lookup(maps, column, "all"))),
                 "typed": columns[column],
             }
         ).filter(has_values & pl.col("stated"))

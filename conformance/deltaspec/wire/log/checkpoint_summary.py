@@ -143,7 +143,7 @@ def _has_json_statistics(column: pa.Array) -> pa.Array | None:
     except pa.ArrowNotImplementedError:
         pass
     try:  # Arrow has no length function for string views
-        return pc.greater_equal(pc.binary_length(texts.cast(pa.large_binary())), SHORTEST_STATISTICS)
+        return pc.greater_equal(pc.binary_length(pc.cast(texts, pa.large_binary())), SHORTEST_STATISTICS)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # not a string, which reading the file actions reports
         return None
 
@@ -155,12 +155,12 @@ def _member(column: pa.Array, name: str) -> pa.Array | None:
 
 
 def _is_set(column: pa.Array | None) -> pa.Array | None:
-    return None if column is None else column.is_valid()
+    return None if column is None else pc.is_valid(column)
 
 
 def _has_entries(maps: pa.Array) -> pa.Array:
     offsets = maps.offsets
-    return pc.and_(pc.greater(pc.subtract(offsets[1:], offsets[:-1]), 0), maps.is_valid())
+    return pc.and_(pc.greater(pc.subtract(offsets[1:], offsets[:-1]), 0), pc.is_valid(maps))
 
 
 def _count_true(mask: pa.Array | None) -> int:

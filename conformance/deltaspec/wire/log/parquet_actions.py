@@ -126,12 +126,12 @@ def read_non_file_actions(parquet: pq.ParquetFile, revision: Revision = Revision
     offset = 0
     cheapest = _find_cheapest_leaves(parquet)
     for batch in _batches(parquet, [cheapest.get(name, name) for name in names]):
-        set_columns = pa.nulls(len(batch), pa.uint8()).fill_null(0)
+        set_columns = pa.repeat(pa.scalar(0, pa.uint8()), len(batch))
         for name in names:
             column = batch.column(name)
             if column.null_count < len(column):
-                is_set = column.is_valid()
-                set_columns = pc.add(set_columns, is_set.cast(pa.uint8()))
+                is_set = pc.is_valid(column)
+                set_columns = pc.add(set_columns, pc.cast(is_set, pa.uint8()))
                 found.kinds[name] = found.kinds.get(name, 0) + len(column) - column.null_count
                 last_row[name] = offset + pc.max(pc.indices_nonzero(is_set)).as_py()
         found.rows_without_action += pc.sum(pc.equal(set_columns, 0)).as_py() if all_known else 0
@@ -165,8 +165,8 @@ def _decode_actions(
             column = batch.column(name)
             if column.null_count == len(column):
                 continue
-            rows = pc.indices_nonzero(column.is_valid())
-            for row, value in zip(rows.to_pylist(), column.take(rows).to_pylist(), strict=True):
+            rows = pc.indices_nonzero(pc.is_valid(column))
+            for row, value in zip(rows.to_pylist(), pc.take(column, rows).to_pylist(), strict=True):
                 _decode_action(found, offset + row + 1, name, _to_python(value, column.type), revision)
         offset += len(batch)
         if offset > max(last_row.values()):
@@ -257,16 +257,16 @@ def _read_typed_columns(batch: pa.RecordBatch, present: list[str], form: StoredF
     if "add" not in present:
         return None
     adds = batch.column("add")
-    return read_typed_columns(adds if adds.null_count == 0 else adds.drop_null(), form)
+    return read_typed_columns(adds if adds.null_count == 0 else pc.drop_null(adds), form)
 
 
 def _rows_of_kind(
     batch: pa.RecordBatch, kind: str, offset: int, contents: CheckpointFileSummary | None, revision: Revision
 ) -> pa.Table:
     column = batch.column(kind)
-    rows = pc.indices_nonzero(column.is_valid())
-    chosen = column if len(rows) == len(column) else column.take(rows)
-    arrays = [pc.add(rows.cast(pa.int64()), offset + 1), pa.repeat(pa.scalar(kind), len(rows))]
+    rows = pc.indices_nonzero(pc.is_valid(column))
+    chosen = column if len(rows) == len(column) else pc.take(column, rows)
+    arrays = [pc.add(pc.cast(rows, pa.int64()), offset + 1), pa.repeat(pa.scalar(kind), len(rows))]
     for name, wire_name in _FIELDS.items():
         target = FILE_ACTION_SCHEMA.field(name).type
         is_defined = is_field_defined(kind, wire_name, revision)
@@ -290,7 +290,7 @@ def _extract_field(column: pa.Array, kind: str, wire_name: str, target: pa.DataT
     if not _fits(column.type, target):
         raise UnreadableParquet(f"{kind}.{wire_name} is {column.type}, not {target}")
     try:
-        return column.cast(target)
+        return pc.cast(column, target)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as fault:
         raise UnreadableParquet(f"{kind}.{wire_name} is {column.type}, not {target}") from fault
 

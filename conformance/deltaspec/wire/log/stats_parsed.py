@@ -144,7 +144,7 @@ class _Renderer:
         """Return statistics as JSON objects; null where the struct is null."""
         members = dict(self.render_members(statistics, path, dict.fromkeys(_STATISTICS, names)))
         texts = _join_members({name: members[name] for name in _STATISTICS if name in members}, len(statistics))
-        return texts.set(~pl.Series(statistics.is_valid(), dtype=pl.Boolean), None)
+        return texts.set(~pc.to_series(pc.is_valid(statistics)), None)
 
     def render_members(self, array: pa.StructArray, path: Path, names: _Names) -> Iterable[tuple[str, pl.Series]]:
         """Yield each member of a struct by name; members with the same name cannot be told apart."""
@@ -180,13 +180,13 @@ class _Renderer:
             array = array.dictionary_decode()
             kind = array.type
         if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
-            return pl.Series(pl.from_arrow(array.cast(pa.string())), dtype=pl.String)
+            return pc.to_series(pc.cast(array, pa.string()))
         if pa.types.is_floating(kind):
             return _render_floats(array)
         if pa.types.is_decimal(kind):
-            return pl.Series(pl.from_arrow(array.cast(pa.string())), dtype=pl.String)
+            return pc.to_series(pc.cast(array, pa.string()))
         if any(is_text(kind) for is_text in _TEXT_TYPES):
-            return _quote(pl.Series(pl.from_arrow(array), dtype=pl.String))
+            return _quote(pc.to_series(array))
         if self._renders_binary and any(is_binary(kind) for is_binary in _BINARY_TYPES):
             values = [None if each is None else json.dumps(each.decode("latin-1")) for each in array.to_pylist()]
             return pl.Series(values, dtype=pl.String)
@@ -199,7 +199,7 @@ class _Renderer:
         return _nulls(len(array))
 
     def _render_dates(self, array: pa.Array, path: Path) -> pl.Series:
-        days = pl.Series(pl.from_arrow(array.cast(pa.date32()).cast(pa.int32())), dtype=pl.Int64)
+        days = pc.to_series(pc.cast(pc.cast(array, pa.date32()), pa.int32())).cast(pl.Int64)
         days = self._drop_old(days, _GREGORIAN_SINCE_DAY, path)
         usual = days.set(~days.is_between(_DAYS[0], _DAYS[1]).fill_null(True), None)
         texts = usual.cast(pl.Int32).cast(pl.Date).dt.to_string("%Y-%m-%d")
@@ -209,7 +209,7 @@ class _Renderer:
         """Return timestamps with milliseconds, as engines write them, or with microseconds if they have some."""
         times, parts = _MICROS_PER_UNIT[array.type.unit]
         zoned = array.type.tz is not None or ".".join(path) in self._form.int96_paths
-        stored = pl.Series(pl.from_arrow(array.cast(pa.int64())), dtype=pl.Int64)
+        stored = pc.to_series(pc.cast(array, pa.int64()))
         if times > 1 and (stored.abs() > _MAX_LONG // times).any():
             raise pa.ArrowInvalid("a timestamp is beyond 64 bits of microseconds")
         moments = self._drop_old(stored * times // parts, _SAME_TIMESTAMPS_SINCE_US, path)
@@ -273,8 +273,8 @@ def _render_variant(metadata: bytes | None, value: bytes | None) -> str | None:
 
 def _render_floats(array: pa.Array) -> pl.Series:
     if pa.types.is_float16(array.type):
-        array = array.cast(pa.float32())
-    numbers = pl.Series(pl.from_arrow(array))
+        array = pc.cast(array, pa.float32())
+    numbers = pc.to_series(array)
     texts = numbers.cast(pl.String)
     if not numbers.is_finite().fill_null(True).all():
         words = pl.Series(['"NaN"', '"Infinity"', '"-Infinity"'], dtype=pl.String)
