@@ -243,7 +243,8 @@ def test_buckets_spill_above_the_limit_and_delete_their_files(temporary_root: Pa
     assert in_one_bucket.seen == [{"later": ["p", "p", "q", "q", "r"]}]
     buckets.drop(("a", "b", "derived_file "))
     assert buckets.rows("a") is None
-    assert sorted(buckets.rows("later")["path_key"]) == ["p", "p", "q", "q", "r"]  # type: ignore[index]
+    buckets.put("later", rows("s"))
+    assert sorted(buckets.rows("later")["path_key"]) == ["p", "p", "q", "q", "r", "s"]  # type: ignore[index]
     buckets.drop(("later",))
     assert [each for folder in temporary_root.iterdir() for each in folder.iterdir()] == []
     buckets.close()

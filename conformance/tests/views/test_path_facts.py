@@ -9,27 +9,10 @@ from deltaspec.model.log import paths
 from deltaspec.views.files import path_facts
 
 ROOT = "/a/b"
-PIECES = [
-    "a",
-    "b c",
-    "/",
-    "%20",
-    "%25",
-    "%2e",
-    "%2F",
-    "%3A",
-    ":",
-    "..",
-    "é",
-    "%C3%A9",
-    "%zz",
-    "%",
-    "_x",
-    "=",
-    "file:",
-    "_change_data/",
-]
-TEXTS = st.lists(st.sampled_from([*PIECES, "//", "./", "%7F", "%00", ".", "?", "#", ROOT]), max_size=7).map("".join)
+PIECES = ["a", "b c", "/", "%20", "%25", "%2e", "%2F", "%3A", ":", "..", "é", "%C3%A9", "%zz", "%", "_x", "=", "file:"]
+TEXTS = st.lists(
+    st.sampled_from([*PIECES, "//", "./", "%7F", "%00", ".", "?", "#", "_change_data/", ROOT]), max_size=7
+).map("".join)
 
 MODEL_FUNCTIONS = {
     "path_key": lambda text: paths.path_key(text, ROOT),
