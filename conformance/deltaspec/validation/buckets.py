@@ -39,6 +39,8 @@ ROWS_IN_MEMORY = 2_000_000
 SPILLED_BUCKETS = 64
 _ROWS_AT_ONCE = 500_000
 """Rows of a tag that are collected before they are written to the files of their buckets."""
+_LARGE_PART_ROWS = 4_096
+"""Mean number of rows of parts that are put together without copying them."""
 ROWS_OF_A_STAGE = 500_000
 """Rows of a group of small buckets: a stage takes 80 ms even for few rows."""
 
@@ -290,13 +292,17 @@ class LocalBuckets:
 
 
 def _combine_by_column(collected: list[_Collected]) -> _Collected:
-    """Combine rows of one schema, and empty the list: only one column exists twice at a time."""
+    """Combine rows of one schema, and empty the list: only one column exists twice at a time.
+
+    Large parts stay where they are, which saves their copies. Many small ones would make each operation slow.
+    """
+    are_small = sum(len(each.columns) for each in collected) < len(collected) * _LARGE_PART_ROWS
     left_out = find_common_constants([each.left_out for each in collected])
     names = [name for name in left_out.schema if name not in left_out.constants]
     columns = {name: [each.left_out.get_column(each.columns, name) for each in collected] for name in names}
     keys = [each.keys for each in collected if each.keys is not None]
     collected.clear()
-    rows = pl.DataFrame({name: pl.concat(columns.pop(name), rechunk=True) for name in names})
+    rows = pl.DataFrame({name: pl.concat(columns.pop(name), rechunk=are_small) for name in names})
     return _Collected(rows, left_out, pl.concat(keys) if keys else None)
 
 

@@ -252,8 +252,12 @@ def test_buckets_spill_above_the_limit_and_delete_their_files(temporary_root: Pa
 
 
 @pytest.mark.parametrize("numbers", [[[1], [None, 2], [None]], [[None], [None, None]], [[None, 3]]], ids=str)
-def test_rows_in_memory_are_combined_once_and_stay_equal(numbers: list[list[int | None]]) -> None:
+@pytest.mark.parametrize("large_part_rows", [1, 4_096])
+def test_rows_in_memory_are_combined_once_and_stay_equal(
+    monkeypatch: pytest.MonkeyPatch, numbers: list[list[int | None]], large_part_rows: int
+) -> None:
     """Later reads, further rows and a spill see the same rows; columns without values keep their types."""
+    monkeypatch.setattr("deltaspec.validation.buckets._LARGE_PART_ROWS", large_part_rows)
     frames = [
         pl.DataFrame(
             {"number": each, "text": [None] * len(each), "values": [None] * len(each)},
@@ -273,6 +277,8 @@ def test_rows_in_memory_are_combined_once_and_stay_equal(numbers: list[list[int 
         buckets.put("a", frame, pl.Series(range(len(frame))))
     for _ in range(2):
         assert_frame_equal(read(), expected)
+    is_one_chunk = large_part_rows > 1 or expected["number"].n_unique() == 1
+    assert read()["number"].n_chunks() == (1 if is_one_chunk else len(frames))
     buckets.put("a", frames[0], pl.Series(range(len(frames[0]))))
     assert_frame_equal(read(), pl.concat([expected, frames[0]]))
     buckets.put("a", expected, pl.Series(range(len(expected))))

@@ -189,7 +189,7 @@ class _Decoder:
             self._add_actions(*found)
 
     def _decode_canonical_block(self, block: bytes) -> tuple[list[str], list[WireStruct]] | None:
-        if block.count(b"\n") < _FEWEST_LINES:
+        if len(block.split(b"\n", _FEWEST_LINES)) <= _FEWEST_LINES:  # counting all lines takes six times as long
             return None
         last = block[block.rfind(b"\n", 0, -1) + 1 :].removesuffix(b"\n")
         if decode_canonical_line(last, self._revision)[0] is None:  # few writers write some of the lines canonically
