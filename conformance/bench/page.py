@@ -18,9 +18,9 @@ median [least-most] of the runs; memory is the peak resident set. `floor` parses
 nothing else. `floor-files` also lists the files with their sizes and decodes every deletion vector.
 
 The speed of the virtual machine varies by half within an hour. Ratios are of runs in turn, and still vary: (a) took
-0.84 to 1.03 of delta-rs within half an hour, (b) 0.52 and 0.59 in two sessions, and (e) 1.27 to 1.50 of its floor, with
-nearly the same code. Three runs of (v2) took 81, 73 and 63 s, and ten minutes later 62, 63 and 66 s. Compare seconds
-only within a session. When the targets in seconds were set, `imports` of case `tiny` took 0.30 s.
+0.84 to 1.03 of delta-rs within half an hour, (b) 0.52 to 0.59 in three sessions, and (e) 1.27 to 1.50 of its floor,
+with nearly the same code. Three runs of (v2) took 55, 80 and 65 s one after another. Compare seconds only within a
+session. When the targets in seconds were set, `imports` of case `tiny` took 0.30 s.
 """
 _START = "tiny"
 _FLOORS = ("floor", "floor-files")
@@ -39,9 +39,13 @@ threads, one run, 2026-11-28):
 
 - (b) Statistics 25 %, decoding by Arrow 24 % (two fifths of it are page faults), facts of paths 10 %, start 9 %, replay
   7 %, partition values 3 %. Regular expressions, most of them to prove that statistics are plain, take 2 to 3 ns
-  for each byte, in Rust and in C++; that paths are usual is now proved by trimming, in half of the time. The allocator
-  of the system would save some page faults and take 30 MB more.
-- (e) Level rows decodes every row as `pyarrow-bounds` does. The ratio was 1.27, 1.33 and 1.31 in three sessions.
+  for each byte, in Rust and in C++; that paths are usual is now proved by trimming, in half of the time.
+  Since 2026-11-29, rows are no longer copied before replay, and `pyarrow.compute` is not imported. Spread evenly over
+  both cores, the CPU time would be about half of the time of delta-rs: the target leaves nothing for what needs one
+  core, the start (0.26 s) and replay (0.07 s). Reading keeps both busy for 94 % of its time. One class of characters
+  takes a regular expression 1.7 ns for each byte, too. The allocator of the system would save a fifth of the page
+  faults, take 65 MB more and no less time; huge pages save three quarters of them, and no time.
+- (e) Level rows decodes every row as `pyarrow-bounds` does. The ratio was 1.27 to 1.34 in five sessions.
 - (v2) 83 % for reading rows and 16 % for replaying those that were spilled. Of some 190 ms for a batch of 32,768 rows,
   statistics take 40 to 50 ms, facts of paths 16, partition values 8 and decoding by Arrow about 30 (each timed alone).
   14 % of all is spent in the kernel. Groups of 1,000,000 replayed rows saved nothing and took 2 GB; batches of 131,072
@@ -55,7 +59,7 @@ threads, one run, 2026-11-28):
   Small vectors are decoded in columns; one by one, the facts of a vector took 5.1 µs, of which the Roaring library took
   1.4.
 - (missing-300000) Both levels import the same modules and explain the missing files. What level `rows` adds is to look
-  for the first thousand of them again, and two passes that sort them out for footers and rows: 0.1 s.
+  for the first thousand of them again, and two passes that sort them out for footers and rows: 0.08 s.
 """
 _SCALE_HEAD = """## Millions of files, and Spark
 
