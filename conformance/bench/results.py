@@ -74,13 +74,15 @@ class Results(msgspec.Struct):
     scale: list[ScaleRow] = []
 
     def replace_scale_rows(self, rows: list[ScaleRow]) -> None:
-        """Replace rows of the same table and program in their place; append the others."""
+        """Replace rows of the same table and program in their place; add the others after those of their table."""
         for row in rows:
             keys = [(each.table, each.program) for each in self.scale]
             if (row.table, row.program) in keys:
                 self.scale[keys.index((row.table, row.program))] = row
             else:
                 self.scale.append(row)
+                order = list(dict.fromkeys(each.table for each in self.scale))
+                self.scale.sort(key=lambda each: order.index(each.table))
 
 
 def load_results(path: Path) -> Results:

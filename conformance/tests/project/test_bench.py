@@ -143,10 +143,11 @@ def test_results_of_another_structure_are_refused(tmp_path: Path) -> None:
 
 def test_scale_rows_are_replaced_in_their_place() -> None:
     rows = [ScaleRow("20 M files", name, [1.0], [1.0], "1", SESSION) for name in ("embedded", "spark")]
-    results = Results({}, list(rows))
+    other = ScaleRow("5 GB rows", "spark", [1.0], [1.0], "1", SESSION)
+    results = Results({}, [*rows, other])
     new = [ScaleRow("20 M files", name, [2.0], [1.0], "1", SESSION) for name in ("embedded", "delta")]
     results.replace_scale_rows(new)
-    assert results.scale == [new[0], rows[1], new[1]]
+    assert results.scale == [new[0], rows[1], new[1], other]
 
 
 # page
