@@ -40,11 +40,11 @@ threads, one run, 2026-11-28):
 - (b) Statistics 25 %, decoding by Arrow 24 % (two fifths of it are page faults), facts of paths 10 %, start 9 %, replay
   7 %, partition values 3 %. Regular expressions, most of them to prove that statistics are plain, take 2 to 3 ns
   for each byte, in Rust and in C++; that paths are usual is now proved by trimming, in half of the time.
-  Since 2026-11-29, rows are no longer copied before replay, and `pyarrow.compute` is not imported. Spread evenly over
-  both cores, the CPU time would be about half of the time of delta-rs: the target leaves nothing for what needs one
-  core, the start (0.26 s) and replay (0.07 s). Reading keeps both busy for 94 % of its time. One class of characters
-  takes a regular expression 1.7 ns for each byte, too. The allocator of the system would save a fifth of the page
-  faults, take 65 MB more and no less time; huge pages save three quarters of them, and no time.
+  Even an expression of one character class takes 1.7 ns. Changed since: rows are not copied before replay, and
+  `pyarrow.compute` is not imported. If both cores were always busy, deltaspec would take about half of the time of
+  delta-rs. They are busy for 94 % of reading, but the start (0.26 s) and replay (0.07 s) need one core. The allocator
+  of the system saves a fifth of the page faults, but no time, and takes 65 MB more; huge pages save three quarters of
+  the faults, but no time.
 - (e) Level rows decodes every row as `pyarrow-bounds` does. The ratio was 1.27 to 1.34 in five sessions.
 - (v2) 83 % for reading rows and 16 % for replaying those that were spilled. Of some 190 ms for a batch of 32,768 rows,
   statistics take 40 to 50 ms, facts of paths 16, partition values 8 and decoding by Arrow about 30 (each timed alone).
