@@ -277,8 +277,8 @@ def test_rows_in_memory_are_combined_once_and_stay_equal(
         buckets.put("a", frame, pl.Series(range(len(frame))))
     for _ in range(2):
         assert_frame_equal(read(), expected)
-    is_one_chunk = large_part_rows > 1 or expected["number"].n_unique() == 1
-    assert read()["number"].n_chunks() == (1 if is_one_chunk else len(frames))
+    if expected["number"].n_unique() > 1:  # other columns are constants, which are not stored
+        assert read()["number"].n_chunks() == (1 if large_part_rows > 1 else len(frames))
     buckets.put("a", frames[0], pl.Series(range(len(frames[0]))))
     assert_frame_equal(read(), pl.concat([expected, frames[0]]))
     buckets.put("a", expected, pl.Series(range(len(expected))))

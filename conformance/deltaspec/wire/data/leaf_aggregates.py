@@ -51,7 +51,8 @@ def compute_bounds(array: pa.Array) -> tuple[Any, Any] | None:
         array = array.cast(pa.decimal128(kind.precision, kind.scale))
     found = pc.min_max(array)
     low, high = to_python_value(found["min"]), to_python_value(found["max"])
-    return None if low != low else (low, high)
+    # if all values are NaN, both ends are, or infinity is the smallest with PyArrow 22
+    return (low, high) if low <= high else None
 
 
 def to_python_value(scalar: pa.Scalar) -> Any:
