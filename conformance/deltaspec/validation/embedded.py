@@ -138,9 +138,7 @@ class EmbeddedRun(LogRun):
             raise content
         return decode_lines(content, self.options.revision, with_digest=with_digest)
 
-    def _put_commit_files(
-        self, file: str, version: int, context: FileContext, summary: LogSummary, tag: str = REPLAY_ROWS
-    ) -> None:
+    def _put_commit_files(self, file: str, version: int, context: FileContext, tag: str = REPLAY_ROWS) -> None:
         if self._pending.context not in (None, context) or self._pending.size > BATCH_ROWS:
             self._flush()
         self._pending.tag = tag

@@ -71,14 +71,21 @@ def line_by_line_engine() -> Engine:
     return validate_slowly
 
 
-def list_engine(count: int, seed: int, *, executors_can_read: bool = True, budget: Budget | None = None) -> Engine:
+def list_engine(
+    count: int,
+    seed: int,
+    *,
+    executors_can_read: bool = True,
+    budget: Budget | None = None,
+    before_job: Callable[[InProcessJobs, int], None] = lambda jobs, number: None,
+) -> Engine:
     """Return the Spark engine over lists of rows in `count` buckets, ordered by a seed.
 
-    SQL expressions of the metadata are not evaluated by Spark.
+    SQL expressions of the metadata are not evaluated by Spark. `before_job` is called with the number of each job.
     """
 
     def validate(uri: str, options: Options) -> Report:
-        store, jobs = open_store(uri), InProcessJobs(seed)
+        store, jobs = open_store(uri), InProcessJobs(seed, before_job=before_job)
         listing = store.list_log()
         access = TableAccess(uri, store, listing, store, None)
         if not executors_can_read:
@@ -93,8 +100,9 @@ def list_engine(count: int, seed: int, *, executors_can_read: bool = True, budge
             patch.object(log_sources, "fetch", _build_fetch(jobs)),
         ):
             run.run()
-        assert not jobs.persisted, "every frame is unpersisted"
-        return build_report(run, "spark")
+        report = build_report(run, "spark")
+        assert report.stopped or not jobs.persisted, "every frame is unpersisted"
+        return report
 
     return validate
 
@@ -203,14 +211,31 @@ class Column:
         return RowFilter(lambda row: getattr(row, self.name) == value)
 
 
-@dataclass
-class InProcessFrame:
-    """Frame as a list of partitions."""
+Partition = list[Payload]
 
-    partitions: list[list[Payload]]
+
+@dataclass(eq=False)
+class InProcessFrame:
+    """Frame whose partitions are computed when they are needed, again each time unless they are persisted."""
+
+    compute: Callable[[], list[Partition]]
+    number: int
+    """Number of partitions."""
     seed: random.Random
+    is_persisted: bool = False
     is_released: bool = False
     """Spark would compute its rows again."""
+    kept: dict[int, Partition] = field(default_factory=dict)
+    """Persisted partitions that no executor has lost, by number."""
+
+    @property
+    def partitions(self) -> list[Partition]:
+        if len(self.kept) == self.number:
+            return [self.kept[number] for number in range(self.number)]
+        found = [self.kept.get(number, each) for number, each in enumerate(self.compute())]
+        if self.is_persisted:
+            self.kept = dict(enumerate(found))
+        return found
 
     def __getitem__(self, name: str) -> Column:
         assert name in Payload._fields
@@ -218,34 +243,38 @@ class InProcessFrame:
 
     def filter(self, test: RowFilter) -> InProcessFrame:
         assert not self.is_released
-        return self._with([[row for row in each if test.matches(row)] for each in self.partitions])
+        return self.transform(lambda rows: [row for row in rows if test.matches(row)])
 
     def unionAll(self, other: InProcessFrame) -> InProcessFrame:  # noqa: N802 - name in Spark
-        return self._with([*self.partitions, *other.partitions])
+        return InProcessFrame(lambda: [*self.partitions, *other.partitions], self.number + other.number, self.seed)
 
     def repartition(self, number: int, *columns: str) -> InProcessFrame:
         """Put the rows of each bucket into one partition, in random order; a partition may have several."""
         assert columns in ((), ("bucket",))
-        rows = [row for each in self.partitions for row in each]
-        self.seed.shuffle(rows)
         salt = self.seed.randrange(1 << 30)
-        parts: list[list[Payload]] = [[] for _ in range(number)]
-        for position, row in enumerate(rows):
-            parts[hash((row.bucket if columns else position, salt)) % number].append(row)
-        return self._with(parts)
+
+        def compute() -> list[Partition]:
+            rows = [row for each in self.partitions for row in each]
+            parts: list[Partition] = [[] for _ in range(number)]
+            for row in rows:
+                parts[hash((row.bucket if columns else row, salt)) % number].append(row)
+            for each in parts:
+                self.seed.shuffle(each)
+            return parts
+
+        return InProcessFrame(compute, number, self.seed)
 
     def sortWithinPartitions(self, *columns: str) -> InProcessFrame:  # noqa: N802 - name in Spark
-        return self._with(
-            [sorted(each, key=lambda row: [getattr(row, name) for name in columns]) for each in self.partitions]
-        )
+        return self.transform(lambda rows: sorted(rows, key=lambda row: [getattr(row, name) for name in columns]))
 
     def selectExpr(self, *expressions: str) -> InProcessFrame:  # noqa: N802 - name in Spark
         """Return the frame itself: fetched files are already payloads."""
         assert expressions == ("name AS tag", "CAST(0 AS INT) AS bucket", "content AS payload")
         return self
 
-    def _with(self, partitions: list[list[Payload]]) -> InProcessFrame:
-        return InProcessFrame(partitions, self.seed)
+    def transform(self, change: Callable[[Partition], Partition]) -> InProcessFrame:
+        """Return the frame with changed partitions."""
+        return InProcessFrame(lambda: list(map(change, self.partitions)), self.number, self.seed)
 
 
 @dataclass
@@ -256,31 +285,46 @@ class InProcessJobs:
     parallelism: int = 2
     session: None = None
     persisted: list[InProcessFrame] = field(default_factory=list)
+    before_job: Callable[[InProcessJobs, int], None] = lambda jobs, number: None
+    """Called before each job with its number, from 0."""
 
     def __post_init__(self) -> None:
         self.seed = random.Random(self.number)
+        self._jobs = 0
 
     def frame(self, rows: list[Payload], partitions: int | None = None) -> InProcessFrame:
-        found = InProcessFrame([_convert_through_arrow(rows)], self.seed)
+        found = InProcessFrame(lambda: [_convert_through_arrow(rows)], 1, self.seed)
         return found if partitions is None else found.repartition(partitions, "bucket")
 
     def run(self, rows: InProcessFrame, task: Callable[[Iterable[Payload]], Iterator[Payload]]) -> InProcessFrame:
         pickled = pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL)
-        found = [
-            _convert_through_arrow(pickle.loads(pickled)(_convert_through_arrow(each))) for each in rows.partitions
-        ]
-        self.persisted.append(InProcessFrame(found, self.seed))
-        return self.persisted[-1]
+        found = rows.transform(lambda part: _convert_through_arrow(pickle.loads(pickled)(_convert_through_arrow(part))))
+        found.is_persisted = True
+        self.persisted.append(found)
+        self.before_job(self, self._jobs)
+        self._jobs += 1
+        return found
+
+    def lose_partitions(self, share: float) -> None:
+        """Lose each persisted partition with a probability, as if its executor had ended."""
+        for frame in self.persisted:
+            frame.kept = {number: rows for number, rows in frame.kept.items() if self.seed.random() >= share}
 
     def rows(self, frame: InProcessFrame, partitions: int) -> Iterator[Payload]:
         for each in frame.partitions:
             yield from each
 
+    def repeat_once(self, run: Callable[[], Any]) -> Any:
+        return run()
+
+    def compute_again(self) -> None:
+        self.lose_partitions(1)
+
     def compute(self, frame: InProcessFrame, partitions: int) -> None:
-        """Do nothing: `run` computes all partitions."""
+        """Do nothing: all partitions of a frame are computed together."""
 
     def unpersist_frame(self, frame: InProcessFrame) -> None:
-        frame.is_released = True
+        frame.is_released, frame.is_persisted, frame.kept = True, False, {}
         self.persisted = [each for each in self.persisted if each is not frame]
 
 
@@ -290,7 +334,7 @@ def _build_fetch(jobs: InProcessJobs) -> Callable[[Any, str, dict[str, int], int
     def fetch(session: None, uri: str, wanted: dict[str, int], limit: int) -> Any:
         folder = Path(uri) / "_delta_log"
         rows = [Payload(name, 0, (folder / name).read_bytes()) for name, size in wanted.items() if size]
-        frame = InProcessFrame([rows], jobs.seed).repartition(3)
+        frame = InProcessFrame(lambda: [rows], 1, jobs.seed).repartition(3)
         return Fetch(frame, frozenset(wanted), frozenset(name for name, size in wanted.items() if not size), {})  # type: ignore[arg-type]
 
     return fetch

@@ -73,7 +73,7 @@ def test_resumed_report_equals_that_of_an_uninterrupted_run(
     monkeypatch.undo()
     assert get_error(table / "state").startswith("is in a table")
     assert get_error(tmp_path / "a[b]").startswith("Spark reads this as a pattern")
-    for part in state.glob("run-*/report/rows/*.parquet"):
+    for part in state.glob("run-*/report/rows-*/*.parquet"):
         part.unlink()
     assert get_error(state) == "its state is damaged; name another directory"
     shutil.rmtree(state)

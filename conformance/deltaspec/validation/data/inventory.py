@@ -81,7 +81,8 @@ def _keys(data: DataBucket, rows: pl.DataFrame) -> pl.DataFrame:
     keys = rows["path_key"]
     odd = find_non_canonical_keys(keys).fill_null(False)
     others = [normalize_key(key) for key in keys.filter(odd)] + _vector_keys(data, rows)
-    return pl.DataFrame({"path_key": pl.concat([keys.filter(~odd), pl.Series(others, dtype=pl.String)])}).unique()
+    found = pl.concat([keys.filter(~odd), pl.Series(others, dtype=pl.String)])
+    return pl.DataFrame({"path_key": found.unique(maintain_order=True)})  # a repeated task returns the same rows
 
 
 def _vector_keys(data: DataBucket, rows: pl.DataFrame) -> list[str]:

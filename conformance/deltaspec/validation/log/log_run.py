@@ -324,9 +324,7 @@ class LogRun(ABC):
         """Yield commits in the given order, or the reason why a commit cannot be read."""
 
     @abstractmethod
-    def _put_commit_files(
-        self, file: str, version: int, context: FileContext, summary: LogSummary, tag: str = REPLAY_ROWS
-    ) -> None:
+    def _put_commit_files(self, file: str, version: int, context: FileContext, tag: str = REPLAY_ROWS) -> None:
         """Check the file actions of the last commit, and put them into the buckets, now or in `finalize`."""
 
     @abstractmethod
@@ -410,7 +408,7 @@ class LogRun(ABC):
             read[version] = log, state
             history.remember_digest(version, log)
             context = state.file_context(self.store.root)
-            self._put_commit_files(file, version, context, log, EARLIER_ROWS)
+            self._put_commit_files(file, version, context, EARLIER_ROWS)
             if version in self.plan.compared_versions:  # of the version of the base, all is known
                 known = TableActions(state.protocol, state.metadata), context
                 history.compared_states.setdefault(version, known)
@@ -482,7 +480,7 @@ class LogRun(ABC):
             history.stated_row_ids[version] = StatedRowIds.from_actions(
                 log.actions, log.undecoded_kinds, self.options.revision
             )
-            self._put_commit_files(file, version, self.state.file_context(self.store.root), log)
+            self._put_commit_files(file, version, self.state.file_context(self.store.root))
             has_change_data = self.options.level != "log" and log.has_cdc
             if has_change_data:
                 history.versions_with_change_data.append(version)

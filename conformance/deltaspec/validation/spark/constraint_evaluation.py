@@ -111,6 +111,8 @@ def _iter_batches(files: Iterable[pl.DataFrame]) -> Iterator[list[DataFile]]:
 class _Count(msgspec.Struct, frozen=True):
     """Result of one expression on the rows of one file, in one mode."""
 
+    read: int = 0
+    """Rows that were read, also those that state a fault."""
     rows: int = 0
     broken: int = 0
     first: int | None = None
@@ -193,9 +195,9 @@ class _ConstraintEvaluator:
         places = sorted(left)
         for start in range(0, len(places), _EXPRESSIONS_AT_ONCE):
             some = {place: left[place] for place in places[start : start + _EXPRESSIONS_AT_ONCE]}
-            with self._read(files, some) as rows:
+            with self._read(files, some) as (rows, counts):
                 mode_results = [_ModeResults(self.plans, rows, list(some), self.spark, ansi) for ansi in ANSI_MODES]
-            found |= self._agreed(files, some, mode_results)
+            found |= self._agreed(files, some, mode_results, counts)
         broken = {
             key: each.first_row for key, each in found.items() if each.violating_rows and each.first_row is not None
         }
@@ -204,8 +206,11 @@ class _ConstraintEvaluator:
         return found
 
     @contextmanager
-    def _read(self, files: list[DataFile], left: dict[int, set[int]]) -> Iterator[DataFrame]:
-        """Yield a frame with the columns of the expressions, persisted while the context is open."""
+    def _read(self, files: list[DataFile], left: dict[int, set[int]]) -> Iterator[tuple[DataFrame, dict[int, int]]]:
+        """Yield a frame with the columns of the expressions, persisted while the context is open.
+
+        Also yield the number of its rows for each file: Spark reads the files of a lost executor again.
+        """
         uses: dict[int, ColumnUse] = {}
         places: dict[int, list[int]] = {}
         for place, numbers in left.items():
@@ -219,13 +224,17 @@ class _ConstraintEvaluator:
         rows = self._portions(requests).mapInArrow(task, self.plans.spark_schema).persist()
         try:
             with translating_spark_errors():
-                rows.groupBy().count().collect()
-            yield rows
+                counts = {row["file"]: row["count"] for row in rows.groupBy("file").count().collect()}
+            yield rows, counts
         finally:
             rows.unpersist()
 
     def _agreed(
-        self, files: list[DataFile], left: dict[int, set[int]], mode_results: list[_ModeResults]
+        self,
+        files: list[DataFile],
+        left: dict[int, set[int]],
+        mode_results: list[_ModeResults],
+        counts: dict[int, int],
     ) -> dict[_Key, ConstraintResult]:
         found: dict[_Key, ConstraintResult] = {}
         for place, numbers in left.items():
@@ -238,6 +247,8 @@ class _ConstraintEvaluator:
             for number in sorted(numbers):
                 fault = next((why for each in mode_results if (why := each.find_fault(number, plan))), None)
                 one, other = (each.counts[place].get(number, _Count()) for each in mode_results)
+                if fault is None and {one.read, other.read} != {counts.get(number, 0)}:
+                    fault = "its rows have changed since they were read first"
                 if fault is None and one != other:
                     fault = "in some rows, it depends on whether ANSI mode is on"
                 if fault is None:
@@ -335,7 +346,9 @@ class _ModeResults:
             self.faults.setdefault(row["file"], {}).update({each["of"]: each["fault"] for each in row["faults"]})
         for place in places:
             self.counts[place] = {
-                row["file"]: _Count(row["rows"], row[f"n{place}"], row[f"first{place}"], row[f"which{place}"])
+                row["file"]: _Count(
+                    row["read"], row["rows"], row[f"n{place}"], row[f"first{place}"], row[f"which{place}"]
+                )
                 for row in rows
             }
 
@@ -346,7 +359,11 @@ class _ModeResults:
         plans = {place: plan for place in places if not isinstance(plan := self._plans.get_plan(place), str)}
         tests = [f"{render(plan.broken)} AS b{place}" for place, plan in plans.items()]
         fault = sql.when(sql.col("fault").isNotNull(), sql.struct("of", "fault"))
-        counts = [sql.count("row").alias("rows"), sql.collect_set(fault).alias("faults")]
+        counts = [
+            sql.count("*").alias("read"),
+            sql.count("row").alias("rows"),
+            sql.collect_set(fault).alias("faults"),
+        ]
         for place in places:
             hit = sql.col(f"b{place}") & sql.col("row").isNotNull()
             counts += [

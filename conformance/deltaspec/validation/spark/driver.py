@@ -6,7 +6,7 @@ the state of the table, the table actions of commits, and findings; it keeps no 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,6 @@ from deltaspec.validation.spark.constraint_evaluation import check_constraints_o
 from deltaspec.validation.spark.jobs import Jobs
 from deltaspec.validation.spark.log_sources import Sources
 from deltaspec.validation.spark.log_tasks import (
-    COUNTED,
     PART,
     RAW,
     SUMMARY,
@@ -38,9 +37,11 @@ from deltaspec.validation.spark.log_tasks import (
     LogUnit,
     PartUnit,
     ReadTask,
+    tag_of_actions,
 )
 from deltaspec.validation.spark.payloads import Payload, payload_to_value
-from deltaspec.validation.spark.spark_buckets import SparkBuckets
+from deltaspec.validation.spark.row_totals import RowTotals
+from deltaspec.validation.spark.spark_buckets import SparkBuckets, sort_payloads
 from deltaspec.validation.spark.table_access import TableAccess
 from deltaspec.validation.stopping import Budget, RunStopped, leaving_undecided
 from deltaspec.views.files.file_action_facts import FileContext
@@ -51,7 +52,7 @@ from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_LOST_ACTIONS = "some of its actions were missing when the file was read again"
+_LOST_ACTIONS = "its actions were missing or different when the file was read again"
 
 
 class SparkRun(LogRun):
@@ -81,8 +82,8 @@ class SparkRun(LogRun):
         self._summaries: dict[str, LogSummary | StorageError] = {}
         self._tops: dict[Checkpoint, dict[str, ParsedCheckpoint]] = defaultdict(dict)
         self._file_sources: dict[int, FileSource] = {}
-        self._expected_actions: dict[int, int] = {}
-        """Number of file actions of each JSON file."""
+        self._file_actions = RowTotals()
+        """Totals of the file actions of JSON files."""
         self._parts: list[PartUnit] = []
         self.on_finished: Callable[[], None] = lambda: None
         """Called when all findings are known, while the frames of the run still exist."""
@@ -116,7 +117,7 @@ class SparkRun(LogRun):
             if self.facts.constraints_on_spark and self.facts.replay_blocked_reason is None:
                 with leaving_undecided("rows"):
                     self.progress("constraints", 0, None)
-                findings.merge(self.buckets.run_once(self._check_row_constraints))
+                    findings.merge(self.buckets.run_once(self._check_row_constraints))
         except RunStopped:
             self.on_finished()
             raise
@@ -132,13 +133,14 @@ class SparkRun(LogRun):
         """Read every file of the log that has actions. File actions stay on executors."""
         request = self._sources.request(self._units, self.plan.sizes)
         task = ReadTask(self._executor_context, self.findings.copy_without_findings(), request.reader)
-        frame = self._raw = self._jobs.run(request.frame, task)
+        frame = self._raw = self._jobs.run(sort_payloads(request.frame, "tag", "bucket"), task)
         results: dict[int, Any] = dict(request.faults)
 
         def take(row: Payload) -> None:
             results[row.bucket] = payload_to_value(row.payload)
 
-        self.buckets.collect(self.findings, frame, (SUMMARY, TOP), take, keep=True)
+        found = self.buckets.collect(self.findings, frame, others=(SUMMARY, TOP), take=take, keep=True)
+        self._file_actions = found.produced
         for unit in self._units:
             result = results[unit.number] if unit.number in results else self._sources.find_missing_reason(unit)
             if unit.checkpoint is None:
@@ -152,14 +154,11 @@ class SparkRun(LogRun):
         for version in versions:
             yield self._summaries.pop(commit_file(version))
 
-    def _put_commit_files(
-        self, file: str, version: int, context: FileContext, summary: LogSummary, tag: str = REPLAY_ROWS
-    ) -> None:
-        self._register_source(summary, FileSource("commit", file, version, context, tag))
+    def _put_commit_files(self, file: str, version: int, context: FileContext, tag: str = REPLAY_ROWS) -> None:
+        self._register_source(FileSource("commit", file, version, context, tag))
 
-    def _register_source(self, summary: LogSummary, source: FileSource) -> None:
-        number = self._numbers[source.file]
-        self._file_sources[number], self._expected_actions[number] = source, summary.file_actions
+    def _register_source(self, source: FileSource) -> None:
+        self._file_sources[self._numbers[source.file]] = source
 
     def _check_what_was_read(self) -> None:
         """Do nothing: tasks evaluate rows when they read them."""
@@ -182,7 +181,7 @@ class SparkRun(LogRun):
         summary = self._summaries.pop(file)
         if isinstance(summary, StorageError):
             raise summary
-        self._register_source(summary, FileSource("compaction", file, version, context, tag))
+        self._register_source(FileSource("compaction", file, version, context, tag))
         return summary
 
     def _assemble_checkpoint(self, checkpoint: Checkpoint) -> ParsedCheckpoint:
@@ -211,20 +210,15 @@ class SparkRun(LogRun):
             self._file_sources,
             self.buckets.count,
         )
-        frame = self._jobs.run(rows.unionAll(request.frame), task)
+        frame = self._jobs.run(sort_payloads(rows.unionAll(request.frame), "tag", "bucket"), task)
         results: dict[int, tuple[PartSummary, int | None]] = {
             number: (PartSummary(storage_error=str(error)), None) for number, error in request.faults.items()
         }
-        counted = Counter[int]()
 
         def take(row: Payload) -> None:
-            if row.tag == COUNTED:
-                counted.update(payload_to_value(row.payload))
-            else:
-                results[row.bucket] = payload_to_value(row.payload)
+            results[row.bucket] = payload_to_value(row.payload)
 
-        self.buckets.collect(self.findings, frame, (PART, COUNTED), take)
-        self._mark_lost_actions(counted)
+        self.buckets.collect(self.findings, frame, self._file_actions, (PART,), take, mark_lost=self._mark_lost_actions)
         for unit in self._parts:
             if unit.number not in results:
                 error = self._sources.find_missing_reason(unit)
@@ -239,10 +233,10 @@ class SparkRun(LogRun):
         self.buckets.release(self._raw)
         super().finalize()
 
-    def _mark_lost_actions(self, counted: Counter[int]) -> None:
-        """Mark files whose actions did not all arrive: Spark may retry a task after its files were deleted."""
-        for number, expected in self._expected_actions.items():
-            if counted[number] != expected:
+    def _mark_lost_actions(self, differences: dict[str, str]) -> None:
+        """Mark files whose actions did not all arrive: Spark may repeat a task after its files were deleted."""
+        for number in self._file_sources:
+            if tag_of_actions(number) in differences:
                 file = self._units[number].file
                 self.block_replay(_LOST_ACTIONS, file)
                 self.findings.mark_undecided(ACTION_VIEWS, _LOST_ACTIONS, file)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from deltaspec.errors import InvalidUsage
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.findings_table import FINDING_SCHEMA, InMemorySink
-from deltaspec.validation.spark.jobs import Jobs, translating_spark_errors
+from deltaspec.validation.spark.jobs import Jobs, SparkFailed, translating_spark_errors
 from deltaspec.validation.spark.payloads import SCHEMA, batches_to_payloads, frame_to_payloads, payloads_to_frame
 from deltaspec.validation.spark.spark_buckets import FINDINGS, SparkBuckets
 
@@ -23,13 +23,18 @@ FINDINGS_DDL = ", ".join(f"`{name}` {_TYPES[dtype]}" for name, dtype in FINDING_
 """The columns of `FINDING_SCHEMA` as Spark DDL."""
 
 
-def build_findings_frame(jobs: Jobs, buckets: SparkBuckets, findings: Findings) -> DataFrame:
-    """Build a Spark frame with every finding. It can be read until the frames of the run are unpersisted.
+def write_findings(jobs: Jobs, buckets: SparkBuckets, findings: Findings, uri: str) -> None:
+    """Write every finding to a directory of Parquet files.
 
     Args:
         jobs: of the run.
         buckets: have the findings of tasks.
         findings: have the findings of the driver.
+        uri: the new directory.
+
+    Raises:
+        InvalidUsage: the directory exists, or Spark cannot write there.
+        SparkFailed: a job failed, or findings were lost with an executor.
     """
     mine = findings.sink.all() if isinstance(findings.sink, InMemorySink) else pl.DataFrame(schema=FINDING_SCHEMA)
     rows = (
@@ -37,18 +42,24 @@ def build_findings_frame(jobs: Jobs, buckets: SparkBuckets, findings: Findings) 
         if len(mine)
         else jobs.session.createDataFrame([], SCHEMA)
     )
-    for frame in buckets.get_frames(FINDINGS):
+    frames, expected = buckets.get_frames(FINDINGS)
+    for frame in frames:
         rows = rows.unionAll(frame)
     found = rows.mapInArrow(_decode_batches, FINDINGS_DDL)
-    return found.filter(found["rule"].isin(sorted(findings.found_rules)))
+    _write(found.filter(found["rule"].isin(sorted(findings.found_rules))), uri)
+    checksum = sum(map(_compute_checksum, frames))  # after the rows were read: Spark keeps what it computed again
+    if checksum != expected.checksums[FINDINGS]:
+        raise SparkFailed(f"{uri}: is incomplete, because findings were lost with an executor; delete it and run again")
 
 
-def write_findings(frame: DataFrame, uri: str) -> None:
-    """Write the frame to a directory of Parquet files.
+def _compute_checksum(frame: DataFrame) -> int:
+    """Return the checksum of payloads as `RowTotals` computes it."""
+    with translating_spark_errors():
+        ((checksum,),) = frame.selectExpr("sum(crc32(payload))").collect()
+    return int(checksum or 0)
 
-    Raises:
-        InvalidUsage: the directory exists, or Spark cannot write there.
-    """
+
+def _write(frame: DataFrame, uri: str) -> None:
     from pyspark.errors import AnalysisException
 
     with translating_spark_errors():

@@ -6,13 +6,14 @@ import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pyarrow as pa
 
 from deltaspec.build import describe_build
 from deltaspec.errors import DeltaspecError, InvalidUsage
-from deltaspec.validation.spark.executor_watch import find_cancellation_reason, watch_executors
+from deltaspec.validation.spark.checkpoint_directory import delete_checkpoint, has_checkpoint_directory
+from deltaspec.validation.spark.executor_watch import cancelling_jobs, find_cancellation_reason, watch_executors
 from deltaspec.validation.spark.log_fetch import list_settings
 from deltaspec.validation.spark.payloads import FAILED, SCHEMA, Payload, payloads_to_arrow
 from deltaspec.validation.spark.session_copies import change_settings, copied_session
@@ -20,6 +21,7 @@ from deltaspec.validation.spark.session_copies import change_settings, copied_se
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+T = TypeVar("T")
 Task = Callable[[Iterable[Payload]], Iterator[Payload]]
 """What runs on a partition. It is pickled with all its attributes."""
 
@@ -28,6 +30,8 @@ class SparkFailed(DeltaspecError):
     """A Spark job failed. The message has the cause that Spark reports."""
 
     exit_code = 3
+    is_final = False
+    """Whether it would fail again."""
 
 
 class TaskFailed(Exception):
@@ -43,6 +47,10 @@ class JobStore(Protocol):
 
     def run_or_load(self, compute: Callable[[], DataFrame]) -> DataFrame:
         """Return the saved result of the next job, and run the job if there is none."""
+        ...
+
+    def damaged_error(self) -> InvalidUsage:
+        """Return the error for saved rows that are missing or different."""
         ...
 
 
@@ -65,18 +73,20 @@ class Jobs:
         own = self._stack.enter_context(copied_session(session))
         self.session = own or session
         """The copy; the session itself if Spark cannot copy it."""
+        self._stack.enter_context(cancelling_jobs(self.session))
         self.limits_batches = own is not None
         """Batches for Python are small enough for large log files."""
         if own is not None:
             change_settings(own, list_settings(own))
         self.parallelism = parallelism or compute_parallelism(session)
+        self._checkpoints = has_checkpoint_directory(session)
         self._accepts_arrow = int(session.version.partition(".")[0]) >= 4
         self._persisted: dict[int, DataFrame] = {}
         self.job_store: JobStore | None = None
         """Saves the results of jobs for a run that resumes; None saves nothing."""
 
     def close(self) -> None:
-        """Unpersist all frames, and leave the copy of the session."""
+        """Cancel jobs that still run, unpersist all frames, and leave the copy of the session."""
         for frame in list(self._persisted.values()):
             self.unpersist_frame(frame)
         self._stack.close()
@@ -88,16 +98,40 @@ class Jobs:
         return frame if partitions is None else frame.repartition(partitions, "bucket")
 
     def run(self, rows: DataFrame, task: Task) -> DataFrame:
-        """Run a task on every partition. The result is persisted until `unpersist_frame`, or saved in the job store."""
-        from pyspark.storagelevel import StorageLevel
+        """Run a task on every partition. The result is kept until `unpersist_frame`, or saved in the job store.
 
+        It is kept in the checkpoint directory of the Spark context, which survives executors, if there is one. Else it
+        is persisted on the disks of executors.
+        """
         pickled = pickle.dumps(task, protocol=pickle.HIGHEST_PROTOCOL)
         found = rows.mapInArrow(_build_job_function(pickled), SCHEMA)
         if self.job_store is not None:
             return self.job_store.run_or_load(lambda: found)
-        persisted = found.persist(StorageLevel.DISK_ONLY)
-        self._persisted[id(persisted)] = persisted
-        return persisted
+        kept = self.repeat_once(found.checkpoint) if self._checkpoints else _persist(found)
+        self._persisted[id(kept)] = kept
+        return kept
+
+    def repeat_once(self, run: Callable[[], T]) -> T:
+        """Run jobs, and run them once more if one fails: Spark gives up some jobs that lose executors.
+
+        Raises:
+            SparkFailed: a job failed twice.
+        """
+        try:
+            with translating_spark_errors():
+                return run()
+        except SparkFailed as fault:
+            if fault.is_final:
+                raise
+        with translating_spark_errors():
+            return run()
+
+    def compute_again(self) -> None:
+        """Forget what executors keep, so that it is computed again. A checkpoint directory keeps its rows."""
+        if not self._checkpoints:
+            for frame in self._persisted.values():
+                frame.unpersist(blocking=True)
+                _persist(frame)
 
     def compute(self, frame: DataFrame, partitions: int) -> None:
         """Compute all partitions of a persisted frame in parallel, if `rows` fetches them one at a time.
@@ -124,10 +158,19 @@ class Jobs:
                 yield Payload(row["tag"], row["bucket"], bytes(row["payload"]))
 
     def unpersist_frame(self, frame: DataFrame) -> None:
-        """Release the persisted rows of a frame."""
+        """Release the kept rows of a frame."""
         if self._persisted.pop(id(frame), None) is not None:
             with suppress(Exception):  # the session may have ended
-                frame.unpersist()
+                if self._checkpoints:
+                    delete_checkpoint(frame)
+                else:
+                    frame.unpersist()
+
+
+def _persist(frame: DataFrame) -> DataFrame:
+    from pyspark.storagelevel import StorageLevel
+
+    return frame.persist(StorageLevel.DISK_ONLY)
 
 
 _COLLECTED = 64
@@ -202,7 +245,7 @@ def translating_spark_errors() -> Iterator[None]:
     except PySparkException as fault:
         raise _translate_error(str(fault)) from fault
     except ConnectionError as fault:
-        raise SparkFailed("the Spark process has ended; see its log") from fault
+        raise _final("the Spark process has ended; see its log") from fault
     except Exception as fault:
         if type(fault).__module__.startswith(("py4j", "grpc")):
             raise _translate_error(str(fault)) from fault
@@ -215,7 +258,15 @@ def _translate_error(text: str) -> DeltaspecError:
     mismatch = _find_mismatch(text)
     if mismatch is not None:
         return ExecutorMismatch(mismatch)
-    return SparkFailed(find_cancellation_reason(text) or f"a Spark job failed: {find_cause_line(text)}")
+    cancelled = find_cancellation_reason(text)
+    return SparkFailed(f"a Spark job failed: {find_cause_line(text)}") if cancelled is None else _final(cancelled)
+
+
+def _final(message: str) -> SparkFailed:
+    """Build the error for a failure that a repetition would not change."""
+    fault = SparkFailed(message)
+    fault.is_final = True
+    return fault
 
 
 def _find_mismatch(text: str) -> str | None:

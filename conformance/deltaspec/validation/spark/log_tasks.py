@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
@@ -25,7 +24,8 @@ from deltaspec.validation.log.file_action_checks import (
 from deltaspec.validation.log.replay_stage import REPLAY_ROWS
 from deltaspec.validation.spark.log_sources import Reader
 from deltaspec.validation.spark.payloads import Payload, value_to_payload
-from deltaspec.validation.spark.spark_buckets import TaskOutput, build_result_payloads
+from deltaspec.validation.spark.row_totals import RowTotals
+from deltaspec.validation.spark.spark_buckets import TaskOutput, TaskResult, build_result_payloads
 from deltaspec.views.files.file_action_facts import FileContext, Provenance
 from deltaspec.views.log.checkpoint_parts import PartAssignmentCheck
 from deltaspec.wire.log.checkpoint_reader import (
@@ -48,8 +48,6 @@ RAW = "raw"
 """Tag of the file actions of a JSON file."""
 PART = "part"
 """Tag of the summary of a file of a checkpoint, after its file actions were read."""
-COUNTED = "counted"
-"""Tag of the number of file actions that arrived from each JSON file."""
 MAX_BUFFERED_BYTES = 64 << 20
 BATCH_ROWS = 50_000
 
@@ -64,6 +62,11 @@ class LogUnit(msgspec.Struct, frozen=True):
     size_bytes: int
     checkpoint: Checkpoint | None = None
     """The checkpoint that the file is part of; None for commits and compactions."""
+
+
+def tag_of_actions(number: int) -> str:
+    """Return the tag of the file actions of a JSON file in totals, by the number of its unit."""
+    return f"{RAW} {number}"
 
 
 class PartUnit(msgspec.Struct, frozen=True):
@@ -91,6 +94,7 @@ class ReadTask(msgspec.Struct, frozen=True):
 
     def __call__(self, rows: Iterable[Payload]) -> Iterator[Payload]:
         findings, revision = self.recorder.copy_without_findings(), self.context.options.revision
+        produced = RowTotals()
         for unit, store in chain.from_iterable(map(self.reader, rows)):
             assert isinstance(unit, LogUnit)
             try:
@@ -107,8 +111,10 @@ class ReadTask(msgspec.Struct, frozen=True):
             yield value_to_payload(SUMMARY, unit.number, log.summary)
             if len(log.files):
                 # a commit is one payload, because its change data files are compared with its adds
-                yield Payload(RAW, unit.number, _table_to_bytes(log.files.table()))
-        yield from build_result_payloads(0, findings, Aggregates(), set())
+                content = _table_to_bytes(log.files.table())
+                produced.add(tag_of_actions(unit.number), (content,), len(log.files))
+                yield Payload(RAW, unit.number, content)
+        yield from build_result_payloads(0, TaskResult(findings, Aggregates(), produced))
 
 
 def _read_top(
@@ -119,7 +125,7 @@ def _read_top(
     read = read_part_actions(store, checkpoint, name, revision)
     check_checkpoint_lines(findings, read)
     # there may be millions of file actions: they are read again by the task that checks them
-    read.json_lines = [(file, LogFile()) for file, _ in read.json_lines]
+    read.json_lines = [(file, LogFile(checksum=log.checksum)) for file, log in read.json_lines]
     return read
 
 
@@ -155,15 +161,17 @@ class FactsTask(msgspec.Struct, frozen=True):
 
     def __call__(self, rows: Iterable[Payload]) -> Iterator[Payload]:
         findings, output = self.recorder.copy_without_findings(), TaskOutput(self.count)
-        pending, counted = _Pending(), Counter[int]()
+        pending, received = _Pending(), RowTotals()
         for row in rows:
             if row.tag == RAW:
-                source = self.sources[row.bucket]
+                table = _bytes_to_table(row.payload)
+                received.add(tag_of_actions(row.bucket), (row.payload,), table.num_rows)
+                source = self.sources.get(row.bucket)
+                if source is None:  # it could not be read before
+                    continue
                 if not pending.accepts(source):
                     self._check(findings, pending, output)
                     pending = _Pending()
-                table = _bytes_to_table(row.payload)
-                counted[row.bucket] += table.num_rows
                 pending.add(source, table)
             else:
                 for unit, store in self.reader(row):
@@ -171,9 +179,8 @@ class FactsTask(msgspec.Struct, frozen=True):
                     yield value_to_payload(PART, unit.number, self._read_part(store, findings, unit, output))
             yield from output.drain_payloads()
         self._check(findings, pending, output)
-        yield value_to_payload(COUNTED, 0, counted)
         yield from output.drain_payloads(include_incomplete=True)
-        yield from build_result_payloads(0, findings, Aggregates(), output.tags)
+        yield from build_result_payloads(0, TaskResult(findings, Aggregates(), output.produced, received))
 
     def _check(self, findings: Findings, pending: _Pending, output: TaskOutput) -> None:
         source = pending.source

@@ -17,7 +17,7 @@ from deltaspec.validation.report_builder import build_report
 from deltaspec.validation.resume.resume_key import build_key
 from deltaspec.validation.spark.catalog import find_table_uri
 from deltaspec.validation.spark.driver import SparkRun
-from deltaspec.validation.spark.findings_output import build_findings_frame, write_findings
+from deltaspec.validation.spark.findings_output import write_findings
 from deltaspec.validation.spark.jobs import Jobs, translating_spark_errors
 from deltaspec.validation.spark.saved_jobs import SavedJobs
 from deltaspec.validation.spark.table_access import TableAccess, find_table_access
@@ -82,7 +82,7 @@ def run_on_spark(
 
 def _write_findings_at_end(jobs: Jobs, run: SparkRun, uri: str) -> None:
     run.findings.sink = InMemorySink()
-    run.on_finished = lambda: write_findings(build_findings_frame(jobs, run.buckets, run.findings), uri)
+    run.on_finished = lambda: write_findings(jobs, run.buckets, run.findings, uri)
 
 
 def _resume(jobs: Jobs, run: SparkRun, saved: SavedJobs, settings: RunSettings) -> Report:

@@ -56,7 +56,7 @@ class SavedJobs:
         self._shown = redact_uri(place)
         self._place = _uri_of(place, self._shown, store)
         self._mine = f"run-{uuid4().hex}"
-        self._steps = 0
+        self._steps = self._attempts = 0
         self._done: dict[str, dict[str, Any]] = {}
         keys = self._read(f"{self._place}/{_KEY}")
         self.key = keys[0].payload if keys else None
@@ -114,8 +114,8 @@ class SavedJobs:
 
     def _run_or_load(self, name: str, compute: Callable[[], DataFrame]) -> DataFrame:
         if name not in self._done:
-            rows = f"{self._mine}/{name}/rows"
-            self._write(compute(), rows)
+            frame = compute()
+            rows = self._jobs.repeat_once(lambda: self._write_rows(frame, name))
             found = self._frame(f"{self._place}/{rows}")
             count, failed = self._counts(found)
             if failed:
@@ -129,8 +129,19 @@ class SavedJobs:
         with translating_spark_errors():
             found = self._frame(f"{self._place}/{marker['rows']}")
         if self._counts(found)[0] != marker["count"]:
-            raise InvalidUsage(f"{self._shown}: its state is damaged; name another directory")
+            raise self.damaged_error()
         return found
+
+    def damaged_error(self) -> InvalidUsage:
+        """Return the error for a state whose rows are missing or different."""
+        return InvalidUsage(f"{self._shown}: its state is damaged; name another directory")
+
+    def _write_rows(self, frame: DataFrame, name: str) -> str:
+        """Write the result of a job, and return its location: a new one if the job is repeated."""
+        self._attempts += 1
+        rows = f"{self._mine}/{name}/rows-{self._attempts}"
+        self._write(frame, rows)
+        return rows
 
     def _counts(self, frame: DataFrame) -> tuple[int, int]:
         """Count the rows, and those that report a failed task."""

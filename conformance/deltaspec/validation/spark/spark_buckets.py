@@ -30,6 +30,7 @@ from deltaspec.validation.spark.payloads import (
     rows_to_payloads,
     value_to_payload,
 )
+from deltaspec.validation.spark.row_totals import RowTotals, describe_lost_rows
 from deltaspec.validation.spark.table_access import TableAccess
 from deltaspec.validation.stopping import Budget, RunStopped
 from deltaspec.validation.stored_rows import leave_out_columns
@@ -40,19 +41,39 @@ if TYPE_CHECKING:
 FINDINGS = "findings"
 """Tag of all findings as rows of `findings_table.FINDING_SCHEMA`, if `--findings-out` is given."""
 RESULT = "result"
-"""Tag of the result of a task: findings, aggregates, and the tags of the rows that it produced."""
+"""Tag of a `TaskResult`."""
 _RUN_ONCE_RESULT = "run once"
-"""Tag of the result of `run_once`, and of the tags of the rows that it put into the buckets."""
+"""Tag of the result of `run_once`, and of the totals of the rows that it put into the buckets."""
 _DRIVER_BYTES = 64 << 20
 """Payloads that the driver collects before it hands them to Spark."""
 _COLLECTED_FRAMES = 8
 """Frames of `FRAME_ROWS` rows that a task collects per tag, so that buckets receive few large frames."""
-TaskResult = tuple[Findings, Aggregates, set[str]]
 T = TypeVar("T")
 
 
+class TaskResult(msgspec.Struct):
+    """What a task returns to the driver for one bucket, or the sum over all tasks of a stage."""
+
+    findings: Findings
+    aggregates: Aggregates
+    produced: RowTotals = msgspec.field(default_factory=RowTotals)
+    """Rows for later stages."""
+    received: RowTotals = msgspec.field(default_factory=RowTotals)
+    """Rows that earlier stages produced."""
+
+    def merge(self, other: TaskResult) -> None:
+        """Add the result of another task."""
+        self.findings.merge(other.findings)
+        self.aggregates.merge(other.aggregates)
+        self.produced.merge(other.produced)
+        self.received.merge(other.received)
+
+
 class SparkBuckets:
-    """Rows in Spark frames, persisted on the disks of executors until no stage needs them."""
+    """Rows in Spark frames, persisted on the disks of executors until no stage needs them.
+
+    Every stage reports the rows that it received. They must be the rows that were produced: otherwise the run stops.
+    """
 
     def __init__(
         self,
@@ -76,19 +97,21 @@ class SparkBuckets:
         self._access = access
         self._progress = progress
         self.count = count
-        self._frames: list[tuple[set[str], DataFrame]] = []
+        self._frames: list[tuple[RowTotals, DataFrame]] = []
         self._driver_rows: list[Payload] = []
+        self._driver_totals = RowTotals()
         self.job_store: JobStore | None = None
         """Saves what the driver computes for a run that resumes; None saves nothing."""
 
     def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
-        self._driver_rows += split_into_payloads(tag, rows, keys, self.count)
+        payloads = split_into_payloads(tag, rows, keys, self.count)
+        self._driver_rows += self._driver_totals.record(payloads, tag, len(rows))
         if sum(len(each.payload) for each in self._driver_rows) > _DRIVER_BYTES:
             self._flush()
 
-    def add(self, tags: set[str], frame: DataFrame) -> None:
-        """Add rows that a task produced."""
-        self._frames.append((tags, frame))
+    def add(self, produced: RowTotals, frame: DataFrame) -> None:
+        """Add rows that tasks produced."""
+        self._frames.append((produced, frame))
 
     def report_progress(self, phase: str, done: int, total: int | None) -> None:
         self._progress(phase, done, total)
@@ -105,17 +128,18 @@ class SparkBuckets:
     ) -> Aggregates:
         self._flush()
         facts = replace(facts, bucket_count=self.count)
-        wanted = list(tags)
+        wanted, expected = list(tags), RowTotals()
         sources = []
-        for frame_tags, frame in self._frames:
-            matching = sorted(tag for tag in frame_tags if any(matches_tag(tag, each) for each in wanted))
-            if matching:
-                sources.append(frame.filter(frame["tag"].isin(matching)))
+        for produced, frame in self._frames:
+            matching = produced.select(wanted)
+            if matching.tags:
+                expected.merge(matching)
+                sources.append(frame.filter(frame["tag"].isin(sorted(matching.tags))))
         if not sources:
             return stage(facts, findings, {}, self)
         rows = reduce(lambda one, other: one.unionAll(other), sources)
         rows = rows.repartition(1) if in_one_bucket else rows.repartition(self.count, "bucket")
-        rows = rows.sortWithinPartitions("bucket", "tag")
+        rows = sort_payloads(rows, "bucket", "tag")
         on_driver = opens_files and not self._access.executors_can_read
         store = self._access.store if on_driver else self._access.executor_store
         task_facts, recorder = replace(facts, store=store), findings.copy_without_findings()
@@ -123,70 +147,103 @@ class SparkBuckets:
         budget = self._budget if self.job_store is None else None
         task = StageTask(stage, task_facts, recorder, self.count, in_one_bucket, budget)
         if on_driver:
-            aggregates = self._run_on_driver(findings, rows, task)
+            aggregates = self._run_on_driver(findings, rows, task, expected)
         else:
-            aggregates = self.collect(findings, self._jobs.run(rows, task))
+            aggregates = self.collect(findings, self._jobs.run(rows, task), expected).aggregates
         if aggregates.stop_reason is not None:
             raise RunStopped(aggregates.stop_reason)
         return aggregates
 
-    def _run_on_driver(self, findings: Findings, rows: DataFrame, task: StageTask) -> Aggregates:
+    def _run_on_driver(self, findings: Findings, rows: DataFrame, task: StageTask, expected: RowTotals) -> Aggregates:
         """Run a task on the driver, which keeps one bucket in memory at a time."""
 
-        def work() -> tuple[Findings, Aggregates]:
-            found, aggregates, number = findings.copy_without_findings(), Aggregates(), 0
+        def work() -> TaskResult:
+            found, number = TaskResult(findings.copy_without_findings(), Aggregates()), 0
             for row in task(self._jobs.rows(rows, self.count)):
                 if row.tag == RESULT:
-                    task_findings, task_aggregates, _ = payload_to_value(row.payload)
-                    found.merge(task_findings)
-                    aggregates.merge(task_aggregates)
+                    result: TaskResult = payload_to_value(row.payload)
+                    found.merge(result)
+                    self._driver_totals.merge(result.produced)
                     number += 1
                     self.report_progress("buckets", number, self.count)
                 else:
                     self._driver_rows.append(row)
+            self._require_all_rows(found.received.find_differences(expected))
             self._flush()
-            return found, aggregates
+            return found
 
-        found, aggregates = self.run_once(work)
-        findings.merge(found)
-        return aggregates
+        found = self.run_once(work)
+        findings.merge(found.findings)
+        return found.aggregates
 
     def collect(
         self,
         findings: Findings,
         frame: DataFrame,
+        expected: RowTotals | None = None,
         others: Sequence[str] = (),
         take: Callable[[Payload], None] = lambda _: None,
         *,
+        mark_lost: Callable[[dict[str, str]], None] | None = None,
         keep: bool = False,
-    ) -> Aggregates:
-        """Merge the findings of all tasks of a frame, and keep the rows that they produced.
+    ) -> TaskResult:
+        """Merge the findings of all tasks of a frame, keep the rows that they produced, and return the sum of results.
+
+        If rows were lost, or a job failed, everything that executors keep is computed again, once.
 
         Args:
             findings: receives what the tasks found.
             frame: result of a job. Each pass over it reads all its rows again.
+            expected: rows that the tasks must have received.
             others: tags of other payloads for the driver.
-            take: called with each of them.
-            keep: the caller reads the frame again, and calls `release`.
+            take: called with each of them; called with all of them again if they are computed again.
+            mark_lost: called with the differences by tag if rows are still lost; None stops the run.
+            keep: the caller reads the frame again, and calls `release`; its rows are not in the buckets.
+
+        Raises:
+            RunStopped: rows were lost.
+            SparkFailed: a job failed twice.
         """
-        aggregates, tags, number = Aggregates(), set[str](), 0
+        expected = expected or RowTotals()
+        found = self._jobs.repeat_once(lambda: self._collect(findings, frame, others, take))
+        differences = found.received.find_differences(expected)
+        if differences and self.job_store is None:
+            self._jobs.compute_again()
+            found = self._collect(findings, frame, others, take)
+            differences = found.received.find_differences(expected)
+        if differences and mark_lost is not None:
+            mark_lost(differences)
+        else:
+            self._require_all_rows(differences)
+        findings.merge(found.findings)
+        if not keep:
+            if found.produced.tags:
+                self.add(found.produced, frame)
+            self.release(frame)
+        return found
+
+    def _collect(
+        self, findings: Findings, frame: DataFrame, others: Sequence[str], take: Callable[[Payload], None]
+    ) -> TaskResult:
+        """Return the sum of the results of all tasks."""
+        found, number = TaskResult(findings.copy_without_findings(), Aggregates()), 0
         results = frame.filter(frame["tag"].isin([RESULT, FAILED, *others]))
         self._jobs.compute(results, self.count)
         for row in self._jobs.rows(results, self.count):
             if row.tag != RESULT:
                 take(row)
                 continue
-            task_findings, task_aggregates, task_tags = payload_to_value(row.payload)
-            findings.merge(task_findings)
-            aggregates.merge(task_aggregates)
-            tags |= task_tags
+            found.merge(payload_to_value(row.payload))
             number += 1
             self.report_progress("buckets", number, self.count)
-        if tags:
-            self.add(tags, frame)
-        if not keep:
-            self.release(frame)
-        return aggregates
+        return found
+
+    def _require_all_rows(self, differences: dict[str, str]) -> None:
+        """Stop the run if rows were lost."""
+        for difference in differences.values():
+            if self.job_store is not None:
+                raise self.job_store.damaged_error()
+            raise RunStopped(describe_lost_rows(difference))
 
     def release(self, frame: DataFrame) -> None:
         """Release the rows of a frame, unless a later stage needs some of them."""
@@ -200,41 +257,56 @@ class SparkBuckets:
         before = len(self._frames)
 
         def compute() -> DataFrame:
-            value = work()
+            value, produced = work(), RowTotals()
             self._flush()
             new_frames = self._frames[before:]
             del self._frames[before:]
-            tags = {tag for frame_tags, _ in new_frames for tag in frame_tags}
-            result = self._jobs.frame([value_to_payload(_RUN_ONCE_RESULT, 0, (value, tags))])
+            for totals, _ in new_frames:
+                produced.merge(totals)
+            result = self._jobs.frame([value_to_payload(_RUN_ONCE_RESULT, 0, (value, produced))])
             return reduce(lambda one, other: one.unionAll(other), [result, *(frame for _, frame in new_frames)])
 
         frame = self.job_store.run_or_load(compute)
         (row,) = self._jobs.rows(frame.filter(frame["tag"] == _RUN_ONCE_RESULT), 1)
-        value, tags = payload_to_value(row.payload)
-        if tags:
-            self.add(tags, frame)
-        result: T = value
+        result: T
+        result, produced = payload_to_value(row.payload)
+        if produced.tags:
+            self.add(produced, frame)
         return result
 
-    def get_frames(self, tag: str) -> list[DataFrame]:
-        """Return the frames with rows of a tag."""
+    def get_frames(self, tag: str) -> tuple[list[DataFrame], RowTotals]:
+        """Return the frames with rows of a tag, and the totals that these rows must have."""
         self._flush()
-        return [frame.filter(frame["tag"] == tag) for tags, frame in self._frames if tag in tags]
+        expected = RowTotals()
+        frames = [(totals.select((tag,)), frame) for totals, frame in self._frames]
+        for totals, _ in frames:
+            expected.merge(totals)
+        return [frame.filter(frame["tag"] == tag) for totals, frame in frames if totals.tags], expected
 
     def iter_frames(self, tag: str) -> Iterator[pl.DataFrame]:
-        """Yield all rows of a tag, a part at a time."""
+        """Yield all rows of a tag, a part at a time.
+
+        Raises:
+            RunStopped: after the last row, because rows were lost.
+        """
         self._flush()
-        for tags, frame in self._frames:
-            if tag in tags:
+        received, expected = RowTotals(), RowTotals()
+        for totals, frame in self._frames:
+            selected = totals.select((tag,))
+            if selected.tags:
+                expected.merge(selected)
                 for row in self._jobs.rows(frame.filter(frame["tag"].isin([tag, FAILED])), self.count):
-                    yield payloads_to_frame([row.payload])
+                    part = payloads_to_frame([row.payload])
+                    received.add(tag, (row.payload,), len(part))
+                    yield part
+        self._require_all_rows(received.find_differences(expected))
 
     def drop(self, tags: Iterable[str]) -> None:
-        dropped = set(tags)
+        dropped = list(tags)
         remaining = []
-        for frame_tags, frame in self._frames:
-            left = {tag for tag in frame_tags if not any(matches_tag(tag, each) for each in dropped)}
-            if left:
+        for totals, frame in self._frames:
+            left = totals.select(tag for tag in totals.tags if not any(matches_tag(tag, each) for each in dropped))
+            if left.tags:
                 remaining.append((left, frame))
             else:
                 self._jobs.unpersist_frame(frame)
@@ -247,8 +319,16 @@ class SparkBuckets:
 
     def _flush(self) -> None:
         if self._driver_rows:
-            self.add({row.tag for row in self._driver_rows}, self._jobs.frame(self._driver_rows))
-            self._driver_rows = []
+            self.add(self._driver_totals, self._jobs.frame(self._driver_rows))
+            self._driver_rows, self._driver_totals = [], RowTotals()
+
+
+def sort_payloads(rows: DataFrame, *columns: str) -> DataFrame:
+    """Sort the payloads of each partition by some columns, then by their content.
+
+    A task that is repeated after an executor was lost then receives the same input, and produces the same output.
+    """
+    return rows.sortWithinPartitions(*columns, "payload")
 
 
 def split_into_payloads(tag: str, rows: pl.DataFrame, keys: pl.Series | None, count: int) -> Iterator[Payload]:
@@ -270,12 +350,11 @@ class TaskOutput:
         self._collected: dict[str, list[tuple[pl.DataFrame, pl.Series]]] = defaultdict(list)
         self._row_counts: dict[str, int] = defaultdict(int)
         self._ready: list[Payload] = []
-        self.tags: set[str] = set()
+        self.produced = RowTotals()
 
     def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
         if rows.is_empty():
             return
-        self.tags.add(tag)
         self._collected[tag].append((rows, normalize_path_keys(rows["path_key"]) if keys is None else keys))
         self._row_counts[tag] += len(rows)
         if self._row_counts[tag] > FRAME_ROWS * min(self._count, _COLLECTED_FRAMES):
@@ -299,18 +378,17 @@ class TaskOutput:
         self._row_counts[tag] = 0
         if collected:
             rows, keys = pl.concat([rows for rows, _ in collected]), pl.concat([keys for _, keys in collected])
-            self._ready += split_into_payloads(tag, rows, keys, self._count)
+            self._ready += self.produced.record(split_into_payloads(tag, rows, keys, self._count), tag, len(rows))
 
 
-def build_result_payloads(bucket: int, findings: Findings, aggregates: Aggregates, tags: set[str]) -> Iterator[Payload]:
+def build_result_payloads(bucket: int, result: TaskResult) -> Iterator[Payload]:
     """Yield the result of a task. The rows of all findings are separate payloads, which the driver does not collect."""
+    findings = result.findings
     if isinstance(findings.sink, InMemorySink):
         rows, findings.sink = findings.sink.all(), None
         if len(rows):
-            tags = {*tags, FINDINGS}
-            yield from frame_to_payloads(FINDINGS, bucket, rows)
+            yield from result.produced.record(frame_to_payloads(FINDINGS, bucket, rows), FINDINGS, len(rows))
     findings.acceptance = None  # the driver has it
-    result: TaskResult = (findings, aggregates, tags)
     yield value_to_payload(RESULT, bucket, result)
 
 
@@ -332,9 +410,10 @@ class StageTask(msgspec.Struct, frozen=True):
             payloads: dict[str, list[bytes]] = defaultdict(list)
             for row in bucket_rows:
                 payloads[row.tag].append(row.payload)
-            rows_by_tag: RowsByTag = {}
+            rows_by_tag, received = RowsByTag(), RowTotals()
             for tag in list(payloads):
-                rows_by_tag[tag] = payloads_to_frame(payloads.pop(tag))
+                rows_by_tag[tag] = payloads_to_frame(payloads[tag])
+                received.add(tag, payloads.pop(tag), len(rows_by_tag[tag]))
             findings, output = self.recorder.copy_without_findings(), TaskOutput(self.count, self.budget)
             try:
                 output.report_progress("buckets", 0, None)
@@ -342,4 +421,4 @@ class StageTask(msgspec.Struct, frozen=True):
             except RunStopped as stop:
                 aggregates, output = Aggregates(stop_reason=stop.reason), TaskOutput(self.count)
             yield from output.drain_payloads(include_incomplete=True)
-            yield from build_result_payloads(bucket, findings, aggregates, output.tags)
+            yield from build_result_payloads(bucket, TaskResult(findings, aggregates, output.produced, received))

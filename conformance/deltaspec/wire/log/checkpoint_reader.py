@@ -14,6 +14,7 @@ from deltaspec.model.log.segment import Checkpoint
 from deltaspec.model.revisions import Revision
 from deltaspec.wire.log.checkpoint_summary import (
     CheckpointFileSummary,
+    compute_footer_checksum,
     start_parquet_summary,
     summarize_json_checkpoint,
 )
@@ -249,7 +250,9 @@ def read_part_actions(
         if name.endswith(".json"):
             _read_json(read, store, file)
         else:
-            rows = read_non_file_actions(open_parquet(_unwrap(source or store.open_seekable(file))), revision)
+            handle = _unwrap(source or store.open_seekable(file))
+            rows = read_non_file_actions(open_parquet(handle), revision)
+            rows.footer_checksum = compute_footer_checksum(handle)
             read.parquet.append((name, rows))
             read.actions += [(file, line, action) for line, action in rows.actions]
             read.faults += [(file, line, fault) for line, fault in rows.faults.items()]
@@ -271,6 +274,8 @@ class CheckpointPart(msgspec.Struct, frozen=True):
     """Path relative to `_delta_log`."""
     rows: NonFileActions | None = None
     """Other actions of a Parquet file of the checkpoint itself; None for a JSON file or a sidecar."""
+    checksum: int | None = None
+    """CRC-32 of the lines or the footer when the other actions were read; None if it is not known."""
     sidecar: int | None = None
     """Index of the sidecar in the checkpoint; None for a file of the checkpoint itself."""
 
@@ -293,8 +298,10 @@ class PartSummary(msgspec.Struct):
 
 def list_parts(read: ParsedCheckpoint) -> list[CheckpointPart]:
     """Return the readable files with file actions: those of the checkpoint, then its sidecars, each once."""
-    parts = [CheckpointPart(file.removeprefix(f"{LOG_DIRECTORY}/")) for file, _ in read.json_lines]
-    parts += [CheckpointPart(name, rows) for name, rows in read.parquet]
+    parts = [
+        CheckpointPart(file.removeprefix(f"{LOG_DIRECTORY}/"), checksum=log.checksum) for file, log in read.json_lines
+    ]
+    parts += [CheckpointPart(name, rows, rows.footer_checksum) for name, rows in read.parquet]
     names: set[str] = set()
     for number, each in enumerate(read.sidecars):
         if each.name is not None and each.actual_size is not None and each.name not in names:
@@ -325,7 +332,7 @@ def iter_part_batches(
     *,
     compared: bool,
 ) -> Iterator[FileActionBatch]:
-    """Yield the file actions of one file of a checkpoint in batches.
+    """Yield the file actions of one file of a checkpoint in batches; none if the file has changed.
 
     Args:
         part: the file.
@@ -335,12 +342,18 @@ def iter_part_batches(
         compared: as in `iter_file_action_tables`.
     """
     if isinstance(source, LogFile):
+        if source.checksum != part.checksum:
+            found.storage_error = _describe_change(part)
+            return
         found.contents = summarize_json_checkpoint(part.file, source)
         yield FileActionBatch("checkpoint", part.file, source.files.table())
         return
     kind = "checkpoint" if part.sidecar is None else "sidecar"
     try:
-        parquet = open_parquet(_unwrap(source))
+        source = _unwrap(source)
+        if part.checksum not in (None, compute_footer_checksum(source)):
+            raise StorageError(_describe_change(part))
+        parquet = open_parquet(source)
         rows = part.rows if part.rows is not None else _read_sidecar_actions(parquet, found, revision)
         found.contents = start_parquet_summary(kind, part.file, source)
         for table, typed in iter_file_action_tables(parquet, rows, found.contents, revision, compared=compared):
@@ -349,6 +362,10 @@ def iter_part_batches(
         found.contents, found.unreadable = None, str(fault)
     except StorageError as fault:
         found.contents, found.storage_error = None, str(fault)
+
+
+def _describe_change(part: CheckpointPart) -> str:
+    return f"{part.file}: changed while the run was reading it"
 
 
 def _read_sidecar_actions(parquet: Any, found: PartSummary, revision: Revision) -> NonFileActions:

@@ -7,6 +7,7 @@ Replay does not need them, so each batch is counted and then dropped.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import msgspec
 import pyarrow as pa
@@ -129,6 +130,14 @@ def _read_footer(handle: Any) -> bytes:
         raise SchemaTooLarge(f"its footer has {length} bytes, more than the limit of {MAX_FOOTER_BYTES} bytes")
     handle.seek(size - 8 - length)
     return bytes(handle.read(length + 8))
+
+
+def compute_footer_checksum(handle: Any) -> int | None:
+    """Return the CRC-32 of the footer of an open file; None if the file has no footer, or too large a one."""
+    try:
+        return crc32(_read_footer(handle))
+    except (SchemaTooLarge, OSError, ValueError):
+        return None
 
 
 def _has_json_statistics(column: pa.Array) -> pa.Array | None:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
+from zlib import crc32
 
 import msgspec
 from msgspec.structs import replace
@@ -56,6 +57,8 @@ class LogFile(msgspec.Struct):
     """Line number -> why the line was not decoded: it is too long or nested too deeply, but may be valid."""
     sha256: str | None = None
     """SHA-256 of the file; None if it was not requested, or the file was read as a stream."""
+    checksum: int = 0
+    """CRC-32 of the lines of a file that was read as a stream."""
 
     @property
     def kinds(self) -> list[str | None]:
@@ -86,7 +89,6 @@ class LogFile(msgspec.Struct):
             unread=list(self.unread.values())[:1],
             removes_with_data_change=sum(each.data_change for each in removes),
             has_cdc="cdc" in kinds,
-            file_actions=len(kinds),
             sha256=self.sha256,
         )
 
@@ -107,8 +109,6 @@ class LogSummary(msgspec.Struct, frozen=True):
     """Why the first line that was not decoded was not; empty if all were."""
     removes_with_data_change: int
     has_cdc: bool
-    file_actions: int
-    """Number of its decodable file actions."""
     sha256: str | None
     """As in `LogFile`."""
 
@@ -152,6 +152,7 @@ def decode_line_stream(lines: Iterator[bytes | None], revision: Revision = Revis
     decoder, line = _Decoder(revision), None
     for line in lines:
         decoder.decode_line(line)
+        decoder.log.checksum = crc32(line or b"", decoder.log.checksum)
     if line == b"":  # after the final line feed there is no line
         decoder.log.lines.codes.pop()
     return decoder.log

@@ -76,6 +76,8 @@ class NonFileActions(msgspec.Struct):
     rows_without_action: int = 0
     """0 if the file has columns of unknown actions, because any row may have one of those."""
     rows_with_several_actions: int = 0
+    footer_checksum: int | None = None
+    """As `compute_footer_checksum` returns it."""
 
 
 def open_parquet(source: Any) -> pq.ParquetFile:
