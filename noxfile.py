@@ -359,6 +359,14 @@ def coverage(session: nox.Session) -> None:
 
 
 @nox.session
+def lake(session: nox.Session) -> None:
+    """Write `reports/lake.md`: faults of tables, and what the command says about each."""
+    _with_project(session)
+    session.chdir("conformance/tests")
+    session.run("python", "-m", "lake.page")
+
+
+@nox.session
 def fuzz(session: nox.Session) -> None:
     """Fuzz data, checkpoint and vector files; `nox -s fuzz -- --mutations 500 --seed 7`, or `-- --replay FILE`.
 

@@ -12,9 +12,10 @@ from deltaspec.views.log.checkpoints import checkpoints, replay_differences
     view=checkpoints,
 )
 def checkpoint_unreadable() -> pl.Expr:
-    """A checkpoint cannot be read as a Parquet or JSON file of actions.
+    """A checkpoint cannot be read as a Parquet or JSON file of actions, or a page checksum does not match.
 
-    Readers that start from the checkpoint fail, even if the commits alone would be enough.
+    Readers that start from the checkpoint fail, even if the commits alone would be enough. Readers that do not verify
+    page checksums may return wrong files.
     Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
     without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
     (delta-rs). If they cannot, keep it and restore the missing commits from backup.

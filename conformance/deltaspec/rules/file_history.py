@@ -182,8 +182,9 @@ def change_file_listed_twice() -> pl.Expr:
 def inconsistent_path_encoding() -> pl.Expr:
     """Actions of the same file encode its path in different ways.
 
-    The protocol does not say whether `a%20b` and `a b`, or an absolute and a relative path, name the same file. Some
-    engines match add and remove actions by the path as written.
+    The protocol does not say whether `a%20b` and `a b`, or an absolute and a relative path, name the same file. Engines
+    that match actions by the path as written see two files: they read the rows of two add actions twice, and a remove
+    action does not delete the rows.
     Fix: Fix the writer so that it repeats the path of the add action. Compare the row counts of your engines; if they
     differ, rewrite the file's rows.
 

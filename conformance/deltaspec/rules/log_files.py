@@ -94,9 +94,11 @@ def checkpoint_beyond_the_log() -> pl.Expr:
 def checksum_beyond_the_log() -> pl.Expr:
     """A version checksum has a later version than the latest commit.
 
-    A checksum may only be written after its commit. The next commit of that version will not match it. (On
-    catalog-managed tables a ratified commit may not be published yet; they are not checked.)
-    Fix: Restore the missing commit from backup if it existed. Otherwise delete the `.crc` file.
+    Either the commit was deleted or lost, and readers return the table without its changes. Or it never succeeded, and
+    the next commit of that version will not match the checksum. (On catalog-managed tables a ratified commit may not be
+    published yet; they are not checked.)
+    Fix: Restore the missing commit from backup if it existed; unreferenced data files can be a trace of it. Otherwise
+    delete the `.crc` file.
 
     Conforms::
         kind: checksum, version: 7, latest_commit: 7, catalog_managed: false

@@ -76,9 +76,9 @@ def sidecar_size_differs() -> pl.Expr:
 
 @rule("CKP024", requires=("sidecar.format", "sidecar.columns"), view=sidecars)
 def sidecar_unreadable() -> pl.Expr:
-    """A sidecar cannot be read as a Parquet file of actions.
+    """A sidecar cannot be read as a Parquet file of actions, or a page checksum does not match.
 
-    Readers that start from the checkpoint fail.
+    Readers that start from the checkpoint fail. Readers that do not verify page checksums may return wrong files.
     Fix: Restore the sidecar from backup. Otherwise: first make sure that older commits, or an older checkpoint and the
     commits after it, can replay the table without this checkpoint. Then move it out of the log and write a new one with
     `DeltaTable.create_checkpoint()` (delta-rs). If they cannot, keep it and restore the missing commits from backup.

@@ -452,6 +452,8 @@ class _Log:
 
     def _explain_unread_file(self, plan: Plan, name: str, parsed: LogFileName) -> str:
         match parsed:
+            case OtherFile() if name.rpartition("/")[2].startswith("."):
+                return "readers ignore hidden files"
             case OtherFile():
                 return "readers ignore files with such names"
             case MultipartCheckpoint() if name not in self._complete_parts:

@@ -34,6 +34,7 @@ SOURCES_OF_FOLDERS = {
     "conformance/tests/faults": (*_SUITES, f"{_KIT}/faults"),
     "conformance/tests/golden": (*_SUITES, f"{_KIT}/golden", "golden-tables"),
     "conformance/tests/known_bugs": _VALIDATION,
+    "conformance/tests/lake": (*_VALIDATION, f"{_KIT}/report"),
     "conformance/tests/model": (f"{_KIT}/model", "generators"),
     "conformance/tests/mutations": (*_VALIDATION, "generators"),
     "conformance/tests/spark": _VALIDATION,

@@ -1,10 +1,12 @@
 """`show` replays the log without checkpoints that cannot be read, as `validate` does, whatever is wrong with them."""
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from helpers.cli import run, single_error_line
 from helpers.raw_logs import PLAIN_CHECKPOINT_ROWS, RawLog, write_sidecar_checkpoint
@@ -19,6 +21,18 @@ def write_v2(log: RawLog) -> str:
 def corrupt_parquet(log: RawLog) -> None:
     (name,) = log.checkpoint(2, log.rows(*PLAIN_CHECKPOINT_ROWS))
     log.put(name, log.files[name][:-9])
+
+
+def change_size(log: RawLog) -> None:
+    """Change the size of a file in a page that has a checksum and can still be decoded."""
+    (name,) = log.checkpoint(2, log.rows(*PLAIN_CHECKPOINT_ROWS))
+    sink = io.BytesIO()
+    table = pq.read_table(io.BytesIO(log.files[name]))
+    pq.write_table(table, sink, compression="none", use_dictionary=False, write_page_checksum=True)
+    content, columns = bytearray(sink.getvalue()), pq.read_metadata(sink).row_group(0).to_dict()["columns"]
+    (size,) = [each for each in columns if each["path_in_schema"] == "add.size"]
+    content[size["data_page_offset"] + size["total_compressed_size"] - 8] ^= 1
+    log.put(name, bytes(content))
 
 
 def corrupt_part(log: RawLog) -> None:
@@ -61,6 +75,7 @@ def corrupt_hint(log: RawLog) -> None:
 
 DAMAGES: dict[str, tuple[str, Callable[[RawLog], None], bool]] = {
     "corrupt Parquet": ("plain", corrupt_parquet, True),
+    "page with a wrong checksum": ("plain", change_size, True),
     "corrupt part": ("plain", corrupt_part, True),
     "missing part": ("plain", lose_part, False),
     "missing sidecar": ("rich", lose_sidecar, True),

@@ -101,6 +101,7 @@ def open_parquet(source: Any) -> pq.ParquetFile:
             pre_buffer=False,
             buffer_size=_LOCAL_BUFFER_BYTES if isinstance(source, pa.OSFile) else 0,
             coerce_int96_timestamp_unit="us",
+            page_checksum_verification=True,
         )
     except StorageError:
         raise
