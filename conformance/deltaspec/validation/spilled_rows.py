@@ -11,7 +11,9 @@ import polars as pl
 import pyarrow as pa
 
 from deltaspec.validation.bucketing import split_by_bucket
+from deltaspec.validation.stopping import RunStopped
 from deltaspec.validation.stored_rows import LZ4, LeftOut, find_common_constants, to_stored_table
+from deltaspec.wire.storage.interface import format_error
 
 _FEWEST_ROWS = 100
 """Columns are indexed if parts have this many rows on average, because the values of all parts stay in memory."""
@@ -24,8 +26,8 @@ class SpilledRows(NamedTuple):
     """
 
     path: Path
-    batches: dict[int, int]
-    """Number of the record batch of each bucket that has rows."""
+    batches: dict[int, tuple[int, int]]
+    """Number of the record batch of each bucket that has rows, and its number of rows."""
     left_out: LeftOut
     values: dict[str, pl.Series]
     """Values of each column that is stored as indices of its values."""
@@ -50,17 +52,28 @@ class SpilledRows(NamedTuple):
         with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, first.schema, options=LZ4) as writer:
             for table in chain([first], stored):
                 writer.write_table(table)
-        batches = {bucket: number for number, (bucket, _) in enumerate(buckets)}
+        batches = {bucket: (number, len(part)) for number, (bucket, part) in enumerate(buckets)}
         return cls(path, batches, left_out, values, len(rows))
 
     def read(self, buckets: Iterable[int]) -> pl.DataFrame | None:
-        """Read the rows of some buckets, those of each in the order in which they were written; None without rows."""
-        numbers = [self.batches[bucket] for bucket in buckets if bucket in self.batches]
-        if not numbers:
+        """Read the rows of some buckets, those of each in the order in which they were written; None without rows.
+
+        Raises:
+            RunStopped: the file was deleted or damaged, or does not have all rows.
+        """
+        batches = [self.batches[bucket] for bucket in buckets if bucket in self.batches]
+        if not batches:
             return None
-        with pa.memory_map(str(self.path)) as file:
-            reader = pa.ipc.open_file(file)
-            stored = pl.DataFrame(pl.from_arrow(pa.Table.from_batches(map(reader.get_batch, numbers))))
+        expected = sum(rows for _, rows in batches)
+        try:
+            with pa.memory_map(str(self.path)) as file:
+                reader = pa.ipc.open_file(file)
+                table = pa.Table.from_batches(reader.get_batch(number) for number, _ in batches)
+                stored = pl.DataFrame(pl.from_arrow(table))
+        except (OSError, pa.ArrowException) as fault:
+            raise RunStopped(f"{self.path}: temporary rows cannot be read again: {format_error(fault)}") from fault
+        if len(stored) != expected:
+            raise RunStopped(f"{self.path}: expected {expected:,} temporary rows, found {len(stored):,}")
         indexed = [values.gather(stored.get_column(name)).alias(name) for name, values in self.values.items()]
         return self.left_out.restore(stored.with_columns(indexed))
 

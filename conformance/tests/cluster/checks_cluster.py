@@ -97,7 +97,9 @@ def test_run_ends_if_all_workers_are_lost(two_workers: Cluster, valid: Path) -> 
     finally:
         found = wait_for(running)
     assert (found.code, found.output) == (3, "")
-    assert found.errors == "deltaspec: Spark had no executor for 10 seconds; are the workers of the cluster running?\n"
+    reason = "Spark had no executor for 10 seconds; are the workers of the cluster running?"
+    continued = "with --state DIR, a run can continue with --resume after its last completed job"
+    assert found.errors == f"deltaspec: {reason}; {continued}\n"
 
 
 def test_executors_without_deltaspec(two_workers: Cluster, valid: Path) -> None:

@@ -25,6 +25,7 @@ from deltaspec.validation.buckets import LocalBuckets
 from deltaspec.validation.embedded import EmbeddedRun
 from deltaspec.validation.log.new_files import plan_run
 from deltaspec.validation.options import Options, RunSettings
+from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.validation.report_builder import build_report
 from deltaspec.validation.resume import saved_buckets
 from deltaspec.validation.spark import driver, log_sources, log_tasks, payloads, spark_buckets
@@ -41,7 +42,7 @@ from deltaspec_generators.table_files import TableFiles, write_table
 Engine = Callable[[str, Options], Report]
 
 
-def embedded_engine(rows_in_memory: int | None = None, count: int = 1) -> Engine:
+def embedded_engine(rows_in_memory: int | None = None, count: int = 1, progress: Progress = ignore_progress) -> Engine:
     """Return the embedded engine with its rows in memory, or spilled to `count` buckets."""
 
     def validate(uri: str, options: Options) -> Report:
@@ -50,7 +51,7 @@ def embedded_engine(rows_in_memory: int | None = None, count: int = 1) -> Engine
         buckets = LocalBuckets(rows_in_memory, count, rows_of_a_stage=0)
         findings = options.create_findings()
         findings.acceptance = build_acceptance(options.accept, options.baseline, store)
-        run = EmbeddedRun(store, plan, options, findings, buckets=buckets)
+        run = EmbeddedRun(store, plan, options, findings, progress, buckets)
         run.run()
         return build_report(run, "embedded")
 

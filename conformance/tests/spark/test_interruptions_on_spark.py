@@ -4,7 +4,10 @@ import json
 import os
 import shutil
 import signal
-from contextlib import nullcontext
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing, nullcontext
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +21,8 @@ from helpers.selection import ROOT
 import deltaspec
 from deltaspec.errors import InvalidUsage
 from deltaspec.spark import validate
+from deltaspec.validation.spark.jobs import Jobs
+from deltaspec.validation.spark.payloads import Payload
 
 pytestmark = pytest.mark.spark
 
@@ -100,3 +105,34 @@ def test_interrupt_writes_a_partial_report(
     assert (report["stopped"], report["verdict"]) == ("interrupted", "incomplete")
     assert report["checked"]["not_checked"]
     assert validate(spark, str(table)).verdict == "conforms"  # the session can be used
+
+
+def _sleep(_: Iterable[Payload]) -> Iterator[Payload]:
+    time.sleep(60)
+    yield Payload("slept", 0, b"")
+
+
+def test_interrupt_cancels_the_jobs_of_the_run_and_no_others(spark: Any) -> None:
+    context, handler, slept = spark.sparkContext, signal.getsignal(signal.SIGINT), threading.Event()
+
+    def run_job_of_user() -> None:
+        assert spark.range(0, 1, 1, 1).rdd.map(lambda row: time.sleep(6)).count() == 1
+        slept.set()
+
+    def interrupt() -> None:
+        while len(context.statusTracker().getActiveJobsIds()) < 2:
+            time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threads = [threading.Thread(target=target, daemon=True) for target in (run_job_of_user, interrupt)]
+    with closing(Jobs(spark)) as jobs:
+        for thread in threads:
+            thread.start()
+        frame = jobs.run(jobs.frame([Payload("row", 0, b"")]), _sleep)
+        with pytest.raises(KeyboardInterrupt):
+            list(jobs.rows(frame, 1))
+    assert len(context.statusTracker().getActiveJobsIds()) == 1
+    for thread in threads:
+        thread.join(30)
+    assert slept.is_set()
+    assert signal.getsignal(signal.SIGINT) is handler

@@ -1,6 +1,8 @@
 """Rows that are spilled come back bucket by bucket, whatever their columns are."""
 
 import io
+import tempfile
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -8,14 +10,18 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
+from helpers.bad_nights import build_night_table, run_on, truncate
+from helpers.engines import embedded_engine
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from deltaspec.validation import spilled_rows
 from deltaspec.validation.bucketing import split_by_bucket
+from deltaspec.validation.options import Options
 from deltaspec.validation.spilled_rows import SpilledRows
 from deltaspec.validation.stored_rows import LZ4, LeftOut, leave_out_columns, read_rows, write_rows
+from deltaspec_generators.table_files import write_table
 
 COUNT = 8
 VALUES: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
@@ -126,3 +132,23 @@ def test_columns_of_small_parts_are_not_indexed(directory: Path) -> None:
     read = written.read(range(COUNT))
     assert read is not None
     assert_frame_equal(read.sort("size"), rows)
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, truncate], ids=["deleted", "truncated"])
+@pytest.mark.parametrize("phase", ["replay", "data files", "rows of commits"])
+def test_run_is_incomplete_if_temporary_rows_are_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str, damage: Callable[[Path], None]
+) -> None:
+    (temporary := tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    write_table(build_night_table(is_sound=False, with_sidecar=True), tmp_path / "table")
+
+    def lose_rows(now: str, done: int, total: int | None) -> None:
+        if now == phase and not done:
+            for path in temporary.glob("deltaspec-*/*.arrow"):
+                damage(path)
+
+    outcome = run_on(lambda: embedded_engine(0, 3, lose_rows)(str(tmp_path / "table"), Options.create(level="rows")))
+    assert outcome.verdict in ("incomplete", "violations")
+    assert {"DAT001", "STA001"} <= outcome.unchecked | {rule for rule, _, _ in outcome.findings}
+    assert list(temporary.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Cancel jobs: of a run that ends before them, and on a cluster without executors, where Spark would wait forever."""
+"""Cancel a run on a cluster that has no executor: Spark itself would wait for one forever."""
 
 from __future__ import annotations
 
@@ -23,28 +23,6 @@ _DEFAULT_SECONDS = 300
 _POLL_SECONDS = 1.0
 _TAG = "deltaspec-waits-{}-seconds-{}"
 _TAGGED = re.compile(r"deltaspec-waits-(\d+)-seconds-")
-
-
-@contextmanager
-def cancelling_jobs(session: SparkSession) -> Iterator[None]:
-    """Cancel the jobs that this thread starts within the block and that still run at its end, and no others.
-
-    A block ends before its jobs if it is interrupted.
-    """
-    tags: Any = session if is_remote(session) else session.sparkContext
-    add, remove, cancel = (
-        (tags.addTag, tags.removeTag, tags.interruptTag)
-        if is_remote(session)
-        else (tags.addJobTag, tags.removeJobTag, tags.cancelJobsWithTag)
-    )
-    tag = f"deltaspec-{uuid.uuid4().hex}"
-    add(tag)
-    try:
-        yield
-    finally:
-        with suppress(Exception):  # the session may be gone
-            cancel(tag)
-            remove(tag)
 
 
 @contextmanager

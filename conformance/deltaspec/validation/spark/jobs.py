@@ -13,13 +13,14 @@ import pyarrow as pa
 from deltaspec.build import describe_build
 from deltaspec.errors import DeltaspecError, InvalidUsage
 from deltaspec.validation.spark.checkpoint_directory import delete_checkpoint, has_checkpoint_directory
-from deltaspec.validation.spark.executor_watch import cancelling_jobs, find_cancellation_reason, watch_executors
+from deltaspec.validation.spark.executor_watch import find_cancellation_reason, watch_executors
+from deltaspec.validation.spark.interrupts import InterruptibleJobs
 from deltaspec.validation.spark.log_fetch import list_settings
 from deltaspec.validation.spark.payloads import FAILED, SCHEMA, Payload, payloads_to_arrow
 from deltaspec.validation.spark.session_copies import change_settings, copied_session
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 T = TypeVar("T")
 Task = Callable[[Iterable[Payload]], Iterator[Payload]]
@@ -73,7 +74,8 @@ class Jobs:
         own = self._stack.enter_context(copied_session(session))
         self.session = own or session
         """The copy; the session itself if Spark cannot copy it."""
-        self._stack.enter_context(cancelling_jobs(self.session))
+        self._interruptible = InterruptibleJobs(self.session)
+        self._stack.enter_context(self._interruptible.tag_jobs())
         self.limits_batches = own is not None
         """Batches for Python are small enough for large log files."""
         if own is not None:
@@ -87,6 +89,7 @@ class Jobs:
 
     def close(self) -> None:
         """Cancel jobs that still run, unpersist all frames, and leave the copy of the session."""
+        self._interruptible.cancel()
         for frame in list(self._persisted.values()):
             self.unpersist_frame(frame)
         self._stack.close()
@@ -107,7 +110,7 @@ class Jobs:
         found = rows.mapInArrow(_build_job_function(pickled), SCHEMA)
         if self.job_store is not None:
             return self.job_store.run_or_load(lambda: found)
-        kept = self.repeat_once(found.checkpoint) if self._checkpoints else _persist(found)
+        kept = self.repeat_once(lambda: self.run_jobs(found.checkpoint)) if self._checkpoints else _persist(found)
         self._persisted[id(kept)] = kept
         return kept
 
@@ -118,13 +121,20 @@ class Jobs:
             SparkFailed: a job failed twice.
         """
         try:
-            with translating_spark_errors():
-                return run()
+            return run()
         except SparkFailed as fault:
             if fault.is_final:
                 raise
+        return run()
+
+    def run_jobs(self, run: Callable[[], T]) -> T:
+        """Run jobs, which an interrupt cancels.
+
+        Raises:
+            SparkFailed: a job failed.
+        """
         with translating_spark_errors():
-            return run()
+            return self._interruptible.wait_for(run)
 
     def compute_again(self) -> None:
         """Forget what executors keep, so that it is computed again. A checkpoint directory keeps its rows."""
@@ -142,8 +152,7 @@ class Jobs:
             SparkFailed: a job failed.
         """
         if partitions > _COLLECTED:
-            with translating_spark_errors():
-                frame.count()
+            self.run_jobs(frame.count)
 
     def rows(self, frame: DataFrame, partitions: int) -> Iterator[Payload]:
         """Yield the rows of a frame. Many partitions are fetched one at a time.
@@ -151,8 +160,12 @@ class Jobs:
         Raises:
             SparkFailed: a job failed.
         """
+        if partitions <= _COLLECTED:
+            found: Iterable[Row] = self.run_jobs(frame.collect)
+        else:
+            found = self.run_jobs(lambda: frame.toLocalIterator(prefetchPartitions=True))
         with translating_spark_errors():
-            for row in frame.collect() if partitions <= _COLLECTED else frame.toLocalIterator(prefetchPartitions=True):
+            for row in found:
                 if row["tag"] == FAILED:
                     raise _build_task_error(bytes(row["payload"]).decode())
                 yield Payload(row["tag"], row["bucket"], bytes(row["payload"]))

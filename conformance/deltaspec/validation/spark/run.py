@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from deltaspec.report.report_types import Report
@@ -18,7 +20,7 @@ from deltaspec.validation.resume.resume_key import build_key
 from deltaspec.validation.spark.catalog import find_table_uri
 from deltaspec.validation.spark.driver import SparkRun
 from deltaspec.validation.spark.findings_output import write_findings
-from deltaspec.validation.spark.jobs import Jobs, translating_spark_errors
+from deltaspec.validation.spark.jobs import Jobs, SparkFailed, translating_spark_errors
 from deltaspec.validation.spark.saved_jobs import SavedJobs
 from deltaspec.validation.spark.table_access import TableAccess, find_table_access
 from deltaspec.views.log.checkpoints import last_checkpoint
@@ -52,7 +54,7 @@ def run_on_spark(
         bucket_count: number of buckets; None derives it from the size of the log.
         storage: settings of the storage clients on driver and executors.
     """
-    with translating_spark_errors(), closing(Jobs(session)) as jobs:
+    with _naming_state(settings.state), translating_spark_errors(), closing(Jobs(session)) as jobs:
         uri = find_table_uri(session, uri)
         access = find_table_access(jobs, uri, storage)
         if settings.findings_out is not None:
@@ -78,6 +80,18 @@ def run_on_spark(
             build_key(options, access.store, plan, engine, count, run.findings.acceptance), resume=settings.resume
         )
         return _resume(jobs, run, saved, settings)
+
+
+@contextmanager
+def _naming_state(state: str | None) -> Iterator[None]:
+    """Add to a failure of Spark how its run can be continued."""
+    try:
+        yield
+    except SparkFailed as fault:
+        continued = "with --state DIR, a run can continue with --resume after its last completed job"
+        if state is not None:
+            continued = f"to continue after the last completed job, run again with --state {quote(state)} --resume"
+        raise SparkFailed(f"{fault}; {continued}") from fault
 
 
 def _write_findings_at_end(jobs: Jobs, run: SparkRun, uri: str) -> None:

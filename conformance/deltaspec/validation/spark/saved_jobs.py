@@ -181,8 +181,8 @@ class SavedJobs:
         return [Payload(row["tag"], row["bucket"], bytes(row["payload"])) for row in found]
 
     def _write(self, frame: DataFrame, name: str) -> None:
-        with translating_spark_errors():
-            frame.write.mode("append").options(**_OPTIONS).parquet(f"{self._place}/{name}")
+        writer = frame.write.mode("append").options(**_OPTIONS)
+        self._jobs.run_jobs(lambda: writer.parquet(f"{self._place}/{name}"))
 
 
 def _uri_of(place: str, shown: str, store: Store) -> str:

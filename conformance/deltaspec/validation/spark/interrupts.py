@@ -1,0 +1,87 @@
+"""Interrupt the Spark jobs of a run, and no others.
+
+PySpark answers SIGINT with a call to the JVM, in the middle of the call that it interrupts. Both fail with stack
+traces, and the job continues. Therefore another thread waits for jobs, and an interrupt cancels them by their tag.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from deltaspec.validation.spark.session import is_remote
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+T = TypeVar("T")
+
+
+class InterruptibleJobs:
+    """Runs Spark jobs with a tag, which cancels them if this thread is interrupted."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+        self._tag = f"deltaspec-{uuid.uuid4().hex}"
+
+    @contextmanager
+    def tag_jobs(self) -> Iterator[None]:
+        """Tag the jobs that this thread starts within the block, and cancel those that still run at its end."""
+        session: Any = self._session
+        add, remove = (
+            (session.addTag, session.removeTag)
+            if is_remote(session)
+            else (session.sparkContext.addJobTag, session.sparkContext.removeJobTag)
+        )
+        add(self._tag)
+        try:
+            with _default_interrupt_handler():
+                yield
+        finally:
+            self.cancel()
+            with suppress(Exception):  # the session may be gone
+                remove(self._tag)
+
+    def cancel(self) -> None:
+        """Cancel the jobs with the tag."""
+        session: Any = self._session
+        with suppress(Exception):  # the session may be gone
+            if is_remote(session):
+                session.interruptTag(self._tag)
+            else:
+                session.sparkContext.cancelJobsWithTag(self._tag)
+
+    def wait_for(self, run: Callable[[], T]) -> T:
+        """Run jobs and return the result. An interrupt of this thread cancels them."""
+        if threading.current_thread() is not threading.main_thread():  # no other thread is interrupted
+            return run()
+        from pyspark.util import inheritable_thread_target
+
+        tagged: Callable[[], T] = inheritable_thread_target(self._session)(run)
+        with ThreadPoolExecutor(1) as pool:
+            try:
+                return pool.submit(tagged).result()
+            except BaseException:
+                self.cancel()
+                raise
+
+
+@contextmanager
+def _default_interrupt_handler() -> Iterator[None]:
+    """Replace the handler of PySpark, which cancels the jobs of everybody, within the block."""
+    before = signal.getsignal(signal.SIGINT)
+    replaced = threading.current_thread() is threading.main_thread() and (
+        getattr(before, "__module__", None) == "pyspark.core.context"
+    )
+    if replaced:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        if replaced:
+            signal.signal(signal.SIGINT, before)
