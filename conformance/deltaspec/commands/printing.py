@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from deltaspec.exit_handling import translate_write_errors
+from deltaspec.output_files import translate_write_errors
 
 _WIDTH = 100
 

@@ -22,7 +22,8 @@ from deltaspec.commands.printing import build_console, encode_json, print_bytes,
 from deltaspec.commands.progress import show_progress
 from deltaspec.commands.table_names import build_table_name, expand_path, expand_report
 from deltaspec.errors import InvalidUsage, TableUnreadable
-from deltaspec.exit_handling import INCOMPLETE, INTERRUPTED, TERMINATED, Terminated, translate_write_errors
+from deltaspec.exit_handling import INCOMPLETE, INTERRUPTED, TERMINATED, Terminated
+from deltaspec.output_files import translate_write_errors, write_file
 
 if TYPE_CHECKING:
     from deltaspec.commands.table_workers import TableRun, TableTask
@@ -308,7 +309,6 @@ def _write_summary(summary: TablesSummary, options: Mapping[str, Any]) -> None:
     if output is None:
         print_bytes(data)
         return
-    with translate_write_errors(output), open(output, "wb") as file:
-        file.write(data)
+    write_file(output, data)
     if not options["quiet"]:
         click.echo(f"{summary.summary_line} · summary in {output}", err=True)

@@ -32,14 +32,8 @@ from deltaspec.commands.report_output import plan_reports, write_reports
 from deltaspec.commands.several_tables import TablesCommand
 from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone
 from deltaspec.errors import InvalidUsage
-from deltaspec.exit_handling import (
-    EXIT_CODE_KEY,
-    INTERRUPTED,
-    REPORT_KEY,
-    TERMINATED,
-    Terminated,
-    translate_write_errors,
-)
+from deltaspec.exit_handling import EXIT_CODE_KEY, INTERRUPTED, REPORT_KEY, TERMINATED, Terminated
+from deltaspec.output_files import translate_write_errors, write_file
 
 if TYPE_CHECKING:
     from deltaspec.report.report_types import AcceptEntry, Report, Severity
@@ -404,8 +398,7 @@ def _print_estimate(
     estimate = estimate_table(table, at=at, history=history, revision=revision, storage=storage, measures_time=True)
     if output is not None:
         data = encode_json(estimate) if output_format == "json" else _render_text(write_estimate, estimate, color)
-        with translate_write_errors(output), open(output, "wb") as file:
-            file.write(data)
+        write_file(output, data)
     elif output_format == "json":
         print_bytes(encode_json(estimate))
     else:
