@@ -116,7 +116,8 @@ class ParquetSink:
         import pyarrow.parquet as pq
 
         self.close()
-        written = pl.DataFrame(pl.from_arrow(pq.read_table(self._path)))
+        with open(self._path, "rb") as file:
+            written = pl.DataFrame(pl.from_arrow(pq.read_table(file)))
         self._writer = self._open_writer()
         self.take(written.filter(pl.col("rule").is_in(codes)))
 
@@ -124,7 +125,8 @@ class ParquetSink:
         import pyarrow.parquet as pq  # takes long to import, and few runs write this table
 
         with translate_write_errors(self._name):
-            return pq.ParquetWriter(self._path, self._schema, compression="zstd")
+            self._file = open(self._path, "wb")  # noqa: SIM115 - `close` closes it
+            return pq.ParquetWriter(self._file, self._schema, compression="zstd")
 
     def _flush(self) -> None:
         with translate_write_errors(self._name):
@@ -134,7 +136,7 @@ class ParquetSink:
     def close(self) -> None:
         """Write the remaining rows and the footer."""
         self._flush()
-        with translate_write_errors(self._name):
+        with translate_write_errors(self._name), self._file:
             self._writer.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
@@ -47,7 +48,7 @@ class SpilledRows(NamedTuple):
         buckets = split_by_bucket(rows, keys, count)
         stored = (to_stored_table(part) for _, part in buckets)
         first = next(stored)
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, first.schema, options=LZ4) as writer:
+        with pa.OSFile(os.fsencode(path), "wb") as file, pa.ipc.new_file(file, first.schema, options=LZ4) as writer:
             for table in chain([first], stored):
                 writer.write_table(table)
         batches = {bucket: number for number, (bucket, _) in enumerate(buckets)}
@@ -58,7 +59,7 @@ class SpilledRows(NamedTuple):
         numbers = [self.batches[bucket] for bucket in buckets if bucket in self.batches]
         if not numbers:
             return None
-        with pa.memory_map(str(self.path)) as file:
+        with pa.memory_map(os.fsencode(self.path)) as file:
             reader = pa.ipc.open_file(file)
             stored = pl.DataFrame(pl.from_arrow(pa.Table.from_batches(map(reader.get_batch, numbers))))
         indexed = [values.gather(stored.get_column(name)).alias(name) for name, values in self.values.items()]

@@ -9,19 +9,23 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable
 from typing import Any, Protocol
-from urllib.parse import quote, unquote
 
 import msgspec
 
 from deltaspec.errors import TableUnreadable
 from deltaspec.wire.storage.client import RetryPolicy, build_client_options, convert_panics, describe_error
-from deltaspec.wire.storage.factory import OBJECT_SCHEMES, is_local, split_supported_uri
-from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, escape_file_name, redact_uri
+from deltaspec.wire.storage.factory import OBJECT_SCHEMES, is_local, is_uri, split_supported_uri
+from deltaspec.wire.storage.interface import (
+    LOG_DIRECTORY,
+    StorageError,
+    build_file_uri,
+    decode_file_uri,
+    escape_file_name,
+    quote_path,
+    redact_uri,
+)
 from deltaspec.wire.storage.rate_limit import get_rate_limit
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
-
-_UNQUOTED = "/!$&'()+,;=:@~"
-"""Characters that need no escape in the path of a URI. Characters of globs are escaped."""
 
 
 class Subfolder(msgspec.Struct, frozen=True):
@@ -72,7 +76,7 @@ def open_folders(base: str, settings: StorageSettings = ENVIRONMENT) -> Folders:
     """
     parts = split_supported_uri(base)
     if parts is None or is_local(base):
-        return LocalFolders(base if parts is None else unquote(parts.path))
+        return LocalFolders(base if parts is None else decode_file_uri(base))
     return ObjectFolders(base, settings) if parts.scheme in OBJECT_SCHEMES else ArrowFolders(base)
 
 
@@ -89,10 +93,10 @@ class LocalFolders:
 
     def get_location(self, folder: str) -> str:
         path = self._get_path(folder)
-        # a list of tables has one a line, without white space at its ends and without comments
-        if path.isprintable() and path == path.strip() and not path.startswith("#"):
+        # a list of tables has one a line, without white space at its ends and without comments; `-` begins an option
+        if path.isprintable() and path == path.strip() and not path.startswith(("#", "-")) and not is_uri(path):
             return path
-        return f"file://{quote(os.fsencode(os.path.abspath(path)), safe=_UNQUOTED)}"
+        return build_file_uri(path)
 
     def identify(self, folder: str) -> Hashable:
         return os.path.realpath(self._get_path(folder))
@@ -220,4 +224,4 @@ class ArrowFolders:
 def _append(uri: str, folder: str) -> str:
     """Return the URI of a folder below another, with the query of that one."""
     path, mark, query = uri.partition("?")
-    return f"{path.rstrip('/')}/{quote(folder, safe=_UNQUOTED)}".rstrip("/") + mark + query
+    return f"{path.rstrip('/')}/{quote_path(folder)}".rstrip("/") + mark + query
