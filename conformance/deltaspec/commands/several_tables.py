@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +19,8 @@ from deltaspec.commands.configuration import ConfiguredCommand, load_configurati
 from deltaspec.commands.joined_reports import JoinedReport, plan_joined_report, write_joined_report
 from deltaspec.commands.printing import build_console, encode_json, print_bytes, print_text
 from deltaspec.commands.progress import show_progress
-from deltaspec.commands.table_names import build_table_name, expand_path, expand_report
+from deltaspec.commands.table_names import build_table_name, expand_report
+from deltaspec.commands.table_outputs import expand_options, expand_places, prepare_outputs
 from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.exit_handling import INCOMPLETE, INTERRUPTED, TERMINATED, Terminated
 from deltaspec.output_files import translate_write_errors, write_file
@@ -34,8 +34,6 @@ _REQUEST_KEY = "deltaspec.several_tables"
 _OF_SUMMARY = frozenset({"table", "tables_from", "jobs", "output_format", "output", "color", "quiet"})
 """Parameters that concern the summary, not the run of a table."""
 _SUMMARY_FORMATS = ("text", "json")
-_PLACES = {"findings_out": "--findings-out", "state": "--state", "since": "--since"}
-"""Options that must name another place for each table."""
 
 
 class _Request(msgspec.Struct, frozen=True):
@@ -76,6 +74,7 @@ class TablesCommand(ConfiguredCommand):
         request: _Request | None = ctx.meta.get(_REQUEST_KEY)
         jobs, _ = ctx.params.pop("jobs"), ctx.params.pop("tables_from")
         if request is None:
+            ctx.params.update(expand_options(ctx.params))
             return super().invoke(ctx)
         sys.exit(_validate_tables(self, ctx, request, jobs))
 
@@ -225,38 +224,17 @@ def _plan_tables(
         for table, paths, each in zip(by_table, files, expand_report(report, names), strict=True):
             table["reports"].append(each)
             paths.append(each.partition(":")[2])
-    for name, option in _PLACES.items():
-        if isinstance(place := values.get(name), str):
-            for table, each in zip(by_table, expand_path(option, place, names), strict=True):
-                # a table that is new since the last run has no earlier report
-                table[name] = each if name != "since" or os.path.lexists(each) else None
+    places = expand_places(values, names)
+    for table, named in zip(by_table, places, strict=True):
+        table.update(named)
     output = request.values.get("output")
     shared = [*(each.path for each in joined), *([output] if isinstance(output, str) else [])]
-    _create_directories([*chain.from_iterable(files), *shared])
+    prepare_outputs([*chain.from_iterable(files), *shared], places, values.get("engine") or "embedded")
     tasks = [
         TableTask(describe_location(location), (*command.build_arguments(table), "--", location), tuple(paths))
         for location, table, paths in zip(locations, by_table, files, strict=True)
     ]
     return tasks, unsearched, joined
-
-
-def _create_directories(files: Sequence[str]) -> None:
-    """Create the directories of files.
-
-    Raises:
-        InvalidUsage: two files are the same, a file is in a table, or a directory cannot be created.
-    """
-    from deltaspec.validation.output_location import require_outside_table
-
-    seen = set()
-    for file in files:
-        path = os.path.realpath(file)
-        if path in seen:
-            raise InvalidUsage(f"two reports go to {file}; name another file for one")
-        seen.add(path)
-        require_outside_table(file, None)
-        with translate_write_errors(file):
-            os.makedirs(os.path.dirname(path), exist_ok=True)
 
 
 def _print_in_order(

@@ -232,7 +232,8 @@ def validate(
     is the report of each table that does not conform, and a summary with a line for each table (--format text or json).
     The exit code is that of the worst table, in the order 4, 2, 1, 3, 0; one that cannot be read does not stop the
     others. PATH of --report then contains {table}, the name of a table in files, or is a directory with / at its end;
-    sarif and junit can also have one file for all tables. --findings-out and --state also need {table}.
+    sarif and junit can also have one file for all tables. --findings-out, --state and --since also need {table}, which
+    one table can have, too. Missing directories of such paths are created.
 
     Nothing is written into a table. Object stores take credentials, region and endpoint from the usual environment
     variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_...).

@@ -46,7 +46,7 @@ def make_tables(base: bytes, trees: list[list[bytes]]) -> set[str]:
     for names in trees:
         place = os.path.join(base, *names)
         if not os.path.lexists(place) and not has_table_above(base, names):
-            shutil.copytree(os.fsencode(GOLDEN), place)
+            shutil.copytree(GOLDEN, os.fsdecode(place))
             made.add(os.path.realpath(place))
     return set(map(os.fsdecode, made))
 
