@@ -285,6 +285,9 @@ def validate(
     with faster_imports():
         if engine == "embedded":
             import_arrow_alone()
+        from msgspec.structs import replace
+
+        from deltaspec.report.exit_reason import explain_exit_code
         from deltaspec.report.report_types import compute_exit_code
         from deltaspec.validation.options import Options, RunSettings
         from deltaspec.validation.progress import PhaseTimer, ignore_progress
@@ -316,6 +319,7 @@ def validate(
         report = run_engine(table, engine, options, settings, storage)
     seconds = timer.finish()
     exit_code = EXIT_CODES.get(report.stopped or "", compute_exit_code(report, fail_on, exit_zero=exit_zero))
+    report = replace(report, exit_reason=explain_exit_code(report, exit_code, fail_on))
     context.meta[EXIT_CODE_KEY] = exit_code
     context.meta[REPORT_KEY] = report
     if configuration.file and not quiet:
