@@ -1,10 +1,13 @@
 """Output of all commands: plain text, and bytes for machines."""
 
+import sys
+from collections.abc import Callable, Mapping
+from io import StringIO
 from typing import Any
 
 import click
 
-from deltaspec.output_files import translate_write_errors
+from deltaspec.output_files import translate_write_errors, write_file
 
 _WIDTH = 100
 
@@ -67,3 +70,31 @@ def build_console(stream: Any, color: str) -> Any:
     )
     console.width = min(console.width, _WIDTH) if console.is_terminal and color == "auto" else _WIDTH
     return console
+
+
+def write_text_or_json(value: Any, write_text: Callable[[Any, Any], None], options: Mapping[str, Any]) -> None:
+    """Write a value to `--output`, or else to stdout.
+
+    Args:
+        value: a record.
+        write_text: writes it as text to a console.
+        options: values of `output_format` (`text` or `json`), `output` and `color`.
+
+    Raises:
+        InvalidUsage: the file cannot be written.
+    """
+    output, color = options["output"], options["color"]
+    if options["output_format"] == "json":
+        data = encode_json(value)
+    elif output is None:
+        with translate_write_errors("stdout"):
+            write_text(value, build_console(sys.stdout, color))
+        return
+    else:
+        text = StringIO()
+        write_text(value, build_console(text, "never" if color == "auto" else color))
+        data = text.getvalue().encode()
+    if output is None:
+        print_bytes(data)
+    else:
+        write_file(output, data)

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from io import StringIO
 from itertools import chain
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -17,13 +16,13 @@ import msgspec
 from deltaspec import __version__
 from deltaspec.commands.configuration import ConfiguredCommand, load_configuration
 from deltaspec.commands.joined_reports import JoinedReport, plan_joined_report, write_joined_report
-from deltaspec.commands.printing import build_console, encode_json, print_bytes, print_text
+from deltaspec.commands.printing import print_text, write_text_or_json
 from deltaspec.commands.progress import show_progress
+from deltaspec.commands.several_estimates import estimate_tables
 from deltaspec.commands.table_names import build_table_name, expand_report
 from deltaspec.commands.table_outputs import expand_options, expand_places, prepare_outputs
 from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.exit_handling import INCOMPLETE, INTERRUPTED, TERMINATED, Terminated
-from deltaspec.output_files import translate_write_errors, write_file
 
 if TYPE_CHECKING:
     from deltaspec.commands.table_workers import TableRun, TableTask
@@ -107,6 +106,10 @@ def _validate_tables(command: TablesCommand, context: click.Context, request: _R
     started = time.monotonic()
     options = context.params
     _check_options(options)
+    if options["estimates"]:
+        locations, unsearched = _find_tables(command, request, None)
+        arguments = command.build_arguments(_select_table_options(request.values))
+        return estimate_tables(command, locations, unsearched, arguments, options)
     with _open_session(options["engine"], jobs) as session, TemporaryDirectory(prefix="deltaspec-reports-") as scratch:
         planned = _plan_tables(command, request, session, options["color"], _share_limit(options, jobs), scratch)
         tasks, unsearched, joined = planned
@@ -144,8 +147,8 @@ def _check_options(options: Mapping[str, Any]) -> None:
 
     if options["quiet"] and options["verbose"]:
         raise InvalidUsage("--verbose cannot be combined with --quiet")
-    if options["estimates"]:
-        raise InvalidUsage("--estimate supports only one table")
+    if options["estimates"] and options["reports"]:
+        raise InvalidUsage("--estimate cannot be combined with --report; use --format and --output")
     if options["output_format"] not in _SUMMARY_FORMATS:
         name = options["output_format"]
         raise InvalidUsage(
@@ -182,17 +185,18 @@ def _open_session(engine: str, jobs: int) -> Iterator[Any]:
         yield session
 
 
-def _plan_tables(
-    command: TablesCommand, request: _Request, session: Any, color: str, request_limit: float | None, scratch: str
-) -> tuple[list[TableTask], list[Unsearched], list[JoinedReport]]:
-    """Return a command for each table, what could not be searched for tables, and the reports of all tables.
+def _select_table_options(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that concern the run of a table, by parameter."""
+    return {name: value for name, value in values.items() if name not in _OF_SUMMARY}
+
+
+def _find_tables(command: TablesCommand, request: _Request, session: Any) -> tuple[list[str], list[Unsearched]]:
+    """Return the locations of the tables, and what could not be searched for tables.
 
     Raises:
-        InvalidUsage: two tables would write to one place, or a place cannot be written to.
         TableUnreadable: a single location is named, and it has no table.
     """
-    from deltaspec.commands.table_locations import describe_location, find_locations
-    from deltaspec.commands.table_workers import TableTask
+    from deltaspec.commands.table_locations import find_locations
     from deltaspec.wire.storage.settings import StorageSettings
     from deltaspec.wire.storage.table_search import Unsearched
 
@@ -205,8 +209,24 @@ def _plan_tables(
     unsearched = [each for each in found if isinstance(each, Unsearched)]
     if not locations and len(unsearched) == 1:
         raise TableUnreadable(f"{unsearched[0].location}: {unsearched[0].reason}")
+    return locations, unsearched
+
+
+def _plan_tables(
+    command: TablesCommand, request: _Request, session: Any, color: str, request_limit: float | None, scratch: str
+) -> tuple[list[TableTask], list[Unsearched], list[JoinedReport]]:
+    """Return a command for each table, what could not be searched for tables, and the reports of all tables.
+
+    Raises:
+        InvalidUsage: two tables would write to one place, or a place cannot be written to.
+        TableUnreadable: a single location is named, and it has no table.
+    """
+    from deltaspec.commands.table_locations import describe_location
+    from deltaspec.commands.table_workers import TableTask
+
+    locations, unsearched = _find_tables(command, request, session)
     names = [build_table_name(each) for each in locations]
-    values = {name: value for name, value in request.values.items() if name not in _OF_SUMMARY}
+    values = _select_table_options(request.values)
     if color == "auto":
         color = "always" if sys.stdout.isatty() else "never"
     values |= {"output_format": "text", "color": color, "quiet": False}
@@ -273,20 +293,6 @@ def _describe_unsearched(unsearched: Unsearched) -> TableResult:
 def _write_summary(summary: TablesSummary, options: Mapping[str, Any]) -> None:
     from deltaspec.report.tables_text import write_summary
 
-    output = options["output"]
-    if options["output_format"] == "json":
-        data = encode_json(summary)
-    elif output is None:
-        with translate_write_errors("stdout"):
-            write_summary(summary, build_console(sys.stdout, options["color"]))
-        return
-    else:
-        text = StringIO()
-        write_summary(summary, build_console(text, "never" if options["color"] == "auto" else options["color"]))
-        data = text.getvalue().encode()
-    if output is None:
-        print_bytes(data)
-        return
-    write_file(output, data)
-    if not options["quiet"]:
+    write_text_or_json(summary, write_summary, options)
+    if (output := options["output"]) is not None and not options["quiet"]:
         click.echo(f"{summary.summary_line} · summary in {output}", err=True)
