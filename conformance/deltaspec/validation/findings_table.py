@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 import msgspec
@@ -139,6 +139,13 @@ class ParquetSink:
         with translate_write_errors(self._name), self._file:
             self._writer.close()
 
+    def abandon(self) -> None:
+        """Close the file without its remaining rows, if it is open."""
+        with suppress(OSError, ValueError):  # the disk may be full
+            self._writer.close()
+        with suppress(OSError):
+            self._file.close()
+
 
 @contextmanager
 def open_parquet_sink(path: str) -> Iterator[ParquetSink]:
@@ -149,8 +156,11 @@ def open_parquet_sink(path: str) -> Iterator[ParquetSink]:
     """
     with replace_file(path) as temporary:
         sink = ParquetSink(temporary, path)
-        yield sink
-        sink.close()
+        try:
+            yield sink
+            sink.close()
+        finally:
+            sink.abandon()
 
 
 def findings_to_tuples(findings: list[Finding]) -> list[tuple[Any, ...]]:
