@@ -14,6 +14,8 @@ from statistics import median
 
 import msgspec
 
+from deltaspec.output_files import write_file
+
 _PEERS = ("deltalake", "polars", "pyarrow")
 
 
@@ -101,9 +103,7 @@ def load_results(path: Path) -> Results:
 
 def save_results(path: Path, results: Results) -> None:
     """Write results, and keep the earlier file if that fails."""
-    temporary = path.with_name(f"{path.name}.new")
-    temporary.write_bytes(msgspec.json.format(msgspec.json.encode(results), indent=1) + b"\n")
-    temporary.replace(path)
+    write_file(path, msgspec.json.format(msgspec.json.encode(results), indent=1) + b"\n")
 
 
 def describe_session(folder: Path) -> Session:

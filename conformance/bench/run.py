@@ -31,6 +31,7 @@ from bench.results import (
     load_results,
     save_results,
 )
+from deltaspec.output_files import write_file
 
 HERE = Path(__file__).parent
 SUITES = "suites"
@@ -139,7 +140,7 @@ def save(output: Path, name: str, result: CaseResult) -> None:
     results.cases[name] = result
     results.cases = {each: results.cases[each] for each in CASES if each in results.cases}
     save_results(output, results)
-    output.with_suffix(".md").write_text(render_page(results), encoding="utf-8")
+    write_file(output.with_suffix(".md"), render_page(results).encode())
 
 
 def print_result(name: str, result: CaseResult) -> None:

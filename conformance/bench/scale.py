@@ -24,6 +24,7 @@ from typing import Any
 from bench.page import format_spread, render_page
 from bench.process_tree import ProcessUsage, run_and_sample
 from bench.results import ScaleRow, Session, describe_session, load_results, save_results
+from deltaspec.output_files import write_file
 
 HERE = Path(__file__).parent
 MILLIONS = (1, 5, 20)
@@ -148,7 +149,7 @@ def save(output: Path, rows: list[ScaleRow]) -> None:
     results = load_results(output)
     results.replace_scale_rows(rows)
     save_results(output, results)
-    output.with_suffix(".md").write_text(render_page(results), encoding="utf-8")
+    write_file(output.with_suffix(".md"), render_page(results).encode())
 
 
 def measure(title: str, path: str, small: str, tasks: dict[str, dict[str, Any]], options: Any, runs: int) -> None:

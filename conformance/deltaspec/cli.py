@@ -16,7 +16,8 @@ from deltaspec.commands.printing import (
 )
 from deltaspec.commands.progress import show_progress
 from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone
-from deltaspec.exit_handling import CommandGroup, Commands, translate_write_errors
+from deltaspec.exit_handling import CommandGroup, Commands
+from deltaspec.output_files import translate_write_errors
 
 _MODULES = {
     "baseline": "baseline",

@@ -1,6 +1,5 @@
 """Exit codes and error output of the command line."""
 
-import os
 import signal
 import sys
 import tempfile
@@ -14,7 +13,8 @@ from typing import Any, NoReturn
 import click
 
 from deltaspec import __version__
-from deltaspec.errors import DeltaspecError, InvalidUsage
+from deltaspec.errors import DeltaspecError
+from deltaspec.output_files import drop_stdout, translate_write_errors
 
 INCOMPLETE, BUG, INTERRUPTED, TERMINATED = 3, 4, 130, 143
 EXIT_CODE_KEY = "deltaspec.exit_code"
@@ -67,7 +67,7 @@ class CommandGroup(click.Group):
                 with translate_write_errors("stdout"):
                     sys.stdout.flush()
         except BrokenPipeError:
-            _drop_stdout()
+            drop_stdout()
             sys.exit(ctx.meta.get(EXIT_CODE_KEY, 0))
         except DeltaspecError as fault:
             _fail(str(fault), fault.exit_code)
@@ -126,21 +126,3 @@ def _write_crash_file() -> str:
             return file.name
     except OSError as fault:
         return f"no file, because none could be written ({fault.strerror})"
-
-
-def _drop_stdout() -> None:
-    """Redirect stdout to the null device, so that flushing the buffer at exit raises no error."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-@contextmanager
-def translate_write_errors(target: str) -> Iterator[None]:
-    """Turn write errors on `target` (stdout or a file name) into `InvalidUsage`; let a closed pipe pass."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as fault:
-        if target == "stdout":
-            _drop_stdout()
-        raise InvalidUsage(f"{target}: cannot be written: {fault.strerror}") from fault

@@ -21,7 +21,7 @@ import msgspec
 
 from deltaspec.errors import DeltaspecError
 from deltaspec.golden.corpus import GoldenCorpus, load_corpus
-from deltaspec.golden.export.layouts import create_directory, write_layout
+from deltaspec.golden.export.layouts import write_layout
 from golden_clients.harness_results import (
     HarnessReport,
     Result,
@@ -108,7 +108,6 @@ def export(corpus: GoldenCorpus, layout: Literal["acceptance", "dat"], directory
     """Export all cases, and return the reasons of those left out."""
     if directory.exists():
         shutil.rmtree(directory)
-    create_directory(directory)
     _, left_out = write_layout(corpus.cases, layout, directory)
     return list(left_out.values())
 

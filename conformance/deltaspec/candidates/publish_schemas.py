@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from deltaspec.candidates import messages
+from deltaspec.output_files import write_file
 
 SCHEMAS = Path(__file__).parent / "schemas"
 SCHEMA_TYPES: dict[str, Any] = {
@@ -58,7 +59,7 @@ def publish(directory: Path) -> None:
     """Write every schema; existing files are replaced."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, text in render_schemas().items():
-        (directory / name).write_text(text, "utf-8")
+        write_file(directory / name, text.encode())
 
 
 if __name__ == "__main__":

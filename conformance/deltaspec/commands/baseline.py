@@ -12,10 +12,10 @@ import click
 from deltaspec.commands.configuration import load_configuration
 from deltaspec.commands.printing import print_text
 from deltaspec.commands.startup import choose_allocator
+from deltaspec.commands.storage_options import build_storage_settings
 from deltaspec.commands.validate import run_engine, validate
 from deltaspec.commands.validating_command import (
     ValidatingCommand,
-    build_storage_settings,
     build_validate_context,
     get_given_options,
     select_options,

@@ -17,7 +17,8 @@ from deltaspec.commands.options import CountRange, NumberRange, parse_names
 from deltaspec.commands.printing import encode_json, print_bytes, print_text
 from deltaspec.commands.progress import show_progress
 from deltaspec.errors import InvalidUsage
-from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
+from deltaspec.exit_handling import EXIT_CODE_KEY
+from deltaspec.output_files import translate_write_errors, write_file
 
 if TYPE_CHECKING:
     from io import BufferedRandom
@@ -148,8 +149,7 @@ def test(
     if output is None:
         print_bytes(data)
     else:
-        with translate_write_errors(output):
-            Path(output).write_bytes(data)
+        write_file(output, data)
     if save is not None:
         _save_failures(start, report.cases, save)
     context.meta[EXIT_CODE_KEY] = report.exit_code

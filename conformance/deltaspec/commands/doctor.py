@@ -10,7 +10,7 @@ from deltaspec import __version__
 from deltaspec.commands.options import COLOR
 from deltaspec.commands.printing import build_console, encode_json, print_bytes
 from deltaspec.commands.startup import choose_allocator
-from deltaspec.exit_handling import translate_write_errors
+from deltaspec.output_files import translate_write_errors
 
 PROBLEM = 2
 """Exit code if a check finds a problem."""

@@ -11,9 +11,9 @@ from click.core import ParameterSource
 from deltaspec.commands.completion import complete_codes, complete_table
 from deltaspec.commands.options import CountRange
 from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone
+from deltaspec.commands.storage_options import build_storage_settings
 from deltaspec.commands.validating_command import (
     ValidatingCommand,
-    build_storage_settings,
     build_validate_context,
     get_given_options,
     select_options,

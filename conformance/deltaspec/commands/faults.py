@@ -17,7 +17,8 @@ from deltaspec.commands.options import CountRange, NumberRange, parse_names
 from deltaspec.commands.printing import encode_json, print_bytes
 from deltaspec.commands.progress import show_progress
 from deltaspec.errors import InvalidUsage
-from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
+from deltaspec.exit_handling import EXIT_CODE_KEY
+from deltaspec.output_files import translate_write_errors, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -113,8 +114,7 @@ def faults(
     if output is None:
         print_bytes(data)
     else:
-        with translate_write_errors(output):
-            Path(output).write_bytes(data)
+        write_file(output, data)
     context.meta[EXIT_CODE_KEY] = exit_code
     sys.exit(exit_code)
 
@@ -211,11 +211,14 @@ def _open_events(path: str | None, candidates: tuple[str, ...], seed: int, *, re
         return
     with translate_write_errors(path):
         earlier = _read_events(Path(path), candidates, seed) if resume and Path(path).exists() else []
-        sink = open(path, "a" if resume else "w", encoding="utf-8")  # noqa: SIM115 - closed below
+        # without a buffer, of which closing the file would try to write the rest again
+        sink = open(path, "ab" if resume else "wb", buffering=0)  # noqa: SIM115 - closed below
 
     def record(result: TrialResult) -> None:
         with translate_write_errors(path):
-            print(to_json(TrialEvent(**asdict(result), candidates=candidates, seed=seed)), file=sink, flush=True)
+            line = f"{to_json(TrialEvent(**asdict(result), candidates=candidates, seed=seed))}\n".encode()
+            while line:
+                line = line[sink.write(line) :]
 
     with sink:
         yield record, earlier

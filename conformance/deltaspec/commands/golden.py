@@ -11,7 +11,7 @@ import click
 
 from deltaspec.commands.printing import encode_json, print_bytes, print_text
 from deltaspec.errors import InvalidUsage
-from deltaspec.exit_handling import translate_write_errors
+from deltaspec.output_files import translate_write_errors, write_file
 
 if TYPE_CHECKING:
     from deltaspec.golden.corpus import GoldenCorpus
@@ -80,7 +80,7 @@ def build(check: bool, rewrite: bool, release: str | None, root: str | None) -> 
     with translate_write_errors(str(directory)):
         builder.write_files(directory, built, existing)
         if release is not None:
-            (directory / builder.RELEASED).write_bytes(builder.encode_released(release, manifest))
+            write_file(directory / builder.RELEASED, builder.encode_released(release, manifest))
     print_text(f"{summary}, {len(builder.find_differences(built, existing)):,} written or deleted")
 
 
@@ -187,24 +187,23 @@ def export(directory: str, patterns: tuple[str, ...], layout: str, root: str | N
     """
     from deltaspec import __version__
     from deltaspec.golden.export.archive import build_archive, name_archive, write_release
-    from deltaspec.golden.export.layouts import create_directory, write_layout
+    from deltaspec.golden.export.layouts import fill_new_directory, write_layout
 
     corpus = _load(root)
     cases = corpus.select(patterns)
     target = Path(directory)
-    with translate_write_errors(directory):
-        create_directory(target)
-        match layout:
-            case "archive":
-                (target / name_archive(__version__)).write_bytes(build_archive(corpus, cases, __version__))
-            case "folder":
-                write_release(corpus, cases, __version__, target)
-            case "dat" | "acceptance":
-                written, left_out = write_layout(cases, layout, target)
-                lines = [f"{len(written)} of {len(cases)} cases written"]
-                lines += [f"left out: {identity}: {reason}" for identity, reason in left_out.items()]
-                print_text("\n".join(lines))
-                return
+    match layout:
+        case "archive":
+            with fill_new_directory(target) as content:
+                (content / name_archive(__version__)).write_bytes(build_archive(corpus, cases, __version__))
+        case "folder":
+            write_release(corpus, cases, __version__, target)
+        case "dat" | "acceptance":
+            written, left_out = write_layout(cases, layout, target)
+            lines = [f"{len(written)} of {len(cases)} cases written"]
+            lines += [f"left out: {identity}: {reason}" for identity, reason in left_out.items()]
+            print_text("\n".join(lines))
+            return
     print_text(f"{len(cases)} of {len(cases)} cases written")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from deltaspec.commands.table_names import PLACEHOLDER
-from deltaspec.exit_handling import translate_write_errors
+from deltaspec.output_files import write_file
 
 if TYPE_CHECKING:
     from deltaspec.report.tables_summary import TableResult
@@ -57,5 +57,4 @@ def write_joined_report(joined: JoinedReport, results: Sequence[TableResult]) ->
         (result, file.read_text("utf-8") if file is not None and file.exists() else None)
         for result, file in zip(results, files, strict=True)
     ]
-    with translate_write_errors(joined.path):
-        Path(joined.path).write_text(JOINERS[joined.format](parts), "utf-8")
+    write_file(joined.path, JOINERS[joined.format](parts).encode())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from deltaspec.commands.printing import print_bytes
-from deltaspec.exit_handling import translate_write_errors
+from deltaspec.output_files import translate_write_errors, write_file
 
 if TYPE_CHECKING:
     from deltaspec.matrix.model import Matrix
@@ -56,7 +56,7 @@ def matrix(reports: tuple[str, ...], output: str | None, output_format: str | No
     with translate_write_errors(output):
         Path(output).mkdir(parents=True, exist_ok=True)
         for name, data in rendered.items():
-            (Path(output) / name).write_bytes(data)
+            write_file(Path(output) / name, data)
 
 
 def _render(found: Matrix, output_format: str) -> bytes:

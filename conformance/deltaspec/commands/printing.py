@@ -1,19 +1,42 @@
 """Output of all commands: plain text, and bytes for machines."""
 
+import sys
+from collections.abc import Callable, Mapping
+from io import StringIO
 from typing import Any
 
 import click
 
-from deltaspec.exit_handling import translate_write_errors
+from deltaspec.output_files import translate_write_errors, write_file
 
 _WIDTH = 100
 
 
 def encode_json(value: Any) -> bytes:
-    """Encode a value as indented JSON in UTF-8, independent of the terminal's encoding."""
+    """Encode a value as indented JSON in UTF-8, independent of the terminal's encoding.
+
+    Bytes in paths that the user named, and that are not UTF-8, become escapes such as `\\xe9`.
+    """
     import msgspec
 
-    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+    try:
+        data = msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        data = msgspec.json.encode(_escape_file_names(msgspec.to_builtins(value)))
+    return msgspec.json.format(data, indent=2) + b"\n"
+
+
+def _escape_file_names(value: Any) -> Any:
+    from deltaspec.wire.storage.interface import escape_file_name
+
+    match value:
+        case str():
+            return escape_file_name(value)
+        case dict():
+            return {_escape_file_names(key): _escape_file_names(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_escape_file_names(each) for each in value]
+    return value
 
 
 def print_bytes(data: bytes) -> None:
@@ -47,3 +70,31 @@ def build_console(stream: Any, color: str) -> Any:
     )
     console.width = min(console.width, _WIDTH) if console.is_terminal and color == "auto" else _WIDTH
     return console
+
+
+def write_text_or_json(value: Any, write_text: Callable[[Any, Any], None], options: Mapping[str, Any]) -> None:
+    """Write a value to `--output`, or else to stdout.
+
+    Args:
+        value: a record.
+        write_text: writes it as text to a console.
+        options: values of `output_format` (`text` or `json`), `output` and `color`.
+
+    Raises:
+        InvalidUsage: the file cannot be written.
+    """
+    output, color = options["output"], options["color"]
+    if options["output_format"] == "json":
+        data = encode_json(value)
+    elif output is None:
+        with translate_write_errors("stdout"):
+            write_text(value, build_console(sys.stdout, color))
+        return
+    else:
+        text = StringIO()
+        write_text(value, build_console(text, "never" if color == "auto" else color))
+        data = text.getvalue().encode()
+    if output is None:
+        print_bytes(data)
+    else:
+        write_file(output, data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ import msgspec
 from deltaspec.commands.printing import print_bytes
 from deltaspec.commands.report_formats import FORMATS, RenderSettings, require_format, write_text
 from deltaspec.errors import InvalidUsage
-from deltaspec.exit_handling import translate_write_errors
+from deltaspec.output_files import require_writable, translate_write_errors, write_file
 
 if TYPE_CHECKING:
     from deltaspec.report.report_types import Report
@@ -91,9 +90,11 @@ def write_reports(report: Report, targets: Sequence[ReportTarget], settings: Ren
 def _write_report(report: Report, target: ReportTarget, settings: RenderSettings) -> None:
     if target.path is not None:
         data = FORMATS[target.format](report, settings)
-        mode = "ab" if target.path == os.environ.get("GITHUB_STEP_SUMMARY") else "wb"
-        with translate_write_errors(target.path), open(target.path, mode) as file:
-            file.write(data)
+        if target.path == os.environ.get("GITHUB_STEP_SUMMARY"):
+            with translate_write_errors(target.path), open(target.path, "ab") as file:
+                file.write(data)
+        else:
+            write_file(target.path, data)
     elif target.format == "text":
         with translate_write_errors("stdout"):
             write_text(report, settings, sys.stdout)
@@ -106,10 +107,4 @@ def _check_file(path: str) -> None:
     from deltaspec.validation.output_location import require_outside_table
 
     require_outside_table(path, None)
-    parent = os.path.dirname(os.path.realpath(path))
-    if os.path.isdir(path):
-        raise InvalidUsage(f"{path}: cannot be written: is a directory")
-    if not os.path.isdir(parent):
-        raise InvalidUsage(f"{path}: cannot be written: directory {parent} does not exist")
-    if not os.access(path if os.path.exists(path) else parent, os.W_OK):
-        raise InvalidUsage(f"{path}: cannot be written: {os.strerror(errno.EACCES)}")
+    require_writable(path)

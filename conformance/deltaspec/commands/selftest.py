@@ -13,7 +13,8 @@ from deltaspec.commands.options import CountRange
 from deltaspec.commands.printing import encode_json, print_bytes
 from deltaspec.commands.progress import show_progress
 from deltaspec.errors import InvalidUsage
-from deltaspec.exit_handling import EXIT_CODE_KEY, translate_write_errors
+from deltaspec.exit_handling import EXIT_CODE_KEY
+from deltaspec.output_files import translate_write_errors, write_file
 
 if TYPE_CHECKING:
     from deltaspec.selftest.kill_table import KillTable
@@ -116,8 +117,7 @@ def selftest(
     if reports is not None:
         files += [(f"{reports}/selftest.md", "markdown"), (f"{reports}/selftest.json", "json")]
     for path, form in files:
-        with translate_write_errors(path):
-            Path(path).write_bytes(forms[form])
+        write_file(path, forms[form])
     if output is None:
         print_bytes(forms[output_format])
     context.meta[EXIT_CODE_KEY] = int(table.killed < table.mutants)

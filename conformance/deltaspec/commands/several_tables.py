@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from io import StringIO
 from itertools import chain
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -18,11 +16,13 @@ import msgspec
 from deltaspec import __version__
 from deltaspec.commands.configuration import ConfiguredCommand, load_configuration
 from deltaspec.commands.joined_reports import JoinedReport, plan_joined_report, write_joined_report
-from deltaspec.commands.printing import build_console, encode_json, print_bytes, print_text
+from deltaspec.commands.printing import print_text, write_text_or_json
 from deltaspec.commands.progress import show_progress
-from deltaspec.commands.table_names import build_table_name, expand_path, expand_report
+from deltaspec.commands.several_estimates import estimate_tables
+from deltaspec.commands.table_names import build_table_name, expand_report
+from deltaspec.commands.table_outputs import expand_options, expand_places, prepare_outputs
 from deltaspec.errors import InvalidUsage, TableUnreadable
-from deltaspec.exit_handling import INCOMPLETE, INTERRUPTED, TERMINATED, Terminated, translate_write_errors
+from deltaspec.exit_handling import INCOMPLETE, INTERRUPTED, TERMINATED, Terminated
 
 if TYPE_CHECKING:
     from deltaspec.commands.table_workers import TableRun, TableTask
@@ -33,8 +33,6 @@ _REQUEST_KEY = "deltaspec.several_tables"
 _OF_SUMMARY = frozenset({"table", "tables_from", "jobs", "output_format", "output", "color", "quiet"})
 """Parameters that concern the summary, not the run of a table."""
 _SUMMARY_FORMATS = ("text", "json")
-_PLACES = {"findings_out": "--findings-out", "state": "--state", "since": "--since"}
-"""Options that must name another place for each table."""
 
 
 class _Request(msgspec.Struct, frozen=True):
@@ -75,6 +73,7 @@ class TablesCommand(ConfiguredCommand):
         request: _Request | None = ctx.meta.get(_REQUEST_KEY)
         jobs, _ = ctx.params.pop("jobs"), ctx.params.pop("tables_from")
         if request is None:
+            ctx.params.update(expand_options(ctx.params))
             return super().invoke(ctx)
         sys.exit(_validate_tables(self, ctx, request, jobs))
 
@@ -107,6 +106,10 @@ def _validate_tables(command: TablesCommand, context: click.Context, request: _R
     started = time.monotonic()
     options = context.params
     _check_options(options)
+    if options["estimates"]:
+        locations, unsearched = _find_tables(command, request, None)
+        arguments = command.build_arguments(_select_table_options(request.values))
+        return estimate_tables(command, locations, unsearched, arguments, options)
     with _open_session(options["engine"], jobs) as session, TemporaryDirectory(prefix="deltaspec-reports-") as scratch:
         planned = _plan_tables(command, request, session, options["color"], _share_limit(options, jobs), scratch)
         tasks, unsearched, joined = planned
@@ -144,8 +147,8 @@ def _check_options(options: Mapping[str, Any]) -> None:
 
     if options["quiet"] and options["verbose"]:
         raise InvalidUsage("--verbose cannot be combined with --quiet")
-    if options["estimates"]:
-        raise InvalidUsage("--estimate supports only one table")
+    if options["estimates"] and options["reports"]:
+        raise InvalidUsage("--estimate cannot be combined with --report; use --format and --output")
     if options["output_format"] not in _SUMMARY_FORMATS:
         name = options["output_format"]
         raise InvalidUsage(
@@ -182,17 +185,18 @@ def _open_session(engine: str, jobs: int) -> Iterator[Any]:
         yield session
 
 
-def _plan_tables(
-    command: TablesCommand, request: _Request, session: Any, color: str, request_limit: float | None, scratch: str
-) -> tuple[list[TableTask], list[Unsearched], list[JoinedReport]]:
-    """Return a command for each table, what could not be searched for tables, and the reports of all tables.
+def _select_table_options(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that concern the run of a table, by parameter."""
+    return {name: value for name, value in values.items() if name not in _OF_SUMMARY}
+
+
+def _find_tables(command: TablesCommand, request: _Request, session: Any) -> tuple[list[str], list[Unsearched]]:
+    """Return the locations of the tables, and what could not be searched for tables.
 
     Raises:
-        InvalidUsage: two tables would write to one place, or a place cannot be written to.
         TableUnreadable: a single location is named, and it has no table.
     """
-    from deltaspec.commands.table_locations import describe_location, find_locations
-    from deltaspec.commands.table_workers import TableTask
+    from deltaspec.commands.table_locations import find_locations
     from deltaspec.wire.storage.settings import StorageSettings
     from deltaspec.wire.storage.table_search import Unsearched
 
@@ -205,8 +209,24 @@ def _plan_tables(
     unsearched = [each for each in found if isinstance(each, Unsearched)]
     if not locations and len(unsearched) == 1:
         raise TableUnreadable(f"{unsearched[0].location}: {unsearched[0].reason}")
+    return locations, unsearched
+
+
+def _plan_tables(
+    command: TablesCommand, request: _Request, session: Any, color: str, request_limit: float | None, scratch: str
+) -> tuple[list[TableTask], list[Unsearched], list[JoinedReport]]:
+    """Return a command for each table, what could not be searched for tables, and the reports of all tables.
+
+    Raises:
+        InvalidUsage: two tables would write to one place, or a place cannot be written to.
+        TableUnreadable: a single location is named, and it has no table.
+    """
+    from deltaspec.commands.table_locations import describe_location
+    from deltaspec.commands.table_workers import TableTask
+
+    locations, unsearched = _find_tables(command, request, session)
     names = [build_table_name(each) for each in locations]
-    values = {name: value for name, value in request.values.items() if name not in _OF_SUMMARY}
+    values = _select_table_options(request.values)
     if color == "auto":
         color = "always" if sys.stdout.isatty() else "never"
     values |= {"output_format": "text", "color": color, "quiet": False}
@@ -224,38 +244,17 @@ def _plan_tables(
         for table, paths, each in zip(by_table, files, expand_report(report, names), strict=True):
             table["reports"].append(each)
             paths.append(each.partition(":")[2])
-    for name, option in _PLACES.items():
-        if isinstance(place := values.get(name), str):
-            for table, each in zip(by_table, expand_path(option, place, names), strict=True):
-                # a table that is new since the last run has no earlier report
-                table[name] = each if name != "since" or os.path.lexists(each) else None
+    places = expand_places(values, names)
+    for table, named in zip(by_table, places, strict=True):
+        table.update(named)
     output = request.values.get("output")
     shared = [*(each.path for each in joined), *([output] if isinstance(output, str) else [])]
-    _create_directories([*chain.from_iterable(files), *shared])
+    prepare_outputs([*chain.from_iterable(files), *shared], places, values.get("engine") or "embedded")
     tasks = [
         TableTask(describe_location(location), (*command.build_arguments(table), "--", location), tuple(paths))
         for location, table, paths in zip(locations, by_table, files, strict=True)
     ]
     return tasks, unsearched, joined
-
-
-def _create_directories(files: Sequence[str]) -> None:
-    """Create the directories of files.
-
-    Raises:
-        InvalidUsage: two files are the same, a file is in a table, or a directory cannot be created.
-    """
-    from deltaspec.validation.output_location import require_outside_table
-
-    seen = set()
-    for file in files:
-        path = os.path.realpath(file)
-        if path in seen:
-            raise InvalidUsage(f"two reports go to {file}; name another file for one")
-        seen.add(path)
-        require_outside_table(file, None)
-        with translate_write_errors(file):
-            os.makedirs(os.path.dirname(path), exist_ok=True)
 
 
 def _print_in_order(
@@ -294,21 +293,6 @@ def _describe_unsearched(unsearched: Unsearched) -> TableResult:
 def _write_summary(summary: TablesSummary, options: Mapping[str, Any]) -> None:
     from deltaspec.report.tables_text import write_summary
 
-    output = options["output"]
-    if options["output_format"] == "json":
-        data = encode_json(summary)
-    elif output is None:
-        with translate_write_errors("stdout"):
-            write_summary(summary, build_console(sys.stdout, options["color"]))
-        return
-    else:
-        text = StringIO()
-        write_summary(summary, build_console(text, "never" if options["color"] == "auto" else options["color"]))
-        data = text.getvalue().encode()
-    if output is None:
-        print_bytes(data)
-        return
-    with translate_write_errors(output), open(output, "wb") as file:
-        file.write(data)
-    if not options["quiet"]:
+    write_text_or_json(summary, write_summary, options)
+    if (output := options["output"]) is not None and not options["quiet"]:
         click.echo(f"{summary.summary_line} · summary in {output}", err=True)

@@ -6,7 +6,7 @@ import click
 
 from deltaspec.commands.options import COLOR, NumberRange
 from deltaspec.commands.printing import build_console
-from deltaspec.exit_handling import translate_write_errors
+from deltaspec.output_files import translate_write_errors
 
 BROKEN, INCOMPLETE = 1, 3
 """Exit codes if a check fails, and if one could not run."""

@@ -22,12 +22,12 @@ def normalize_location(location: str) -> str:
     """Return what names a table in every run: an absolute path, a decoded URI, or a name in a catalog."""
     from deltaspec.validation.spark.catalog import is_catalog_name
     from deltaspec.wire.storage.factory import is_local
-    from deltaspec.wire.storage.interface import redact_uri, split_uri
+    from deltaspec.wire.storage.interface import decode_file_uri, redact_uri
 
     if is_catalog_name(location):
         return location
     if is_local(location):
-        path = unquote(split_uri(location).path) if location.lower().startswith("file:/") else location
+        path = decode_file_uri(location) if location.lower().startswith("file:/") else location
         return os.path.abspath(path)
     scheme, _, rest = unquote(redact_uri(location)).partition("://")
     return f"{_SAME_SCHEMES.get(scheme.lower(), scheme.lower())}://{re.sub('/+', '/', rest).rstrip('/')}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from shlex import quote
@@ -25,21 +25,15 @@ from deltaspec.commands.options import (
     parse_codes,
     parse_names,
 )
-from deltaspec.commands.printing import build_console, encode_json, print_bytes
+from deltaspec.commands.printing import write_text_or_json
 from deltaspec.commands.progress import show_progress
 from deltaspec.commands.report_formats import FORMATS, RenderSettings
 from deltaspec.commands.report_output import plan_reports, write_reports
 from deltaspec.commands.several_tables import TablesCommand
 from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone
+from deltaspec.commands.storage_options import build_storage_settings
 from deltaspec.errors import InvalidUsage
-from deltaspec.exit_handling import (
-    EXIT_CODE_KEY,
-    INTERRUPTED,
-    REPORT_KEY,
-    TERMINATED,
-    Terminated,
-    translate_write_errors,
-)
+from deltaspec.exit_handling import EXIT_CODE_KEY, INTERRUPTED, REPORT_KEY, TERMINATED, Terminated
 
 if TYPE_CHECKING:
     from deltaspec.report.report_types import AcceptEntry, Report, Severity
@@ -149,7 +143,7 @@ _MACHINE_SAMPLES = 1000
     "--estimate",
     "estimates",
     is_flag=True,
-    help="Print how much each level would read, and how long it takes; exit.",
+    help="Print how much each level would read, and how long it takes, of several tables also the totals; exit.",
 )
 @click.option(
     "--findings-out",
@@ -238,7 +232,8 @@ def validate(
     is the report of each table that does not conform, and a summary with a line for each table (--format text or json).
     The exit code is that of the worst table, in the order 4, 2, 1, 3, 0; one that cannot be read does not stop the
     others. PATH of --report then contains {table}, the name of a table in files, or is a directory with / at its end;
-    sarif and junit can also have one file for all tables. --findings-out and --state also need {table}.
+    sarif and junit can also have one file for all tables. --findings-out, --state and --since also need {table}, which
+    one table can have, too. Missing directories of such paths are created.
 
     Nothing is written into a table. Object stores take credentials, region and endpoint from the usual environment
     variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_...).
@@ -277,11 +272,7 @@ def validate(
     targets = plan_reports(output_format, output, reports, format_is_given=format_is_given)
     choose_allocator(table, reads_rows=level == "rows")
     configuration = context.meta[CONFIGURATION_KEY]
-    from deltaspec.wire.storage.rate_limit import SETTING as REQUEST_LIMIT
-    from deltaspec.wire.storage.settings import StorageSettings
-
-    limit = {} if max_requests_per_second is None else {REQUEST_LIMIT: str(max_requests_per_second)}
-    storage = StorageSettings({**configuration.storage_options, **limit})
+    storage = build_storage_settings(context)
     if estimates:
         if reports:
             raise InvalidUsage("--estimate cannot be combined with --report; use --format and --output")
@@ -290,6 +281,9 @@ def validate(
     with faster_imports():
         if engine == "embedded":
             import_arrow_alone()
+        from msgspec.structs import replace
+
+        from deltaspec.report.exit_reason import explain_exit_code
         from deltaspec.report.report_types import compute_exit_code
         from deltaspec.validation.options import Options, RunSettings
         from deltaspec.validation.progress import PhaseTimer, ignore_progress
@@ -321,6 +315,7 @@ def validate(
         report = run_engine(table, engine, options, settings, storage)
     seconds = timer.finish()
     exit_code = EXIT_CODES.get(report.stopped or "", compute_exit_code(report, fail_on, exit_zero=exit_zero))
+    report = replace(report, exit_reason=explain_exit_code(report, exit_code, fail_on))
     context.meta[EXIT_CODE_KEY] = exit_code
     context.meta[REPORT_KEY] = report
     if configuration.file and not quiet:
@@ -402,21 +397,4 @@ def _print_estimate(
     from deltaspec.validation.describe.read_estimate import estimate_table
 
     estimate = estimate_table(table, at=at, history=history, revision=revision, storage=storage, measures_time=True)
-    if output is not None:
-        data = encode_json(estimate) if output_format == "json" else _render_text(write_estimate, estimate, color)
-        with translate_write_errors(output), open(output, "wb") as file:
-            file.write(data)
-    elif output_format == "json":
-        print_bytes(encode_json(estimate))
-    else:
-        with translate_write_errors("stdout"):
-            write_estimate(estimate, build_console(sys.stdout, color))
-
-
-def _render_text(write: Callable[..., None], value: Any, color: str) -> bytes:
-    """Render for a file what a function writes to a console."""
-    from io import StringIO
-
-    text = StringIO()
-    write(value, build_console(text, "never" if color == "auto" else color))
-    return text.getvalue().encode()
+    write_text_or_json(estimate, write_estimate, {"output_format": output_format, "output": output, "color": color})

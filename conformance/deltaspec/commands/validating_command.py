@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from deltaspec.commands.configuration import CONFIGURATION_KEY
 from deltaspec.commands.validate import validate
-
-if TYPE_CHECKING:
-    from deltaspec.wire.storage.settings import StorageSettings
 
 _GIVEN_KEY = "deltaspec.given_options"
 
@@ -46,13 +42,3 @@ def build_validate_context(table: str, given: Mapping[str, Any]) -> click.Contex
         InvalidUsage: the configuration is not valid.
     """
     return validate.make_context("validate", [*validate.build_arguments(given), "--", table])
-
-
-def build_storage_settings(context: click.Context) -> StorageSettings:
-    """Return the settings of storage clients in the configuration of a table, with the limit of requests."""
-    from deltaspec.wire.storage.rate_limit import SETTING
-    from deltaspec.wire.storage.settings import StorageSettings
-
-    rate = context.params["max_requests_per_second"]
-    limit = {} if rate is None else {SETTING: str(rate)}
-    return StorageSettings({**context.meta[CONFIGURATION_KEY].storage_options, **limit})

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 from pathlib import Path
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.extraction.draft import Files
 from deltaspec.extraction.reduction import parse_object
 from deltaspec.golden.case_format import Anchor, CaseDocument, Expect, Features, Origin, Spec, encode_document
+from deltaspec.output_files import fill_directory
 from deltaspec.report.report_types import Finding
 from deltaspec.requirements import load_requirements
 from deltaspec.rules import RULES
@@ -49,27 +49,18 @@ def write_case(output: str, files: Files, finding: Finding, version: int, *, red
     Raises:
         InvalidUsage: the directory cannot be written.
     """
-    target = Path(output)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".deltaspec-extract-", dir=target.parent) as scratch:
-            case = Path(scratch) / "case"
-            (case / "delta" / LOG_DIRECTORY).mkdir(parents=True)
-            for path, data in {
-                **{f"delta/{path}": data for path, data in files.items()},
-                **_describe_case(files, finding, version, redacted=redacted),
-            }.items():
-                assert isinstance(data, bytes)
-                place = case / path
-                if not place.resolve().is_relative_to(case.resolve()):
-                    raise InvalidUsage(f"{path}: leads out of the case")
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(data)
-            if target.exists():
-                target.rmdir()
-            os.replace(case, target)
-    except OSError as fault:
-        raise InvalidUsage(f"{output}: cannot be written: {fault.strerror}") from fault
+    with fill_directory(output) as case:
+        (case / "delta" / LOG_DIRECTORY).mkdir(parents=True)
+        for path, data in {
+            **{f"delta/{path}": data for path, data in files.items()},
+            **_describe_case(files, finding, version, redacted=redacted),
+        }.items():
+            assert isinstance(data, bytes)
+            place = case / path
+            if not place.resolve().is_relative_to(case.resolve()):
+                raise InvalidUsage(f"{path}: leads out of the case")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data)
 
 
 def _describe_case(files: Files, finding: Finding, version: int, *, redacted: bool) -> dict[str, bytes]:

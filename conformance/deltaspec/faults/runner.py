@@ -23,6 +23,7 @@ from deltaspec.faults.races import run_race, run_s3_race
 from deltaspec.faults.small_disk import SmallDisk
 from deltaspec.faults.storage_faults import run_file_size, run_full_disk, run_read_only, wrap_launch
 from deltaspec.faults.trials import Fault, TrialResult
+from deltaspec.output_files import fill_directory
 from deltaspec.suites.checks import NotAsked
 from deltaspec.suites.outcomes import Outcome
 
@@ -144,9 +145,8 @@ def _run_trial(bench: Bench, plan: FaultPlan, build: Callable[[Path], Trial], ru
         orphans=trial.orphans,
     )
     if outcome.is_bad and plan.keep is not None:
-        kept = plan.keep / trial.name
-        shutil.rmtree(kept, ignore_errors=True)
-        shutil.copytree(trial.directory, kept)
-        (kept / "trial.json").write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
+        with fill_directory(plan.keep / trial.name) as kept:
+            shutil.copytree(trial.directory, kept, dirs_exist_ok=True)
+            (kept / "trial.json").write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
     shutil.rmtree(trial.directory)
     return result

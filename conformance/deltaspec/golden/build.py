@@ -38,6 +38,7 @@ from deltaspec.golden.definition import GoldenCase, load_cases
 from deltaspec.golden.expected_rows import mark_required
 from deltaspec.golden.questions import Question, list_questions
 from deltaspec.model.schema.data_types import Struct
+from deltaspec.output_files import write_file
 from deltaspec.requirements import load_requirements
 from deltaspec_generators.table_files import encode_table
 from deltaspec_generators.table_state import TableState
@@ -277,7 +278,7 @@ def write_files(root: Path, built: Mapping[str, bytes], existing: Mapping[str, b
     for path, data in built.items():
         if existing.get(path) != data:
             (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / path).write_bytes(data)
+            write_file(root / path, data)
     for path in existing.keys() - built.keys():
         (root / path).unlink()
 

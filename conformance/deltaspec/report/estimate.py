@@ -135,16 +135,16 @@ def write_estimate(estimate: Estimate, console: Console) -> None:
             for at, line in enumerate(wrap_text(text, console.width - 13)):
                 console.print(Text(("  unknown: " if at == 0 else " " * 11) + line, "dim"))
         up_to_here = [reads for level in estimate.levels[: number + 1] for reads in level.reads]
-        requests = _format_sum([reads.requests for reads in up_to_here], "{:,}".format)
-        row = _row(f"  up to {each.level}", "", requests, _format_sum([one.bytes for one in up_to_here], size))
-        console.print(row + (f"  {_format_time(up_to_here)}" if estimate.speed is not None else ""))
+        requests = format_sum([reads.requests for reads in up_to_here], "{:,}".format)
+        row = _row(f"  up to {each.level}", "", requests, format_sum([one.bytes for one in up_to_here], size))
+        console.print(row + (f"  {format_time(up_to_here)}" if estimate.speed is not None else ""))
     if estimate.speed is not None:
         console.print()
         for line in wrap_text(f"times from {_describe_speed(estimate.speed)}", console.width):
             console.print(Text(line, "dim"))
 
 
-def _format_time(reads: list[Reads]) -> str:
+def format_time(reads: list[Reads]) -> str:
     """Return the sum of the known times."""
     known = sum(each.seconds or 0.0 for each in reads)
     return f"about {format_duration(known)}" + (" + ?" if any(each.seconds is None for each in reads) else "")
@@ -176,7 +176,7 @@ def _row(what: str, *cells: str) -> str:
     return what.ljust(first) + "".join(f" {cell:>{width}}" for cell, width in zip(cells, others, strict=True))
 
 
-def _format_sum(amounts: list[Amount], show: Callable[[int], str]) -> str:
+def format_sum(amounts: list[Amount], show: Callable[[int], str]) -> str:
     """Format the sum of the known numbers."""
     if all(each.is_exact for each in amounts):
         return show(sum(each.at_least for each in amounts))

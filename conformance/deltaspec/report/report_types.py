@@ -10,7 +10,7 @@ from deltaspec.report.text import bound_text, count, escape_text
 Severity = Literal["violation", "warning", "divergence"]
 SEVERITIES: tuple[Severity, ...] = ("violation", "warning", "divergence")
 Verdict = Literal["conforms", "violations", "incomplete", "refused"]
-_EXIT_CODES: dict[Verdict, int] = {"conforms": 0, "violations": 1, "incomplete": 3, "refused": 3}
+EXIT_CODES_OF_VERDICTS: dict[Verdict, int] = {"conforms": 0, "violations": 1, "incomplete": 3, "refused": 3}
 
 REPORT_VERSION = 2
 """Increases when a field is removed or changes its meaning. A new field keeps it."""
@@ -354,6 +354,8 @@ class Report(Struct, frozen=True, kw_only=True):
     """Files that a second look found sound; None if there are none."""
     stopped: str | None = None
     """Why the run stopped before everything was checked, such as a used budget; None if it did not."""
+    exit_reason: str | None = None
+    """Why the exit code of the command is not the one of the verdict, such as `--fail-on warning`; None if it is."""
     checked: Checked
 
     @property
@@ -370,7 +372,8 @@ class Report(Struct, frozen=True, kw_only=True):
         """Return the verdict, the number of findings and the exit code of the command, in one line."""
         accepted = sum(self.accepted_totals.values())
         found = ", ".join(filter(None, (self._counted, f"{accepted:,} accepted" if accepted else "")))
-        return f"{self.verdict.upper()}  {found or 'nothing found'} · exit {exit_code}"
+        reason = f" ({self.exit_reason})" if self.exit_reason else ""
+        return f"{self.verdict.upper()}  {found or 'nothing found'} · exit {exit_code}{reason}"
 
     @property
     def _counted(self) -> str:
@@ -438,8 +441,10 @@ def compute_exit_code(report: Report, fail_on: Severity = "violation", *, exit_z
         exit_zero: whether findings give 0; what is incomplete still gives 3.
     """
     if report.verdict == "refused":
-        return _EXIT_CODES["refused"]
+        return EXIT_CODES_OF_VERDICTS["refused"]
     if exit_zero:
-        return _EXIT_CODES["incomplete"] if any(not each.accepted for each in report.checked.not_checked) else 0
+        return (
+            EXIT_CODES_OF_VERDICTS["incomplete"] if any(not each.accepted for each in report.checked.not_checked) else 0
+        )
     failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-    return 1 if any(report.counts.get(each) for each in failing) else _EXIT_CODES[report.verdict]
+    return 1 if any(report.counts.get(each) for each in failing) else EXIT_CODES_OF_VERDICTS[report.verdict]

@@ -52,7 +52,7 @@ def render_sarif(report: Report, exit_code: int) -> str:
             {
                 "executionSuccessful": _is_complete(report),
                 "exitCode": exit_code,
-                "exitCodeDescription": report.verdict,
+                "exitCodeDescription": report.verdict + (f" ({report.exit_reason})" if report.exit_reason else ""),
                 "toolExecutionNotifications": list(_list_notifications(report, left_out)),
             }
         ],

@@ -33,6 +33,8 @@ class TableResult(Struct, frozen=True, kw_only=True):
     """The verdict of the report. `unreadable`: there is no table, or the request is invalid for it. `failed`: a defect
     of deltaspec, or the process ended. `not run`: the run was interrupted before."""
     exit_code: int
+    exit_reason: str | None = None
+    """Why the exit code is not the one of the verdict, such as `--fail-on warning`; None if it is."""
     counts: dict[str, int] = field(default_factory=dict)
     """Number of all findings, by severity."""
     accepted: int = 0
@@ -73,6 +75,7 @@ class TableResult(Struct, frozen=True, kw_only=True):
             level=report.level,
             verdict=report.verdict,
             exit_code=exit_code,
+            exit_reason=report.exit_reason,
             counts=report.counts,
             accepted=sum(report.accepted_totals.values()),
             accept=report.accept,
@@ -99,7 +102,10 @@ class TablesSummary(Struct, frozen=True, kw_only=True):
         """Number of tables by verdict, and the exit code, in one line."""
         verdicts = Counter(each.verdict for each in self.tables)
         parts = [f"{number:,} {_describe_verdict(verdict, number)}" for verdict, number in sorted(verdicts.items())]
-        return f"{count(len(self.tables), 'table')}: {', '.join(parts)} · exit {self.exit_code}"
+        reasons = {each.exit_reason for each in self.tables if each.exit_code == self.exit_code}
+        known = sorted(each for each in reasons if each) if None not in reasons else []
+        reason = f" ({', '.join(known)})" if known else ""
+        return f"{count(len(self.tables), 'table')}: {', '.join(parts)} · exit {self.exit_code}{reason}"
 
 
 def _describe_verdict(verdict: str, number: int) -> str:

@@ -7,6 +7,7 @@ import tomlkit
 from tomlkit.items import AoT
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.output_files import write_file
 from deltaspec.suites.known_failures import draft_entries, load_known_failures
 from deltaspec.suites.outcomes import Outcome
 from deltaspec.suites.results import SuiteReport
@@ -38,7 +39,7 @@ def update_known_failures(path: Path, report_path: Path) -> str:
         document.remove("failure")  # an empty list cannot be followed by entries
     added = draft_entries(each for each in report.cases if each.outcome is not Outcome.EXPECTED_FAILURE)
     text = tomlkit.dumps(document).rstrip()
-    path.write_text("\n\n".join(part for part in (text, added) if part).rstrip() + "\n", "utf-8")
+    write_file(path, ("\n\n".join(part for part in (text, added) if part).rstrip() + "\n").encode())
     return f"{path}: {removed} patterns removed, {added.count('[[failure]]')} entries added with an empty reason"
 
 

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from deltaspec.candidates.host import Candidate
 from deltaspec.errors import InvalidUsage
+from deltaspec.output_files import fill_directory
 from deltaspec.suites.all_checks import CHECKS
 from deltaspec.suites.cases import Case, list_cases, run_case
 from deltaspec.suites.checks import TableUnderTest
@@ -98,9 +99,6 @@ def ask_about(candidate: Candidate, result: CaseResult, table: ReadableTable) ->
 def save_failure(candidate: Candidate, result: CaseResult, table: ReadableTable, directory: Path) -> Path:
     """Write a case below a directory and return its path, which names the check and the table."""
     here = directory / result.case.replace("/", "-")
-    write_table(table.files, here / "delta")
-    (here / ROWS).parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(_drop_void_columns(table.versions[-1].rows), here / ROWS)
     capabilities = candidate.capabilities
     failure = SavedFailure(
         candidate=f"{capabilities.name} {capabilities.version}",
@@ -111,8 +109,12 @@ def save_failure(candidate: Candidate, result: CaseResult, table: ReadableTable,
         FAILURE: failure,
         "test_case_info.json": {"name": result.case, "description": "; ".join(table.history)},
     }
-    for name, value in documents.items():
-        (here / name).write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+    with fill_directory(here) as content:
+        write_table(table.files, content / "delta")
+        (content / ROWS).parent.mkdir(parents=True)
+        pq.write_table(_drop_void_columns(table.versions[-1].rows), content / ROWS)
+        for name, value in documents.items():
+            (content / name).write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
     return here
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from deltaspec.candidates.host import Candidate
 from deltaspec.errors import InvalidUsage
+from deltaspec.output_files import fill_directory
 from deltaspec.suites.all_checks import CHECKS
 from deltaspec.suites.cases import Case, run_case
 from deltaspec.suites.checks import TableUnderTest
@@ -62,15 +63,13 @@ def save_history(candidate: Candidate, result: CaseResult, directory: Path) -> P
 
     steps = shrink_steps(steps, still_fails)
     here = directory / result.case.replace("/", "-")
-    here.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="deltaspec-") as place:
+    with fill_directory(here) as content, tempfile.TemporaryDirectory(prefix="deltaspec-") as place:
         shortest = perform_again(candidate, result, steps, Path(place))
-        shutil.rmtree(here / "delta", ignore_errors=True)
-        shutil.copytree(Path(place) / "table", here / "delta")
-    capabilities = candidate.capabilities
-    failure = SavedFailure(candidate=f"{capabilities.name} {capabilities.version}", choices=(), result=shortest)
-    for name, value in ((FAILURE, failure), (HISTORY_FILE, steps)):
-        (here / name).write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+        shutil.copytree(Path(place) / "table", content / "delta")
+        capabilities = candidate.capabilities
+        failure = SavedFailure(candidate=f"{capabilities.name} {capabilities.version}", choices=(), result=shortest)
+        for name, value in ((FAILURE, failure), (HISTORY_FILE, steps)):
+            (content / name).write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
     return here
 
 

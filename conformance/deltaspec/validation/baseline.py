@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.input_files import read_input_file
+from deltaspec.output_files import write_file
 from deltaspec.validation.output_location import normalize_scheme, require_outside_table
 
 BASELINE_VERSION = 1
@@ -79,18 +80,7 @@ def write_baseline(file: str, findings: Iterable[KnownFinding]) -> None:
     _check_number(file, len(ordered))
     lines = ",\n".join(f"    {json.dumps(msgspec.to_builtins(each))}" for each in ordered)
     text = f'{{\n  "baseline_version": {BASELINE_VERSION},\n  "findings": [\n{lines}\n  ]\n}}\n'
-    temporary = f"{file}.{os.getpid()}.tmp"
-    try:
-        try:
-            with open(temporary, "x", encoding="ascii") as stream:
-                stream.write(text)
-            os.replace(temporary, file)
-        except OSError:
-            if os.path.exists(temporary):
-                os.unlink(temporary)
-            raise
-    except OSError as fault:
-        raise InvalidUsage(f"{file}: cannot be written: {fault.strerror}") from fault
+    write_file(file, text.encode("ascii"))
 
 
 def update_findings(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from types import TracebackType
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 import msgspec
 import polars as pl
 
-from deltaspec.errors import InvalidUsage
+from deltaspec.output_files import replace_file, translate_write_errors
 from deltaspec.report.report_types import Finding
 from deltaspec.rules.registry import Rule
 from deltaspec.validation.kept_findings import describe_rule
@@ -87,15 +88,19 @@ class InMemorySink:
 
 
 class ParquetSink:
-    """Writes rows to one Parquet file in batches."""
+    """Writes rows to one Parquet file in batches.
 
-    def __init__(self, path: str) -> None:
-        """Create the file.
+    Args:
+        path: the file, which is created.
+        name: the file in messages.
 
-        Raises:
-            InvalidUsage: it cannot be written.
-        """
+    Raises:
+        InvalidUsage: it cannot be written. Later calls raise that, too.
+    """
+
+    def __init__(self, path: str, name: str) -> None:
         self._path = path
+        self._name = name
         self._schema = pl.DataFrame(schema=FINDING_SCHEMA).to_arrow().schema
         self._writer = self._open_writer()
         self._pending = InMemorySink()
@@ -110,32 +115,52 @@ class ParquetSink:
     def retain_rules(self, codes: list[str]) -> None:
         import pyarrow.parquet as pq
 
-        self._flush()
-        self._writer.close()
-        written = pl.DataFrame(pl.from_arrow(pq.read_table(self._path)))
+        self.close()
+        with open(self._path, "rb") as file:
+            written = pl.DataFrame(pl.from_arrow(pq.read_table(file)))
         self._writer = self._open_writer()
         self.take(written.filter(pl.col("rule").is_in(codes)))
 
     def _open_writer(self) -> Any:
         import pyarrow.parquet as pq  # takes long to import, and few runs write this table
 
-        try:
-            return pq.ParquetWriter(self._path, self._schema, compression="zstd")
-        except OSError as fault:
-            raise InvalidUsage(f"{self._path}: cannot be written: {fault.strerror or fault}") from fault
+        with translate_write_errors(self._name):
+            self._file = open(self._path, "wb")  # noqa: SIM115 - `close` closes it
+            return pq.ParquetWriter(self._file, self._schema, compression="zstd")
 
     def _flush(self) -> None:
-        self._writer.write_table(self._pending.all().to_arrow().cast(self._schema))
+        with translate_write_errors(self._name):
+            self._writer.write_table(self._pending.all().to_arrow().cast(self._schema))
         self._rows = 0
 
-    def __enter__(self) -> ParquetSink:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Write the remaining rows and the footer."""
         self._flush()
-        self._writer.close()
+        with translate_write_errors(self._name), self._file:
+            self._writer.close()
+
+    def abandon(self) -> None:
+        """Close the file without its remaining rows, if it is open."""
+        with suppress(OSError, ValueError):  # the disk may be full
+            self._writer.close()
+        with suppress(OSError):
+            self._file.close()
+
+
+@contextmanager
+def open_parquet_sink(path: str) -> Iterator[ParquetSink]:
+    """Yield a sink that writes to a temporary file, which replaces `path` when the block ends without an exception.
+
+    Raises:
+        InvalidUsage: the file cannot be written.
+    """
+    with replace_file(path) as temporary:
+        sink = ParquetSink(temporary, path)
+        try:
+            yield sink
+            sink.close()
+        finally:
+            sink.abandon()
 
 
 def findings_to_tuples(findings: list[Finding]) -> list[tuple[Any, ...]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from deltaspec.errors import InvalidUsage
-from deltaspec.wire.storage.interface import LOG_DIRECTORY
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, decode_file_uri
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/")
 
@@ -43,7 +43,7 @@ def _get_local_path(place: str) -> str | None:
     if not _SCHEME.match(place):
         return place
     parts = urlsplit(place)
-    return unquote(parts.path) if parts.scheme.lower() == "file" else None
+    return decode_file_uri(place) if parts.scheme.lower() == "file" else None
 
 
 def normalize_scheme(uri: str) -> str:

@@ -38,6 +38,7 @@ from deltaspec.validation.rule_docs import build_rule_doc
 from deltaspec.validation.since import build_continuation
 from deltaspec.version import __version__
 from deltaspec.views.table.state import TableState
+from deltaspec.wire.storage.interface import escape_file_name
 
 _MAX_SOUND_AGAIN = 20
 """Files that the report names."""
@@ -131,7 +132,7 @@ def _build_acceptance(findings: Findings, options: Options, new: int, decided: C
     baseline = None
     if options.baseline is not None:
         baseline = Baseline(
-            file=options.baseline,
+            file=escape_file_name(options.baseline),
             known=totals.total() - sum(counts),
             new=new,
             gone=accepted.count_gone(acceptance, decided),

@@ -7,7 +7,7 @@ from deltaspec.validation.acceptance import build_acceptance
 from deltaspec.validation.buckets import SPILLED_BUCKETS, Buckets
 from deltaspec.validation.embedded import EmbeddedRun
 from deltaspec.validation.findings import Findings
-from deltaspec.validation.findings_table import ParquetSink
+from deltaspec.validation.findings_table import open_parquet_sink
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.validation.log.new_files import plan_run
 from deltaspec.validation.options import Options, RunSettings
@@ -29,7 +29,7 @@ def run_embedded(uri: str, options: Options, settings: RunSettings, storage: Sto
     )
     if settings.findings_out is not None:
         require_outside_table(settings.findings_out, store.root)
-        with ParquetSink(settings.findings_out) as findings.sink:
+        with open_parquet_sink(settings.findings_out) as findings.sink:
             return _run(store, plan, options, settings, findings)
     if settings.state is None:
         return _run(store, plan, options, settings, findings)

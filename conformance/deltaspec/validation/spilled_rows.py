@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
@@ -49,7 +50,7 @@ class SpilledRows(NamedTuple):
         buckets = split_by_bucket(rows, keys, count)
         stored = (to_stored_table(part) for _, part in buckets)
         first = next(stored)
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, first.schema, options=LZ4) as writer:
+        with pa.OSFile(os.fsencode(path), "wb") as file, pa.ipc.new_file(file, first.schema, options=LZ4) as writer:
             for table in chain([first], stored):
                 writer.write_table(table)
         batches = {bucket: (number, len(part)) for number, (bucket, part) in enumerate(buckets)}
@@ -66,7 +67,7 @@ class SpilledRows(NamedTuple):
             return None
         expected = sum(rows for _, rows in batches)
         try:
-            with pa.memory_map(str(self.path)) as file:
+            with pa.memory_map(os.fsencode(self.path)) as file:
                 reader = pa.ipc.open_file(file)
                 table = pa.Table.from_batches(reader.get_batch(number) for number, _ in batches)
                 stored = pl.DataFrame(pl.from_arrow(table))

@@ -10,6 +10,7 @@ import json
 import sys
 from pathlib import Path
 
+from deltaspec.output_files import write_file
 from deltaspec.wire.log.line_validation import SCHEMA_TYPES, build_json_schema
 
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -24,7 +25,7 @@ def publish(directory: Path) -> None:
     """Write every schema; existing files are replaced."""
     directory.mkdir(parents=True, exist_ok=True)
     for name, text in render_schemas().items():
-        (directory / name).write_text(text, "utf-8")
+        write_file(directory / name, text.encode())
 
 
 if __name__ == "__main__":

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from helpers.cli import run, single_error_line
 from helpers.reports import make_finding, not_checked, report
+from msgspec.structs import replace
 
 import deltaspec.validation.run
 from deltaspec.commands.configuration import STORAGE_OPTIONS, TABLES, load_configuration
 from deltaspec.commands.validate import validate
 from deltaspec.errors import InvalidUsage
+from deltaspec.report.exit_reason import explain_exit_code
 from deltaspec.report.report_types import SEVERITIES, compute_exit_code
 from deltaspec.validation.describe import read_estimate, table_description
 from deltaspec.wire.storage.factory import open_store
@@ -234,6 +236,61 @@ def test_fail_on_warning_and_exit_zero_of_a_table(table: Path) -> None:
     write_configuration('fail-on = "warning"')
     assert run("validate", str(table)).exit_code == 1
     assert run("validate", str(table), "--exit-zero").exit_code == 0
+
+
+EXPIRED = '[[accept]]\nrule = "MET"\nreason = "known"\nuntil = 2020-01-31'
+
+
+@pytest.mark.parametrize(
+    ("options", "configuration", "verdict", "reason"),
+    [
+        (["--fail-on", "warning"], "", "CONFORMS  1 warning · exit 1", "--fail-on warning"),
+        ([], 'fail-on = "divergence"', "CONFORMS  1 warning · exit 1", "--fail-on divergence"),
+        (
+            ["--fail-on", "warning"],
+            EXPIRED,
+            "CONFORMS  1 warning · exit 1",
+            "--fail-on warning; MET was accepted until 2020-01-31",
+        ),
+        (
+            ["--fail-on", "warning"],
+            EXPIRED.replace('"MET"', '"FIL"'),
+            "CONFORMS  1 warning · exit 1",
+            "--fail-on warning",
+        ),
+        ([], EXPIRED, "CONFORMS  1 warning · exit 0", None),
+        (["--select", "CDF001,MET001"], "", "INCOMPLETE  1 warning · exit 3", None),
+    ],
+)
+def test_verdict_line_explains_the_exit_code(
+    options: list[str], configuration: str, verdict: str, reason: str | None, table: Path
+) -> None:
+    write_configuration(configuration)
+    line = verdict if reason is None else f"{verdict} ({reason})"
+    shown = run("validate", str(table), *options, "--report", "json:r.json", "--report", "sarif:s.json")
+    assert shown.stdout.splitlines()[-1:] == [line], shown.stderr
+    assert f"{line} · report in r.json, s.json\n" in shown.stderr
+    assert json.loads(Path("r.json").read_bytes())["exit_reason"] == reason
+    (run_object,) = json.loads(Path("s.json").read_bytes())["runs"]
+    described = run_object["invocations"][0]["exitCodeDescription"]
+    assert described == verdict.partition(" ")[0].lower() + (f" ({reason})" if reason else "")
+    for output_format in ("markdown", "github"):
+        assert line in run("validate", str(table), *options, "--format", output_format).stdout
+
+
+def test_summary_explains_the_exit_code(table: Path) -> None:
+    result = run("validate", str(table), f"{table.parent}/{table.name[0]}*", "--fail-on", "warning")
+    assert result.stdout.splitlines()[-1] == "1 table: 1 conforms · exit 1 (--fail-on warning)"
+    summary = json.loads(run("validate", f"{table.parent}/{table.name[0]}*", "--exit-zero", "--format", "json").stdout)
+    assert (summary["tables"][0]["exit_code"], summary["tables"][0]["exit_reason"]) == (0, None)
+
+
+def test_exit_zero_is_the_reason_for_0_and_what_was_not_checked_for_3() -> None:
+    found = report(make_finding(), verdict="violations")
+    assert explain_exit_code(found, 0, "violation") == "--exit-zero"
+    assert explain_exit_code(found, 1, "warning") is None
+    assert explain_exit_code(found, 3, "violation") == "not everything was checked"
+    assert explain_exit_code(replace(found, stopped="interrupted"), 130, "violation") == "interrupted"
 
 
 def test_quiet_prints_only_the_verdict(table: Path) -> None:

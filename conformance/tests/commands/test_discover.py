@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from helpers.cli import run, single_error_line
+from helpers.restricted_runs import run_with_permissions
 
 
 def make_table(place: Path) -> None:
@@ -63,9 +64,9 @@ def test_json_lists_tables_and_folders_that_were_not_searched(tmp_path: Path, mo
     result = run("discover", tmp_path, "--format", "json")
     found = json.loads(result.stdout)
     assert (found["discovery_version"], found["tables"]) == (1, [f"{tmp_path}/t"])
-    assert found["not_searched"] == [{"location": f"{tmp_path}/secret", "reason": "Permission denied"}]
+    assert found["not_searched"] == [{"location": f"{tmp_path}/secret", "reason": "no permission to read"}]
     assert result.exit_code == 3
-    assert result.stderr == f"deltaspec: {tmp_path}/secret: not searched: Permission denied\n"
+    assert result.stderr == f"deltaspec: {tmp_path}/secret: not searched: no permission to read\n"
 
 
 @pytest.mark.parametrize(
@@ -85,3 +86,37 @@ def test_location_without_tables(location: str, message: str, tmp_path: Path, mo
     result = run("discover", location)
     assert result.exit_code == 2
     assert single_error_line(result).startswith(f"deltaspec: {message}")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "named"),
+    [
+        ("secret/*", "secret"),
+        ("secret/inner/*", "secret/inner/*: secret/inner"),
+        ("*/orders", "secret/orders"),
+        ("link*/orders", "./link/orders"),
+        ("s*", "./secret"),
+        ("s*/**", "./secret"),
+    ],
+)
+def test_folder_without_permission_is_named(pattern: str, named: str, tmp_path: Path) -> None:
+    make_table(tmp_path / "secret" / "orders")
+    (tmp_path / "link").symlink_to("secret")
+    (tmp_path / "secret").chmod(0)
+    done = run_with_permissions(tmp_path, "validate", pattern)
+    if pattern == "*/orders":  # the link leads there, too
+        assert "link/orders\n    no permission to read\n" in done.stdout
+        assert "secret/orders\n    no permission to read\n" in done.stdout
+        assert done.returncode == 2
+    else:
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"deltaspec: {named}: no permission to read\n"
+
+
+def test_searched_folder_that_cannot_be_listed_is_named(tmp_path: Path) -> None:
+    make_table(tmp_path / "open")
+    make_table(tmp_path / "secret" / "t")
+    (tmp_path / "secret").chmod(0o311)
+    done = run_with_permissions(tmp_path, "discover", ".")
+    assert (done.returncode, done.stdout) == (3, "./open\n")
+    assert done.stderr == "deltaspec: ./secret: not searched: no permission to read\n"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from helpers.cli import run, single_error_line
+from helpers.restricted_runs import run_with_permissions
 from jsonschema import Draft202012Validator
 
 from deltaspec.commands import table_workers
@@ -214,7 +215,8 @@ class TestOutput:
             (["--state", "x"], "--state x: names one place for several tables; write a path with {table}"),
             (["--format", "sarif"], "the summary of several tables supports only: text, json; for a report of each"),
             (["-q", "-v"], "--verbose cannot be combined with --quiet"),
-            (["--estimate"], "--estimate supports only one table"),
+            (["--estimate", "--report", "json:{table}"], "--estimate cannot be combined with --report"),
+            (["--estimate", "--format", "sarif"], "the summary of several tables supports only: text, json"),
             (["--select", "NONE1"], "unknown rule 'NONE1'"),
             (["--tables-from", "nothing"], "--tables-from nothing: cannot be read: No such file or directory"),
             (["--tables-from", "."], "--tables-from .: cannot be read: Is a directory"),
@@ -229,6 +231,79 @@ class TestOutput:
         assert result.exit_code == 2
         assert single_error_line(result).startswith(f"deltaspec: {message}")
         assert sorted(each.name for each in lake.iterdir()) == ["eu", "notes", "us"]
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (
+                ["--findings-out", "file/{table}.parquet"],
+                "file/us.items-{}.parquet: cannot be written: {}/file is",
+            ),
+            (["--state", "file/{table}"], "file/us.items-{}: cannot be written: {}/file is not a directory"),
+            (["--report", "json:file/{table}"], "file/us.items-{}: cannot be written: {}/file is not a directory"),
+            (
+                ["--findings-out", "shut/{table}"],
+                "shut/us.items-{}: cannot be written: no permission to create",
+            ),
+            (
+                ["--report", "json:shut/{table}"],
+                "shut/us.items-{}: cannot be written: no permission to create",
+            ),
+            (["--state", "shut/{table}"], "shut/us.items-{}: cannot be written: no permission to create"),
+            (["--state", "shut/more/{table}"], "shut/more/us.items-{}: cannot be written: Permission denied"),
+            (["--findings-out", "eu/orders/{table}"], "eu/orders/us.items-{}: is in a table, where deltaspec does not"),
+            (["--state", "eu/orders/{table}"], "eu/orders/us.items-{}: is in a table, where deltaspec does not write"),
+        ],
+    )
+    def test_wrong_place_is_refused_once_before_the_first_table(
+        self, options: list[str], message: str, lake: Path
+    ) -> None:
+        Path("file").touch()
+        Path("shut").mkdir(mode=0o555)
+        done = run_with_permissions(lake, "validate", "us/*", *options)
+        name = build_table_name("us/items").rpartition("-")[2]
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert done.stderr.startswith(f"deltaspec: {message.format(name, lake)}")
+        assert list(Path("shut").iterdir()) == []
+
+    def test_missing_directories_are_created(self, lake: Path) -> None:
+        assert run("validate", "us/*", "--findings-out", "new/f/{table}.parquet").exit_code == 1
+        assert len(list(lake.glob("new/f/us.*.parquet"))) == 2
+        assert run("validate", "us/*", "--state", "new/s/{table}").exit_code == 1
+        assert len(list(lake.glob("new/s/us.*/key.json"))) == 2
+
+
+class TestOneTable:
+    """`{table}` with one literal table."""
+
+    def test_nightly_command_of_the_readme_works_for_one_table(self, lake: Path) -> None:
+        nightly = ("us/orders", "--since", "reports/{table}.json", "--report", "json:reports/{table}.json")
+        name = build_table_name("us/orders")
+        for is_first in (True, False):
+            result = run("validate", *nightly)
+            assert result.exit_code == 0
+            assert f"report in reports/{name}.json" in result.stderr
+            report = json.loads((lake / f"reports/{name}.json").read_bytes())
+            assert (report["since"] is None) == is_first
+        assert run("validate", "us/*", "--tables-from", "/dev/null").exit_code == 2
+        again = run("validate", "us/order[s]", *nightly[1:])
+        assert (again.exit_code, os.listdir("reports")) == (0, [f"{name}.json"])
+
+    def test_every_option_takes_the_name(self, lake: Path) -> None:
+        name = build_table_name("us/items")
+        options = ("--output", "a/{table}.txt", "--findings-out", "b/{table}", "--report", "junit:c/{table}.xml")
+        assert run("validate", "us/items", *options).exit_code == 1
+        assert run("validate", "us/items", "--state", "d/{table}").exit_code == 1
+        for each in (f"a/{name}.txt", f"b/{name}", f"c/{name}.xml", f"d/{name}/key.json"):
+            assert (lake / each).stat().st_size > 0
+        assert run("validate", "us/items", "--since", "{table}.json", "--level", "log").exit_code == 1
+
+    def test_wrong_place_is_refused(self, lake: Path) -> None:
+        for option in ("--findings-out", "--state", "--output"):
+            result = run("validate", "us/items", option, "eu/orders/{table}")
+            assert (result.exit_code, "is in a table" in single_error_line(result)) == (2, True)
+        result = run("validate", "us/items", "--report", "json:a/{table}", "--output", "a/{table}")
+        assert single_error_line(result).startswith("deltaspec: two reports go to a/us.items-")
 
 
 class TestNames:

@@ -89,3 +89,9 @@ def test_events_that_cannot_be_written_are_wrong_usage(tmp_path: Path) -> None:
     result = run(CORRECT, "--only", "read-only.0", "--events", str(tmp_path / "nowhere" / "events.ndjson"))
     assert result.exit_code == 2
     assert "events.ndjson: cannot be written: No such file or directory" in result.output
+
+
+def test_full_disk_is_reported_with_the_name_of_the_events() -> None:
+    result = run(CORRECT, "--only", "read-only.0", "--events", "/dev/full")
+    assert result.exit_code == 2
+    assert "deltaspec: /dev/full: cannot be written: No space left on device" in result.output

@@ -241,7 +241,7 @@ def test_full_disk_is_reported(table: Path, state: Path) -> None:
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
     try:
-        assert get_refusal(table, state).startswith("cannot be written to: File too large")
+        assert get_refusal(table, state).startswith("cannot be written: File too large")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, handler)

@@ -10,6 +10,7 @@ import msgspec
 import pyarrow as pa
 
 from deltaspec.golden.corpus import GoldenCorpus, StoredCase
+from deltaspec.golden.export.layouts import fill_new_directory
 from deltaspec.golden.index import FORMAT, INDEX, Index, IndexedCase, IndexedFile
 
 COMPRESSION_LEVEL = 19
@@ -36,11 +37,16 @@ def build_archive(corpus: GoldenCorpus, cases: Sequence[StoredCase], version: st
 
 
 def write_release(corpus: GoldenCorpus, cases: Sequence[StoredCase], version: str, directory: Path) -> None:
-    """Write the content of the archive as a folder."""
-    for path, data in iter_release_files(corpus, cases, version):
-        target = directory / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)
+    """Write the content of the archive into a new or empty directory.
+
+    Raises:
+        InvalidUsage: the directory exists and is not empty, or cannot be written.
+    """
+    with fill_new_directory(directory) as content:
+        for path, data in iter_release_files(corpus, cases, version):
+            target = content / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
 
 
 def iter_release_files(corpus: GoldenCorpus, cases: Iterable[StoredCase], version: str) -> Iterator[tuple[str, bytes]]:

@@ -5,41 +5,53 @@
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.golden.corpus import StoredCase
 from deltaspec.golden.export.dat_versions import iter_dat_versions
+from deltaspec.output_files import fill_directory
 from deltaspec_generators.table_uris import TABLE_URI
 
 Layout: TypeAlias = Literal["dat", "acceptance"]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
 
-def create_directory(directory: Path) -> None:
-    """Create a directory. Raises `InvalidUsage` if it exists and is not empty."""
+@contextmanager
+def fill_new_directory(directory: Path) -> Iterator[Path]:
+    """Yield a temporary directory whose content becomes that of a new or empty directory when the block ends.
+
+    Raises:
+        InvalidUsage: it exists and is not empty, or cannot be written.
+    """
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise InvalidUsage(f"{directory} exists and is not empty")
-    directory.mkdir(parents=True, exist_ok=True)
+    with fill_directory(directory) as content:
+        yield content
 
 
 def write_layout(cases: Sequence[StoredCase], layout: Layout, directory: Path) -> tuple[list[str], dict[str, str]]:
-    """Write cases below a directory.
+    """Write cases into a new or empty directory.
 
     Returns:
         The ids of the cases written, and the reasons for those that the layout cannot express, by id.
+
+    Raises:
+        InvalidUsage: the directory exists and is not empty, or cannot be written.
     """
     obstacles = {case.id: find_obstacle(case, layout) for case in cases}
-    for case in cases:
-        if not obstacles[case.id]:
-            uri = f"{(directory / case.id / 'delta').absolute().as_uri()}/".encode()
-            for path, data in iter_files(case, layout):
-                if path.startswith("delta/") and path.endswith(".json"):
-                    data = data.replace(TABLE_URI.encode(), uri)
-                target = directory / case.id / path
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(data)
+    with fill_new_directory(directory) as content:
+        for case in cases:
+            if not obstacles[case.id]:
+                uri = f"{(directory / case.id / 'delta').absolute().as_uri()}/".encode()
+                for path, data in iter_files(case, layout):
+                    if path.startswith("delta/") and path.endswith(".json"):
+                        data = data.replace(TABLE_URI.encode(), uri)
+                    target = content / case.id / path
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.write_bytes(data)
     written = [identity for identity, reason in obstacles.items() if not reason]
     return written, {identity: reason for identity, reason in obstacles.items() if reason}
 

@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.output_files import is_temporary, translate_write_errors, write_file
 from deltaspec.validation.output_location import require_outside_table
 from deltaspec.validation.resume.resume_key import Key, check_key, to_bytes
 from deltaspec.wire.storage.interface import Store
 
 KEY_FILE = "key.json"
 _LOCK, _REPORT = "lock", "report"
-_RECORD, _ROWS, _PART = ".record", ".rows", ".part"
+_RECORD, _ROWS = ".record", ".rows"
 _MAGIC = b"deltaspec record\n"
 
 
@@ -46,12 +47,12 @@ def open_resume_folder(place: str, key: Key, store: Store, *, resume: bool) -> I
         raise InvalidUsage(f"{place}: the embedded engine saves its state in a local directory only")
     folder = require_private_directory(place, store)
     names = set(os.listdir(folder))
-    if KEY_FILE not in names and names - {_LOCK, f"{KEY_FILE}{_PART}"}:
+    if KEY_FILE not in names and any(name != _LOCK and not is_temporary(name) for name in names):
         raise InvalidUsage(f"{place}: contains files that belong to no state; name an empty or new directory")
     try:
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as fault:
-        raise InvalidUsage(f"{place}: cannot be written to: {fault.strerror}") from fault
+        raise InvalidUsage(f"{place}: cannot be written: {fault.strerror}") from fault
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -79,7 +80,7 @@ class ResumeFolder:
             self._write(KEY_FILE, to_bytes(key))
         done = {path.stem for path in folder.glob(f"*{_RECORD}")}
         for path in folder.iterdir():
-            if path.suffix == _PART or (path.suffix == _ROWS and path.stem not in done):
+            if is_temporary(path.name) or (path.suffix == _ROWS and path.stem not in done):
                 path.unlink()  # left by a step that did not finish
         if _REPORT in done:
             self._delete_all_but_report()
@@ -139,18 +140,11 @@ class ResumeFolder:
     @contextmanager
     def translate_write_errors(self) -> Iterator[None]:
         """Translate errors of the file system into `InvalidUsage`."""
-        try:
+        with translate_write_errors(self._place):
             yield
-        except OSError as fault:
-            raise InvalidUsage(f"{self._place}: cannot be written to: {fault.strerror}") from fault
 
     def _write(self, name: str, data: bytes) -> None:
-        part = self._folder / f"{name}{_PART}"
-        with self.translate_write_errors(), part.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-            part.replace(self._folder / name)
+        write_file(self._folder / name, data, self._place)
 
 
 def require_private_directory(place: str, store: Store) -> Path:

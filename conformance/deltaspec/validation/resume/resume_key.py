@@ -17,7 +17,7 @@ from deltaspec.validation.acceptance import Acceptance
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan
 from deltaspec.version import __version__
-from deltaspec.wire.storage.interface import Store
+from deltaspec.wire.storage.interface import Store, escape_file_name
 
 STATE_FORMAT = 5
 """Format number of a state. Increase it if the content or the encoding of a state changes within a release."""
@@ -59,7 +59,7 @@ def build_key(
         "--allow-outside": options.allow_outside,
         "--confirm": options.confirm,
         "--writer-time-zone": options.writer_time_zone,
-        "--baseline": options.baseline,
+        "--baseline": None if options.baseline is None else escape_file_name(options.baseline),
         "the set of accepted findings": None if acceptance is None else _list_accepted(acceptance),
         "--since": None if options.since is None else options.since.version,
         _LISTING: _compute_listing_digest(plan),

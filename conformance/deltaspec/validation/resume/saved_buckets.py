@@ -137,7 +137,7 @@ class SavedBuckets:
 
     def _read(self, chunk: Chunk) -> pa.Buffer:
         try:
-            with pa.memory_map(str(self._folder.rows(chunk.record))) as source:
+            with pa.memory_map(os.fsencode(self._folder.rows(chunk.record))) as source:
                 source.seek(chunk.start)
                 content = source.read_buffer(chunk.size_bytes)
         except OSError as fault:

@@ -1,10 +1,10 @@
 """Choose the storage client for a table's path or URI."""
 
 import re
-from urllib.parse import SplitResult, unquote
+from urllib.parse import SplitResult
 
 from deltaspec.errors import InvalidUsage
-from deltaspec.wire.storage.interface import LOG_DIRECTORY, Store, redact_uri, split_uri
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, Store, decode_file_uri, redact_uri, split_uri
 from deltaspec.wire.storage.local import LocalStore
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
@@ -14,9 +14,14 @@ _ARROW_SCHEMES = ("hdfs", "viewfs")
 _KNOWN = ", ".join(("file", "hdfs", *OBJECT_SCHEMES))
 
 
+def is_uri(location: str) -> bool:
+    """Return whether a location is a URI and not a path."""
+    return _SCHEME.match(location) is not None
+
+
 def is_local(uri: str) -> bool:
     """Return whether a table's path or URI is on the disk of this machine."""
-    return _SCHEME.match(uri) is None or split_uri(uri).scheme == "file"
+    return not is_uri(uri) or split_uri(uri).scheme == "file"
 
 
 def open_store(uri: str, settings: StorageSettings = ENVIRONMENT) -> Store:
@@ -34,7 +39,7 @@ def open_store(uri: str, settings: StorageSettings = ENVIRONMENT) -> Store:
     if parts is None:
         return LocalStore(uri, settings)
     if parts.scheme == "file":
-        return LocalStore(unquote(parts.path), settings)
+        return LocalStore(decode_file_uri(uri), settings)
     if parts.scheme in OBJECT_SCHEMES:
         from deltaspec.wire.storage.object_store import ObjectStore
 
@@ -52,7 +57,7 @@ def split_supported_uri(uri: str) -> SplitResult | None:
     """
     if not uri:
         raise InvalidUsage(f"no table is named; name the directory that contains {LOG_DIRECTORY}")
-    if _SCHEME.match(uri) is None:
+    if not is_uri(uri):
         return None
     parts = split_uri(uri)
     if parts.scheme == "file" and parts.netloc not in ("", "localhost"):

@@ -7,21 +7,29 @@ Memory is bounded by the listing of one folder that is not a table, without the 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Hashable
 from typing import Any, Protocol
-from urllib.parse import quote, unquote
 
 import msgspec
 
 from deltaspec.errors import TableUnreadable
 from deltaspec.wire.storage.client import RetryPolicy, build_client_options, convert_panics, describe_error
-from deltaspec.wire.storage.factory import OBJECT_SCHEMES, is_local, split_supported_uri
-from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, escape_file_name, redact_uri
+from deltaspec.wire.storage.factory import OBJECT_SCHEMES, is_local, is_uri, split_supported_uri
+from deltaspec.wire.storage.interface import (
+    LOG_DIRECTORY,
+    NoPermission,
+    StorageError,
+    build_file_uri,
+    decode_file_uri,
+    escape_file_name,
+    quote_path,
+    redact_uri,
+)
 from deltaspec.wire.storage.rate_limit import get_rate_limit
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
-_UNQUOTED = "/!$&'()+,;=:@~"
-"""Characters that need no escape in the path of a URI. Characters of globs are escaped."""
+_NO_PERMISSION = "no permission to read"
 
 
 class Subfolder(msgspec.Struct, frozen=True):
@@ -72,7 +80,7 @@ def open_folders(base: str, settings: StorageSettings = ENVIRONMENT) -> Folders:
     """
     parts = split_supported_uri(base)
     if parts is None or is_local(base):
-        return LocalFolders(base if parts is None else unquote(parts.path))
+        return LocalFolders(base if parts is None else decode_file_uri(base))
     return ObjectFolders(base, settings) if parts.scheme in OBJECT_SCHEMES else ArrowFolders(base)
 
 
@@ -82,23 +90,27 @@ class LocalFolders:
     concurrency = 1
 
     def __init__(self, base: str) -> None:
-        if not os.path.isdir(base):
+        try:
+            is_directory = _is_directory(base)
+        except StorageError as fault:
+            raise TableUnreadable(f"{escape_file_name(base)}: {fault}") from fault
+        if not is_directory:
             what = "is a file; name a directory" if os.path.exists(base) else "no such file or directory"
             raise TableUnreadable(f"{escape_file_name(base)}: {what}")
         self._base = base
 
     def get_location(self, folder: str) -> str:
         path = self._get_path(folder)
-        # a list of tables has one a line, without white space at its ends and without comments
-        if path.isprintable() and path == path.strip() and not path.startswith("#"):
+        # a list of tables has one a line, without white space at its ends and without comments; `-` begins an option
+        if path.isprintable() and path == path.strip() and not path.startswith(("#", "-")) and not is_uri(path):
             return path
-        return f"file://{quote(os.fsencode(os.path.abspath(path)), safe=_UNQUOTED)}"
+        return build_file_uri(path)
 
     def identify(self, folder: str) -> Hashable:
         return os.path.realpath(self._get_path(folder))
 
     def is_table(self, folder: str) -> bool:
-        return os.path.isdir(os.path.join(self._base, folder, LOG_DIRECTORY))
+        return _is_directory(os.path.join(self._base, folder, LOG_DIRECTORY))
 
     def list_folders(self, folder: str) -> list[Subfolder]:
         try:
@@ -106,12 +118,24 @@ class LocalFolders:
                 found = [_read_subfolder(entry) for entry in entries]
         except (FileNotFoundError, NotADirectoryError):
             return []
+        except PermissionError as fault:
+            raise NoPermission(_NO_PERMISSION) from fault
         except OSError as fault:
             raise StorageError(fault.strerror or str(fault)) from fault
         return sorted((each for each in found if each is not None), key=lambda each: each.name)
 
     def _get_path(self, folder: str) -> str:
         return os.path.join(self._base, folder) if folder else self._base
+
+
+def _is_directory(path: str) -> bool:
+    """Return whether a path is a directory. Raise `NoPermission` if that is not known."""
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except PermissionError as fault:
+        raise NoPermission(_NO_PERMISSION) from fault
+    except (OSError, ValueError):
+        return False
 
 
 def _read_subfolder(entry: os.DirEntry[str]) -> Subfolder | None:
@@ -122,6 +146,8 @@ def _read_subfolder(entry: os.DirEntry[str]) -> Subfolder | None:
         if not entry.is_symlink():
             return Subfolder(entry.name)
         facts = entry.stat()
+    except PermissionError:
+        return Subfolder(entry.name)  # a link to a folder that cannot be read, which its visit reports
     except OSError:
         return None  # gone since, or a link into nothing or itself
     return Subfolder(entry.name, (facts.st_dev, facts.st_ino))
@@ -220,4 +246,4 @@ class ArrowFolders:
 def _append(uri: str, folder: str) -> str:
     """Return the URI of a folder below another, with the query of that one."""
     path, mark, query = uri.partition("?")
-    return f"{path.rstrip('/')}/{quote(folder, safe=_UNQUOTED)}".rstrip("/") + mark + query
+    return f"{path.rstrip('/')}/{quote_path(folder)}".rstrip("/") + mark + query

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Protocol
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import SplitResult, quote, unquote_to_bytes, urlsplit, urlunsplit
 
 import msgspec
 
@@ -19,6 +19,8 @@ LOG_DIRECTORY = "_delta_log"
 LISTED_FOLDERS = ("_sidecars", "_staged_commits")
 """Folders below the log directory that the protocol defines; others are not listed."""
 CHUNK_BYTES = 4 << 20
+_UNQUOTED = "/!$&'()+,;=:@~"
+"""Characters that need no escape in the path of a URI. Characters of globs are escaped."""
 
 
 class StorageError(DeltaspecError):
@@ -143,6 +145,35 @@ def redact_uri(uri: str) -> str:
     user, at, host = parts.netloc.rpartition("@")
     keep = user.partition(":")[0] + at if parts.scheme in ("abfs", "abfss") else ""
     return urlunsplit((parts.scheme, keep + host, parts.path, "", ""))
+
+
+def quote_path(path: str) -> str:
+    """Return a path as the path of a URI."""
+    return quote(os.fsencode(path), safe=_UNQUOTED)
+
+
+def build_file_uri(path: str) -> str:
+    """Return the URI of a local path, which may have bytes that are not UTF-8."""
+    return f"file://{quote_path(os.path.abspath(path))}"
+
+
+def decode_file_uri(uri: str) -> str:
+    """Return the local path that a URI of scheme file names. Bytes that are not UTF-8 are as in `os.fsdecode`."""
+    return os.fsdecode(unquote_to_bytes(os.fsencode(split_uri(uri).path)))
+
+
+def format_local_path(path: str) -> str:
+    """Return a local path, or its URI if it has bytes that are not UTF-8, because reports are UTF-8."""
+    return path if is_text(path) else build_file_uri(path)
+
+
+def is_text(text: str) -> bool:
+    """Return whether UTF-8 can encode a string. File names with other bytes have lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def check_inside_table(path: str) -> str:

@@ -22,6 +22,7 @@ from deltaspec.wire.storage.interface import (
     check_inside_table,
     describe_irregular_file,
     escape_file_name,
+    format_local_path,
     has_log_file_name,
 )
 from deltaspec.wire.storage.other_formats import explain_missing_path, recognize_format
@@ -40,8 +41,8 @@ class LocalStore:
 
     def __init__(self, path: str, settings: StorageSettings = ENVIRONMENT) -> None:
         self.settings = settings
-        self.uri = escape_file_name(path)
-        self.root: str | None = os.path.abspath(self.uri)
+        self.uri = format_local_path(path)
+        self.root: str | None = escape_file_name(os.path.abspath(path))
         self.is_remote = False
         self._path = path
         self._prefix = os.path.join(path, "")
@@ -55,7 +56,9 @@ class LocalStore:
             if not root.is_dir():
                 raise TableUnreadable(f"{self.uri}: is a file; name the directory that holds {LOG_DIRECTORY}")
             if root.name == LOG_DIRECTORY:
-                raise TableUnreadable(f"{self.uri}: is the log itself; name the table, {root.parent}")
+                raise TableUnreadable(
+                    f"{self.uri}: is the log itself; name the table, {format_local_path(str(root.parent))}"
+                )
             if not (root / LOG_DIRECTORY).is_dir():
                 hint = _suggest_table(root) or _format_hint(recognize_format(_list_names(root))) or _suggest_name(root)
                 raise TableUnreadable(f"{self.uri}: has no {LOG_DIRECTORY} directory{hint}")
@@ -172,7 +175,7 @@ class LocalStore:
 
         os.close(self._open(path))
         try:
-            return pa.OSFile(os.path.join(self._path, path))
+            return pa.OSFile(os.fsencode(self._prefix + path))
         except (OSError, ValueError) as fault:
             raise StorageError(f"{path}: {fault}") from fault
 
@@ -202,10 +205,10 @@ def _suggest_table(root: Path) -> str:
     path = Path(os.path.abspath(root))
     try:
         if root.is_dir() and (below := _list_tables(root)):
-            return f"; {root / below[0]} is a table"
+            return f"; {format_local_path(str(root / below[0]))} is a table"
         for above in path.parents:
             if (above / LOG_DIRECTORY).is_dir():
-                return f"; {above} is a table"
+                return f"; {format_local_path(str(above))} is a table"
     except OSError:
         return ""  # a suggestion must not fail
     return ""
@@ -216,7 +219,7 @@ def _suggest_name(root: Path) -> str:
     path = Path(os.path.abspath(root))
     try:
         if near := get_close_matches(path.name, _list_tables(path.parent), 1):
-            return f"; did you mean {root.parent / near[0]}?"
+            return f"; did you mean {format_local_path(str(root.parent / near[0]))}?"
     except OSError:
         return ""  # a suggestion must not fail
     return ""

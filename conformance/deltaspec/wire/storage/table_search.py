@@ -8,13 +8,13 @@ from collections.abc import Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_to_bytes
 
 import msgspec
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.wire.storage.factory import is_local, split_supported_uri
-from deltaspec.wire.storage.interface import StorageError, escape_file_name, redact_uri
+from deltaspec.wire.storage.interface import StorageError, decode_file_uri, escape_file_name, redact_uri
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ def expand_glob(pattern: str, settings: StorageSettings = ENVIRONMENT) -> Iterat
     segments = path.split("/")
     first = next(number for number, each in enumerate(segments) if _LOCAL_GLOB.search(each))
     base = head + ("/".join(segments[:first]) or ("/" if path.startswith("/") else "."))
+    if parts is not None and not head:
+        base = decode_file_uri(base)
     if head and parts is not None and parts.query:
         base += f"?{parts.query}"
     rest = [each for each in segments[first:] if each]
@@ -92,7 +94,8 @@ def expand_glob(pattern: str, settings: StorageSettings = ENVIRONMENT) -> Iterat
 
 def _decode(segment: str) -> str:
     """Decode a segment of a URI; escaped characters of globs stand for themselves."""
-    return unquote(_ESCAPED_GLOB.sub(lambda match: f"[{unquote(match[0])}]", segment))
+    escaped = _ESCAPED_GLOB.sub(lambda match: f"[{unquote(match[0])}]", segment)
+    return os.fsdecode(unquote_to_bytes(os.fsencode(escaped)))
 
 
 def _search(folders: Folders, segments: list[str], *, hidden: bool = False) -> Iterator[str | Unsearched]:

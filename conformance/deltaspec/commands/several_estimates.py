@@ -1,0 +1,81 @@
+"""`deltaspec validate --estimate` with several tables: an estimate of each, and the totals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deltaspec import __version__
+from deltaspec.commands.configuration import ConfiguredCommand
+from deltaspec.commands.printing import write_text_or_json
+from deltaspec.commands.progress import show_progress
+from deltaspec.commands.startup import import_arrow_alone
+from deltaspec.commands.storage_options import build_storage_settings
+from deltaspec.errors import DeltaspecError, TableUnreadable
+
+if TYPE_CHECKING:
+    from deltaspec.report.estimate import Estimate
+    from deltaspec.report.estimates_summary import NotEstimated
+    from deltaspec.wire.storage.table_search import Unsearched
+
+
+def estimate_tables(
+    command: ConfiguredCommand,
+    locations: Sequence[str],
+    unsearched: Sequence[Unsearched],
+    arguments: Sequence[str],
+    options: Mapping[str, Any],
+) -> int:
+    """Estimate the runs over several tables, print what each needs and the totals, and return the exit code.
+
+    Args:
+        command: the command, which reads the configuration of each table.
+        locations: paths and URIs of the tables.
+        unsearched: what could not be searched for tables.
+        arguments: options of the command line that concern a table.
+        options: values of the options of the summary.
+    """
+    import_arrow_alone()
+    from deltaspec.commands.table_locations import describe_location
+    from deltaspec.report.estimates_summary import (
+        ESTIMATES_VERSION,
+        EstimatesSummary,
+        NotEstimated,
+        compute_totals,
+        write_estimates,
+    )
+
+    estimates: list[Estimate] = []
+    failed: list[NotEstimated] = [NotEstimated(each.location, each.reason) for each in unsearched]
+    with nullcontext() if options["quiet"] else show_progress() as progress:
+        for number, location in enumerate(locations):
+            if progress is not None:
+                progress("tables", number, len(locations))
+            shown = describe_location(location)
+            try:
+                estimates.append(_estimate(command, location, arguments))
+            except DeltaspecError as fault:
+                failed.append(NotEstimated(shown, str(fault).removeprefix(f"{shown}: ")))
+            except click.ClickException as fault:
+                failed.append(NotEstimated(shown, fault.format_message()))
+    summary = EstimatesSummary(
+        estimates_version=ESTIMATES_VERSION,
+        deltaspec=__version__,
+        exit_code=TableUnreadable.exit_code if failed else 0,
+        tables=estimates,
+        not_estimated=failed,
+        totals=compute_totals(estimates),
+    )
+    write_text_or_json(summary, write_estimates, options)
+    return summary.exit_code
+
+
+def _estimate(command: ConfiguredCommand, location: str, arguments: Sequence[str]) -> Estimate:
+    from deltaspec.validation.describe.read_estimate import estimate_table
+
+    context = command.make_context("validate", [*arguments, "--", location])
+    chosen = {name: context.params[name] for name in ("at", "history", "revision")}
+    return estimate_table(location, **chosen, storage=build_storage_settings(context), measures_time=True)

@@ -1,0 +1,33 @@
+"""Why the exit code of a command is not the one that the verdict stands for."""
+
+from __future__ import annotations
+
+from deltaspec.report.report_types import EXIT_CODES_OF_VERDICTS, SEVERITIES, Report, Severity
+
+
+def explain_exit_code(report: Report, exit_code: int, fail_on: Severity) -> str | None:
+    """Return why a command ends with an exit code that the verdict alone does not explain; None if it does.
+
+    Args:
+        report: the report.
+        exit_code: exit code of the command.
+        fail_on: the least severe findings that give 1.
+    """
+    if exit_code == EXIT_CODES_OF_VERDICTS[report.verdict]:
+        return None
+    if exit_code == 0:
+        return "--exit-zero"
+    if exit_code == 1:
+        return "; ".join([f"--fail-on {fail_on}", *_list_expired(report, fail_on)])
+    return report.stopped or "not everything was checked"
+
+
+def _list_expired(report: Report, fail_on: Severity) -> list[str]:
+    """Return the expired entries whose rules have findings that fail the run."""
+    failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    rules = {each.rule for each in report.findings if each.severity in failing}
+    return [
+        f"{each.description} was accepted until {each.until}"
+        for each in report.accept
+        if each.status == "expired" and any(rule.startswith(each.rule) for rule in rules)
+    ]
