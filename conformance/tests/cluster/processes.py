@@ -56,11 +56,11 @@ class Cluster:
 
 
 @contextmanager
-def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """Run a master with some workers for a block."""
+def cluster(folder: Path, workers: int = 2, environment: dict[str, str] | None = None) -> Iterator[Cluster]:
+    """Run a master, with further environment variables, and some workers for a block."""
     port, page = free_port(), free_port()
     options = ["--host", HOST, "--port", str(port), "--webui-port", str(page)]
-    master = _start_process([*_java_class(_MASTER), *options], folder / "master.log")
+    master = _start_process([*_java_class(_MASTER), *options], folder / "master.log", environment)
     found = Cluster(f"spark://{HOST}:{port}", folder, f"http://{HOST}:{page}")
     try:
         wait_until(lambda: fetch_json(f"{found._page}/json/")["status"] == "ALIVE", "the master is running")
