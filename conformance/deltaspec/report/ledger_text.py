@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from urllib.parse import unquote
 
 import msgspec
 from msgspec.structs import replace
@@ -158,7 +159,7 @@ def _unchecked(ledger: list[NotChecked]) -> list[str]:
     rules: dict[tuple[bool, str, str], list[str]] = defaultdict(list)
     for entry in ledger:
         file = entry.file or ""
-        rules[entry.accepted, entry.reason.removeprefix(f"{file}: "), file].append(entry.rule)
+        rules[entry.accepted, _remove_path(entry.reason, file), file].append(entry.rule)
     files_by_entry: dict[tuple[bool, bool, str, tuple[str, ...]], list[str]] = defaultdict(list)
     for (accepted, reason, file), codes_of_file in rules.items():
         files_by_entry[accepted, not file, reason, tuple(codes_of_file)].append(file)
@@ -170,6 +171,21 @@ def _unchecked(ledger: list[NotChecked]) -> list[str]:
         title = "accepted unchecked" if accepted else "not checked"
         entries.append(f"{title}: {_first_names(codes, 6)}: {_printable(reason)}{where}")
     return entries
+
+
+def _remove_path(reason: str, file: str) -> str:
+    """Return a reason without the path at its start, so that files with the same reason are listed together.
+
+    The storage may name the file by its decoded path, without a scheme, or relative to the root of a disk.
+    """
+    path, colon, rest = reason.partition(": ")
+    for name in (file, unquote(file)):
+        if reason.startswith(f"{name}: "):
+            return reason.removeprefix(f"{name}: ")
+        before = name.removesuffix(path)
+        if colon and before != name and (path.startswith("/") or before.endswith("/")):
+            return rest
+    return reason
 
 
 def _first_names(names: Sequence[str], most: int) -> str:
