@@ -50,6 +50,7 @@ def list_ledger(report: Report) -> list[LedgerPart]:
     ]
     return [
         LedgerPart("not checked", _unchecked(checked.not_checked), True),
+        LedgerPart("copied", list(_describe_copies(report)), False),
         LedgerPart("since", list(_describe_since(report)), False),
         LedgerPart("sound again", list(_describe_sound_again(report)), False),
         LedgerPart("not compared", [f"not compared: {each}" for each in not_compared], False),
@@ -67,6 +68,15 @@ def _describe_since(report: Report) -> Iterator[str]:
         yield f"since version {since.version}: all files checked again, because {_printable(since.reason)}"
     elif since is not None:
         yield f"since version {since.version}: {count(since.skipped_files, 'live file')} not checked again"
+
+
+def _describe_copies(report: Report) -> Iterator[str]:
+    """Yield a line for each location that absolute paths of a copied table lead to."""
+    for each in report.copied_from:
+        yield (
+            f"copied: absolute paths lead to {_printable(each.location)}, but the table has files of the same names, "
+            f"such as {_printable(each.file)}. It looks like a copy of that place: clone it again, or rewrite the paths"
+        )
 
 
 def _describe_sound_again(report: Report) -> Iterator[str]:

@@ -11,6 +11,7 @@ from rich.console import Console
 from deltaspec.report.report_types import (
     AcceptedFinding,
     AcceptEntry,
+    CopiedFrom,
     FilesNotRead,
     MissingCommits,
     Refusal,
@@ -142,6 +143,14 @@ def test_reasons_that_differ_only_by_a_path_are_one_entry(files: list[str], path
     ]
     lines = [line for line in render(report(not_checked=unchecked), width=200).splitlines() if "not checked:" in line]
     assert lines == [f"not checked: DAT001, DAT002: leads out ({files[0]}, {files[1]})"]
+
+
+def test_copied_table_is_explained() -> None:
+    copied = [CopiedFrom(location="s3://old/place", file="day=1/a.parquet")]
+    assert (
+        "copied: absolute paths lead to s3://old/place, but the table has files of the same names, such as "
+        "day=1/a.parquet. It looks like a copy of that place: clone it again, or rewrite the paths\n"
+    ) in render(msgspec.structs.replace(report(), copied_from=copied), width=300)
 
 
 def test_reason_that_begins_with_another_path_keeps_it() -> None:
