@@ -87,7 +87,8 @@ def validate(
     Raises:
         InvalidUsage: an option has an invalid value, a rule or version does not exist, the state belongs to another
             run, or a file cannot be written.
-        TableUnreadable: there is no table.
+        TableUnreadable: there is no table, or access to its log is denied.
+        StorageUnavailable: the storage did not answer, after all retries; run again later. It is a `TableUnreadable`.
     """
     from deltaspec.validation.options import Options, RunSettings
     from deltaspec.validation.progress import ignore_progress

@@ -49,8 +49,8 @@ def main() -> None:
 
     \b
     Exit codes: 0 conforms, 1 violations, 2 wrong usage or no table,
-                3 incomplete or refused, 4 a defect of deltaspec, 130 interrupted,
-                143 terminated.
+                3 incomplete or refused, 4 a defect of deltaspec,
+                5 the storage did not answer, 130 interrupted, 143 terminated.
     """
     from deltaspec.report.text import UNENCODABLE
 

@@ -21,6 +21,15 @@ class TableUnreadable(DeltaspecError):
     exit_code = 2
 
 
+class StorageUnavailable(TableUnreadable):
+    """The storage did not answer, after all retries: the connection failed, or it answered with status 429 or 5xx.
+
+    Nothing is known about the table, so that the run can be repeated later. Denied access is `TableUnreadable`.
+    """
+
+    exit_code = 5
+
+
 class ValidationFailed(DeltaspecError):
     """A table violates the protocol. The message has a line for the verdict and one for each of the first findings."""
 

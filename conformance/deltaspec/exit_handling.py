@@ -13,10 +13,11 @@ from typing import Any, NoReturn
 import click
 
 from deltaspec import __version__
-from deltaspec.errors import DeltaspecError
+from deltaspec.errors import DeltaspecError, StorageUnavailable
 from deltaspec.output_files import drop_stdout, translate_write_errors
+from deltaspec.wire.storage.interruption import IS_ENDING
 
-INCOMPLETE, BUG, INTERRUPTED, TERMINATED = 3, 4, 130, 143
+INCOMPLETE, BUG, UNAVAILABLE, INTERRUPTED, TERMINATED = 3, 4, StorageUnavailable.exit_code, 130, 143
 EXIT_CODE_KEY = "deltaspec.exit_code"
 """Key of the context's `meta`: exit code to use if the reader of stdout closes the pipe."""
 
@@ -61,7 +62,7 @@ class CommandGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             try:
-                with _raise_on_sigterm():
+                with _handling_signals():
                     return super().invoke(ctx)
             finally:
                 with translate_write_errors("stdout"):
@@ -82,23 +83,40 @@ class CommandGroup(click.Group):
 
 
 @contextmanager
-def _raise_on_sigterm() -> Iterator[None]:
-    """Make SIGTERM raise `Terminated`, unless the process already has another handler."""
-    can_install = threading.current_thread() is threading.main_thread() and (
-        signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-    )
-    if not can_install:
-        yield
-        return
+def _handling_signals() -> Iterator[None]:
+    """Make SIGTERM raise `Terminated`, and let requests that are retried fail on SIGTERM and SIGINT.
 
-    def end(*_: object) -> NoReturn:
+    Another handler that the process already has is kept.
+    """
+
+    def terminate(*_: object) -> NoReturn:
+        IS_ENDING.set()
         raise Terminated
 
-    signal.signal(signal.SIGTERM, end)
+    def interrupt(*_: object) -> NoReturn:
+        IS_ENDING.set()
+        raise KeyboardInterrupt
+
+    handlers: list[tuple[int, Any, Any]] = [
+        (signal.SIGTERM, signal.SIG_DFL, terminate),
+        (signal.SIGINT, signal.default_int_handler, interrupt),
+    ]
+    is_main = threading.current_thread() is threading.main_thread()
+    installed = [each for each in handlers if is_main and signal.getsignal(each[0]) == each[1]]
+    for number, _, handler in installed:
+        signal.signal(number, handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number, before, _ in installed:
+            signal.signal(number, before)
+        IS_ENDING.clear()
+
+
+def make_waits_interruptible() -> None:
+    """Let SIGINT end waits for other threads. Polars, when it is imported, makes them continue after a signal."""
+    if threading.current_thread() is threading.main_thread():
+        signal.siginterrupt(signal.SIGINT, True)
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -21,7 +21,7 @@ from deltaspec.commands.progress import show_progress
 from deltaspec.commands.several_estimates import estimate_tables
 from deltaspec.commands.table_names import build_table_name, expand_report
 from deltaspec.commands.table_outputs import expand_options, expand_places, prepare_outputs
-from deltaspec.errors import InvalidUsage, TableUnreadable
+from deltaspec.errors import InvalidUsage, StorageUnavailable, TableUnreadable
 from deltaspec.exit_handling import INCOMPLETE, INTERRUPTED, TERMINATED, Terminated
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def _names_several(given: Sequence[str]) -> bool:
 
 def _validate_tables(command: TablesCommand, context: click.Context, request: _Request, jobs: int) -> int:
     """Validate all tables, print the reports of those that do not conform and the summary, and return the exit code."""
+    from deltaspec.commands.outages import Outages
     from deltaspec.commands.table_workers import run_in_workers, run_tables
     from deltaspec.report.tables_summary import TABLES_VERSION, TableResult, TablesSummary, find_worst_exit_code
 
@@ -116,7 +117,8 @@ def _validate_tables(command: TablesCommand, context: click.Context, request: _R
         not_run = (TableResult(table=each.table, verdict="not run", exit_code=INCOMPLETE) for each in tasks)
         results = dict(enumerate(not_run))
         exit_code = None
-        runs = run_in_workers(tasks, jobs) if session is None else run_tables(tasks)
+        outages = Outages()
+        runs = run_in_workers(tasks, jobs, outages) if session is None else run_tables(tasks, outages)
         try:
             with closing(runs):
                 for number, run in _print_in_order(runs, options, len(tasks)):
@@ -133,6 +135,7 @@ def _validate_tables(command: TablesCommand, context: click.Context, request: _R
         deltaspec=__version__,
         exit_code=find_worst_exit_code(found) if exit_code is None else exit_code,
         seconds=round(time.monotonic() - started, 3),
+        notes=outages.describe(),
         tables=found,
     )
     _write_summary(summary, options)
@@ -208,7 +211,8 @@ def _find_tables(command: TablesCommand, request: _Request, session: Any) -> tup
     locations = [each for each in found if isinstance(each, str)]
     unsearched = [each for each in found if isinstance(each, Unsearched)]
     if not locations and len(unsearched) == 1:
-        raise TableUnreadable(f"{unsearched[0].location}: {unsearched[0].reason}")
+        error = StorageUnavailable if unsearched[0].is_outage else TableUnreadable
+        raise error(f"{unsearched[0].location}: {unsearched[0].reason}")
     return locations, unsearched
 
 
@@ -264,6 +268,11 @@ def _print_in_order(
     prints = options["output_format"] == "text" and not options["quiet"]
     ended: dict[int, TableRun] = {}
     following = 0
+
+    def print_run(run: TableRun) -> None:
+        if prints and run.result.is_notable and run.text:
+            print_text(run.text)
+
     with nullcontext() if options["quiet"] else show_progress() as progress:
         if progress is not None:
             progress("tables", 0, total)
@@ -271,12 +280,12 @@ def _print_in_order(
             yield number, run
             ended[number] = run
             while following in ended:
-                text = ended.pop(following)
+                print_run(ended.pop(following))
                 following += 1
-                if prints and text.result.is_notable and text.text:
-                    print_text(text.text)
             if progress is not None:
                 progress("tables", done, total)
+        for number in sorted(ended):  # after tables that were not run
+            print_run(ended[number])
 
 
 def _describe_unsearched(unsearched: Unsearched) -> TableResult:
@@ -284,8 +293,8 @@ def _describe_unsearched(unsearched: Unsearched) -> TableResult:
 
     return TableResult(
         table=unsearched.location,
-        verdict="unreadable",
-        exit_code=TableUnreadable.exit_code,
+        verdict="unavailable" if unsearched.is_outage else "unreadable",
+        exit_code=(StorageUnavailable if unsearched.is_outage else TableUnreadable).exit_code,
         reason=unsearched.reason,
     )
 

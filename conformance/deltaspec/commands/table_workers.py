@@ -17,11 +17,12 @@ import click
 import msgspec
 
 from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone, leave_out_numpy
-from deltaspec.errors import DeltaspecError
+from deltaspec.errors import DeltaspecError, StorageUnavailable
 from deltaspec.exit_handling import BUG, INTERRUPTED, REPORT_KEY, TERMINATED, Terminated, describe_bug
 from deltaspec.report.tables_summary import TableResult, TableVerdict
 
 if TYPE_CHECKING:
+    from deltaspec.commands.outages import Outages
     from deltaspec.report.report_types import Report
 
 
@@ -62,6 +63,8 @@ def run_table(task: TableTask) -> TableRun:
             raise KeyboardInterrupt from None
         if exit_code == TERMINATED:
             raise Terminated from None
+    except StorageUnavailable as fault:
+        exit_code, verdict, reason = fault.exit_code, "unavailable", str(fault)
     except DeltaspecError as fault:
         exit_code, verdict, reason = fault.exit_code, "unreadable", str(fault)
     except click.ClickException as fault:
@@ -81,28 +84,37 @@ def run_table(task: TableTask) -> TableRun:
     return TableRun(result, printed.getvalue())
 
 
-def run_tables(tasks: Sequence[TableTask]) -> Generator[tuple[int, TableRun]]:
-    """Validate tables in this process, and yield the number of each and its run."""
+def run_tables(tasks: Sequence[TableTask], outages: Outages) -> Generator[tuple[int, TableRun]]:
+    """Validate tables in this process, and yield the number of each and its run; none of a store that is down."""
     for number, task in enumerate(tasks):
-        yield number, run_table(task)
+        if not outages.skip(task.table):
+            run = run_table(task)
+            outages.record(run.result)
+            yield number, run
 
 
-def run_in_workers(tasks: Sequence[TableTask], jobs: int) -> Generator[tuple[int, TableRun]]:
+def run_in_workers(tasks: Sequence[TableTask], jobs: int, outages: Outages) -> Generator[tuple[int, TableRun]]:
     """Validate tables in worker processes, and yield the number of each and its run, in the order in which they end.
 
     A worker validates one table after another. If its process ends, the table is reported as failed, and another
-    worker continues.
+    worker continues. No more tables are started of a store that is down.
     """
     waiting = deque(enumerate(tasks))
     workers = [_Worker() for _ in range(min(jobs, len(tasks)))]
     try:
-        while waiting or any(worker.is_busy for worker in workers):
+        while True:
             for worker in workers:
+                while waiting and outages.skip(waiting[0][1].table):
+                    waiting.popleft()
                 if waiting and not worker.is_busy:
                     worker.start_table(*waiting.popleft())
+            if not any(worker.is_busy for worker in workers):
+                return
             busy = {worker.connection: worker for worker in workers if worker.is_busy}
             for connection in wait(list(busy)):
-                yield busy[connection].receive()  # type: ignore[index]
+                number, run = busy[connection].receive()  # type: ignore[index]
+                outages.record(run.result)
+                yield number, run
     finally:
         for worker in workers:
             worker.kill()

@@ -33,7 +33,14 @@ from deltaspec.commands.several_tables import TablesCommand
 from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone
 from deltaspec.commands.storage_options import build_storage_settings
 from deltaspec.errors import InvalidUsage
-from deltaspec.exit_handling import EXIT_CODE_KEY, INTERRUPTED, REPORT_KEY, TERMINATED, Terminated
+from deltaspec.exit_handling import (
+    EXIT_CODE_KEY,
+    INTERRUPTED,
+    REPORT_KEY,
+    TERMINATED,
+    Terminated,
+    make_waits_interruptible,
+)
 
 if TYPE_CHECKING:
     from deltaspec.report.report_types import AcceptEntry, Report, Severity
@@ -230,15 +237,18 @@ def validate(
     Several tables are named by several arguments, by --tables-from, or by a glob over folders: 's3://lake/*/orders', or
     'lake/**' for all below lake. With --engine spark, 'catalog.schema.*' names the Delta tables of a schema. The output
     is the report of each table that does not conform, and a summary with a line for each table (--format text or json).
-    The exit code is that of the worst table, in the order 4, 2, 1, 3, 0; one that cannot be read does not stop the
-    others. PATH of --report then contains {table}, the name of a table in files, or is a directory with / at its end;
-    sarif and junit can also have one file for all tables. --findings-out, --state and --since also need {table}, which
-    one table can have, too. Missing directories of such paths are created.
+    The exit code is that of the worst table, in the order 4, 2, 1, 5, 3, 0; one that cannot be read does not stop the
+    others. If a store does not answer for any of the first three tables, its other tables are not run. PATH of --report
+    then contains {table}, the name of a table in files, or is a directory with / at its end; sarif and junit can also
+    have one file for all tables. --findings-out, --state and --since also need {table}, which one table can have, too.
+    Missing directories of such paths are created.
 
     Nothing is written into a table. Object stores take credentials, region and endpoint from the usual environment
     variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_...).
-    DELTASPEC_STORE_RETRIES (8), DELTASPEC_STORE_RETRY_SECONDS (60) and DELTASPEC_STORE_TIMEOUT_SECONDS (15) limit how
-    long failed requests are retried.
+    A request that gets no response, or status 408, 429 or 5xx, is retried for DELTASPEC_STORE_RETRY_SECONDS (60), with
+    growing pauses; then for 5 s, until the store answers. DELTASPEC_STORE_RETRIES also limits how often (no limit), and
+    DELTASPEC_STORE_TIMEOUT_SECONDS (15) is the time without a response after which a request has failed. If the log
+    cannot be listed, the exit code is 5; other files that cannot be read are not checked.
 
     --max-requests-per-second limits requests without their retries; several tables share it. On Spark, the driver and
     each Python process of an executor have this limit. DELTASPEC_STORE_REQUESTS_PER_SECOND sets it for every process.
@@ -359,6 +369,7 @@ def run_engine(table: str, engine: str, options: Options, settings: RunSettings,
         with faster_imports():
             import_arrow_alone()
             from deltaspec.validation import run
+        make_waits_interruptible()
         return run.run_embedded(table, options, settings, storage)
     _check_local_table(table, master)
     from deltaspec.validation.spark.session import open_session

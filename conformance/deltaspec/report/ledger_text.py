@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from urllib.parse import unquote
 
 import msgspec
 from msgspec.structs import replace
@@ -49,6 +50,7 @@ def list_ledger(report: Report) -> list[LedgerPart]:
     ]
     return [
         LedgerPart("not checked", _unchecked(checked.not_checked), True),
+        LedgerPart("copied", list(_describe_copies(report)), False),
         LedgerPart("since", list(_describe_since(report)), False),
         LedgerPart("sound again", list(_describe_sound_again(report)), False),
         LedgerPart("not compared", [f"not compared: {each}" for each in not_compared], False),
@@ -66,6 +68,15 @@ def _describe_since(report: Report) -> Iterator[str]:
         yield f"since version {since.version}: all files checked again, because {_printable(since.reason)}"
     elif since is not None:
         yield f"since version {since.version}: {count(since.skipped_files, 'live file')} not checked again"
+
+
+def _describe_copies(report: Report) -> Iterator[str]:
+    """Yield a line for each location that absolute paths of a copied table lead to."""
+    for each in report.copied_from:
+        yield (
+            f"copied: absolute paths lead to {_printable(each.location)}, but the table has files of the same names, "
+            f"such as {_printable(each.file)}. It looks like a copy of that place: clone it again, or rewrite the paths"
+        )
 
 
 def _describe_sound_again(report: Report) -> Iterator[str]:
@@ -158,7 +169,7 @@ def _unchecked(ledger: list[NotChecked]) -> list[str]:
     rules: dict[tuple[bool, str, str], list[str]] = defaultdict(list)
     for entry in ledger:
         file = entry.file or ""
-        rules[entry.accepted, entry.reason.removeprefix(f"{file}: "), file].append(entry.rule)
+        rules[entry.accepted, _remove_path(entry.reason, file), file].append(entry.rule)
     files_by_entry: dict[tuple[bool, bool, str, tuple[str, ...]], list[str]] = defaultdict(list)
     for (accepted, reason, file), codes_of_file in rules.items():
         files_by_entry[accepted, not file, reason, tuple(codes_of_file)].append(file)
@@ -170,6 +181,21 @@ def _unchecked(ledger: list[NotChecked]) -> list[str]:
         title = "accepted unchecked" if accepted else "not checked"
         entries.append(f"{title}: {_first_names(codes, 6)}: {_printable(reason)}{where}")
     return entries
+
+
+def _remove_path(reason: str, file: str) -> str:
+    """Return a reason without the path at its start, so that files with the same reason are listed together.
+
+    The storage may name the file by its decoded path, without a scheme, or relative to the root of a disk.
+    """
+    path, colon, rest = reason.partition(": ")
+    for name in (file, unquote(file)):
+        if reason.startswith(f"{name}: "):
+            return reason.removeprefix(f"{name}: ")
+        before = name.removesuffix(path)
+        if colon and before != name and (path.startswith("/") or before.endswith("/")):
+            return rest
+    return reason
 
 
 def _first_names(names: Sequence[str], most: int) -> str:

@@ -275,6 +275,14 @@ class SoundAgain(Struct, frozen=True, kw_only=True):
     """Path of the first of them, and what was found first."""
 
 
+class CopiedFrom(Struct, frozen=True, kw_only=True):
+    """A location outside of the table, with files that are missing or not read and exist in the table instead."""
+
+    location: str
+    file: str
+    """Path of one of the files, relative to the location and to the table."""
+
+
 class Continuation(Struct, frozen=True, kw_only=True):
     """What identifies the validated version, for a later run with `--since`."""
 
@@ -352,6 +360,8 @@ class Report(Struct, frozen=True, kw_only=True):
     """The earlier report that the run continues; None without `--since`."""
     sound_again: SoundAgain | None = None
     """Files that a second look found sound; None if there are none."""
+    copied_from: list[CopiedFrom] = field(default_factory=list)
+    """Where absolute paths of a copied table still lead, as far as the first files show."""
     stopped: str | None = None
     """Why the run stopped before everything was checked, such as a used budget; None if it did not."""
     exit_reason: str | None = None

@@ -15,8 +15,8 @@ from deltaspec.report.text import count
 
 TABLES_VERSION = 1
 """Increases when a field is removed or changes its meaning. A new field keeps it."""
-TableVerdict = Verdict | Literal["unreadable", "failed", "not run"]
-WORST_EXIT_CODES = (4, 2, 1, 3, 0)
+TableVerdict = Verdict | Literal["unreadable", "unavailable", "failed", "not run"]
+WORST_EXIT_CODES = (4, 2, 1, 5, 3, 0)
 """Exit codes of a table, from the worst."""
 
 
@@ -30,8 +30,9 @@ class TableResult(Struct, frozen=True, kw_only=True):
     level: str | None = None
     """Level of the run; None if there is no report."""
     verdict: TableVerdict
-    """The verdict of the report. `unreadable`: there is no table, or the request is invalid for it. `failed`: a defect
-    of deltaspec, or the process ended. `not run`: the run was interrupted before."""
+    """The verdict of the report. `unreadable`: there is no table, or the request is invalid for it. `unavailable`: the
+    storage did not answer. `failed`: a defect of deltaspec, or the process ended. `not run`: the run was interrupted
+    before, or the storage did not answer for the tables before (`notes` of the summary)."""
     exit_code: int
     exit_reason: str | None = None
     """Why the exit code is not the one of the verdict, such as `--fail-on warning`; None if it is."""
@@ -93,8 +94,10 @@ class TablesSummary(Struct, frozen=True, kw_only=True):
     tables_version: int
     deltaspec: str
     exit_code: int
-    """Exit code of the worst table: 4, 2, 1, 3, or 0; 130 or 143 if the run was interrupted."""
+    """Exit code of the worst table: 4, 2, 1, 5, 3, or 0; 130 or 143 if the run was interrupted."""
     seconds: float
+    notes: list[str] = field(default_factory=list)
+    """What concerns several tables, such as a store that did not answer, in sentences."""
     tables: list[TableResult]
 
     @property

@@ -11,7 +11,7 @@ from deltaspec.report.tables_summary import TableResult, TablesSummary
 from deltaspec.report.text import count, escape_text, wrap_text
 
 _HEADER = ("verdict", *(f"{severity}s" for severity in SEVERITIES), "unchecked", "time", "table")
-_STYLES = {"violations": "bold red", "failed": "bold red", "unreadable": "bold red"}
+_STYLES = {"violations": "bold red", "failed": "bold red", "unreadable": "bold red", "unavailable": "bold red"}
 _INDENT = "    "
 
 
@@ -35,6 +35,8 @@ def write_summary(summary: TablesSummary, console: Console) -> None:
     if all(each.level is not None for each in results):  # otherwise entries may be used in the others
         for line in list_outdated_of_tables([(each.accept, each.baseline) for each in results]):
             console.print(Text(line, style="dim"))
+    for note in summary.notes:
+        console.print(Text(escape_text(note), style="bold red"))
     console.print(Text(summary.summary_line, style="bold"))
 
 

@@ -46,6 +46,8 @@ class Findings:
         self._ledger = Ledger()
         self.sound_again: dict[str, str] = {}
         """Files that looked damaged and were sound when they were looked at again, with what was found first."""
+        self.copied_from: dict[str, str] = {}
+        """Locations outside of the table whose files are in the table, with the relative path of one."""
         self.rows_not_compared: set[str] = set()
         """Commits whose rows were not compared, because files of them no longer exist."""
         self.sink: Sink | None = None
@@ -95,6 +97,7 @@ class Findings:
         self.evaluated_views |= other.evaluated_views
         self._ledger.merge(other._ledger)
         self.sound_again |= other.sound_again
+        self.note_copies(other.copied_from)
         self.rows_not_compared |= other.rows_not_compared
         self._kept.merge(other._kept)
         self.accepted.merge(other.accepted)
@@ -225,6 +228,11 @@ class Findings:
             first: what was found first.
         """
         self.sound_again[path] = first
+
+    def note_copies(self, files: Mapping[str, str]) -> None:
+        """Record locations outside of the table whose files are in the table, with the relative path of one."""
+        for location, file in files.items():
+            self.copied_from[location] = min(file, self.copied_from.get(location, file))
 
     def mark_stopped(self, reason: str, levels: Collection[str]) -> None:
         """Record that a run stopped before the rules of these levels were decided."""

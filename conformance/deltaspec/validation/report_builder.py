@@ -18,6 +18,7 @@ from deltaspec.report.report_types import (
     AcceptStatus,
     Baseline,
     Checked,
+    CopiedFrom,
     DerivedFileNotCompared,
     FilesNotRead,
     NotChecked,
@@ -41,6 +42,7 @@ from deltaspec.views.table.state import TableState
 from deltaspec.wire.storage.interface import escape_file_name
 
 _MAX_SOUND_AGAIN = 20
+_MAX_COPIED_FROM = 3
 """Files that the report names."""
 
 
@@ -102,6 +104,10 @@ def build_report(run: LogRun, engine: str) -> Report:
         continuation=build_continuation(run.store, plan, run.facts.state.metadata, run.facts.commit_sha256),
         since=run.since,
         sound_again=_list_sound_again(findings.sound_again),
+        copied_from=[
+            CopiedFrom(location=location, file=file)
+            for location, file in sorted(findings.copied_from.items())[:_MAX_COPIED_FROM]
+        ],
         stopped=run.stop_reason,
         refusal=Refusal(requirement=refusal.requirement, why=refusal.reason) if refusal else None,
         checked=checked,

@@ -13,6 +13,7 @@ from helpers.restricted_runs import run_with_permissions
 from jsonschema import Draft202012Validator
 
 from deltaspec.commands import table_workers
+from deltaspec.commands.outages import Outages
 from deltaspec.commands.table_names import build_table_name
 from deltaspec.commands.table_workers import TableTask, run_in_workers, run_tables
 from deltaspec.report.tables_summary import build_tables_schema, render_tables_schema
@@ -43,7 +44,7 @@ def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Validate in the test process, to save the start of workers."""
-    monkeypatch.setattr(table_workers, "run_in_workers", lambda tasks, _: run_tables(tasks))
+    monkeypatch.setattr(table_workers, "run_in_workers", lambda tasks, _, outages: run_tables(tasks, outages))
 
 
 def get_verdicts(*arguments: object) -> dict[str, str]:
@@ -70,7 +71,7 @@ class TestWorkers:
     def test_process_that_ends_is_replaced(self, lake: Path) -> None:
         tasks = [TableTask(name, ("--format=json", "--", name)) for name in ("eu/orders", "us/items", "us/orders")]
         ended = {}
-        runs = run_in_workers(tasks, 1)
+        runs = run_in_workers(tasks, 1, Outages())
         for number, each in runs:
             ended[number] = each.result
             if number == 0:  # the only worker waits for its next table
@@ -151,8 +152,8 @@ class TestTables:
         assert result.stdout.endswith("2 tables: 1 conforms, 1 failed · exit 4\n")
 
     def test_interrupt_prints_the_summary_of_what_ended(self, lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        def stop(tasks: Any, _: int) -> Any:
-            yield next(run_tables(tasks))
+        def stop(tasks: Any, _: int, outages: Outages) -> Any:
+            yield next(run_tables(tasks, outages))
             raise KeyboardInterrupt
 
         monkeypatch.setattr(table_workers, "run_in_workers", stop)

@@ -66,6 +66,32 @@ class FaultyS3:
     released: threading.Event = field(default_factory=threading.Event)
     in_progress: Counter[str] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    port: int = 0
+    """Port of the proxy, which stays the same when it is stopped and started; 0 for any."""
+    is_stopped: bool = True
+    _server: ThreadingHTTPServer | None = None
+
+    def start(self) -> None:
+        """Accept connections."""
+        self._server = ThreadingHTTPServer(("127.0.0.1", self.port), _Handler)
+        self._server.daemon_threads = True
+        self._server.s3 = self  # type: ignore[attr-defined]
+        self.port = self._server.server_address[1]
+        self.endpoint = f"http://127.0.0.1:{self.port}"
+        self.is_stopped = False
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}).start()
+
+    def stop(self) -> None:
+        """Refuse connections, and close open ones at their next request."""
+        self.is_stopped = True
+        assert self._server is not None
+        self._server.shutdown()
+        self._server.server_close()
+
+    def stop_for(self, seconds: float) -> None:
+        """Stop, and start again after some time."""
+        self.stop()
+        threading.Timer(seconds, self.start).start()
 
     def fault_for(self, request: Request) -> Fault | None:
         """Record a request; return the fault planned for it, or None."""
@@ -126,19 +152,13 @@ def run_faulty_s3() -> Iterator[FaultyS3]:
     moto.start()
     host, port = moto.get_host_and_port()
     _objects().create_bucket(BUCKET, "us-east-1")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.daemon_threads = True
-    s3 = FaultyS3(f"http://127.0.0.1:{server.server_address[1]}", (host, port))
-    server.s3 = s3  # type: ignore[attr-defined]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
+    s3 = FaultyS3("", (host, port))
+    s3.start()
     try:
         yield s3
     finally:
         s3.released.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+        s3.stop()
         _objects().reset()
         moto.stop()
 
@@ -172,6 +192,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         s3: FaultyS3 = self.server.s3  # type: ignore[attr-defined]
+        if s3.is_stopped:
+            self._close_connection()
+            return
         request = self._request()
         with s3.lock:
             s3.in_progress[request.kind] += 1

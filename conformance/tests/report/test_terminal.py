@@ -11,6 +11,7 @@ from rich.console import Console
 from deltaspec.report.report_types import (
     AcceptedFinding,
     AcceptEntry,
+    CopiedFrom,
     FilesNotRead,
     MissingCommits,
     Refusal,
@@ -124,6 +125,42 @@ def test_rules_that_were_not_selected_have_the_option_that_runs_them() -> None:
     reasons = {"DAT001": "needs --level files", "DAT002": "needs --level files", "RET001": "needs --clock"}
     shown = report(skipped=["DAT001", "DAT002"], not_applicable=["RET001"], reasons=reasons)
     assert ", 0 not applicable, 3 not selected: 1 need --clock, 2 need --level files\n" in render(shown)
+
+
+@pytest.mark.parametrize(
+    ("files", "paths"),
+    [
+        (["file:/src/a", "file:/src/b"], ["/src/a", "/src/b"]),
+        (["file:///src/a%20a", "file:///src/b"], ["src/a a", "src/b"]),
+        (["s3://lake/a", "s3://lake/b: c"], ["s3://lake/a", "s3://lake/b: c"]),
+    ],
+)
+def test_reasons_that_differ_only_by_a_path_are_one_entry(files: list[str], paths: list[str]) -> None:
+    unchecked = [
+        not_checked(rule=code, file=file, reason=f"{path}: leads out")
+        for code in ("DAT001", "DAT002")
+        for file, path in zip(files, paths, strict=True)
+    ]
+    lines = [line for line in render(report(not_checked=unchecked), width=200).splitlines() if "not checked:" in line]
+    assert lines == [f"not checked: DAT001, DAT002: leads out ({files[0]}, {files[1]})"]
+
+
+def test_copied_table_is_explained() -> None:
+    copied = [CopiedFrom(location="s3://old/place", file="day=1/a.parquet")]
+    assert (
+        "copied: absolute paths lead to s3://old/place, but the table has files of the same names, such as "
+        "day=1/a.parquet. It looks like a copy of that place: clone it again, or rewrite the paths\n"
+    ) in render(msgspec.structs.replace(report(), copied_from=copied), width=300)
+
+
+def test_reason_that_begins_with_another_path_keeps_it() -> None:
+    unchecked = [not_checked(file="data/part", reason=f"{path}: leads out") for path in ("t", "other", "")]
+    lines = [line for line in render(report(not_checked=unchecked), width=200).splitlines() if "not checked:" in line]
+    assert lines == [
+        "not checked: CRC001: t: leads out (data/part)",
+        "not checked: CRC001: other: leads out (data/part)",
+        "not checked: CRC001: : leads out (data/part)",
+    ]
 
 
 def test_reason_of_many_files_is_printed_once() -> None:

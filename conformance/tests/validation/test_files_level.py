@@ -129,6 +129,23 @@ def test_file_outside_the_table_is_checked_with_allow_outside(tmp_path: Path) ->
     assert deltaspec.validate(str(tmp_path / "clone"), allow_outside=True).totals == {"DAT001": 1}
 
 
+@pytest.mark.parametrize("allow_outside", [False, True])
+@pytest.mark.parametrize("place", ["file:///old/lake/orders", "/old/lake/orders", "file:/old/lake/orders"])
+def test_copied_table_with_absolute_paths_is_recognized(place: str, allow_outside: bool, tmp_path: Path) -> None:
+    files = build_table_with_data()
+    for name in ("b.parquet", "day=1/d.parquet"):
+        files.commits[1].append(add_data_file(files, name, build_rows(3)))
+    get_action(files, 1, "add", 1)["path"] = f"{place}/b.parquet"
+    get_action(files, 1, "add", -1)["path"] = f"{place}/day=1/d.parquet"
+    report = write_and_validate(files, tmp_path, allow_outside=allow_outside)
+    assert (report.verdict, report.totals) == (("violations", {"DAT001": 2}) if allow_outside else ("incomplete", {}))
+    assert [(each.location, each.file) for each in report.copied_from] == [("/old/lake/orders", "b.parquet")]
+
+
+def test_clone_is_not_taken_for_a_copy(tmp_path: Path) -> None:
+    assert write_and_validate(_build_clone(tmp_path), tmp_path / "clone").copied_from == []
+
+
 def test_relative_path_out_of_the_table_is_never_followed(tmp_path: Path) -> None:
     files = build_table_with_data()
     files.missing.add("b.parquet")

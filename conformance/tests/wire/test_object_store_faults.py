@@ -12,11 +12,12 @@ import pytest
 from helpers.faulty_s3 import Fault, FaultyS3
 from wire.s3_tables import list_names, put_table
 
-from deltaspec.errors import InvalidUsage, TableUnreadable
-from deltaspec.wire.storage.client import MAX_UNANSWERED_REQUESTS, RetryPolicy
+from deltaspec.errors import InvalidUsage, StorageUnavailable, TableUnreadable
+from deltaspec.wire.storage.client import MAX_UNANSWERED_REQUESTS
 from deltaspec.wire.storage.interface import Entry, FileGone, NoPermission, StorageError
 from deltaspec.wire.storage.object_store import ObjectStore
 from deltaspec.wire.storage.prefetch import MAX_CONCURRENT_READS, prefetch_contents
+from deltaspec.wire.storage.retries import RetryPolicy
 
 
 def parquet(rows: int, columns: int = 1) -> bytes:
@@ -91,7 +92,10 @@ class TestFaults:
             READS[way](store)
         assert not isinstance(caught.value, FileGone)
         assert time.monotonic() - began < 10
-        assert len(s3_with_short_timeouts.requests) == 3
+        # a response that broke off is continued by other requests
+        assert len(s3_with_short_timeouts.requests) == (
+            6 if (way, what) in (("chunks", "cut"), ("chunks", "stall")) else 3
+        )
 
     def test_messages_are_equal_in_every_run(self, s3_with_short_timeouts: FaultyS3) -> None:
         store = put_table(s3_with_short_timeouts, part=BODIES)
@@ -108,7 +112,7 @@ class TestFaults:
             == [
                 "part: the store answers 503 Service Unavailable (SlowDown), after 2 retries",
                 "part: the connection to the store was lost, after 2 retries",
-                "part: the connection to the store was lost during a response",
+                "part: the connection to the store was lost during a response, after 2 retries",
                 "part: no response from the store in time, after 2 retries",
             ]
         )
@@ -137,8 +141,9 @@ class TestFaults:
         assert {entry.name for entry in listed if isinstance(entry, Entry)} <= {"p0", "p1", "p2"}
         assert isinstance(fault, StorageError)
         s3_with_short_timeouts.faults = [Fault(what, kinds=("list",))]
-        with pytest.raises(TableUnreadable, match="_delta_log cannot be listed"):
+        with pytest.raises(TableUnreadable, match="_delta_log cannot be listed") as caught:
             store.list_log()
+        assert isinstance(caught.value, StorageUnavailable) == (what != "403")
 
     def test_unresponsive_store_is_given_up(self, s3_with_short_timeouts: FaultyS3) -> None:
         store = put_table(s3_with_short_timeouts)
@@ -161,7 +166,7 @@ class TestRetryPolicy:
     def test_policy_is_read_from_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("RETRIES", "RETRY_SECONDS", "TIMEOUT_SECONDS"):
             monkeypatch.delenv(f"DELTASPEC_STORE_{name}", raising=False)
-        assert RetryPolicy.from_settings() == RetryPolicy(8, 60.0, 15.0)
+        assert RetryPolicy.from_settings() == RetryPolicy(None, 60.0, 15.0)
         monkeypatch.setenv("DELTASPEC_STORE_RETRIES", "2")
         monkeypatch.setenv("DELTASPEC_STORE_RETRY_SECONDS", "7.5")
         assert RetryPolicy.from_settings() == RetryPolicy(2, 7.5, 15.0)

@@ -17,6 +17,7 @@ from pyroaring import BitMap64
 
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.validation.data.commit_reader import Commits
+from deltaspec.validation.data.copied_files import find_copies
 from deltaspec.validation.data.second_look import MOST_LOOKS, MOST_REREAD_FILES, SecondLook
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.ledger import MAX_LOCATIONS
@@ -180,6 +181,8 @@ class DataBucket:
             listed = pl.concat([listed, found.select(list(LISTING_SCHEMA))])
         unlisted = [key for key in odd["path_key"].unique(maintain_order=True) if self._is_unlisted(key)]
         outside = dict(zip(unlisted, self._request_sizes(unlisted), strict=True))
+        lost = [key for key, size in outside.items() if size is None]
+        self.findings.note_copies(find_copies(self.access.store, lost))
         known = [(key, size) for key, size in outside.items() if size is not None]
         if known:
             listed = pl.concat([listed, pl.DataFrame(known, schema=LISTING_SCHEMA, orient="row")])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from deltaspec.errors import DeltaspecError, InvalidUsage, TableUnreadable
+from deltaspec.errors import DeltaspecError, InvalidUsage, StorageUnavailable, TableUnreadable
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.validation.spark.hadoop_store import driver_store
 from deltaspec.validation.spark.jobs import Jobs
@@ -61,6 +61,7 @@ def find_table_access(jobs: Jobs, uri: str, settings: StorageSettings = ENVIRONM
     Raises:
         InvalidUsage: there is no storage client for the URI, or executors have another build of deltaspec.
         TableUnreadable: there is no table, or it cannot be read.
+        StorageUnavailable: the storage did not answer.
         SparkFailed: a Spark job failed.
     """
     try:
@@ -81,7 +82,8 @@ def _access_through_spark(jobs: Jobs, uri: str, settings: StorageSettings, fault
         store = driver_store(jobs.session, uri, settings)
     except TableUnreadable as other:
         reason = str(other).removeprefix(f"{redact_uri(uri)}: ")
-        raise TableUnreadable(f"{fault}; Spark cannot read it either: {reason}") from None
+        error = StorageUnavailable if isinstance(fault, StorageUnavailable) else TableUnreadable
+        raise error(f"{fault}; Spark cannot read it either: {reason}") from None
     except InvalidUsage:  # Spark Connect
         if not jobs.limits_batches:
             raise fault from None
@@ -89,7 +91,7 @@ def _access_through_spark(jobs: Jobs, uri: str, settings: StorageSettings, fault
     try:
         listing = load_pinned_listing(store)
     except DeltaspecError:
-        if store.is_remote:
+        if store.is_remote and not isinstance(fault, StorageUnavailable):
             raise
         raise fault from None  # the same directory; this message names it as the user did
     return TableAccess(uri, store, listing, _build_empty_store(store), executors_blocked_reason)

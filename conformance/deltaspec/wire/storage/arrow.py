@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import unquote
 
-from deltaspec.errors import TableUnreadable
+from deltaspec.errors import StorageUnavailable, TableUnreadable
 from deltaspec.wire.storage.client import check_size, describe_error, translating_errors
 from deltaspec.wire.storage.interface import (
     CHUNK_BYTES,
@@ -17,6 +17,7 @@ from deltaspec.wire.storage.interface import (
     check_inside_table,
     describe_irregular_file,
     has_log_file_name,
+    is_outage,
     redact_uri,
 )
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
@@ -36,7 +37,8 @@ class ArrowStore:
         try:
             self._system, base = fs.FileSystem.from_uri(uri)
         except Exception as fault:  # noqa: BLE001 - clients raise any type
-            raise TableUnreadable(f"{self.uri}: {describe_error(fault)}") from None
+            error = StorageUnavailable if is_outage(fault) else TableUnreadable
+            raise error(f"{self.uri}: {describe_error(fault)}") from None
         self._base = base.rstrip("/")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -61,7 +63,8 @@ class ArrowStore:
         except FileNotFoundError:
             raise TableUnreadable(f"{self.uri}: has no {LOG_DIRECTORY} directory") from None
         except Exception as fault:  # noqa: BLE001 - clients raise any type
-            raise TableUnreadable(f"{self.uri}: {LOG_DIRECTORY} cannot be listed: {describe_error(fault)}") from None
+            error = StorageUnavailable if is_outage(fault) else TableUnreadable
+            raise error(f"{self.uri}: {LOG_DIRECTORY} cannot be listed: {describe_error(fault)}") from None
         return sorted(found, key=lambda entry: entry.name)
 
     def list_files(self) -> Iterator[Entry | StorageError]:

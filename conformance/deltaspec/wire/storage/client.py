@@ -1,28 +1,24 @@
-"""Client options, retries, timeouts and error messages for object stores.
+"""Client options, timeouts and error messages for object stores.
 
-Statuses 429 and 5xx, broken connections and timeouts are retried with growing delays; 403 and 404 are not. Messages
-contain no URL, header or body of a response, because servers repeat keys, tokens and signatures there.
+Statuses 408, 429 and 5xx, failed connections and timeouts are retried (`deltaspec.wire.storage.retries`); 403 and 404
+are not. Messages contain no URL, header or body of a response, because servers repeat keys, tokens and signatures
+there.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-import msgspec
-
 from deltaspec.errors import InvalidUsage
-from deltaspec.wire.storage.interface import FileGone, FileTooLarge, NoPermission, StorageError
+from deltaspec.wire.storage.interface import FileGone, FileTooLarge, NoPermission, StorageError, Unanswered
+from deltaspec.wire.storage.retries import Attempts, RetryPolicy
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
-RETRIES = 8
-"""`DELTASPEC_STORE_RETRIES`: retries of a request."""
-RETRY_SECONDS = 60.0
-"""`DELTASPEC_STORE_RETRY_SECONDS`: time after the first attempt within which a request is retried."""
-TIMEOUT_SECONDS = 15.0
-"""`DELTASPEC_STORE_TIMEOUT_SECONDS`: timeout for connecting, and between the bytes of a response."""
+_T = TypeVar("_T")
+
 REQUEST_SECONDS = 600
 """Timeout of a complete response, however slowly it arrives."""
 MAX_UNANSWERED_REQUESTS = 8
@@ -45,36 +41,6 @@ _CLIENT_OPTIONS = (
     "user_agent",
 )
 """Options of the HTTP client among the settings, with the prefix of the store, such as `AWS_ALLOW_HTTP`."""
-
-
-class RetryPolicy(msgspec.Struct, frozen=True):
-    """Retries and timeouts of a store."""
-
-    retries: int = RETRIES
-    retry_seconds: float = RETRY_SECONDS
-    timeout_seconds: float = TIMEOUT_SECONDS
-
-    @classmethod
-    def from_settings(cls, settings: StorageSettings = ENVIRONMENT) -> "RetryPolicy":
-        """Read the policy from the settings, with defaults for unset ones.
-
-        Raises:
-            InvalidUsage: a setting is not a number from 0 to 999999.
-        """
-        return cls(
-            int(_number(settings, "DELTASPEC_STORE_RETRIES", RETRIES)),
-            _number(settings, "DELTASPEC_STORE_RETRY_SECONDS", RETRY_SECONDS),
-            max(_number(settings, "DELTASPEC_STORE_TIMEOUT_SECONDS", TIMEOUT_SECONDS), 0.001),
-        )
-
-
-def _number(settings: StorageSettings, name: str, default: float) -> float:
-    text = settings.get(name)
-    if not text:
-        return default
-    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text):
-        raise InvalidUsage(f"{name} is not a number from 0 to 999999")
-    return float(text)
 
 
 def build_client_options(scheme: str, policy: RetryPolicy, settings: StorageSettings) -> dict[str, Any]:
@@ -102,12 +68,12 @@ def build_client_options(scheme: str, policy: RetryPolicy, settings: StorageSett
     options |= {name: known[each] for each, name in names.items() if each in known}
     given = {name: known[name] for name in settings.given if name in known and name not in names}
     retries = {
-        "max_retries": policy.retries,
-        "retry_timeout": timedelta(seconds=policy.retry_seconds),
+        "max_retries": policy.client_retries,
+        "retry_timeout": timedelta(seconds=policy.client_retry_seconds),
         "backoff": {
             "init_backoff": timedelta(milliseconds=100),
-            "max_backoff": timedelta(seconds=5),
-            "base": 2,
+            "max_backoff": timedelta(seconds=1),
+            "base": 4,
         },
     }
     return {"client_options": options, "retry_config": retries} | ({"config": given} if given else {})
@@ -151,6 +117,8 @@ _KINDS = {
     "Request": "the connection to the store was lost",
     "Interrupted": "the connection to the store was lost during a response",
 }
+_LASTING = ("BadScheme", "certificate", "Certificate")
+"""Signs of failed connections that a retry does not help."""
 _METADATA_SERVICES = ("169.254.169.254", "169.254.170.2", "metadata.google.internal")
 
 
@@ -164,25 +132,29 @@ def describe_error(fault: BaseException, settings: StorageSettings = ENVIRONMENT
     text = str(fault)
     if any(host in text for host in _METADATA_SERVICES):
         return "no credentials: the environment has none, and the metadata service of the machine provides none"
-    retries = _RETRIES.search(text)
-    tries = f", after {retries[1]} {'retry' if retries[1] == '1' else 'retries'}" if retries else ""
     if status := _STATUS.search(text):
         code = _CODE.search(text)
-        return f"the store answers {status[1].strip()}{f' ({code[1]})' if code else ''}{tries}"
+        return f"the store answers {status[1].strip()}{f' ({code[1]})' if code else ''}"
     if "BadScheme" in text:
         return "the endpoint has no TLS; set AWS_ALLOW_HTTP=true to use it"
     if kind := _KIND.search(text):
-        return _KINDS.get(kind[1], "the request failed") + tries
+        return _KINDS.get(kind[1], "the request failed")
     lines = text.strip().splitlines() or [type(fault).__name__]
     message = " ".join(word for word in lines[0].partition("<")[0].split() if "://" not in word and "@" not in word)
     return settings.redact(message)[:200]
 
 
 def is_unanswered(fault: BaseException) -> bool:
-    """Return whether a request got no usable response: it broke off, timed out, or the store failed."""
+    """Return whether a request got no usable response, so that another attempt may succeed.
+
+    It broke off, timed out, or the store failed. Missing credentials and rejected certificates last.
+    """
     text = str(fault)
-    status = _STATUS.search(text)
-    return status[1][0] == "5" or status[1][:3] == "429" if status else _KIND.search(text) is not None
+    if any(sign in text for sign in (*_METADATA_SERVICES, *_LASTING)):
+        return False
+    if status := _STATUS.search(text):
+        return status[1][0] == "5" or status[1][:3] in ("408", "429")
+    return _KIND.search(text) is not None or is_interrupted_transfer(fault)
 
 
 def is_interrupted_transfer(fault: BaseException) -> bool:
@@ -190,6 +162,25 @@ def is_interrupted_transfer(fault: BaseException) -> bool:
     text = str(fault)
     refusal = "Error performing" in text and "body error" in text
     return refusal or "list response body" in text or "invalid list response" in text
+
+
+def retry(request: Callable[[], _T], attempts: Attempts) -> _T:
+    """Return the response to a request, which is retried while it gets none."""
+    while True:
+        try:
+            with convert_panics():
+                return request()
+        except Exception as fault:
+            if not (is_unanswered(fault) and attempts.wait(count_attempts(fault, attempts.policy))):
+                raise
+
+
+def count_attempts(fault: BaseException, policy: RetryPolicy) -> int:
+    """Return how often the client sent a request that failed, or asked for the rest of a response."""
+    if is_interrupted_transfer(fault):
+        return 1
+    retries = _RETRIES.search(str(fault))
+    return 1 + (int(retries[1]) if retries else policy.client_retries)
 
 
 _DENIED = ("PermissionError", "PermissionDeniedError", "UnauthenticatedError")
@@ -207,15 +198,34 @@ def translating_errors(path: str) -> Iterator[None]:
         raise translate_error(path, fault) from None
 
 
-def translate_error(path: str, fault: Exception, settings: StorageSettings = ENVIRONMENT) -> StorageError:
-    """Return the `StorageError` for an exception of a client."""
+def translate_error(
+    path: str, fault: Exception, settings: StorageSettings = ENVIRONMENT, attempts: Attempts | None = None
+) -> StorageError:
+    """Return the `StorageError` for an exception of a client.
+
+    Args:
+        path: the file that was read.
+        fault: the exception.
+        settings: settings of the client, which may contain secrets.
+        attempts: how the request was retried.
+    """
     if type(fault).__name__ in _DENIED:
         return NoPermission(f"{path}: no permission to read")
     if type(fault).__name__ == "PreconditionError":
         return StorageError(f"{path}: changed after it was opened")
     if isinstance(fault, FileNotFoundError) and "NoSuchBucket" not in str(fault):
         return FileGone(f"{path}: does not exist")
-    return StorageError(f"{path}: {describe_error(fault, settings)}")
+    return build_error(f"{path}: ", fault, settings, attempts)
+
+
+def build_error(
+    prefix: str, fault: Exception, settings: StorageSettings = ENVIRONMENT, attempts: Attempts | None = None
+) -> StorageError:
+    """Return an error with a prefix and the message of a client's exception; `Unanswered` if there was no response."""
+    message = prefix + describe_error(fault, settings)
+    if is_unanswered(fault):
+        return Unanswered(message + ("" if attempts is None else attempts.describe()))
+    return StorageError(message)
 
 
 def check_size(path: str, size: int, limit: int) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import msgspec
 
 from deltaspec.errors import TableUnreadable
-from deltaspec.wire.storage.client import RetryPolicy, build_client_options, convert_panics, describe_error
+from deltaspec.wire.storage.client import build_client_options, build_error, convert_panics, describe_error, retry
 from deltaspec.wire.storage.factory import OBJECT_SCHEMES, is_local, is_uri, split_supported_uri
 from deltaspec.wire.storage.interface import (
     LOG_DIRECTORY,
@@ -27,6 +27,7 @@ from deltaspec.wire.storage.interface import (
     redact_uri,
 )
 from deltaspec.wire.storage.rate_limit import get_rate_limit
+from deltaspec.wire.storage.retries import Attempts, RetryPolicy, identify_store, mark_available
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 _NO_PERMISSION = "no permission to read"
@@ -165,7 +166,9 @@ class ObjectFolders:
         self._base = base
         self._settings = settings
         self._limit = get_rate_limit(settings)
-        options = build_client_options(scheme.lower(), RetryPolicy.from_settings(settings), settings)
+        self._policy = RetryPolicy.from_settings(settings)
+        self._place = identify_store(base, settings)
+        options = build_client_options(scheme.lower(), self._policy, settings)
         try:
             with convert_panics():
                 self._store = from_url(f"gs://{rest}" if scheme.lower() == "gcs" else base, **options)
@@ -191,13 +194,19 @@ class ObjectFolders:
         return [Subfolder(name) for name in sorted(prefix.rstrip("/").rpartition("/")[2] for prefix in found)]
 
     def _request(self, request: Callable[[], Any]) -> Any:
-        if self._limit is not None:
-            self._limit.wait()
+        attempts = Attempts(self._policy, self._place)
+
+        def send() -> Any:
+            if self._limit is not None:
+                self._limit.wait()
+            return request()
+
         try:
-            with convert_panics():
-                return request()
+            found = retry(send, attempts)
         except Exception as fault:  # noqa: BLE001 - clients raise any type
-            raise StorageError(describe_error(fault, self._settings)) from None
+            raise build_error("", fault, self._settings, attempts) from None
+        mark_available(self._place)
+        return found
 
 
 class ArrowFolders:

@@ -3,6 +3,7 @@
 The log directory is listed once per run. Nothing is ever written. Messages never contain secrets of a URI.
 """
 
+import errno
 import os
 from collections.abc import Iterator
 from functools import cached_property
@@ -25,6 +26,35 @@ _UNQUOTED = "/!$&'()+,;=:@~"
 
 class StorageError(DeltaspecError):
     """A file cannot be read; the rules that need it are reported as not checked."""
+
+
+class Unanswered(StorageError):
+    """The storage did not answer, after all retries."""
+
+
+_OUTAGES = frozenset(
+    (
+        errno.ECONNABORTED,
+        errno.ECONNREFUSED,
+        errno.ECONNRESET,
+        errno.EHOSTDOWN,
+        errno.EHOSTUNREACH,
+        errno.EIO,
+        errno.ENETDOWN,
+        errno.ENETUNREACH,
+        errno.ENOTCONN,
+        errno.ESTALE,
+        errno.ETIMEDOUT,
+    )
+)
+
+
+def is_outage(fault: BaseException) -> bool:
+    """Return whether an error of a file system says that a disk, a mounted share or a server does not work.
+
+    The file system has retried the operation itself.
+    """
+    return isinstance(fault, OSError) and fault.errno in _OUTAGES
 
 
 class FileGone(StorageError):
@@ -80,6 +110,7 @@ class Store(Protocol):
 
         Raises:
             TableUnreadable: there is no readable table; the message says what was found.
+            StorageUnavailable: the storage did not answer.
         """
         ...
 

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from deltaspec.errors import TableUnreadable
+from deltaspec.errors import StorageUnavailable, TableUnreadable
 from deltaspec.wire.storage.interface import (
     CHUNK_BYTES,
     LISTED_FOLDERS,
@@ -24,6 +24,7 @@ from deltaspec.wire.storage.interface import (
     escape_file_name,
     format_local_path,
     has_log_file_name,
+    is_outage,
 )
 from deltaspec.wire.storage.other_formats import explain_missing_path, recognize_format
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
@@ -67,7 +68,8 @@ class LocalStore:
             name = escape_file_name(str(fault.filename))
             raise TableUnreadable(f"{name}: no permission to read; ask its owner for it") from fault
         except OSError as fault:
-            raise TableUnreadable(f"{self.uri}: {fault.strerror or fault}") from fault
+            error = StorageUnavailable if is_outage(fault) else TableUnreadable
+            raise error(f"{self.uri}: {fault.strerror or fault}") from fault
         return sorted(found, key=lambda entry: entry.name)
 
     def _entries(self, folder: Path, prefix: str) -> Iterator[Entry]:

@@ -2,25 +2,24 @@
 
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
-from deltaspec.errors import InvalidUsage, TableUnreadable
+from deltaspec.errors import InvalidUsage, StorageUnavailable, TableUnreadable
 from deltaspec.wire.storage.block_reader import TAIL_BYTES, BlockReader
 from deltaspec.wire.storage.client import (
     MAX_UNANSWERED_REQUESTS,
-    RetryPolicy,
     build_client_options,
+    build_error,
     check_size,
     convert_panics,
+    count_attempts,
     describe_error,
-    is_interrupted_transfer,
     is_unanswered,
+    retry,
     translate_error,
 )
 from deltaspec.wire.storage.interface import (
@@ -29,6 +28,7 @@ from deltaspec.wire.storage.interface import (
     LOG_DIRECTORY,
     Entry,
     StorageError,
+    Unanswered,
     check_inside_table,
     describe_irregular_file,
     has_log_file_name,
@@ -36,11 +36,11 @@ from deltaspec.wire.storage.interface import (
 )
 from deltaspec.wire.storage.other_formats import recognize_format
 from deltaspec.wire.storage.rate_limit import get_rate_limit
+from deltaspec.wire.storage.retries import Attempts, RetryPolicy, identify_store, mark_available
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 _T = TypeVar("_T")
 
-_RETRY_DELAY_SECONDS = 0.2
 _RANGE_PAST_END = ("status: 416", "Range started after")
 _UNKNOWN_KEY = re.compile(r"Configuration key: '(\w+)' is not valid")
 
@@ -59,7 +59,7 @@ def _find_log_directory(name: str) -> str | None:
 class ObjectStore:
     """A prefix in S3, GCS or Azure. See `deltaspec.wire.storage.interface.Store`.
 
-    Retries and timeouts: `deltaspec.wire.storage.client`.
+    Retries: `deltaspec.wire.storage.retries`. Timeouts: `deltaspec.wire.storage.client`.
     """
 
     def __init__(self, uri: str, settings: StorageSettings = ENVIRONMENT) -> None:
@@ -71,6 +71,7 @@ class ObjectStore:
         self.is_remote = True
         self.settings = settings
         self._policy = RetryPolicy.from_settings(settings)
+        self._place = identify_store(uri, settings)
         self._limit = get_rate_limit(settings)
         self._unanswered = 0
         self._log_directories: frozenset[str] = frozenset()
@@ -100,7 +101,8 @@ class ObjectStore:
         folders: dict[str, Entry] = {}
         for entry in self._list(LOG_DIRECTORY):
             if isinstance(entry, StorageError):
-                raise TableUnreadable(f"{self.uri}: {LOG_DIRECTORY} cannot be listed: {entry}")
+                error = StorageUnavailable if isinstance(entry, Unanswered) else TableUnreadable
+                raise error(f"{self.uri}: {LOG_DIRECTORY} cannot be listed: {entry}")
             name = entry.name.removeprefix(f"{LOG_DIRECTORY}/")
             if name != entry.name and _is_log_file(name):
                 found[name] = Entry(name, entry.size_bytes, entry.modified_ms)
@@ -135,21 +137,22 @@ class ObjectStore:
         The client does not retry a page whose transfer broke off. The listing then continues after the last name, if
         all names so far were sorted, as in most stores.
         """
-        last, retries, ordered = "", 0, True
+        last, ordered = "", True
+        attempts: Attempts | None = self._start_attempts()
         while True:
             try:
                 for name, entry in self._pages(prefix, last or None):
                     ordered = ordered and name > last
                     if name != last:
                         yield entry
-                    last, retries = name, 0
+                    last, attempts = name, None
+                mark_available(self._place)
                 return
             except Exception as fault:  # noqa: BLE001 - clients raise any type
-                retries += 1
-                if not (ordered and is_interrupted_transfer(fault) and retries <= self._policy.retries):
-                    yield StorageError(self._describe_error(fault))
+                attempts = attempts or self._start_attempts()
+                if not (ordered and is_unanswered(fault) and attempts.wait(count_attempts(fault, self._policy))):
+                    yield build_error("", fault, self.settings, attempts)
                     return
-            time.sleep(_RETRY_DELAY_SECONDS)
 
     def _pages(self, prefix: str | None, offset: str | None) -> Iterator[tuple[str, Entry]]:
         import obstore
@@ -211,9 +214,18 @@ class ObjectStore:
 
     def chunks(self, path: str) -> Iterator[bytes]:
         response = self._request(path, lambda: self._get(path))
-        with self._translating_errors(path):
+        size, e_tag, done = int(response.meta["size"]), response.meta["e_tag"], 0
+        try:
             for piece in response.stream(min_chunk_size=CHUNK_BYTES):
                 yield bytes(piece)
+                done += len(piece)
+        except Exception as fault:  # noqa: BLE001 - clients raise any type
+            if not is_unanswered(fault):
+                raise translate_error(path, fault, self.settings) from None
+        while done < size:  # after the response broke off
+            rest = self._read_unchanged(path, done, min(done + CHUNK_BYTES, size), e_tag)
+            yield rest
+            done += len(rest)
 
     def open_seekable(self, path: str) -> Any:
         size, e_tag, tail = self._request(path, lambda: self._get_tail(path))
@@ -239,38 +251,31 @@ class ObjectStore:
             raise StorageError(f"{path}: is shorter than when it was opened")
         return data
 
+    def _start_attempts(self) -> Attempts:
+        return Attempts(self._policy, self._place)
+
     def _request(self, path: str, request: Callable[[], _T]) -> _T:
-        """Return the response to a request. Retries error responses that broke off, which the client does not."""
-        with self._translating_errors(path):
-            for _ in range(self._policy.retries):
-                try:
-                    return request()
-                except Exception as fault:
-                    if not is_interrupted_transfer(fault):
-                        raise
-                time.sleep(_RETRY_DELAY_SECONDS)
-            return request()
+        """Return the response to a request, with retries. Translate exceptions of the client into `StorageError`.
 
-    @contextmanager
-    def _translating_errors(self, path: str) -> Iterator[None]:
-        """Translate exceptions of the client into `StorageError`, and give up a store that stopped responding.
-
-        Each request is retried for a long time, which must not happen for each of a million files.
+        Each request is retried for a long time, which must not happen for each of a million files: a store that
+        stopped responding is given up.
         """
         if self._unanswered >= MAX_UNANSWERED_REQUESTS:
-            raise StorageError(f"{path}: not requested, because the store stopped responding")
+            raise Unanswered(f"{path}: not requested, because the store stopped responding")
         if path in self._log_directories:
             raise StorageError(describe_irregular_file(path, is_directory=True))
+        attempts = self._start_attempts()
         try:
-            with convert_panics():
-                yield
+            response = retry(request, attempts)
         except StorageError:
             raise
         except Exception as fault:  # noqa: BLE001 - clients raise any type
             with self._lock:
                 self._unanswered = self._unanswered + 1 if is_unanswered(fault) else 0
-            raise translate_error(path, fault, self.settings) from None
+            raise translate_error(path, fault, self.settings, attempts) from None
         self._unanswered = 0
+        mark_available(self._place)
+        return response
 
 
 def _milliseconds(moment: datetime) -> int:

@@ -14,7 +14,7 @@ import msgspec
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.wire.storage.factory import is_local, split_supported_uri
-from deltaspec.wire.storage.interface import StorageError, decode_file_uri, escape_file_name, redact_uri
+from deltaspec.wire.storage.interface import StorageError, Unanswered, decode_file_uri, escape_file_name, redact_uri
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ class Unsearched(msgspec.Struct, frozen=True):
     location: str
     """Without secrets."""
     reason: str
+    is_outage: bool = False
+    """The storage did not answer."""
 
 
 def is_glob(location: str) -> bool:
@@ -113,8 +115,9 @@ def _search(folders: Folders, segments: list[str], *, hidden: bool = False) -> I
             batch, stack = stack[-folders.concurrency :][::-1], stack[: -folders.concurrency]
             steps: list[_Step] = []
             for step, visit in zip(batch, pool.map(lambda each: _visit(folders, each, hidden), batch), strict=True):
-                if visit.reason:
-                    yield Unsearched(escape_file_name(redact_uri(folders.get_location(step.folder))), visit.reason)
+                if visit.fault is not None:
+                    location = escape_file_name(redact_uri(folders.get_location(step.folder)))
+                    yield Unsearched(location, str(visit.fault), isinstance(visit.fault, Unanswered))
                 elif visit.is_match and (identity := folders.identify(step.folder)) not in yielded:
                     yielded.add(identity)
                     yield folders.get_location(step.folder)
@@ -143,7 +146,7 @@ class _Visit(msgspec.Struct, frozen=True):
     """It is a table, and all segments are matched."""
     steps: Sequence[tuple[Hashable | None, _Step]] = ()
     """The next folders; each with the target of the link that leads there."""
-    reason: str = ""
+    fault: StorageError | None = None
     """Why the folder could not be read."""
 
 
@@ -158,7 +161,7 @@ def _visit(folders: Folders, step: _Step, hidden: bool) -> _Visit:
             return _Visit()
         found = folders.list_folders(folder)
     except StorageError as fault:
-        return _Visit(reason=str(fault))
+        return _Visit(fault=fault)
     if segments[0] == _ANY_DEPTH:
         below = [each for each in found if hidden or not each.name.startswith(_HIDDEN)]
         here = [(None, _Step(folder, segments[1:]))] if segments[1:] else []

@@ -28,7 +28,7 @@ def lake(s3: FaultyS3) -> FaultyS3:
 
 
 def test_discovered_tables_can_be_validated(lake: FaultyS3, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_workers, "run_in_workers", lambda tasks, _: run_tables(tasks))
+    monkeypatch.setattr(table_workers, "run_in_workers", lambda tasks, _, outages: run_tables(tasks, outages))
     found = run("discover", "s3://lake").stdout.splitlines()
     assert found == [
         f"s3://lake/{name}" for name in ("eu/orders", "us/items", "us/odd%20%2520%20%C3%BC%2A", "us/orders")
