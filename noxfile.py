@@ -64,15 +64,6 @@ def tests_quick(session: nox.Session) -> None:
 
 
 @nox.session
-def exhaustive(session: nox.Session) -> None:
-    """Run every test, including the multiplied ones that a normal run distributes over commits."""
-    _with_project(session)
-    workers = str((os.cpu_count() or 1) + 1)
-    command = ["python", "-m", "pytest", "-q", "-n", workers, "--dist", "worksteal", *session.posargs]
-    session.run(*command, env={"DELTASPEC_SHARE": "all"})
-
-
-@nox.session
 def record_spark_tables(session: nox.Session) -> None:
     """Write the tables of Delta Spark that every test run validates. Takes about ten minutes."""
     _with_project(session)
@@ -390,7 +381,7 @@ def concurrent_writes(session: nox.Session) -> None:
         str(tests / "validation/test_concurrent_writes.py"),
         str(tests / "spark/test_concurrent_writes_on_spark.py"),
     ]
-    environment = {"DELTASPEC_SHARE": "all", "DELTASPEC_EXAMPLES": "10", "DELTASPEC_WRITE_SECONDS": seconds}
+    environment = {"DELTASPEC_EXAMPLES": "10", "DELTASPEC_WRITE_SECONDS": seconds}
     session.run("python", "-m", "pytest", *files, env=environment)
 
 
@@ -404,7 +395,7 @@ def resume(session: nox.Session) -> None:
     kills, seed = (*session.posargs, *("20", "7")[len(session.posargs) :])
     tests = Path("conformance/tests")
     files = [str(tests / "validation/test_resume.py"), str(tests / "spark/test_resume_on_spark.py")]
-    environment = {"DELTASPEC_SHARE": "all", "DELTASPEC_KILLS": kills, "DELTASPEC_SEED": seed}
+    environment = {"DELTASPEC_KILLS": kills, "DELTASPEC_SEED": seed}
     session.run("python", "-m", "pytest", *files, env=environment)
 
 

@@ -118,7 +118,7 @@ def rules(select: list[str], revision: str | None, output_format: str) -> None:
     help="List only these chapters.",
 )
 @click.option("--revision", type=REVISIONS, help="List only requirements of this revision.")
-@click.option("--uncovered", is_flag=True, help="List only requirements that nothing covers in at least one revision.")
+@click.option("--uncovered", is_flag=True, help="List only requirements that nothing tests in at least one revision.")
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @COLOR
 def requirements(chapters: list[str], revision: str | None, uncovered: bool, output_format: str, color: str) -> None:
@@ -126,7 +126,8 @@ def requirements(chapters: list[str], revision: str | None, uncovered: bool, out
 
     The columns are level, actor, where a violation shows (in the log, in data files, or only in behavior), revisions,
     and the rules that check the requirement. `permitted` marks definitions and permissions: valid tables in the tests
-    use them, and no rule reports them.
+    use them, and no rule reports them. `suites` marks what `deltaspec test` asks engines. `--uncovered` gives the
+    reason why no test from outside can show a requirement.
 
     NAMES are chapters, separated by commas.
     """

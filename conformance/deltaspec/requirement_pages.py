@@ -73,7 +73,7 @@ def _format_coverage(covering: RevisionCoverage) -> str:
 
 
 def _list_coverage(covering: RevisionCoverage | Coverage) -> list[str]:
-    words = [("permitted", covering.permissions), ("suites", covering.checks), ("not testable", covering.reason)]
+    words = [("permitted", covering.permissions), ("suites", covering.checks)]
     return [*covering.rules, *(word for word, found in words if found)]
 
 
@@ -90,7 +90,7 @@ def render_requirement_list(
     Args:
         chapters: only these chapters; empty for all.
         revision: only requirements and coverage of this revision.
-        uncovered: only requirements that are not covered in at least one revision.
+        uncovered: only requirements that are not covered in at least one revision, with the reason.
         output_format: `text` or `json`.
         width: columns of the text.
 
@@ -122,21 +122,23 @@ def _check_chapters(chapters: Sequence[str], revision: str | None) -> None:
 
 
 def _render_entry(covered: Coverage, gaps: bool, width: int) -> list[str]:
-    """Return one line with columns, or on narrow terminals the id and the columns below it."""
+    """Return a line with columns, or on narrow terminals the id and the columns below it; for gaps also the reason."""
     each = covered.requirement
     covering = ", ".join(_list_coverage(covered)) or "-"
     if gaps:
         missing = f"not in {format_revisions(covered.uncovered)}"
         covering = "nothing" if covering == "-" else f"{covering}; {missing}"
     revisions = format_revisions(each.revisions)
+    reason = wrap_text(f"    {covered.reason}", width, indent="    ") if gaps and covered.reason else []
     if width >= _WIDE:
         line = f"{each.id:<{_ID}} {each.level:<6} {each.actor:<6} {each.check:<9} {revisions:<10} "
-        return wrap_text(line + covering, width, indent=" " * len(line))
+        return [*wrap_text(line + covering, width, indent=" " * len(line)), *reason]
     return [
         each.id,
         *wrap_text(
             f"    {' · '.join((each.level, each.actor, each.check, revisions, covering))}", width, indent="    "
         ),
+        *reason,
     ]
 
 
@@ -145,15 +147,13 @@ def _summary(chosen: Sequence[Coverage]) -> str:
     covered = [each for each in chosen if not each.uncovered]
     with_rules = sum(1 for each in covered if each.rules)
     with_checks = sum(1 for each in covered if not each.rules and each.checks)
-    untestable = sum(1 for each in covered if not each.rules and not each.checks and each.reason)
-    permitted = len(covered) - with_rules - with_checks - untestable
+    permitted = len(covered) - with_rules - with_checks
     uncovered = [each for each in chosen if each.uncovered]
-    behavior = sum(1 for each in uncovered if each.requirement.check == "behaviour")
-    by_suites = f"{with_checks:,} tested by suites, {untestable:,} not testable from outside, "
+    with_reason = sum(bool(each.reason) for each in uncovered)
     return (
         f"{count(len(chosen), 'requirement')}: {with_rules:,} checked by rules, {permitted:,} permitted, "
-        f"{by_suites if with_checks or untestable else ''}"
-        f"{len(uncovered):,} not covered in every revision ({behavior:,} about behavior)"
+        f"{with_checks:,} tested by suites, "
+        f"{len(uncovered):,} not covered in every revision ({with_reason:,} with a reason)"
     )
 
 

@@ -22,6 +22,7 @@ from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.exit_handling import Terminated
 from deltaspec.report.report_schema import build_report_schema
 from deltaspec.rules import RULES
+from deltaspec.suites.checks import SUITES, WRITE_SUITES
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.wire.storage.settings import StorageSettings
 from deltaspec_generators.bases.data_files import add_data_file
@@ -350,3 +351,8 @@ def test_fifo_in_the_log_does_not_block(table: Path) -> None:
     (result,) = results
     assert result.exit_code == 3
     assert "is not a regular file" in result.stdout
+
+
+def test_help_names_every_suite() -> None:
+    words = run("test", "--help", columns=200).stdout.replace(",", " ").replace(".", " ").split()
+    assert [name for name in (*SUITES, *WRITE_SUITES) if name not in words] == []

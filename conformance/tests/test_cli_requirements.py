@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from helpers.cli import run
 
+from deltaspec.golden.coverage import compute_coverage
 from deltaspec.requirements import REVISIONS, load_requirements
 from deltaspec.rules import RULES
-from deltaspec.suites.coverage import list_tested_requirements, load_untestable_requirements
+from deltaspec.suites.coverage import GOLDEN_ONLY, list_tested_requirements, load_untestable_requirements
 from deltaspec_generators.permissions.all_permissions import PERMISSIONS
 
 
@@ -78,16 +79,17 @@ class TestList:
     def test_uncovered_requirements_have_no_rule_no_permission_and_no_check(self) -> None:
         named = {name for rule in RULES.values() for name in rule.requires}
         named |= {permission.requirement for permission in PERMISSIONS.values()}
-        named |= {*list_tested_requirements(), *load_untestable_requirements()}
-        missing = set(ids("--uncovered"))
-        assert set(load_requirements()) - named <= missing
-        assert "add.path-encoding" not in missing
-        assert missing == set()
+        named |= set(list_tested_requirements())
+        missing = {each["id"]: each["reason"] for each in listed("--uncovered")}
+        assert set(missing) == set(load_requirements()) - named
+        assert missing == load_untestable_requirements()
 
-    def test_uncovered_requirements_have_their_revisions(self) -> None:
-        for each in listed("--uncovered"):
-            assert each["uncovered"]
-            assert set(each["uncovered"]) <= set(each["revisions"])
+    def test_uncovered_requirements_have_revisions_and_a_reason(self) -> None:
+        found = {each["id"]: each for each in listed("--uncovered")}
+        assert found["checkpoint.often-enough"]["uncovered"] == ["r3", "current"]
+        assert found["checkpoint.often-enough"]["reason"] == "The protocol gives no measure of often enough."
+        shown = " ".join(run("requirements", "--uncovered", columns=200).stdout.split())
+        assert [name for name, each in found.items() if f"nothing {each['reason']}" not in shown] == []
 
     def test_summary_counts_the_listed_requirements(self) -> None:
         last = " ".join(run("requirements", "--chapter", "catalog-managed", columns=200).stdout.splitlines()[-2:])
@@ -162,9 +164,8 @@ class TestExplain:
         testing = [
             f"  {name}" for name in list_tested_requirements().get(identity, ()) if requirement.check == "behaviour"
         ]
-        assert set(checking + permitting + testing or nothing) <= set(result.stdout.splitlines()) or (
-            load_untestable_requirements()[identity] in text
-        )
+        assert set(checking + permitting + testing or nothing) <= set(result.stdout.splitlines())
+        assert load_untestable_requirements().get(identity, "") in text
 
 
 def test_suites_name_known_requirements_and_excuse_only_untested_ones() -> None:
@@ -172,7 +173,14 @@ def test_suites_name_known_requirements_and_excuse_only_untested_ones() -> None:
     assert set(tested) | set(untestable) <= set(load_requirements())
     assert not set(tested) & set(untestable)
     assert all(load_requirements()[each].check == "behaviour" for each in untestable)
-    assert all(load_requirements()[each].actor != "reader" for each in ids("--uncovered"))
+
+
+def test_requirements_that_only_golden_cases_test_are_named_by_the_case() -> None:
+    cases = compute_coverage().cases
+    assert {
+        name: case for name, case in GOLDEN_ONLY.items() if case not in {each.id for each in cases.get(name, ())}
+    } == {}
+    assert set(load_untestable_requirements()) & set(cases) == set()
 
 
 def test_permissions_need_no_hypothesis() -> None:

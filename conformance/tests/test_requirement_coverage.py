@@ -11,6 +11,7 @@ from deltaspec.requirement_coverage import RevisionCoverage, format_revisions
 from deltaspec.requirement_pages import render_requirement_list, render_requirement_page
 from deltaspec.requirements import REVISIONS, Requirement
 from deltaspec.rules import RULES, Rule, registry
+from deltaspec.suites import coverage
 from deltaspec_generators.permissions.registry import Permission
 from deltaspec_generators.table_files import TableFiles
 
@@ -127,7 +128,8 @@ def test_list_has_one_line_per_requirement() -> None:
         ["reading.forgotten", "must", "table", "log", "r1", "-"],
     ]
     assert summary == (
-        "6 requirements: 2 checked by rules, 1 permitted, 3 not covered in every revision (1 about behavior)"
+        "6 requirements: 2 checked by rules, 1 permitted, 0 tested by suites, "
+        "3 not covered in every revision (0 with a reason)"
     )
 
 
@@ -138,7 +140,15 @@ def test_uncovered_requirements_list_their_revisions() -> None:
         ["reading.done", "nothing"],
         ["reading.forgotten", "nothing"],
     ]
-    assert summary.startswith("3 requirements: 0 checked by rules, 0 permitted, 3 not covered")
+    assert summary.startswith("3 requirements: 0 checked by rules, 0 permitted, 0 tested by suites, 3 not covered")
+
+
+def test_reason_is_no_coverage_and_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coverage, "load_untestable_requirements", lambda: {"reading.done": "Nobody can see it."})
+    *lines, summary = render_requirement_list(uncovered=True, width=200).splitlines()
+    assert columns(lines[1])[::5] == ["reading.done", "nothing"]
+    assert lines[2] == "    Nobody can see it."
+    assert summary.endswith("3 not covered in every revision (1 with a reason)")
 
 
 def test_uncovered_in_one_revision() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from helpers.selection import list_modules
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis import strategies as st
 
@@ -36,7 +35,6 @@ FLAGS = (
 )
 ALL_HEALTH_CHECKS = list(HealthCheck)
 MAX_ROUNDS = 30
-SOURCES = list_modules("generators/deltaspec_generators")
 
 
 def list_bodies(drawn: GeneratedTable, kind: str) -> list[dict[str, Any]]:
@@ -257,6 +255,7 @@ def observe_tables(examples: int, number: int, **options: Any) -> set[str]:
     return seen
 
 
+@pytest.mark.slow("generators/deltaspec_generators")
 def test_everything_is_drawn() -> None:
     """Draw until everything was observed, at most `MAX_ROUNDS` rounds."""
     seen: set[str] = set()
@@ -274,7 +273,7 @@ def _measure_size(drawn: GeneratedTable) -> int:
     return len(files.commits) + len(files.data) + len(drawn.versions[-1].schema.fields) + rows + len(files.checkpoints)
 
 
-@pytest.mark.multiplied(3, *SOURCES)
+@pytest.mark.slow("generators/deltaspec_generators")
 @pytest.mark.parametrize(
     ("condition", "most_commits", "most_files"),
     [

@@ -3,6 +3,8 @@
 from functools import cache
 from itertools import combinations
 
+import pytest
+
 from deltaspec_generators.tables.corpus import read_corpus
 from deltaspec_generators.tables.dimensions import DIMENSIONS
 from deltaspec_generators.tables.readable import ReadableTable
@@ -16,6 +18,7 @@ def read_tables() -> list[ReadableTable]:
     return list(read_corpus(1, COUNT))
 
 
+@pytest.mark.slow("generators/deltaspec_generators")
 def test_every_dimension_is_reached() -> None:
     reached = frozenset().union(*(table.dimensions for table in read_tables()))
     assert sorted(DIMENSIONS - reached) == []

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from feature_coverage import collect_feature_uses
-from helpers.selection import list_modules
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis import strategies as st
 
@@ -181,9 +180,7 @@ USES_IN_CURRENT = {
 }
 """Uses that only the current revision and its proposals have."""
 MAX_ROUNDS = 10
-SOURCES = list_modules(
-    *(f"generators/deltaspec_generators/{name}" for name in ("layouts", "operations", "schemas", "tables"))
-)
+SOURCES = tuple(f"generators/deltaspec_generators/{name}" for name in ("layouts", "operations", "schemas", "tables"))
 
 
 def observe_until(expected: set[str], revision: Revision) -> set[str]:
@@ -220,7 +217,7 @@ def _observe_logs(name: str, count: int, revision: Revision, features: set[str] 
     return seen
 
 
-@pytest.mark.multiplied(3, *SOURCES)
+@pytest.mark.slow(*SOURCES)
 def test_everything_is_drawn() -> None:
     fields = {f"{kind}.{name}" for kind, names in FIELDS.items() for name in names.split()}
     expected = EXPECTED | fields | USES_IN_EVERY_REVISION | USES_SINCE_R2 | USES_SINCE_R3 | USES_IN_CURRENT
@@ -271,7 +268,7 @@ BY_REVISION: dict[Revision, tuple[set[str], set[str]]] = {
 """Observations that logs of an older revision must have, and observations that they must not have."""
 
 
-@pytest.mark.multiplied(3, *SOURCES)
+@pytest.mark.slow(*SOURCES)
 @pytest.mark.parametrize("revision", BY_REVISION)
 def test_everything_of_an_older_revision_is_drawn(revision: Revision) -> None:
     expected, unexpected = BY_REVISION[revision]
@@ -292,7 +289,7 @@ def list_actions(files: TableFiles) -> list[dict[str, Any]]:
     return [line for lines in files.commits.values() for line in lines if isinstance(line, dict)]
 
 
-@pytest.mark.multiplied(3, *SOURCES)
+@pytest.mark.slow(*SOURCES)
 @pytest.mark.parametrize(
     ("feature", "condition", "most_actions", "most_commits"),
     [

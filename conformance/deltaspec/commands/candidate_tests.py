@@ -42,7 +42,15 @@ _TIMEOUT_SCALE = click.option(
 
 @click.command("test")
 @click.argument("candidate")
-@click.option("--suite", "suites", multiple=True, callback=parse_names, metavar="NAMES", help="Run only these suites.")
+@click.option(
+    "--suite",
+    "suites",
+    multiple=True,
+    callback=parse_names,
+    metavar="NAMES",
+    help="Run only these suites, of snapshot, read, time-travel, predicates, changes, row-ids, refuse and write. "
+    "[default: all except write]",
+)
 @click.option("--tables", type=CountRange(min=0), default=100, show_default=True, help="Number of drawn tables.")
 @click.option("--seed", type=CountRange(min=0), default=1, show_default=True, help="Seed of the drawn tables.")
 @click.option(
@@ -107,7 +115,9 @@ def test(
     save: str | None,
     timeout_scale: float,
 ) -> None:
-    """Test whether CANDIDATE reads Delta tables as the protocol says.
+    """Test whether an engine reads and writes tables correctly.
+
+    By default, the CANDIDATE only reads. In suite write it performs operations, and the kit validates the tables.
 
     CANDIDATE is the name of an adapter (`deltaspec doctor` lists them), `cmd:COMMAND` for a program that speaks the
     candidate protocol, or `py:MODULE:CLASS` for a Python class.

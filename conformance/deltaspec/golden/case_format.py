@@ -54,14 +54,16 @@ class AcceptedError(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkn
     phase: str
 
 
+_KINDS = (
+    "rows: a scan gives these rows. refuse: a reader fails, in this phase at the latest, for one of these reasons. "
+    "violation: a validator names the requirement; a reader may refuse or read the table."
+)
+
+
 class Expect(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, kw_only=True):
-    """What a reader must do with the table.
+    """What a reader must do with the table."""
 
-    rows: a scan gives these rows. refuse: a reader fails, in this phase at the latest, for one of these reasons.
-    violation: a validator names the requirement; a reader may refuse or read the table.
-    """
-
-    kind: Kind
+    kind: Annotated[Kind, msgspec.Meta(description=_KINDS)]
     version: Annotated[int, msgspec.Meta(ge=0, description="Newest version of the table.")]
     rows: str | None = None
     num_rows: Annotated[int, msgspec.Meta(ge=0)] | None = None

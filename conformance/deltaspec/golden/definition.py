@@ -1,7 +1,7 @@
 """Definitions of golden cases, and how the cases of `golden-tables/<chapter>/cases.py` are loaded."""
 
 import importlib.util
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -166,12 +166,3 @@ def _load_chapter(path: Path) -> Chapter:
     if chapter.name != name:
         raise ValueError(f"{path}: the chapter is called {chapter.name}, its folder {name}")
     return chapter
-
-
-def select_cases(patterns: Sequence[str] = ()) -> list[GoldenCase]:
-    """Return the cases whose id or chapter is one of the patterns; all if there are none."""
-    found = load_cases()
-    unknown = [each for each in patterns if each not in found and each not in {case.chapter for case in found.values()}]
-    if unknown:
-        raise InvalidUsage(f"unknown golden case or chapter {unknown[0]}")
-    return [case for case in found.values() if not patterns or {case.id, case.chapter} & {*patterns}]

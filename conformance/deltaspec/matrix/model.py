@@ -199,9 +199,6 @@ class Matrix(Struct, frozen=True, kw_only=True):
     """What the reports do not hold."""
     comparison: Comparison | None = None
 
-    def get_row(self, row_id: str) -> Row:
-        return next(row for row in self.rows if row.id == row_id)
-
     def get_total(self, engine: str) -> Counts:
         """Return the counts of an engine over all suites, without faults."""
         return sum((sum_counts(row.cells.get(engine, {})) for row in self.rows if row.id == ALL_TABLES), Counts())

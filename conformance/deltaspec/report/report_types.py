@@ -104,10 +104,7 @@ FEATURE_PREFIX = "feature:"
 
 
 class NotChecked(Struct, frozen=True, kw_only=True):
-    """A selected rule that could not be decided, at one location or for the complete table.
-
-    Or a table feature that the kit does not check.
-    """
+    """A selected rule that could not be decided, at a location or for the table, or a feature that is not checked."""
 
     rule: str
     """Code of the rule, or `feature:` and the name of the feature."""

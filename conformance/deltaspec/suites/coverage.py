@@ -11,6 +11,17 @@ from deltaspec.suites.table_requirements import TABLE_REQUIREMENTS
 
 TABLE_CONTENT = "drawn tables"
 """Stands for every check: the requirement shows in the answers about tables with certain contents."""
+GOLDEN_ONLY = {
+    "action.unknown-not-required": "unknown.action",
+    "add.rearranged-skipped": "change-data.compaction",
+    "checksum.readers-free": "compactions.checksum.before-checkpoint",
+    "compaction.readers-free": "compactions.range.all",
+    "domain.readers-ignore": "protocol.domains",
+    "domain.readers-optional": "protocol.domains",
+    "log.staged-not-interpreted": "unknown.files.staged-commits",
+    "vacuum-protocol-check.readers-acknowledge": "protocol.supported.vacuumprotocolcheck",
+}
+"""Requirements that only golden cases test, each with one of its cases (`deltaspec test --golden`)."""
 
 
 @cache
@@ -25,7 +36,7 @@ def load_untestable_requirements() -> dict[str, str]:
 
 @cache
 def list_tested_requirements() -> dict[str, tuple[str, ...]]:
-    """Return the requirements that the suites test, with the names of the checks or `TABLE_CONTENT`."""
+    """Return the requirements that the suites test, with checks, `TABLE_CONTENT` or golden cases."""
     found: dict[str, dict[str, None]] = {}
     for check in CHECKS.values():
         for requirement in check.requires:
@@ -36,4 +47,6 @@ def list_tested_requirements() -> dict[str, tuple[str, ...]]:
             found.setdefault(requirement, {})[refusal] = None
     for requirement in TABLE_REQUIREMENTS:
         found.setdefault(requirement, {})[TABLE_CONTENT] = None
+    for requirement, case in GOLDEN_ONLY.items():
+        found.setdefault(requirement, {})[f"golden case {case}"] = None
     return {requirement: tuple(names) for requirement, names in found.items()}

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from browser.conftest import OpenPage
 from helpers.matrix_reports import HOSTILE, WRONG_ROWS, build, build_hostile_matrix, build_result, build_suite_report
-from helpers.selection import list_modules
 from playwright.sync_api import Browser, Page, expect
 
 from deltaspec.matrix.comparison import compare_matrices
@@ -14,9 +13,7 @@ from deltaspec.suites.outcomes import Outcome
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.multiplied(
-        3, *list_modules("conformance/deltaspec/matrix", "conformance/deltaspec/pages", pattern="*")
-    ),
+    pytest.mark.slow("conformance/deltaspec/matrix", "conformance/deltaspec/pages"),
 ]
 VECTORS, MAPPING = "deletionVectors", "columnMapping"
 

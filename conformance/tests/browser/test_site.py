@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from helpers.documented_commands import CHECKOUT, SITE
-from helpers.selection import list_modules
 from playwright.sync_api import Browser, expect
 
 SAMPLE = 25
@@ -22,7 +21,7 @@ def run_python(*arguments: str, **variables: str) -> subprocess.CompletedProcess
     return subprocess.run(command, env=environment, cwd=CHECKOUT, capture_output=True, text=True, check=False)
 
 
-of_the_built_site = pytest.mark.multiplied(3, *list_modules("conformance/site", pattern="*"))
+of_the_built_site = pytest.mark.slow("conformance/site")
 
 
 @pytest.fixture(scope="module")

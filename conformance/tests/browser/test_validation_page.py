@@ -3,13 +3,12 @@
 import pytest
 from browser.conftest import OpenPage
 from browser.test_matrix_page import read_contrast
-from helpers.selection import list_modules
 from helpers.validation_pages import render_hostile_report
 from playwright.sync_api import expect
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.multiplied(2, *list_modules("conformance/deltaspec/pages", pattern="*")),
+    pytest.mark.slow("conformance/deltaspec/pages"),
 ]
 
 

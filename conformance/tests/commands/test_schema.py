@@ -21,6 +21,13 @@ def test_schema_of_cases_is_the_published_one() -> None:
     assert json.loads(run("schema", "case").stdout) == json.loads(published.read_text("utf-8"))
 
 
+@pytest.mark.parametrize("name", ["report", "case"])
+def test_schema_does_not_depend_on_the_release_of_msgspec(name: str) -> None:
+    """Older releases keep the indentation of docstrings with several lines."""
+    definitions = json.loads(run("schema", name).stdout)["$defs"]
+    assert [key for key, each in definitions.items() if "\n" in each.get("description", "")] == []
+
+
 def test_schemas_of_the_candidate_protocol_are_the_published_ones() -> None:
     shown = json.loads(run("schema", "candidate").stdout)
     assert shown == {file.stem: json.loads(file.read_text("utf-8")) for file in SCHEMAS.glob("*.json")}

@@ -5,18 +5,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers.selection import ROOT, list_modules
+from helpers.selection import ROOT
 
 SCRIPT = "conformance/examples/first_week.py"
 PAGE = "reports/first-week.md"
-OUTPUT_MODULES = list_modules("conformance/deltaspec/commands", "conformance/deltaspec/report")
 
 
 def list_commands(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("$ ")]
 
 
-@pytest.mark.multiplied(6, SCRIPT, PAGE, *OUTPUT_MODULES)
+@pytest.mark.slow(SCRIPT, PAGE, "conformance/deltaspec/commands", "conformance/deltaspec/report")
 def test_week_ends_as_published(tmp_path: Path) -> None:
     output = tmp_path / "week.md"
     command = [sys.executable, str(ROOT / SCRIPT), "--output", str(output)]

@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 from helpers.cli import run, single_error_line
 from helpers.faulty_s3 import environment, run_faulty_s3
-from helpers.selection import list_modules
 from spark.recorded import ARCHIVE
 
 import deltaspec
@@ -87,7 +86,7 @@ def hash_files(table: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.multiplied(3, *list_modules("conformance/deltaspec/extraction"))
+@pytest.mark.slow("conformance/deltaspec/extraction")
 @pytest.mark.parametrize(
     ("name", "damage", "rule", "originals"),
     [

@@ -37,14 +37,14 @@ def test_correct_writer_passes(tmp_path: Path) -> None:
     assert sum(each.counts["rows compared"] for each in results if each.outcome is Outcome.PASSED) > 1_000
 
 
-@pytest.mark.multiplied(6, SOURCE, S3_SOURCE, "conformance/deltaspec/faults/races.py")
+@pytest.mark.slow(SOURCE, S3_SOURCE, "conformance/deltaspec/faults/races.py")
 def test_correct_writer_passes_races_in_an_object_store(tmp_path: Path) -> None:
     results = list(iter_results(s3_writers.S3Writer, {Fault.S3_RACE: 1}, tmp_path))
     raced = [each for each in results if each.fault is Fault.S3_RACE]
     assert [(each.outcome, each.message) for each in raced] == [(Outcome.PASSED, "")]
 
 
-@pytest.mark.multiplied(6, SOURCE, "conformance/deltaspec/faults/races.py")
+@pytest.mark.slow(SOURCE, "conformance/deltaspec/faults/races.py")
 def test_writer_without_the_object_store_is_not_asked(tmp_path: Path) -> None:
     *_, result = iter_results(small_writers.SmallWriter, {Fault.S3_RACE: 1}, tmp_path)
     assert (result.outcome, result.message) == (Outcome.NOT_ASKED, "a candidate does not declare the store s3")
@@ -84,7 +84,7 @@ FAULTY_WRITERS = [
 @pytest.mark.parametrize(
     ("writer", "fault", "message"),
     [
-        pytest.param(*each, id=each[0].__name__, marks=pytest.mark.multiplied(3, SOURCE, *list_sources(each[1])))
+        pytest.param(*each, id=each[0].__name__, marks=pytest.mark.slow(SOURCE, *list_sources(each[1])))
         for each in FAULTY_WRITERS
     ],
 )

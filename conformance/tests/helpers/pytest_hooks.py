@@ -1,4 +1,4 @@
-"""Hooks of both test trees: seed property tests, select multiplied tests, print how to reproduce a failure."""
+"""Hooks of both test trees: seed property tests, leave out slow tests, print how to reproduce a failure."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 
 import pytest
 from helpers.selection import (
+    SPARK,
     compute_seed,
-    describe_selection,
+    differs_from_main,
     format_reproduction,
-    is_in_folder_share,
-    is_selected,
+    leaves_out_slow_tests,
 )
 from hypothesis import Phase, settings
 
@@ -31,26 +31,27 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     if config.stash.setdefault(_PRINTED, False):  # both conftest modules register these hooks
         return None
     config.stash[_PRINTED] = True
-    return describe_selection()
+    tests = "fast tests and those of changed files" if leaves_out_slow_tests() else "every test"
+    return f"deltaspec: {tests}, --hypothesis-seed={config.option.hypothesis_seed}"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the tests that this commit does not run, unless tests are named one by one; Spark first."""
+    """Deselect slow tests of unchanged files, unless tests are named one by one; Spark first."""
     if any("::" in argument for argument in config.args):
         return
-    selected, deselected = [], []
-    for item in items:
-        mark = item.get_closest_marker("multiplied")
-        runs = (
-            is_in_folder_share(item.name, item.path)
-            if mark is None
-            else is_selected(item.name, mark.args[0], mark.args[1:])
-        )
-        (selected if runs else deselected).append(item)
+    deselected = [item for item in items if leaves_out_slow_tests() and not _runs(item)]
     if deselected:
         config.hook.pytest_deselected(items=deselected)
+    selected = set(items) - set(deselected)
     # Spark tests come first: they wait for the JVM, and other workers take over the tests behind them
-    items[:] = sorted(selected, key=_rank)
+    items[:] = sorted((item for item in items if item in selected), key=_rank)
+
+
+def _runs(item: pytest.Item) -> bool:
+    mark = item.get_closest_marker("slow")
+    if mark is None and item.get_closest_marker("spark") is None:
+        return True
+    return differs_from_main(item.path, (SPARK,) if mark is None else mark.args)
 
 
 def _rank(item: pytest.Item) -> int:
@@ -68,4 +69,4 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if node_ids:
         terminalreporter.section("reproduce")
         for node_id in node_ids:
-            terminalreporter.write_line(format_reproduction(node_id))
+            terminalreporter.write_line(format_reproduction(node_id, config.option.hypothesis_seed))

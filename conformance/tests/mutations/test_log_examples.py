@@ -1,31 +1,19 @@
 """Log lines that `deltaspec explain` shows: they are those of the mutations, and their differences are marked."""
 
-import inspect
 from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
-from helpers.selection import ROOT, is_selected
 from mutations.caught_by import CAUGHT_BY
 from mutations.log_examples import build_example, encode_examples
 
 from deltaspec.log_examples import FILE, LinePair, LogExample, Mark, find_marks, load_log_examples, render_log_example
 from deltaspec.report.text import escape_text
 from deltaspec.rules import RULES
-from deltaspec_generators.mutations.all_mutations import MUTATIONS
-
-PARTS = 40
-"""Each commit builds the example of one rule in so many again, and of all whose mutations it touches."""
 
 
-def list_sources(code: str) -> tuple[str, ...]:
-    """Return the files of a rule's mutations, relative to the repository."""
-    files = [Path(inspect.getfile(MUTATIONS[name].breaks)).resolve() for name, by in CAUGHT_BY.items() if by == code]
-    return tuple(str(file.relative_to(ROOT)) for file in files if file.is_relative_to(ROOT))
-
-
-@pytest.mark.parametrize("code", [each for each in sorted(RULES) if is_selected(each, PARTS, list_sources(each))])
+@pytest.mark.slow("generators/deltaspec_generators/mutations", "conformance/deltaspec/log_examples.json")
+@pytest.mark.parametrize("code", sorted(RULES))
 def test_example_is_current(code: str) -> None:
     """`nox -s log_examples` writes the file again."""
     assert load_log_examples().get(code) == build_example(code)

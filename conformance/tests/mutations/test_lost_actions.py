@@ -16,7 +16,6 @@ from deltaspec_generators.table_files import TableFiles
 
 KINDS = ("protocol", "metaData", "domainMetadata", "txn", None)
 """Kinds of the action; None for a line that is not JSON."""
-PARTS = 36
 ABSENT = {"COM003", "COM004", "COM013"}
 """Rules about what a commit does not have: another line in it removes the fault."""
 
@@ -27,7 +26,7 @@ def find_version(files: TableFiles, code: str, level: str) -> int | None:
     return next((each.version for each in findings if each.rule == code), None)
 
 
-@pytest.mark.multiplied(PARTS)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name for name, each in MUTATIONS.items() if "current" in (each.revisions or "current")]
 )
@@ -47,7 +46,7 @@ def test_rule_finds_the_fault_or_is_not_checked(name: str) -> None:
             assert code in {*report.totals, *(each.rule for each in report.checked.not_checked)}, (at, kind)
 
 
-@pytest.mark.multiplied(PARTS)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_rule_is_of_use_to_the_table_that_violates_it(name: str) -> None:
     files, revision = draw_table(MUTATIONS[name]), Revision(find_revisions(MUTATIONS[name])[-1])

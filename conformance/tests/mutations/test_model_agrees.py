@@ -8,10 +8,9 @@ do not begin with version 0 are about cleanup and have nothing to compare.
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from inspect import getmodule, getsource
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -20,7 +19,7 @@ from helpers.hypothesis_settings import example_settings
 from hypothesis import given
 from hypothesis import strategies as st
 from mutations.changed_logs import changed_logs
-from mutations.test_mutations import list_sources
+from mutations.test_mutations import mark_slow
 
 import deltaspec
 from deltaspec.model.actions import Action, get_action_types, normalize_action
@@ -37,8 +36,6 @@ from deltaspec_generators.permissions.all_permissions import PERMISSIONS
 from deltaspec_generators.table_files import LOG, TableFiles, encode_table
 from deltaspec_generators.tables.strategies import logs
 
-PARTS = 16
-"""Each commit selects one mutation or permission in so many, and all whose sources it touches."""
 EXAMPLES = 1
 """Tables that a mutation draws; each is compared in every revision."""
 
@@ -153,16 +150,13 @@ def compare_mutation(name: str, revisions: list[Revision], number: int, excused:
     return [each for files in tables for revision in revisions for each in find_disagreements(files, revision, excused)]
 
 
-def multiply(names: Iterable[str], sources: Callable[[str], tuple[str, ...]]) -> list[Any]:
-    return [pytest.param(name, marks=pytest.mark.multiplied(PARTS, *sources(name))) for name in sorted(names)]
-
-
-@pytest.mark.parametrize("name", multiply(MUTATIONS, list_sources))
+@pytest.mark.parametrize("name", mark_slow(MUTATIONS))
 def test_mutations(name: str) -> None:
     assert compare_mutation(name, list(Revision), EXAMPLES, frozenset(DECIDED_BY_ONE_SIDE)) == []
 
 
-@pytest.mark.parametrize("name", multiply(PERMISSIONS, lambda _: ()))
+@pytest.mark.slow("conformance/deltaspec/model")
+@pytest.mark.parametrize("name", sorted(PERMISSIONS))
 def test_permissions(name: str) -> None:
     """The model accepts every commit that the rules accept."""
     files = PERMISSIONS[name].table()

@@ -1,10 +1,12 @@
 """Every rule has a mutation that this rule finds, and no other rule."""
 
 import inspect
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
-from helpers.selection import ROOT, is_selected
+from helpers.selection import ROOT
 from mutations.caught_by import CAUGHT_BY, EXPLICIT, find_only_rule
 from mutations.kill_table import (
     NO_FINDINGS,
@@ -22,9 +24,7 @@ from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.permissions.all_permissions import PERMISSIONS
 
 EXAMPLES = 4
-"""Tables that a selected mutation draws for the current revision; older revisions validate the first of them."""
-PARTS = 12
-"""Each commit selects one mutation or permission in so many, and all whose sources it touches."""
+"""Tables of a mutation for the current revision; older revisions validate the first of them."""
 
 
 def list_sources(name: str) -> tuple[str, ...]:
@@ -34,24 +34,34 @@ def list_sources(name: str) -> tuple[str, ...]:
     return tuple(str(file.relative_to(ROOT)) for file in files if file.is_relative_to(ROOT))  # unless it is installed
 
 
-@pytest.mark.parametrize("name", sorted(MUTATIONS.keys() & CAUGHT_BY.keys()))
-def test_mutation_gives_exactly_its_rule(name: str) -> None:
-    """A selected mutation draws several tables and is validated against every revision, the others one table."""
-    revisions = find_revisions(MUTATIONS[name])
-    examples = {revisions[-1]: 1}
-    if is_selected(name, PARTS, list_sources(name)):
-        examples = {each: EXAMPLES if each == "current" else 1 for each in revisions}
+def mark_slow(names: Iterable[str]) -> list[Any]:
+    """Return mutations as parameters, each marked as slow."""
+    return [pytest.param(name, marks=pytest.mark.slow(*list_sources(name))) for name in sorted(names)]
+
+
+def assert_only_rule(name: str, examples: Mapping[str, int]) -> None:
+    """Assert that tables of a mutation violate its rule alone; `examples` has their number by revision."""
     outcomes = count_outcomes(MUTATIONS[name], examples)
     assert {revision: set(found) for revision, found in outcomes.items()} == {
         revision: {(CAUGHT_BY[name],)} for revision in examples
     }
 
 
+@pytest.mark.parametrize("name", sorted(MUTATIONS))
+def test_mutation_gives_exactly_its_rule(name: str) -> None:
+    assert_only_rule(name, {find_revisions(MUTATIONS[name])[-1]: 1})
+
+
+@pytest.mark.parametrize("name", mark_slow(MUTATIONS))
+def test_more_tables_in_every_revision_give_exactly_the_rule(name: str) -> None:
+    revisions = find_revisions(MUTATIONS[name])
+    assert_only_rule(name, {each: EXAMPLES if each == "current" else 1 for each in revisions})
+
+
 @pytest.mark.parametrize("name", sorted(PERMISSIONS))
 def test_permitted_table_has_no_findings(name: str) -> None:
     revisions = find_permitted_revisions(PERMISSIONS[name])
-    chosen = revisions if is_selected(name, PARTS) else revisions[-1:]
-    assert compute_outcomes(PERMISSIONS[name], chosen) == dict.fromkeys(chosen, NO_FINDINGS)
+    assert compute_outcomes(PERMISSIONS[name], revisions) == dict.fromkeys(revisions, NO_FINDINGS)
 
 
 def test_every_rule_has_a_mutation() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from mutations.kill_table import find_revisions
 
 import deltaspec.model
-from deltaspec.requirement_coverage import Coverage, coverage
+from deltaspec.requirement_coverage import Coverage, coverage, format_revisions
 from deltaspec.requirements import REVISIONS
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 
@@ -24,12 +24,13 @@ HEAD = """# Coverage
 `nox -s coverage` generates this page from the catalogue, the docstrings of the model, the rules, the permissions and
 the mutations. A test fails if it is out of date. Each cell describes one chapter in one revision:
 
-    M/N · R · D/S · T
+    M/N · R · D/S · E/B · T
 
 - **model** M/N: the revision has N statements; for M of them a module of the model names the section as its source.
 - **rules** R: number of rules for the revision.
 - **decided** D/S: a log or data files can show S of the statements; D of them have a rule or, if they permit or define
-  something, a sound table without findings. The other statements concern the behavior of an implementation.
+  something, a sound table without findings.
+- **tested** E/B: the other B statements concern the behavior of an engine; the suites or golden cases test E of them.
 - **planted** T: mutations that one of these rules catches in the revision, plus sound tables that use a permission.
 
 """
@@ -44,10 +45,19 @@ class Cell:
     rules: int
     visible: int
     decided: int
+    tested: int
     planted: int
 
     def __str__(self) -> str:
-        return f"{self.modeled}/{self.statements} · {self.rules} · {self.decided}/{self.visible} · {self.planted}"
+        behavior = f"{self.tested}/{self.statements - self.visible}"
+        parts = (
+            f"{self.modeled}/{self.statements}",
+            self.rules,
+            f"{self.decided}/{self.visible}",
+            behavior,
+            self.planted,
+        )
+        return " · ".join(map(str, parts))
 
 
 def collect_sources() -> dict[str, set[str]]:
@@ -107,6 +117,7 @@ def build_cell(
         rules=len({code for each in covering for code in each.rules}),
         visible=len(visible),
         decided=sum(bool(each.revisions[revision]) for each in visible),
+        tested=sum(bool(each.revisions[revision]) for each in statements if each not in visible),
         planted=sum(mutation_counts.get((each.requirement.id, revision), 0) for each in statements) + len(permitted),
     )
 
@@ -122,7 +133,15 @@ def render_page() -> str:
     every = [each for chapter in group_by_chapter().values() for each in chapter]
     cells = [build_cell(every, revision, sources, mutation_counts) for revision in REVISIONS]
     lines.append(f"| **all** | {' | '.join(str(each) for each in cells)} | {len(sources)} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_render_untested(every)]) + "\n"
+
+
+def _render_untested(every: list[Coverage]) -> list[str]:
+    """Return the table of requirements that nothing tests in a revision, each with its reason."""
+    untested = [each for each in every if each.uncovered]
+    rows = [f"| {each.requirement.id} | {format_revisions(each.uncovered)} | {each.reason} |" for each in untested]
+    text = f"No test of an engine from outside can show {len(untested)} requirements."
+    return ["", "## Tested by nothing", "", text, "", "| requirement | revisions | reason |", "|-|-|-|", *rows]
 
 
 if __name__ == "__main__":

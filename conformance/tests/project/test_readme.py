@@ -1,8 +1,17 @@
 """README.md shows a sound and a faulty table, and what it shows is true."""
 
+import re
+
 from helpers.documented_commands import CHECKOUT, list_examples
+
+from deltaspec.requirement_coverage import coverage
 
 
 def test_readme_shows_a_sound_and_a_faulty_table() -> None:
     outputs = [output for command, output in list_examples(CHECKOUT / "README.md") if command.startswith("validate ")]
     assert [output.splitlines()[-1].split()[0] for output in outputs] == ["CONFORMS", "VIOLATIONS"]
+
+
+def test_readme_counts_the_requirements_that_nothing_tests() -> None:
+    (number,) = re.findall(r"(\d+) requirements are\s+tested by nothing", (CHECKOUT / "README.md").read_text("utf-8"))
+    assert int(number) == sum(bool(each.uncovered) for each in coverage().values())

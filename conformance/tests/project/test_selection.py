@@ -1,92 +1,89 @@
-"""Which tests a commit selects."""
+"""Which tests `.ci/test` selects."""
 
+import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from helpers import selection
 
+RunGit = Callable[..., str]
+
 
 @pytest.fixture
-def commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Commits of a repository, of which each writes one file: `0.py`, `1.py`, `2.py`. It is the one of `selection`."""
+def run_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunGit]:
+    """Return a function that runs Git in a repository with the commits `0` to `2`, each of which writes `<n>.py`."""
     identity = ("-c", "user.name=a", "-c", "user.email=a@b")
 
-    def run_git(*arguments: str) -> str:
+    def run(*arguments: str) -> str:
         command = ["git", *identity, *arguments]
         return subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout.strip()
 
-    run_git("init", "--quiet")
-    found = []
+    run("init", "--quiet", "--initial-branch", "main")
     for number in range(3):
         (tmp_path / f"{number}.py").touch()
-        run_git("add", ".")
-        run_git("commit", "--quiet", "--message", "a commit")
-        found.append(run_git("rev-parse", "HEAD"))
+        run("add", ".")
+        run("commit", "--quiet", "--message", f"commit {number}")
     monkeypatch.setattr(selection, "ROOT", tmp_path)
-    for name in ("DELTASPEC_BASE", "DELTASPEC_COMMIT", "DELTASPEC_SHARE"):
-        monkeypatch.delenv(name, raising=False)
-    cached = (selection.read_commit, selection.list_touched_files)
-    for each in cached:
-        each.cache_clear()
-    yield found
-    for each in cached:
-        each.cache_clear()
+    selection.list_changed_files.cache_clear()
+    yield run
+    selection.list_changed_files.cache_clear()
 
 
-def test_newest_commit_and_uncommitted_changes_select(commits: list[str]) -> None:
+def test_last_commit_and_uncommitted_changes_count_on_the_main_branch(run_git: RunGit) -> None:
     (selection.ROOT / "0.py").write_text("changed")
-    assert selection.list_touched_files() == {"0.py", "2.py"}
+    (selection.ROOT / "new.py").touch()
+    assert selection.list_changed_files() == {"0.py", "2.py", "new.py"}
 
 
-def test_named_commit_selects_alone(commits: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DELTASPEC_COMMIT", commits[1])
-    (selection.ROOT / "0.py").write_text("changed")
-    assert selection.list_touched_files() == {"1.py"}
+def test_all_commits_of_a_branch_count(run_git: RunGit) -> None:
+    run_git("branch", "topic")
+    run_git("reset", "--quiet", "--hard", "HEAD~2")
+    run_git("switch", "--quiet", "topic")
+    assert selection.list_changed_files() == {"1.py", "2.py"}
 
 
-def test_commits_after_the_base_select(commits: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DELTASPEC_BASE", commits[0])
-    assert selection.list_touched_files() == {"1.py", "2.py"}
+def test_published_main_branch_decides(run_git: RunGit) -> None:
+    run_git("update-ref", "refs/remotes/origin/main", "HEAD~2")
+    assert selection.list_changed_files() == {"1.py", "2.py"}
 
 
-def test_share_of_a_commit_has_one_part_and_what_it_touches(commits: list[str]) -> None:
-    names = [str(number) for number in range(600)]
-    chosen = [name for name in names if selection.is_selected(name, 3)]
-    assert 100 < len(chosen) < 300
-    assert all(selection.is_selected(name, 3, ("2.py",)) for name in names)
-    assert [name for name in names if selection.is_selected(name, 3, ("1.py",))] == chosen
+def test_nothing_differs_outside_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "ROOT", tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    selection.list_changed_files.cache_clear()
+    assert selection.list_changed_files() == frozenset()
+    assert selection.compute_seed() == 0
+    selection.list_changed_files.cache_clear()
 
 
-def test_touched_tests_run_in_a_larger_share(commits: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DELTASPEC_SHARE", "folders")
-    names = [str(number) for number in range(600)]
-    assert 130 < sum(selection.is_selected(name, 6, ("2.py",)) for name in names) < 270
-    assert 50 < sum(selection.is_selected(name, 6, ("1.py",)) for name in names) < 150
+@pytest.mark.parametrize(
+    ("changed", "differs"),
+    [
+        ("tests/test_a.py", True),
+        ("product/a/b.py", True),
+        ("product/a", True),
+        ("product/ab.py", False),
+        ("tests/test_b.py", False),
+    ],
+)
+def test_module_and_paths_of_a_test_are_compared(changed: str, differs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "list_changed_files", lambda: frozenset([changed]))
+    assert selection.differs_from_main(selection.ROOT / "tests/test_a.py", ("product/a",)) == differs
 
 
-def test_folders_that_a_commit_does_not_touch_run_in_part(commits: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    def list_chosen(path: str) -> list[str]:
-        return [name for name in names if selection.is_in_folder_share(name, selection.ROOT / path)]
-
-    names = [str(number) for number in range(600)]
-    elsewhere = selection.ROOT.parent / "conformance/tests/views/test_views.py"
-    test_file = "conformance/tests/views/test_views.py"
-    assert list_chosen(test_file) == names
-    monkeypatch.setenv("DELTASPEC_SHARE", "folders")
-    assert 30 < len(list_chosen(test_file)) < 110
-    assert list_chosen("conformance/tests/report/test_report.py") == names
-    assert all(selection.is_in_folder_share(name, elsewhere) for name in names)
-    for touched in ("conformance/deltaspec/wire/log.py", "conformance/tests/helpers/cli.py"):
-        monkeypatch.setattr(selection, "list_touched_files", lambda touched=touched: frozenset([touched]))
-        assert 130 < len(list_chosen(test_file)) < 270
-    monkeypatch.setattr(selection, "list_touched_files", lambda: frozenset([test_file]))
-    assert list_chosen(test_file) == names
-    monkeypatch.setattr(selection, "list_touched_files", lambda: frozenset(["conformance/deltaspec/wire.md"]))
-    assert 30 < len(list_chosen(test_file)) < 110
+def test_paths_of_slow_tests_exist() -> None:
+    modules = [
+        path for folder in ("conformance", "generators") for path in (selection.ROOT / folder).rglob("test_*.py")
+    ]
+    marks = [mark for path in modules for mark in re.findall(r"mark\.slow\(([^)]*)\)", path.read_text("utf-8"))]
+    paths = [path for mark in marks for path in re.findall(r'"([^"]+)"', mark)]
+    assert len(paths) > 20
+    assert [path for path in paths if not (selection.ROOT / path).exists()] == []
 
 
-def test_folders_with_sources_exist() -> None:
-    folders = [each for folder, sources in selection.SOURCES_OF_FOLDERS.items() for each in (folder, *sources)]
-    assert [each for each in folders if not (selection.ROOT / each).is_dir()] == []
+def test_reproduction_is_a_shell_command_with_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DELTASPEC_EXAMPLES", "3")
+    command = selection.format_reproduction("a.py::test_b['c']", "7")
+    assert command == "DELTASPEC_EXAMPLES=3 python -m pytest --hypothesis-seed=7 'a.py::test_b['\\''c'\\'']'"

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 from helpers.hypothesis_settings import EXAMPLES_FACTOR
 from helpers.recording_run import RecordingRun
-from helpers.selection import list_modules
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from mutations.caught_by import CAUGHT_BY
@@ -104,7 +103,7 @@ _WITH_OWN_COLUMNS = ("deletionVectors", "changeDataFeed", "inCommitTimestamp")
 """Features of columns that are rarely filled otherwise."""
 
 
-@pytest.mark.multiplied(6, *list_modules("conformance/deltaspec/views"))
+@pytest.mark.slow("conformance/deltaspec/views")
 def test_real_rows_fill_every_column_and_rules_do_not_depend_on_their_partitions() -> None:
     """One test, because capturing the rows takes much longer than looking at them."""
     captured = capture_rows()

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.selection import list_modules
 from spark.session import age_log_files, checkpoint, create, run, with_settings
 
 import deltaspec
@@ -111,9 +110,7 @@ def _validate_repeatedly(spark: Any, path: str, writer: _Writer) -> list[Report]
     return reports
 
 
-@pytest.mark.multiplied(
-    3, *list_modules("conformance/deltaspec/validation/spark", "conformance/deltaspec/validation/log")
-)
+@pytest.mark.slow("conformance/deltaspec/validation/spark", "conformance/deltaspec/validation/log")
 @pytest.mark.parametrize("policy", POLICIES)
 def test_concurrent_writes_of_spark_cause_no_false_finding(policy: str, spark: Any, tmp_path: Path) -> None:
     path = str(tmp_path / policy)

@@ -13,7 +13,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from helpers.expression_values import COLUMNS, PLAIN_ROWS, SCHEMA, evaluate
-from helpers.selection import list_modules
 from spark.session import append, create, run, with_settings
 from spark.test_sql_expressions import EXPRESSIONS
 
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.multiplied(3, *list_modules("conformance/deltaspec/validation/spark", "conformance/deltaspec/sql")),
+    pytest.mark.slow("conformance/deltaspec/validation/spark", "conformance/deltaspec/sql"),
 ]
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # executors then import the same deltaspec
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from differential.histories import build_history
-from helpers.selection import list_modules
 
 from deltaspec.candidates.adapters.delta_spark import Engine as DeltaSpark
 from deltaspec.candidates.in_process import InProcess
@@ -15,9 +14,7 @@ from deltaspec.differential.performing import compare_history
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.multiplied(
-        3, *list_modules("conformance/deltaspec/differential", "conformance/deltaspec/candidates/reference")
-    ),
+    pytest.mark.slow("conformance/deltaspec/differential", "conformance/deltaspec/candidates/reference"),
 ]
 
 

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.selection import list_modules
 
 from deltaspec import __version__
 from deltaspec.validation.spark.probe import PACKAGES, check_session
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.table_files import write_table
 
-pytestmark = [pytest.mark.spark, pytest.mark.multiplied(3, *list_modules("conformance/deltaspec/validation/spark"))]
+pytestmark = [pytest.mark.spark, pytest.mark.slow("conformance/deltaspec/validation/spark")]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from helpers.compare_engines import draw_table
 from helpers.engines import table_in_temporary_directory
-from helpers.selection import list_modules
 from spark.engine_differences import find_engine_differences
 
 import deltaspec
@@ -39,7 +38,7 @@ BROKEN = (
 """Mutations with the history to validate and the number of samples; some for every level."""
 
 
-@pytest.mark.multiplied(3, *list_modules("conformance/deltaspec/validation/spark"))
+@pytest.mark.slow("conformance/deltaspec/validation/spark")
 @pytest.mark.parametrize(("name", "history", "samples"), BROKEN)
 def test_engines_agree_on_a_faulty_table(name: str, history: str, samples: int, spark: object) -> None:
     files = draw_table(MUTATIONS[name], 7)

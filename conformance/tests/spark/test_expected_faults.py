@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from helpers.selection import list_modules
 from spark.session import create, insert
 
 import deltaspec
@@ -76,7 +75,7 @@ def table(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.multiplied(3, *list_modules("conformance/deltaspec/validation/spark"))
+@pytest.mark.slow("conformance/deltaspec/validation/spark")
 def test_stderr_has_no_java_stack_trace(table: Path) -> None:
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
     command = [sys.executable, "-c", SCRIPT, str(table)]

@@ -1,13 +1,9 @@
-"""Tables that Delta Spark wrote conform, except for known deviations; the archive has every table of the corpus.
-
-A table takes a second, so a commit that touches no module of the validation runs one in four.
-"""
+"""Tables that Delta Spark wrote conform, except for known deviations; the archive has every table of the corpus."""
 
 from pathlib import Path
 
 import pytest
 from helpers.known_deviations import check_against_known_deviations
-from helpers.selection import list_validation_modules
 from spark.recorded import RECORDED, extract_recorded_tables
 
 
@@ -19,7 +15,7 @@ def recorded_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-@pytest.mark.multiplied(4, *list_validation_modules())
+@pytest.mark.slow("conformance/deltaspec/rules")
 @pytest.mark.parametrize("name", RECORDED)
 def test_recorded_table_conforms(name: str, recorded_tables: Path) -> None:
     check_against_known_deviations(f"spark/{name}", str(recorded_tables / name))

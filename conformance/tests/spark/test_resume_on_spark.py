@@ -18,7 +18,6 @@ import pytest
 from helpers.engines import validate_on_spark
 from helpers.killed_runs import count_jvm_calls, start_run_server
 from helpers.resume_table import OPTIONS, build_full_table
-from helpers.selection import list_modules
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.validation.log.replay_stage import INTERVAL_ROWS
@@ -50,9 +49,7 @@ def _replace_one_payload(state: Path) -> None:
     raise AssertionError("no file has several payloads of intervals")
 
 
-@pytest.mark.multiplied(
-    3, *list_modules("conformance/deltaspec/validation/spark", "conformance/deltaspec/validation/resume")
-)
+@pytest.mark.slow("conformance/deltaspec/validation/spark", "conformance/deltaspec/validation/resume")
 def test_resumed_report_equals_that_of_an_uninterrupted_run(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,10 +1,10 @@
 """Tables that Delta Spark writes conform, except for known deviations, and both engines report the same.
 
 Other tests validate the recorded tables (`spark.recorded`). Writing one takes seconds, and there are over a hundred, so
-a run writes the tables whose writers the commit touches, one in `PARTS` of the recorded ones, and one in
-`PARTS_NOT_RECORDED` of the others. Another version of Spark needs a new archive; a commit with one writes every table.
+`.ci/test` writes the tables whose writers differ from the main branch. Another version of Spark needs a new archive,
+and a branch with one writes every table.
 A run compares both engines on those of `ON_BOTH_ENGINES`, which cover all features and checkpoint kinds.
-`nox -s compare_engines` sets `DELTASPEC_COMPARE=all` and compares every table; `nox -s exhaustive` writes every table.
+`nox -s compare_engines` sets `DELTASPEC_COMPARE=all` and compares every table.
 """
 
 import inspect
@@ -17,12 +17,10 @@ from helpers.known_deviations import check_against_known_deviations
 from helpers.selection import ROOT
 from spark.corpus import TABLES
 from spark.engine_differences import find_engine_differences
-from spark.recorded import ARCHIVE, NOT_RECORDED
+from spark.recorded import ARCHIVE
 
 pytestmark = pytest.mark.spark
 
-PARTS = 30
-PARTS_NOT_RECORDED = 6
 ON_BOTH_ENGINES = (
     "every_feature",
     "rewritten_with_everything",
@@ -47,9 +45,8 @@ def list_sources(name: str) -> tuple[str, ...]:
 
 
 def list_tables() -> list[Any]:
-    """Return the corpus as parameters, each marked as multiplied."""
-    parts = {name: PARTS_NOT_RECORDED if name in NOT_RECORDED else PARTS for name in TABLES}
-    return [pytest.param(name, marks=pytest.mark.multiplied(parts[name], *list_sources(name))) for name in TABLES]
+    """Return the corpus as parameters, each marked as slow."""
+    return [pytest.param(name, marks=pytest.mark.slow(*list_sources(name))) for name in TABLES]
 
 
 @pytest.mark.parametrize("name", list_tables())

@@ -4,7 +4,6 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from helpers.selection import list_modules
 from suites.faulty_readers import FAULTY_READERS
 
 from deltaspec.candidates.in_process import InProcess
@@ -54,7 +53,7 @@ def test_candidate_without_snapshots_is_not_asked_for_them() -> None:
     }
 
 
-@pytest.mark.multiplied(3, *list_modules("conformance/deltaspec/suites", "conformance/deltaspec/selftest"))
+@pytest.mark.slow("conformance/deltaspec/suites", "conformance/deltaspec/selftest")
 @pytest.mark.parametrize("faulty", FAULTY_READERS, ids=lambda each: each.id)
 def test_faulty_reader_fails(faulty: Mutant) -> None:
     failed: set[str] = set()

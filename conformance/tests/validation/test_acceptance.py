@@ -301,7 +301,7 @@ def test_findings_of_rules_that_did_not_run_are_not_gone(tmp_path: Path) -> None
     assert (report.baseline.gone, report.verdict) == (0, "conforms")
 
 
-@pytest.mark.multiplied(40)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_baseline_has_every_fault_and_later_commits_keep_it_valid(name: str, tmp_path: Path) -> None:
     mutation, baseline, root = MUTATIONS[name], tmp_path / "b.json", tmp_path / "t"

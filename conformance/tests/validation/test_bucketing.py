@@ -20,7 +20,6 @@ from helpers.engines import (
     table_in_temporary_directory,
 )
 from helpers.hypothesis_settings import example_settings
-from helpers.selection import list_modules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -85,12 +84,14 @@ def test_valid_logs_give_one_report(data: st.DataObject) -> None:
     assert_same_report(data.draw, data.draw(logs()), "log")
 
 
+@pytest.mark.slow("conformance/deltaspec/validation/bucketing.py")
 @example_settings(8)
 @given(data=st.data())
 def test_valid_tables_with_data_give_one_report(data: st.DataObject) -> None:
     assert_same_report(data.draw, data.draw(data_tables(max_commits=4)), data.draw(st.sampled_from(LEVELS)))
 
 
+@pytest.mark.slow("conformance/deltaspec/validation/bucketing.py")
 @example_settings(8)
 @given(data=st.data())
 def test_tables_with_broken_files_give_one_report(data: st.DataObject) -> None:
@@ -98,7 +99,7 @@ def test_tables_with_broken_files_give_one_report(data: st.DataObject) -> None:
     assert_same_report(data.draw, data.draw(broken_tables(fault)), fault.level)
 
 
-@pytest.mark.multiplied(4, *list_modules("conformance/deltaspec/validation"))
+@pytest.mark.slow("conformance/deltaspec/validation")
 @pytest.mark.parametrize("chapter", CHAPTERS)
 @example_settings(1)
 @given(data=st.data())

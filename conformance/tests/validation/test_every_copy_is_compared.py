@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 from helpers.hypothesis_settings import example_settings
 from helpers.recording_run import RecordingRun
-from helpers.selection import list_modules
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -191,7 +190,7 @@ def leave_out(monkeypatch: pytest.MonkeyPatch, kind: str, name: str) -> None:
     monkeypatch.setitem(COMPARED_FIELDS, kind, others)
 
 
-@pytest.mark.multiplied(4, *list_modules("conformance/deltaspec/views", "conformance/deltaspec/wire/log"))
+@pytest.mark.slow("conformance/deltaspec/views", "conformance/deltaspec/wire/log")
 @pytest.mark.parametrize(("derived", "kind", "name"), list_comparisons())
 def test_contradiction_is_noticed_by_its_comparison_alone(
     derived: str, kind: str, name: str, monkeypatch: pytest.MonkeyPatch

@@ -45,7 +45,7 @@ def validate(files: TableFiles, mutation: Mutation, root: Path) -> list[Finding]
     return deltaspec.validate(str(root), level=mutation.level, clock=files.clock_ms).findings
 
 
-@pytest.mark.multiplied(40)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_later_commits_keep_the_fingerprints_of_a_fault(name: str, tmp_path: Path) -> None:
     files = draw_table(MUTATIONS[name])

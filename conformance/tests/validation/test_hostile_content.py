@@ -230,6 +230,7 @@ def test_deeply_nested_valid_line_makes_the_run_incomplete(tmp_path: Path) -> No
     assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})
 
 
+@pytest.mark.slow("conformance/deltaspec/wire/log")
 def test_commit_with_one_line_of_300_mib_needs_bounded_memory(tmp_path: Path) -> None:
     root = RawLog("plain").write(tmp_path)
     commit = root / "_delta_log" / "00000000000000000003.json"

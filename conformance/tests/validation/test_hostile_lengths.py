@@ -20,6 +20,7 @@ from deltaspec_generators.bases.data_files import (
 from deltaspec_generators.bases.log_only import commit_info_action
 
 
+@pytest.mark.slow("conformance/deltaspec/wire")
 @pytest.mark.parametrize("level", LEVELS)
 def test_sparse_data_file_of_a_tebibyte_is_not_read_into_memory(level: str, tmp_path: Path) -> None:
     root = write_table_below(build_table_with_data(), tmp_path)

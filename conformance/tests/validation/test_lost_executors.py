@@ -27,6 +27,7 @@ SHARES = (0.5, 1.0)
 """Share of the partitions that are lost, for even and odd jobs."""
 
 
+@pytest.mark.slow("conformance/deltaspec/validation/spark", "conformance/deltaspec/validation/bucketing.py")
 @pytest.mark.parametrize(("is_sound", "with_sidecar"), TABLES)
 def test_lost_rows_are_computed_again(tmp_path: Path, is_sound: bool, with_sidecar: bool) -> None:
     """The files can be read again, so the report is that of the embedded backend."""
@@ -46,6 +47,7 @@ def test_lost_rows_are_computed_again(tmp_path: Path, is_sound: bool, with_sidec
     assert set(jobs_of_run) == set(range(JOBS))
 
 
+@pytest.mark.slow("conformance/deltaspec/validation/spark", "conformance/deltaspec/validation/bucketing.py")
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("name", INPUTS)
 @pytest.mark.parametrize(("is_sound", "with_sidecar"), TABLES)

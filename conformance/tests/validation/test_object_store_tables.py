@@ -248,6 +248,9 @@ def test_unlistable_log_is_one_error_line(what: str, s3: FaultyS3, monkeypatch: 
 # secrets
 
 
+@pytest.mark.slow(
+    "conformance/deltaspec/wire/storage", "conformance/deltaspec/commands", "conformance/deltaspec/report"
+)
 @pytest.mark.parametrize("form", ["text", "json", "junit"])
 @pytest.mark.parametrize("what", [None, "403", "503", "reset", "cut"])
 def test_no_output_contains_a_secret(what: str | None, form: str, s3: FaultyS3, tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ def test_older_versions_have_no_findings(table: GeneratedTable, data: st.DataObj
     assert_clean(report)
 
 
+@pytest.mark.slow("conformance/deltaspec/views", "generators/deltaspec_generators")
 def test_no_rule_finds_anything_in_a_corpus(tmp_path: Path) -> None:
     """Multipart checkpoints and timestamps without zone are valid but not recommended; the latter are ambiguous."""
     for index, table in enumerate(read_corpus(1, 60)):

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from helpers.hypothesis_settings import example_settings
 from helpers.recording_run import RecordingRun
-from helpers.selection import list_modules
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
@@ -94,6 +93,7 @@ def test_older_versions_have_no_findings(files: TableFiles, data: st.DataObject)
     assert_clean(report, allowed=DOCUMENTED)
 
 
+@pytest.mark.slow("generators/deltaspec_generators/operations", "generators/deltaspec_generators/tables")
 def test_only_blank_lines_are_drawn_divergences() -> None:
     totals: Counter[str] = Counter()
 
@@ -114,13 +114,10 @@ def test_only_blank_lines_are_drawn_divergences() -> None:
     assert all(RULES[code].severity == "divergence" for code in DOCUMENTED)
 
 
-@pytest.mark.multiplied(
-    3,
-    *list_modules(
-        "generators/deltaspec_generators/operations",
-        "generators/deltaspec_generators/tables",
-        "conformance/deltaspec/views",
-    ),
+@pytest.mark.slow(
+    "generators/deltaspec_generators/operations",
+    "generators/deltaspec_generators/tables",
+    "conformance/deltaspec/views",
 )
 def test_drawn_logs_have_rows_of_every_view() -> None:
     # Names of materialized columns occur only in tables with data (`data_tables`).

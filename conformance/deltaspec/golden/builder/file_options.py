@@ -1,7 +1,7 @@
 """How a data file is written and described in the log; the defaults are those of Delta Spark."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -10,7 +10,6 @@ from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding
 from deltaspec_generators.data_files.statistics import StatisticsStyle
 
 VectorStorage: TypeAlias = Literal["inline", "stored", "absolute"]
-STORAGES: tuple[VectorStorage, ...] = get_args(VectorStorage)
 
 
 class FileOptions(msgspec.Struct, frozen=True):

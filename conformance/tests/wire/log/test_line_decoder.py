@@ -295,10 +295,10 @@ SUMMARIZED = [
 ]
 
 
-def test_summary_counts_lines_and_file_actions() -> None:
+def test_summary_counts_lines() -> None:
     summary = decode_lines(b"\n".join(SUMMARIZED)).summary
     assert summary.kinds == {"commitInfo": 1, "add": 1, "remove": 3, "metaData": 1, None: 3}
-    assert (summary.first_kind, summary.file_actions, summary.blank_lines) == ("commitInfo", 4, 2)
+    assert (summary.first_kind, summary.blank_lines) == ("commitInfo", 2)
     assert (summary.removes_with_data_change, summary.has_cdc) == (2, False)
     assert (summary.undecoded_kinds, summary.unread) == ({"metaData", None}, [])
     assert [(line, type(action).__name__) for line, action in summary.actions] == [(1, "CommitInfo")]

@@ -64,6 +64,7 @@ def test_file_without_rows_or_columns_has_no_estimate() -> None:
     assert summarize_pages(encode_table(pa.table({}))).value_bytes == 0
 
 
+@pytest.mark.slow("conformance/deltaspec/wire/parquet")
 def test_page_above_the_limit_is_not_decoded() -> None:
     data = encode_table(
         pa.table({"s": ["x" * (page_sizes.MAX_PAGE_BYTES + 1)]}), compression="zstd", use_dictionary=False
