@@ -123,7 +123,7 @@ class EmbeddedRun(LogRun):
         for version, file, size in zip(versions, files, sizes, strict=True):
             try:
                 if size <= MAX_BUFFERED_BYTES:
-                    log = self._decode_commit(next(contents), with_digest=version == self.plan.version)
+                    log = self._decode_commit(next(contents))
                 else:
                     log = decode_line_stream(stream_lines(self.store, file, MAX_LINE_BYTES), self.options.revision)
             except StorageError as fault:
@@ -133,10 +133,10 @@ class EmbeddedRun(LogRun):
             self._pending.current = log.files
             yield log.summary
 
-    def _decode_commit(self, content: bytes | StorageError, *, with_digest: bool) -> LogFile:
+    def _decode_commit(self, content: bytes | StorageError) -> LogFile:
         if isinstance(content, StorageError):
             raise content
-        return decode_lines(content, self.options.revision, with_digest=with_digest)
+        return decode_lines(content, self.options.revision, with_digest=True)
 
     def _put_commit_files(self, file: str, version: int, context: FileContext, tag: str = REPLAY_ROWS) -> None:
         if self._pending.context not in (None, context) or self._pending.size > BATCH_ROWS:

@@ -7,7 +7,7 @@ files is in the ledger, with the report that has checked them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -24,12 +24,14 @@ from deltaspec.report.text import count
 from deltaspec.rules import RULES
 from deltaspec.validation.plan import Plan
 from deltaspec.version import __version__
-from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, FileGone, StorageError, Store
+from deltaspec.wire.storage.prefetch import prefetch_contents
 
 NEEDS_ALL_FILES = "compares all live files, of which --since reads only new ones"
 NEEDS_LISTING = "needs the listing of the table's directories, which --since does not make"
 _CHECKED_BY = "checked by the report"
 _MAX_REPORT_BYTES = 1 << 30
+_MOST_COMMITS = 10_000
 _STREAMED_BYTES = 64 << 20
 """Size from which a commit may have been read as a stream. It is read again for its digest."""
 
@@ -44,6 +46,8 @@ class EarlierReport(msgspec.Struct, frozen=True):
     """Version of the complete run that this report continues, perhaps through others; its own version if it is one."""
     table_id: str
     commit_sha256: str
+    commits: dict[int, str]
+    """Version to the first half of the SHA-256 of each commit that it has read."""
     history: str
     counts: dict[str, int]
     """Number of findings by severity, in it and in the reports that it continues."""
@@ -110,6 +114,7 @@ def load_earlier_report(file: str, codes: Sequence[str], *, revision: str, histo
         first_version=report.version if report.since is None else report.since.first_version,
         table_id=known.table_id,
         commit_sha256=known.commit_sha256,
+        commits=known.commits,
         history=report.history,
         counts=_add_counts(report),
         not_applicable=frozenset(report.checked.not_applicable),
@@ -141,11 +146,48 @@ def require_same_history(earlier: EarlierReport, store: Store, plan: Plan) -> Ea
         raise refuse_report(
             earlier.file, f"is of another history: commit {version} has changed since, or is of another table"
         )
+    _check_unread_commits(earlier, store, plan)
     return replace(earlier, committed_ms=entry.modified_ms)
 
 
+def _check_unread_commits(earlier: EarlierReport, store: Store, plan: Plan) -> None:
+    """Compare the commits of an earlier report that exist and that the run does not read, as a newer base has them."""
+    unread = earlier.commits.keys() - {*plan.commits, *plan.earlier_commits, earlier.version}
+    versions = sorted(version for version in unread if commit_name(version) in plan.entries)
+    files = [f"{LOG_DIRECTORY}/{commit_name(version)}" for version in versions]
+    digests = {}
+    for version, content in zip(versions, prefetch_contents(store, files, _STREAMED_BYTES), strict=True):
+        if isinstance(content, StorageError):
+            if isinstance(content, FileGone):
+                continue  # cleaned up since the listing
+            raise refuse_report(earlier.file, f"cannot be compared with the history of the table: {content}")
+        digests[version] = shorten_digest(sha256(content).hexdigest())
+    require_same_commits(earlier, digests)
+
+
+def require_same_commits(earlier: EarlierReport, digests: Mapping[int, str]) -> None:
+    """Compare commits with those that an earlier report has read.
+
+    Args:
+        earlier: the report. A commit that only one of both has is not compared: log cleanup deletes commits.
+        digests: version to the first half of the SHA-256.
+
+    Raises:
+        InvalidUsage: a commit has changed.
+    """
+    common = earlier.commits.keys() & digests.keys()
+    changed = min((version for version in common if digests[version] != earlier.commits[version]), default=None)
+    if changed is not None:
+        raise refuse_report(earlier.file, f"is of another history: commit {changed} has changed since")
+
+
+def shorten_digest(digest: str) -> str:
+    """Return the first half of a SHA-256, as a report has it for each commit."""
+    return digest[: len(digest) // 2]
+
+
 def build_continuation(
-    store: Store, plan: Plan, metadata: MetaData | None, commit_sha256: str | None
+    store: Store, plan: Plan, metadata: MetaData | None, commit_sha256: str | None, commits: Mapping[int, str]
 ) -> Continuation | None:
     """Return what a later run with `--since` compares; None if the metadata or the last commit could not be read.
 
@@ -154,6 +196,7 @@ def build_continuation(
         plan: of the run.
         metadata: of the validated version.
         commit_sha256: digest of the last commit; None if it could not be read, or was read as a stream.
+        commits: version to the first half of the SHA-256 of each commit that was read.
     """
     entry = plan.entries.get(commit_name(plan.version))
     if metadata is None or entry is None:
@@ -163,7 +206,12 @@ def build_continuation(
             commit_sha256 = compute_commit_digest(store, plan.version)
     if commit_sha256 is None:
         return None
-    return Continuation(table_id=metadata.id, commit_sha256=commit_sha256, rules=compute_rules_digest())
+    return Continuation(
+        table_id=metadata.id,
+        commit_sha256=commit_sha256,
+        commits=dict(sorted(commits.items())[-_MOST_COMMITS:]),
+        rules=compute_rules_digest(),
+    )
 
 
 def compute_commit_digest(store: Store, version: int) -> str:

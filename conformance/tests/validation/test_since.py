@@ -259,6 +259,13 @@ def test_python_takes_the_path_of_a_report(lake: Lake, tmp_path: Path) -> None:
     assert report.since.skipped_files == 1
 
 
+def _add_checkpoint(lake: Lake, version: int) -> None:
+    adds = [line for commit in lake.files.commits.values() for line in commit if "add" in line]
+    rows = [*lake.files.commits[0], *({"add": {**each["add"], "dataChange": False}} for each in adds)]
+    lake.files.checkpoints.append(CheckpointFiles(version, rows=rows))
+    write_table(lake.files, lake.root)
+
+
 class TestRefusal:
     def refuse(self, lake: Lake, *options: object) -> str:
         result = run("validate", lake.root, "--since", lake.root.parent / "first.json", *options)
@@ -275,6 +282,47 @@ class TestRefusal:
         path = lake.root / "_delta_log" / f"{1:020}.json"
         path.write_bytes(path.read_bytes() + b"\n")
         assert self.refuse(lake) == "is of another history: commit 1 has changed since, or is of another table"
+
+    @pytest.mark.parametrize("version", [0, 1, 2])
+    def test_earlier_commit_was_rewritten(self, version: int, lake: Lake) -> None:
+        for name in "bc":
+            lake.commit(**{name: GOOD})
+        lake.report("first.json")
+        lake.commit(d=GOOD)
+        path = lake.root / "_delta_log" / f"{version:020}.json"
+        path.write_bytes(path.read_bytes() + b"\n")
+        for level in ("files", "rows"):
+            assert self.refuse(lake, "--level", level) == f"is of another history: commit {version} has changed since"
+
+    @pytest.mark.parametrize("version", [1, 2])
+    def test_commit_before_a_new_checkpoint_was_rewritten(self, version: int, lake: Lake) -> None:
+        for name in "bc":
+            lake.commit(**{name: GOOD})
+        lake.report("first.json")
+        _add_checkpoint(lake, 3)
+        path = lake.root / "_delta_log" / f"{version:020}.json"
+        path.write_bytes(path.read_bytes() + b"\n")
+        assert self.refuse(lake, "--level", "rows") == f"is of another history: commit {version} has changed since"
+
+    def test_commits_that_log_cleanup_deletes_are_not_compared(self, lake: Lake) -> None:
+        for name in "bc":
+            lake.commit(**{name: GOOD})
+        assert set(lake.report("first.json")["continuation"]["commits"]) == {"0", "1", "2", "3"}
+        _add_checkpoint(lake, 3)
+        lake.commit(d=GOOD)
+        for version in (0, 1):
+            (lake.root / "_delta_log" / f"{version:020}.json").unlink()
+        second = lake.report("second.json", "--since", lake.root.parent / "first.json")
+        assert (second["verdict"], second["since"]["skipped_files"]) == ("conforms", 3)
+        assert set(second["continuation"]["commits"]) == {"3", "4"}
+
+    def test_report_without_digests_of_commits_is_accepted(self, lake: Lake) -> None:
+        known = json.loads((lake.root.parent / "first.json").read_bytes())["continuation"]
+        del known["commits"]
+        self.change(lake, continuation=known)
+        path = lake.root / "_delta_log" / f"{0:020}.json"
+        path.write_bytes(path.read_bytes() + b"\n")
+        assert run("validate", lake.root, "--since", lake.root.parent / "first.json").exit_code == 0
 
     def test_history_is_shorter(self, lake: Lake) -> None:
         self.change(lake, version=5)

@@ -12,7 +12,7 @@ from deltaspec.model.actions import WireStruct
 from deltaspec.validation.log.derived_file_types import DerivedFileActions
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan
-from deltaspec.validation.since import EarlierReport
+from deltaspec.validation.since import EarlierReport, shorten_digest
 from deltaspec.views.files.file_action_facts import FileContext
 from deltaspec.views.files.row_id_history import StatedRowIds
 from deltaspec.views.log.derived_file_rows import CommitFacts
@@ -70,6 +70,8 @@ class LogFacts(ReadContext, frozen=True):
     """File that the reason concerns."""
     commit_sha256: str | None
     """SHA-256 of the commit file of the validated version; None if it is not known."""
+    commit_digests: dict[int, str]
+    """First half of the SHA-256 of each commit that was read, by version, except of those read as a stream."""
     derived_files: tuple[DerivedFileActions, ...] = ()
     since: EarlierReport | None = None
     """Only files after the version of this report are checked; None if all are."""
@@ -105,6 +107,7 @@ class LogFactsBuilder:
         self.replay_blocked_reason: str | None = None
         self.replay_blocked_file: str | None = None
         self.commit_sha256: str | None = None
+        self.commit_digests: dict[int, str] = {}
 
     def share_schema(self) -> TableSchema | None:
         """Return the current schema: the same object as for an earlier version, if nothing of it changed since."""
@@ -114,7 +117,9 @@ class LogFactsBuilder:
         return self._schema
 
     def remember_digest(self, version: int, log: LogSummary) -> None:
-        """Record the digest of a commit if it is that of the validated version."""
+        """Record the digest of a commit."""
+        if log.sha256 is not None:
+            self.commit_digests[version] = shorten_digest(log.sha256)
         if version == self.context.plan.version:
             self.commit_sha256 = log.sha256
 
@@ -144,5 +149,6 @@ class LogFactsBuilder:
             replay_blocked_reason=self.replay_blocked_reason,
             replay_blocked_file=self.replay_blocked_file,
             commit_sha256=self.commit_sha256,
+            commit_digests=self.commit_digests,
             derived_files=derived_files,
         )

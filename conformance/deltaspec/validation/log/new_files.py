@@ -12,7 +12,7 @@ from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.version_at import resolve_at
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import EmptiedLog, Plan, build_plan, plan_emptied_log
-from deltaspec.validation.since import EarlierReport, refuse_report, require_same_history
+from deltaspec.validation.since import EarlierReport, refuse_report, require_same_commits, require_same_history
 from deltaspec.wire.storage.interface import Entry, Store
 
 
@@ -62,8 +62,9 @@ def find_reason_for_all_files(earlier: EarlierReport, facts: LogFacts) -> str | 
     """Return why all files must be checked; None if those after the earlier report suffice.
 
     Raises:
-        InvalidUsage: the report is of another table.
+        InvalidUsage: the report is of another table, or of another history.
     """
+    require_same_commits(earlier, facts.commit_digests)
     metadata = facts.state.metadata
     if metadata is None or facts.replay_blocked_reason is not None:
         return "the state of the table is not known"

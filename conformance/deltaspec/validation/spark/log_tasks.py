@@ -102,8 +102,7 @@ class ReadTask(msgspec.Struct, frozen=True):
                     top = _read_top(store, unit, unit.checkpoint, revision, findings)
                     yield value_to_payload(TOP, unit.number, top)
                     continue
-                is_last = unit.version == self.context.plan.version
-                log = read_json(store, unit.file, unit.size_bytes, revision, with_digest=is_last)
+                log = read_json(store, unit.file, unit.size_bytes, revision, with_digest=True)
             except StorageError as fault:
                 yield value_to_payload(SUMMARY, unit.number, fault)
                 continue
