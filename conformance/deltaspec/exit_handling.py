@@ -21,9 +21,6 @@ INCOMPLETE, BUG, UNAVAILABLE, INTERRUPTED, TERMINATED = 3, 4, StorageUnavailable
 EXIT_CODE_KEY = "deltaspec.exit_code"
 """Key of the context's `meta`: exit code to use if the reader of stdout closes the pipe."""
 
-REPORT_KEY = "deltaspec.report"
-"""Key of the context's `meta`: report of the command."""
-
 
 class Terminated(BaseException):
     """Raised on SIGTERM, so that the process cleans up as it does on an interrupt."""

@@ -9,17 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deltaspec.commands.configuration import load_configuration
+from deltaspec.commands.configuration import ConfiguredCommand, get_given_options, load_configuration
 from deltaspec.commands.printing import print_text
 from deltaspec.commands.startup import choose_allocator
-from deltaspec.commands.storage_options import build_storage_settings
-from deltaspec.commands.validate import run_engine, validate
-from deltaspec.commands.validating_command import (
-    ValidatingCommand,
-    build_validate_context,
-    get_given_options,
-    select_options,
-)
+from deltaspec.commands.validate import validate
+from deltaspec.commands.validate_request import run_engine
 from deltaspec.errors import TableUnreadable
 
 if TYPE_CHECKING:
@@ -28,7 +22,7 @@ if TYPE_CHECKING:
     from deltaspec.validation.baseline import KnownFinding
 
 _SHARED = ("level", "history", "revision", "clock", "select", "ignore", "allow_outside", "writer_time_zone", "engine")
-_OPTIONS = select_options(_SHARED)
+_OPTIONS = validate.select_options(_SHARED)
 
 
 @click.group()
@@ -41,7 +35,7 @@ def baseline() -> None:
     """
 
 
-@baseline.command("update", cls=ValidatingCommand, params=list(_OPTIONS))
+@baseline.command("update", cls=ConfiguredCommand, params=list(_OPTIONS))
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
 def update(file: str, tables: tuple[str, ...], **_: Any) -> None:
@@ -53,7 +47,7 @@ def update(file: str, tables: tuple[str, ...], **_: Any) -> None:
     _update(file, tables, _read(file) if os.path.exists(file) else [], adds=True)
 
 
-@baseline.command("prune", cls=ValidatingCommand, params=list(_OPTIONS))
+@baseline.command("prune", cls=ConfiguredCommand, params=list(_OPTIONS))
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
 def prune(file: str, tables: tuple[str, ...], **_: Any) -> None:
@@ -139,10 +133,11 @@ def _validate(table: str, given: Mapping[str, Any]) -> tuple[Report, RecordedFin
     from deltaspec.validation.acceptance import RecordedFindings
     from deltaspec.validation.options import OptionArguments, Options, RunSettings
 
-    context = build_validate_context(table, given)
-    chosen = {name: context.params[name] for name in OptionArguments.__annotations__}
+    shared = {name: value for name, value in given.items() if name in (*_SHARED, "config")}
+    resolved = validate.resolve_options(shared, table)
+    chosen = {name: resolved.values[name] for name in OptionArguments.__annotations__}
     options = Options.create(**{**chosen, "select": chosen["select"] or None, "samples": 1, "baseline": None})
     settings = RunSettings(recorded=RecordedFindings())
-    report = run_engine(table, context.params["engine"], options, settings, build_storage_settings(context))
+    report = run_engine(table, resolved.values["engine"], options, settings, resolved.storage)
     assert settings.recorded is not None
     return report, settings.recorded

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -27,6 +28,7 @@ from deltaspec.input_files import read_input_file
 
 if TYPE_CHECKING:
     from deltaspec.report.report_types import AcceptEntry
+    from deltaspec.wire.storage.settings import StorageSettings
 
 FILE_NAME = "deltaspec.toml"
 STORAGE_OPTIONS = "storage-options"
@@ -59,42 +61,45 @@ class Configuration(msgspec.Struct, frozen=True):
 NO_CONFIGURATION = Configuration("", {}, {})
 
 
-class ConfiguredCommand(click.Command):
-    """A command with the argument `table` and the option `--config`, whose defaults come from a configuration file.
+class TableOptions(msgspec.Struct, frozen=True):
+    """The options of `deltaspec validate` for one table."""
 
-    `context.meta[CONFIGURATION_KEY]` has the configuration. The parameter `accept` has its entries of `[[accept]]`.
-    """
+    table: str
+    """Path or URI, as the user wrote it."""
+    values: Mapping[str, Any]
+    """Values by parameter: given on the command line, else by the configuration of the table, else the default."""
+    given: frozenset[str]
+    """Parameters that the command line gives."""
+    configured: frozenset[str]
+    """Parameters that the configuration gives."""
+    configuration: Configuration
+
+    @property
+    def storage(self) -> StorageSettings:
+        """Settings of storage clients, with the limit of requests."""
+        from deltaspec.wire.storage.rate_limit import SETTING
+        from deltaspec.wire.storage.settings import StorageSettings
+
+        rate = self.values["max_requests_per_second"]
+        limit = {} if rate is None else {SETTING: str(rate)}
+        return StorageSettings({**self.configuration.storage_options, **limit})
+
+
+class ConfiguredCommand(click.Command):
+    """A command that keeps its options as the user gave them, so that a configuration file can set the others."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        rest = super().parse_args(ctx, list(args))
-        if ctx.resilient_parsing or ctx.params.get("table") is None:
-            return rest
-        table = self.get_configured_table(ctx)
-        configuration = load_configuration(ctx.params["config"], table, self.configurable_options)
-        ctx.meta[CONFIGURATION_KEY] = configuration
-        if not configuration.values:
-            ctx.params[ACCEPT] = configuration.accept
-            return rest
-        options = self.configurable_options
-        ctx.default_map = {str(options[key].name): value for key, value in configuration.values.items()}
-        ctx.params.clear()
-        try:
-            rest = super().parse_args(ctx, args)
-        except click.BadParameter as fault:
-            key = next((key for key, option in options.items() if option is fault.param), "")
-            if key in configuration.values and ctx.get_parameter_source(str(options[key].name)) in (
-                None,
-                click.core.ParameterSource.DEFAULT_MAP,
-            ):
-                raise InvalidUsage(f"{configuration.file}: {key}: {fault.message}") from fault
-            raise
-        ctx.params[ACCEPT] = configuration.accept
-        return rest
+        ctx.meta[_GIVEN_KEY], *_ = self.make_parser(ctx).parse_args(list(args))
+        return super().parse_args(ctx, args)
 
-    def get_configured_table(self, ctx: click.Context) -> str | None:
-        """Return the table whose sections apply; None if none does."""
-        table: str = ctx.params["table"]
-        return table
+
+def get_given_options() -> dict[str, Any]:
+    """Return the options of the running `ConfiguredCommand` that the user gave, by parameter, as text."""
+    return dict(click.get_current_context().meta[_GIVEN_KEY])
+
+
+class ValidateCommand(ConfiguredCommand):
+    """The command whose options a configuration file can set, differently for each table."""
 
     @property
     def configurable_options(self) -> dict[str, click.Option]:
@@ -102,8 +107,49 @@ class ConfiguredCommand(click.Command):
         named = {_get_key(each): each for each in self.params if isinstance(each, click.Option)}
         return {key: option for key, option in named.items() if key not in _ONE_RUN}
 
+    def select_options(self, names: Collection[str]) -> list[click.Parameter]:
+        """Return options by the names of their parameters, with `--config`, for a command that shares them."""
+        return [each for each in self.params if each.name in {*names, "config"}]
 
-CONFIGURATION_KEY = "deltaspec.configuration"
+    def resolve_options(self, given: Mapping[str, Any], table: str | None) -> TableOptions:
+        """Return the options for a table.
+
+        Args:
+            given: values on the command line, by parameter, as text.
+            table: path or URI; None to apply no section of a table.
+
+        Raises:
+            InvalidUsage: the configuration is not valid.
+            click.UsageError: a given value is not valid.
+        """
+        options = self.configurable_options
+        configuration = load_configuration(given.get("config"), table, options)
+        defaults = {str(options[key].name): value for key, value in configuration.values.items()}
+        context = click.Context(self, info_name=self.name, default_map=defaults)
+        for option in self.params:
+            if isinstance(option, click.Option):
+                with _naming_file(configuration, option, given):
+                    option.handle_parse_result(context, given, [])
+        values = {name: None if value is _UNSET else value for name, value in context.params.items()}
+        values[ACCEPT] = configuration.accept
+        return TableOptions(table or "", values, frozenset(given), frozenset(defaults), configuration)
+
+
+_GIVEN_KEY = "deltaspec.given_options"
+_UNSET: Any = getattr(click.core, "UNSET", None)
+"""What Click sets for an option without a value."""
+
+
+@contextmanager
+def _naming_file(configuration: Configuration, option: click.Option, given: Mapping[str, Any]) -> Iterator[None]:
+    """Name the configuration file if an option has a bad value from it."""
+    try:
+        yield
+    except click.BadParameter as fault:
+        key = _get_key(option)
+        if key in configuration.values and option.name not in given:
+            raise InvalidUsage(f"{configuration.file}: {key}: {fault.message}") from fault
+        raise
 
 
 def load_configuration(file: str | None, table: str | None, options: Mapping[str, click.Option]) -> Configuration:

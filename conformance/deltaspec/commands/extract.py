@@ -6,23 +6,17 @@ from shlex import quote
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from deltaspec.commands.completion import complete_codes, complete_table
+from deltaspec.commands.configuration import ConfiguredCommand, get_given_options
 from deltaspec.commands.options import CountRange
 from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone
-from deltaspec.commands.storage_options import build_storage_settings
-from deltaspec.commands.validating_command import (
-    ValidatingCommand,
-    build_validate_context,
-    get_given_options,
-    select_options,
-)
+from deltaspec.commands.validate import validate
 
 _SHARED = ("history", "revision", "clock", "allow_outside", "writer_time_zone", "max_requests_per_second")
 
 
-@click.command(cls=ValidatingCommand, params=select_options(_SHARED))
+@click.command(cls=ConfiguredCommand, params=validate.select_options(_SHARED))
 @click.argument("table", shell_complete=complete_table)
 @click.argument("finding", metavar="FINGERPRINT|RULE", shell_complete=complete_codes)
 @click.option(
@@ -71,16 +65,17 @@ def extract(table: str, finding: str, output: str, redact: bool, validations: in
 
     rule = RULES.get(finding.upper()) or next((each for each in RULES.values() if each.name == finding), None)
     given = {name: value for name, value in get_given_options().items() if name in (*_SHARED, "level", "config")}
-    context = build_validate_context(table, given)
-    chosen = {name: context.params[name] for name in OptionArguments.__annotations__ if name in _SHARED}
-    level = context.params["level"]
-    if context.get_parameter_source("level") is not ParameterSource.COMMANDLINE and rule is not None:
+    resolved = validate.resolve_options(given, table)
+    chosen = {name: resolved.values[name] for name in OptionArguments.__annotations__ if name in _SHARED}
+    level = resolved.values["level"]
+    if "level" not in resolved.given and rule is not None:
         level = rule.level
-    elif context.get_parameter_source("level") is ParameterSource.DEFAULT:
+    elif "level" not in resolved.given | resolved.configured:
         level = "rows"
     options = Options.create(**{**chosen, "level": level})
-    storage = build_storage_settings(context)
-    done = extract_finding(table, finding, output, options, redact=redact, validations=validations, storage=storage)
+    done = extract_finding(
+        table, finding, output, options, redact=redact, validations=validations, storage=resolved.storage
+    )
     size = f"{count(done.log_files, 'log file')} and {count(done.data_files, 'data file')}, {done.size_bytes:,} B"
     click.echo(f"{done.finding.rule} {done.finding.name}: {size} in {output}")
     click.echo(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import msgspec
 
@@ -71,8 +71,14 @@ def plan_reports(
     return sorted(targets, key=lambda each: each.path is None)
 
 
-def write_reports(report: Report, targets: Sequence[ReportTarget], settings: RenderSettings) -> None:
+def write_reports(report: Report, targets: Sequence[ReportTarget], settings: RenderSettings, stdout: TextIO) -> None:
     """Write every report, even if one cannot be written. A file is replaced; a step summary of GitHub is extended.
+
+    Args:
+        report: of the run.
+        targets: formats and files.
+        settings: how reports are rendered.
+        stdout: stream of a text report without a file. Others are printed.
 
     Raises:
         InvalidUsage: a report could not be written.
@@ -80,14 +86,14 @@ def write_reports(report: Report, targets: Sequence[ReportTarget], settings: Ren
     faults: list[InvalidUsage] = []
     for each in targets:
         try:
-            _write_report(report, each, settings)
+            _write_report(report, each, settings, stdout)
         except InvalidUsage as fault:
             faults.append(fault)
     if faults:
         raise faults[0]
 
 
-def _write_report(report: Report, target: ReportTarget, settings: RenderSettings) -> None:
+def _write_report(report: Report, target: ReportTarget, settings: RenderSettings, stdout: TextIO) -> None:
     if target.path is not None:
         data = FORMATS[target.format](report, settings)
         if target.path == os.environ.get("GITHUB_STEP_SUMMARY"):
@@ -97,7 +103,7 @@ def _write_report(report: Report, target: ReportTarget, settings: RenderSettings
             write_file(target.path, data)
     elif target.format == "text":
         with translate_write_errors("stdout"):
-            write_text(report, settings, sys.stdout)
+            write_text(report, settings, stdout)
     else:
         print_bytes(FORMATS[target.format](report, settings))
 

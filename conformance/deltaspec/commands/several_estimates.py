@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from deltaspec import __version__
-from deltaspec.commands.configuration import ConfiguredCommand
 from deltaspec.commands.printing import write_text_or_json
 from deltaspec.commands.progress import show_progress
 from deltaspec.commands.startup import import_arrow_alone
-from deltaspec.commands.storage_options import build_storage_settings
 from deltaspec.errors import DeltaspecError, TableUnreadable
 
 if TYPE_CHECKING:
+    from deltaspec.commands.configuration import TableOptions
     from deltaspec.report.estimate import Estimate
     from deltaspec.report.estimates_summary import NotEstimated
     from deltaspec.wire.storage.table_search import Unsearched
 
 
 def estimate_tables(
-    command: ConfiguredCommand,
     locations: Sequence[str],
     unsearched: Sequence[Unsearched],
-    arguments: Sequence[str],
+    resolve: Callable[[str], TableOptions],
     options: Mapping[str, Any],
 ) -> int:
     """Estimate the runs over several tables, print what each needs and the totals, and return the exit code.
 
     Args:
-        command: the command, which reads the configuration of each table.
         locations: paths and URIs of the tables.
         unsearched: what could not be searched for tables.
-        arguments: options of the command line that concern a table.
+        resolve: returns the options of a table.
         options: values of the options of the summary.
     """
     import_arrow_alone()
@@ -56,7 +53,7 @@ def estimate_tables(
                 progress("tables", number, len(locations))
             shown = describe_location(location)
             try:
-                estimates.append(_estimate(command, location, arguments))
+                estimates.append(estimate_table(resolve(location)))
             except DeltaspecError as fault:
                 failed.append(NotEstimated(shown, str(fault).removeprefix(f"{shown}: ")))
             except click.ClickException as fault:
@@ -73,9 +70,9 @@ def estimate_tables(
     return summary.exit_code
 
 
-def _estimate(command: ConfiguredCommand, location: str, arguments: Sequence[str]) -> Estimate:
-    from deltaspec.validation.describe.read_estimate import estimate_table
+def estimate_table(resolved: TableOptions) -> Estimate:
+    """Estimate a run over a table with its options."""
+    from deltaspec.validation.describe import read_estimate
 
-    context = command.make_context("validate", [*arguments, "--", location])
-    chosen = {name: context.params[name] for name in ("at", "history", "revision")}
-    return estimate_table(location, **chosen, storage=build_storage_settings(context), measures_time=True)
+    chosen = {name: resolved.values[name] for name in ("at", "history", "revision")}
+    return read_estimate.estimate_table(resolved.table, **chosen, storage=resolved.storage, measures_time=True)

@@ -1,4 +1,4 @@
-"""`deltaspec validate` with several tables: a command for each, and a summary."""
+"""`deltaspec validate` with several tables: a request for each, and a summary."""
 
 from __future__ import annotations
 
@@ -6,114 +6,66 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
+from functools import partial
 from itertools import chain
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from deltaspec import __version__
-from deltaspec.commands.configuration import ConfiguredCommand, load_configuration
+from deltaspec.commands.configuration import load_configuration
 from deltaspec.commands.joined_reports import JoinedReport, plan_joined_report, write_joined_report
 from deltaspec.commands.printing import print_text, write_text_or_json
 from deltaspec.commands.progress import show_progress
 from deltaspec.commands.several_estimates import estimate_tables
 from deltaspec.commands.table_names import build_table_name, expand_report
-from deltaspec.commands.table_outputs import expand_options, expand_places, prepare_outputs
+from deltaspec.commands.table_outputs import expand_places, prepare_outputs
 from deltaspec.errors import InvalidUsage, StorageUnavailable, TableUnreadable
 from deltaspec.exit_handling import INCOMPLETE, INTERRUPTED, TERMINATED, Terminated
 
 if TYPE_CHECKING:
+    from deltaspec.commands.configuration import ValidateCommand
     from deltaspec.commands.table_workers import TableRun, TableTask
     from deltaspec.report.tables_summary import TableResult, TablesSummary
     from deltaspec.wire.storage.table_search import Unsearched
 
-_REQUEST_KEY = "deltaspec.several_tables"
 _OF_SUMMARY = frozenset({"table", "tables_from", "jobs", "output_format", "output", "color", "quiet"})
 """Parameters that concern the summary, not the run of a table."""
 _SUMMARY_FORMATS = ("text", "json")
 
 
-class _Request(msgspec.Struct, frozen=True):
-    """What the command line asks for, if it names several tables."""
+def validate_tables(command: ValidateCommand, named: Sequence[str], given: Mapping[str, Any]) -> int:
+    """Validate several tables, print the reports of those that do not conform and a summary.
 
-    locations: tuple[str, ...]
-    """Paths, URIs, globs and names, as the user gave them."""
-    values: Mapping[str, Any]
-    """Values of the options on the command line, by parameter, as the user gave them."""
+    Args:
+        command: resolves the options of each table, because sections of the configuration file may apply to some.
+        named: locations, globs and names, as the user gave them.
+        given: options of the command line, by parameter, as text.
 
+    Returns:
+        The exit code of the worst table.
 
-class TablesCommand(ConfiguredCommand):
-    """A command with the argument `table` that runs once for each table, if several are named.
-
-    With one table it is an ordinary command. Otherwise every table is validated by a command of its own with the same
-    options, so that sections of the configuration file apply as they do to this table alone.
+    Raises:
+        InvalidUsage: what would fail with every table.
+        TableUnreadable: a single location is named, and it has no table.
     """
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if ctx.resilient_parsing:
-            return super().parse_args(ctx, args)
-        values, more, _ = self.make_parser(ctx).parse_args(list(args))
-        given = [each for each in (values.get("table"), *more) if isinstance(each, str)]
-        file = values.get("tables_from")
-        if values.get("help") or (file is None and not _names_several(given)):
-            return super().parse_args(ctx, args)
-        if isinstance(file, str):
-            from deltaspec.commands.table_locations import read_table_list
-
-            given += read_table_list(file)
-        ctx.meta[_REQUEST_KEY] = _Request(tuple(given), values)
-        return super().parse_args(ctx, [*self.build_arguments(values), "--", given[0]])
-
-    def get_configured_table(self, ctx: click.Context) -> str | None:
-        return None if _REQUEST_KEY in ctx.meta else super().get_configured_table(ctx)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        request: _Request | None = ctx.meta.get(_REQUEST_KEY)
-        jobs, _ = ctx.params.pop("jobs"), ctx.params.pop("tables_from")
-        if request is None:
-            ctx.params.update(expand_options(ctx.params))
-            return super().invoke(ctx)
-        sys.exit(_validate_tables(self, ctx, request, jobs))
-
-    def build_arguments(self, values: Mapping[str, Any]) -> list[str]:
-        """Return the arguments that give options these values."""
-        arguments = []
-        for option in self.params:
-            value = values.get(str(option.name))
-            if not isinstance(option, click.Option) or value is None:
-                continue
-            if option.is_flag:
-                arguments.append((option.opts if value else option.secondary_opts)[-1])
-            else:
-                long = max(option.opts, key=len)
-                arguments += [f"{long}={each}" for each in (value if option.multiple else [value])]
-        return arguments
-
-
-def _names_several(given: Sequence[str]) -> bool:
-    from deltaspec.wire.storage.table_search import is_glob
-
-    return len(given) > 1 or any(map(is_glob, given))
-
-
-def _validate_tables(command: TablesCommand, context: click.Context, request: _Request, jobs: int) -> int:
-    """Validate all tables, print the reports of those that do not conform and the summary, and return the exit code."""
     from deltaspec.commands.outages import Outages
     from deltaspec.commands.table_workers import run_in_workers, run_tables
     from deltaspec.report.tables_summary import TABLES_VERSION, TableResult, TablesSummary, find_worst_exit_code
 
     started = time.monotonic()
-    options = context.params
+    options = command.resolve_options(given, None).values
+    jobs = options["jobs"]
     _check_options(options)
     if options["estimates"]:
-        locations, unsearched = _find_tables(command, request, None)
-        arguments = command.build_arguments(_select_table_options(request.values))
-        return estimate_tables(command, locations, unsearched, arguments, options)
+        locations, unsearched = _find_tables(command, named, given, None)
+        resolve = partial(command.resolve_options, _select_table_options(given))
+        return estimate_tables(locations, unsearched, resolve, options)
     with _open_session(options["engine"], jobs) as session, TemporaryDirectory(prefix="deltaspec-reports-") as scratch:
-        planned = _plan_tables(command, request, session, options["color"], _share_limit(options, jobs), scratch)
-        tasks, unsearched, joined = planned
+        locations, unsearched = _find_tables(command, named, given, session)
+        shared = {"color": options["color"], "max_requests_per_second": _share_limit(options, jobs)}
+        tasks, joined = _plan_tables(locations, given, shared, scratch)
         not_run = (TableResult(table=each.table, verdict="not run", exit_code=INCOMPLETE) for each in tasks)
         results = dict(enumerate(not_run))
         exit_code = None
@@ -193,7 +145,9 @@ def _select_table_options(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in _OF_SUMMARY}
 
 
-def _find_tables(command: TablesCommand, request: _Request, session: Any) -> tuple[list[str], list[Unsearched]]:
+def _find_tables(
+    command: ValidateCommand, named: Sequence[str], given: Mapping[str, Any], session: Any
+) -> tuple[list[str], list[Unsearched]]:
     """Return the locations of the tables, and what could not be searched for tables.
 
     Raises:
@@ -204,10 +158,10 @@ def _find_tables(command: TablesCommand, request: _Request, session: Any) -> tup
     from deltaspec.wire.storage.table_search import Unsearched
 
     def get_storage(location: str) -> StorageSettings:
-        file = request.values.get("config")
+        file = given.get("config")
         return StorageSettings(load_configuration(file, location, command.configurable_options).storage_options)
 
-    found = list(find_locations(request.locations, get_storage, session))
+    found = list(find_locations(named, get_storage, session))
     locations = [each for each in found if isinstance(each, str)]
     unsearched = [each for each in found if isinstance(each, Unsearched)]
     if not locations and len(unsearched) == 1:
@@ -217,29 +171,34 @@ def _find_tables(command: TablesCommand, request: _Request, session: Any) -> tup
 
 
 def _plan_tables(
-    command: TablesCommand, request: _Request, session: Any, color: str, request_limit: float | None, scratch: str
-) -> tuple[list[TableTask], list[Unsearched], list[JoinedReport]]:
-    """Return a command for each table, what could not be searched for tables, and the reports of all tables.
+    locations: Sequence[str], given: Mapping[str, Any], shared: Mapping[str, Any], scratch: str
+) -> tuple[list[TableTask], list[JoinedReport]]:
+    """Return what to run for each table, and the reports of all tables.
+
+    Args:
+        locations: paths and URIs of the tables.
+        given: options of the command line, by parameter, as text.
+        shared: options that are the same for all tables, whatever is given.
+        scratch: directory for parts of the reports of all tables.
 
     Raises:
         InvalidUsage: two tables would write to one place, or a place cannot be written to.
-        TableUnreadable: a single location is named, and it has no table.
     """
     from deltaspec.commands.table_locations import describe_location
     from deltaspec.commands.table_workers import TableTask
 
-    locations, unsearched = _find_tables(command, request, session)
     names = [build_table_name(each) for each in locations]
-    values = _select_table_options(request.values)
+    values = _select_table_options(given)
+    color = shared["color"]
     if color == "auto":
         color = "always" if sys.stdout.isatty() else "never"
     values |= {"output_format": "text", "color": color, "quiet": False}
-    if request_limit is not None:
-        values["max_requests_per_second"] = request_limit
+    if shared["max_requests_per_second"] is not None:
+        values["max_requests_per_second"] = shared["max_requests_per_second"]
     by_table: list[dict[str, Any]] = [dict(values, reports=[]) for _ in locations]
     joined: list[JoinedReport] = []
     files: list[list[str]] = [[] for _ in locations]
-    for report in request.values.get("reports") or ():
+    for report in given.get("reports") or ():
         if (one := plan_joined_report(report, names, scratch, len(joined))) is not None:
             joined.append(one)
             for table, part in zip(by_table, one.parts, strict=True):
@@ -251,14 +210,19 @@ def _plan_tables(
     places = expand_places(values, names)
     for table, named in zip(by_table, places, strict=True):
         table.update(named)
-    output = request.values.get("output")
-    shared = [*(each.path for each in joined), *([output] if isinstance(output, str) else [])]
-    prepare_outputs([*chain.from_iterable(files), *shared], places, values.get("engine") or "embedded")
+    output = given.get("output")
+    of_all = [*(each.path for each in joined), *([output] if isinstance(output, str) else [])]
+    prepare_outputs([*chain.from_iterable(files), *of_all], places, values.get("engine") or "embedded")
     tasks = [
-        TableTask(describe_location(location), (*command.build_arguments(table), "--", location), tuple(paths))
+        TableTask(describe_location(location), location, _leave_out_absent(table), tuple(paths))
         for location, table, paths in zip(locations, by_table, files, strict=True)
     ]
-    return tasks, unsearched, joined
+    return tasks, joined
+
+
+def _leave_out_absent(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that have a value; the configuration or a default gives the others."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _print_in_order(

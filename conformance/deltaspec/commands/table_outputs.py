@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace
 
 from deltaspec.commands.table_names import PLACEHOLDER, build_table_name, expand_path, expand_report
 from deltaspec.errors import InvalidUsage
 from deltaspec.output_files import require_writable, translate_write_errors
+
+if TYPE_CHECKING:
+    from deltaspec.commands.configuration import TableOptions
 
 PLACES = {"findings_out": "--findings-out", "state": "--state", "since": "--since"}
 """Options that must name another place for each of several tables, by parameter."""
@@ -34,16 +39,13 @@ def expand_places(values: Mapping[str, Any], names: Sequence[str]) -> list[dict[
     return places
 
 
-def expand_options(values: Mapping[str, Any]) -> dict[str, Any]:
+def expand_options(resolved: TableOptions) -> TableOptions:
     """Return the options of a run over one table with its name for `{table}`, and create directories of such paths.
-
-    Args:
-        values: values of all options and of the argument `table`, by parameter.
 
     Raises:
         InvalidUsage: a path with `{table}` cannot be written to.
     """
-    name = build_table_name(values["table"])
+    name, values = build_table_name(resolved.table), resolved.values
     named = {parameter: values[parameter] for parameter in PLACES if PLACEHOLDER in (values[parameter] or "")}
     (changed,) = expand_places(named, [name])
     output = values["output"]
@@ -55,7 +57,7 @@ def expand_options(values: Mapping[str, Any]) -> dict[str, Any]:
         changed["reports"] = tuple(expanded.get(each, each) for each in reports)
     files = [*(each.partition(":")[2] for each in expanded.values()), *_keep_given([changed.get("output")])]
     prepare_outputs(files, [changed], values["engine"])
-    return changed
+    return replace(resolved, values={**values, **changed})
 
 
 def prepare_outputs(files: Sequence[str], places: Iterable[Mapping[str, Any]], engine: str) -> None:

@@ -1,12 +1,12 @@
-"""Validate several tables, each as a command of its own: in worker processes, or one after another in this process."""
+"""Validate several tables: in worker processes, or one after another in this process."""
 
 from __future__ import annotations
 
 import signal
 import time
 from collections import deque
-from collections.abc import Generator, Sequence
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import redirect_stderr, suppress
 from importlib import import_module
 from io import StringIO
 from multiprocessing import get_context
@@ -17,13 +17,15 @@ import click
 import msgspec
 
 from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone, leave_out_numpy
+from deltaspec.commands.validate_request import build_request, run_request, write_outcome
 from deltaspec.errors import DeltaspecError, StorageUnavailable
-from deltaspec.exit_handling import BUG, INTERRUPTED, REPORT_KEY, TERMINATED, Terminated, describe_bug
+from deltaspec.exit_handling import BUG, INTERRUPTED, TERMINATED, Terminated, describe_bug
 from deltaspec.report.tables_summary import TableResult, TableVerdict
 
 if TYPE_CHECKING:
+    from deltaspec.commands.configuration import ValidateCommand
     from deltaspec.commands.outages import Outages
-    from deltaspec.report.report_types import Report
+    from deltaspec.commands.validate_request import Outcome
 
 
 class TableTask(msgspec.Struct, frozen=True):
@@ -31,8 +33,9 @@ class TableTask(msgspec.Struct, frozen=True):
 
     table: str
     """Its location for display, without secrets."""
-    arguments: tuple[str, ...]
-    """Arguments of `deltaspec validate`, with the table."""
+    location: str
+    given: Mapping[str, Any]
+    """Options of `deltaspec validate`, by parameter, as text. The configuration of the table gives the others."""
     files: tuple[str, ...] = ()
     """Files that the reports are written to."""
 
@@ -47,22 +50,17 @@ class TableRun(msgspec.Struct, frozen=True):
 
 def run_table(task: TableTask) -> TableRun:
     """Validate one table as `deltaspec validate` does; every error becomes a result."""
-    validate: click.Command = import_module("deltaspec.commands.validate").validate  # which imports this module
     started = time.monotonic()
-    context: click.Context | None = None
     printed, exit_code, reason = StringIO(), BUG, None
     verdict: TableVerdict = "failed"
+    outcome: Outcome | None = None
     try:
-        with redirect_stdout(printed), redirect_stderr(StringIO()):
-            context = validate.make_context("validate", list(task.arguments))
-            with context:
-                validate.invoke(context)
-    except SystemExit as end:
-        exit_code = int(end.code or 0)
-        if exit_code == INTERRUPTED:  # after the report of this table; the others are not validated
-            raise KeyboardInterrupt from None
-        if exit_code == TERMINATED:
-            raise Terminated from None
+        command: ValidateCommand = import_module("deltaspec.commands.validate").validate
+        with redirect_stderr(StringIO()):
+            request = build_request(command.resolve_options(task.given, task.location))
+            outcome = run_request(request)
+            exit_code = outcome.exit_code
+            write_outcome(request, outcome, printed)
     except StorageUnavailable as fault:
         exit_code, verdict, reason = fault.exit_code, "unavailable", str(fault)
     except DeltaspecError as fault:
@@ -73,14 +71,19 @@ def run_table(task: TableTask) -> TableRun:
         raise
     except BaseException as fault:  # noqa: BLE001 - panics of native code are not of class Exception
         reason = describe_bug(fault)
+    if exit_code == INTERRUPTED:  # after the report of this table; the others are not validated
+        raise KeyboardInterrupt
+    if exit_code == TERMINATED:
+        raise Terminated
     if reason is not None:
         reason = reason.removeprefix(f"{task.table}: ")
     seconds = round(time.monotonic() - started, 3)
-    report: Report | None = None if context is None else context.meta.get(REPORT_KEY)
-    if report is None:
+    if outcome is None:
         result = TableResult(table=task.table, verdict=verdict, exit_code=exit_code, seconds=seconds, reason=reason)
     else:
-        result = TableResult.from_report(report, exit_code, seconds, task.files if reason is None else (), reason)
+        result = TableResult.from_report(
+            outcome.report, exit_code, seconds, task.files if reason is None else (), reason
+        )
     return TableRun(result, printed.getvalue())
 
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from contextlib import nullcontext
-from importlib import import_module
-from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from deltaspec.commands.completion import complete_codes, complete_table
-from deltaspec.commands.configuration import CONFIGURATION_KEY
+from deltaspec.commands.configuration import TableOptions, ValidateCommand, get_given_options
 from deltaspec.commands.options import (
     AT,
     COLOR,
@@ -27,35 +23,15 @@ from deltaspec.commands.options import (
 )
 from deltaspec.commands.printing import write_text_or_json
 from deltaspec.commands.progress import show_progress
-from deltaspec.commands.report_formats import FORMATS, RenderSettings
-from deltaspec.commands.report_output import plan_reports, write_reports
-from deltaspec.commands.several_tables import TablesCommand
-from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone
-from deltaspec.commands.storage_options import build_storage_settings
+from deltaspec.commands.report_formats import FORMATS
+from deltaspec.commands.startup import choose_allocator, import_arrow_alone
+from deltaspec.commands.validate_request import build_request, run_request, write_outcome
 from deltaspec.errors import InvalidUsage
-from deltaspec.exit_handling import (
-    EXIT_CODE_KEY,
-    INTERRUPTED,
-    REPORT_KEY,
-    TERMINATED,
-    Terminated,
-    make_waits_interruptible,
-)
-
-if TYPE_CHECKING:
-    from deltaspec.report.report_types import AcceptEntry, Report, Severity
-    from deltaspec.validation.options import Options, RunSettings
-    from deltaspec.wire.storage.settings import StorageSettings
-
-INTERRUPTS: dict[type[BaseException], str] = {KeyboardInterrupt: "interrupted", Terminated: "terminated"}
-"""What stops a run with a partial report, and what the report calls it."""
-EXIT_CODES = {"interrupted": INTERRUPTED, "terminated": TERMINATED}
-_TEXT_SAMPLES = 5
-_MACHINE_SAMPLES = 1000
+from deltaspec.exit_handling import EXIT_CODE_KEY
 
 
-@click.command(cls=TablesCommand)
-@click.argument("table", metavar="TABLE...", shell_complete=complete_table)
+@click.command(cls=ValidateCommand)
+@click.argument("tables", metavar="TABLE...", nargs=-1, shell_complete=complete_table)
 @click.option(
     "--level",
     type=click.Choice(["log", "files", "footers", "rows"]),
@@ -198,40 +174,7 @@ _MACHINE_SAMPLES = 1000
     help="Print all samples, accepted findings and requirements as text, and the time of each phase on stderr.",
 )
 @COLOR
-def validate(
-    table: str,
-    level: str,
-    at: str | None,
-    history: str,
-    revision: str,
-    clock: int | None,
-    select: list[str],
-    ignore: list[str],
-    baseline: str | None,
-    output_format: str,
-    output: str | None,
-    reports: tuple[str, ...],
-    samples: int | None,
-    accept_unchecked: list[str],
-    allow_outside: bool,
-    confirm: bool,
-    writer_time_zone: str | None,
-    engine: str,
-    since: str | None,
-    estimates: bool,
-    findings_out: str | None,
-    state: str | None,
-    budget: str | None,
-    max_requests_per_second: float | None,
-    resume: bool,
-    config: str | None,
-    fail_on: Severity,
-    exit_zero: bool,
-    quiet: bool,
-    verbose: bool,
-    color: str,
-    accept: Sequence[AcceptEntry],
-) -> None:
+def validate(tables: tuple[str, ...], tables_from: str | None, **_: Any) -> None:
     """Validate the TABLE at a path or URI, or several.
 
     Several tables are named by several arguments, by --tables-from, or by a glob over folders: 's3://lake/*/orders', or
@@ -274,138 +217,57 @@ def validate(
     found, and lists as not checked what it has not decided. With --state DIR, --resume continues it. On Spark, tasks
     stop between buckets; with --state, the run stops between jobs. A budget applies to each of several tables.
     """
-    if quiet and verbose:
-        raise InvalidUsage("--verbose cannot be combined with --quiet")
     context = click.get_current_context()
-    given = context.get_parameter_source("output_format")
-    format_is_given = given not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
-    targets = plan_reports(output_format, output, reports, format_is_given=format_is_given)
-    choose_allocator(table, reads_rows=level == "rows")
-    configuration = context.meta[CONFIGURATION_KEY]
-    storage = build_storage_settings(context)
-    if estimates:
-        if reports:
-            raise InvalidUsage("--estimate cannot be combined with --report; use --format and --output")
-        _print_estimate(table, at, history, revision, output_format, output, color, storage)
+    given = {name: value for name, value in get_given_options().items() if name != "tables"}
+    locations = list(tables)
+    if tables_from is not None:
+        from deltaspec.commands.table_locations import read_table_list
+
+        locations += read_table_list(tables_from)
+    if not locations:
+        raise click.MissingParameter(ctx=context, param=context.command.params[0])
+    command: Any = context.command
+    if tables_from is not None or _names_several(locations):
+        from deltaspec.commands.several_tables import validate_tables
+
+        context.meta[EXIT_CODE_KEY] = validate_tables(command, locations, given)
+    else:
+        _validate_table(context, command.resolve_options(given, locations[0]))
+    sys.exit(context.meta[EXIT_CODE_KEY])
+
+
+def _names_several(locations: list[str]) -> bool:
+    from deltaspec.wire.storage.table_search import is_glob
+
+    return len(locations) > 1 or any(map(is_glob, locations))
+
+
+def _validate_table(context: click.Context, resolved: TableOptions) -> None:
+    """Validate or estimate one table, and set the exit code of the command."""
+    from deltaspec.commands.table_outputs import expand_options
+
+    resolved = expand_options(resolved)
+    values = resolved.values
+    context.meta[EXIT_CODE_KEY] = 0
+    choose_allocator(resolved.table, reads_rows=values["level"] == "rows")
+    if values["estimates"]:
+        _print_estimate(resolved)
         return
-    with faster_imports():
-        if engine == "embedded":
-            import_arrow_alone()
-        from msgspec.structs import replace
-
-        from deltaspec.report.exit_reason import explain_exit_code
-        from deltaspec.report.report_types import compute_exit_code
-        from deltaspec.validation.options import Options, RunSettings
-        from deltaspec.validation.progress import PhaseTimer, ignore_progress
-        from deltaspec.validation.stopping import parse_budget
-
-    # with a state, the format does not change the samples: another format may be asked for when the run resumes
-    only_text = all(each.format == "text" for each in targets)
-    default_samples = _TEXT_SAMPLES if only_text and state is None and not verbose else _MACHINE_SAMPLES
-    options = Options.create(
-        level=level,
-        at=at,
-        history=history,
-        revision=revision,
-        clock=clock,
-        select=select or None,
-        ignore=ignore,
-        samples=samples or default_samples,
-        accept_unchecked=accept_unchecked,
-        allow_outside=allow_outside,
-        confirm=confirm,
-        writer_time_zone=writer_time_zone,
-        accept=accept,
-        baseline=baseline,
-        since=since,
-    )
-    with nullcontext() if quiet else show_progress() as progress:
-        timer = PhaseTimer(progress or ignore_progress)
-        settings = RunSettings(timer, state, resume, findings_out, budget=parse_budget(budget), interrupts=INTERRUPTS)
-        report = run_engine(table, engine, options, settings, storage)
-    seconds = timer.finish()
-    exit_code = EXIT_CODES.get(report.stopped or "", compute_exit_code(report, fail_on, exit_zero=exit_zero))
-    report = replace(report, exit_reason=explain_exit_code(report, exit_code, fail_on))
-    context.meta[EXIT_CODE_KEY] = exit_code
-    context.meta[REPORT_KEY] = report
-    if configuration.file and not quiet:
-        click.echo(f"defaults from {configuration.file}", err=True)
-    if verbose:
-        phases = ", ".join(f"{phase} {each:.2f}" for phase, each in seconds.items())
-        click.echo(f"{sum(seconds.values()):.2f} seconds: {phases}", err=True)
-    shown = samples or default_samples if verbose else samples or _TEXT_SAMPLES
-    write_reports(report, targets, RenderSettings(shown, color, exit_code, quiet, verbose, storage))
-    if not quiet and (files := [each.path for each in targets if each.path is not None]):
-        click.echo(f"{report.describe_verdict(exit_code)} · report in {', '.join(files)}", err=True)
-    if report.stopped is not None:
-        click.echo(f"deltaspec: {report.stopped}; {_describe_resuming(state)}", err=True)
-    sys.exit(exit_code)
+    request = build_request(resolved)
+    with nullcontext() if request.quiet else show_progress() as progress:
+        outcome = run_request(request, progress)
+    context.meta[EXIT_CODE_KEY] = outcome.exit_code
+    write_outcome(request, outcome, sys.stdout)
 
 
-def _describe_resuming(state: str | None) -> str:
-    """Return how a run that stopped can be continued."""
-    if state is None:
-        return "the report is partial; with --state DIR, a later run can continue with --resume"
-    return f"the report is partial; to continue, run the same command with --state {quote(state)} --resume"
-
-
-def run_engine(table: str, engine: str, options: Options, settings: RunSettings, storage: StorageSettings) -> Report:
-    """Run the engine that the user chose, or the one that suits the table, and return its report."""
-    from deltaspec.validation.engine_choice import choose_engine, parse_engine
-
-    requested = parse_engine(engine)
-    name, master = requested.engine, requested.master
-    if name == "auto":
-        from deltaspec.validation.describe.read_estimate import estimate_table
-        from deltaspec.validation.spark.environment import find_missing_requirement
-
-        estimate = estimate_table(
-            table, at=options.at, history=options.history, revision=str(options.revision), storage=storage
-        )
-        choice = choose_engine(estimate, options.level, find_missing_requirement(master))
-        click.echo(f"engine {choice.engine}: {choice.reason}", err=True)
-        name = choice.engine
-    if name == "embedded":
-        with faster_imports():
-            import_arrow_alone()
-            from deltaspec.validation import run
-        make_waits_interruptible()
-        return run.run_embedded(table, options, settings, storage)
-    _check_local_table(table, master)
-    from deltaspec.validation.spark.session import open_session
-
-    with open_session(master) as session:
-        spark_run: Any = import_module("deltaspec.validation.spark.run")
-        report: Report = spark_run.run_on_spark(session, table, options, settings, storage=storage)
-        return report
-
-
-def _check_local_table(table: str, master: str | None) -> None:
-    """Raise `TableUnreadable` before Spark starts if only this machine can have the table, and does not."""
-    from deltaspec.validation.spark.catalog import is_catalog_name
-    from deltaspec.validation.spark.environment import is_configured
-    from deltaspec.wire.storage.factory import is_local, open_store
-
-    is_on_this_machine = is_local(table) and not is_catalog_name(table)
-    if not is_configured() and (master is None or master.startswith("local")) and is_on_this_machine:
-        open_store(table).list_log()
-
-
-def _print_estimate(
-    table: str,
-    at: str | None,
-    history: str,
-    revision: str,
-    output_format: str,
-    output: str | None,
-    color: str,
-    storage: StorageSettings,
-) -> None:
-    if output_format not in ("text", "json"):
+def _print_estimate(resolved: TableOptions) -> None:
+    values = resolved.values
+    if values["reports"]:
+        raise InvalidUsage("--estimate cannot be combined with --report; use --format and --output")
+    if values["output_format"] not in ("text", "json"):
         raise InvalidUsage("--estimate supports only: text, json")
     import_arrow_alone()
+    from deltaspec.commands.several_estimates import estimate_table
     from deltaspec.report.estimate import write_estimate
-    from deltaspec.validation.describe.read_estimate import estimate_table
 
-    estimate = estimate_table(table, at=at, history=history, revision=revision, storage=storage, measures_time=True)
-    write_text_or_json(estimate, write_estimate, {"output_format": output_format, "output": output, "color": color})
+    write_text_or_json(estimate_table(resolved), write_estimate, values)

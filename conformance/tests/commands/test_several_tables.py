@@ -69,7 +69,8 @@ class TestWorkers:
         assert sorted(each["table"] for each in reports) == ["eu/orders", "us/items", "us/orders"]
 
     def test_process_that_ends_is_replaced(self, lake: Path) -> None:
-        tasks = [TableTask(name, ("--format=json", "--", name)) for name in ("eu/orders", "us/items", "us/orders")]
+        names = ("eu/orders", "us/items", "us/orders")
+        tasks = [TableTask(name, name, {"output_format": "text"}) for name in names]
         ended = {}
         runs = run_in_workers(tasks, 1, Outages())
         for number, each in runs:
