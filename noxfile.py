@@ -58,9 +58,10 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def tests_quick(session: nox.Session) -> None:
-    """Run every test that does not start Spark."""
+    """Run the fast tests, and those of changed files, that do not start Spark."""
     _with_project(session)
-    session.run("python", "-m", "pytest", "-m", "not spark", *session.posargs)
+    command = ["python", "-m", "pytest", "-m", "not spark", *session.posargs]
+    session.run(*command, env={"DELTASPEC_TESTS": "changed"})
 
 
 @nox.session
