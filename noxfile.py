@@ -58,9 +58,10 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def tests_quick(session: nox.Session) -> None:
-    """Run every test that does not start Spark."""
+    """Run the fast tests, and those of changed files, that do not start Spark."""
     _with_project(session)
-    session.run("python", "-m", "pytest", "-m", "not spark", *session.posargs)
+    command = ["python", "-m", "pytest", "-m", "not spark", *session.posargs]
+    session.run(*command, env={"DELTASPEC_TESTS": "changed"})
 
 
 @nox.session
@@ -279,15 +280,15 @@ def log_examples(session: nox.Session) -> None:
     session.run("python", "-m", "mutations.log_examples")
 
 
-@nox.session
-def mutate(session: nox.Session) -> None:
-    """Plant faults in the kit's own code, and list those that no test notices in `reports/mutation.md`.
+@nox.session(name="self-mutation")
+def self_mutation(session: nox.Session) -> None:
+    """Plant faults that could make the ledger silent, and list those that no test notices: `reports/self-mutation.md`.
 
-    `nox -s mutate -- --folder views --sample 150 --seed 7` samples one folder; `nox -s mutate -- --all` takes days.
+    `nox -s self-mutation -- --module ledger` plants faults of some modules; `-- --resume` continues.
     """
     _with_project(session)
     session.chdir("conformance")
-    session.run("python", "-m", "mutation.run", *session.posargs)
+    session.run("python", "-m", "self_mutation.run", *session.posargs)
 
 
 @nox.session

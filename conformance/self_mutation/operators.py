@@ -1,4 +1,4 @@
-"""Mutation operators that cosmic-ray does not have: remove a statement, drop a condition, swap a name.
+"""Operators that cosmic-ray does not have: remove a statement, drop a condition, swap a name.
 
 Also one that it has, for exceptions with dotted names.
 """

@@ -1,4 +1,4 @@
-"""List the mutants of a module, and tell which of them make the ledger silent."""
+"""List the faults that could make the ledger silent: those in statements that decide or record what was not checked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import cosmic_ray.plugins
 from cosmic_ray.ast import ast_nodes, get_ast
 from parso.tree import NodeOrLeaf
 
-from mutation.operators import OperatorProvider
+from self_mutation.operators import OperatorProvider
 
 cosmic_ray.plugins.OPERATOR_PROVIDERS["deltaspec"] = OperatorProvider()
 
@@ -42,8 +42,8 @@ _SCOPES = {"funcdef", "classdef", "file_input"}
 
 
 @dataclass(frozen=True)
-class Mutant:
-    """One fault that cosmic-ray can plant."""
+class CodeFault:
+    """One fault that cosmic-ray can plant in a statement of the ledger."""
 
     module: str
     """Path below `conformance/deltaspec`."""
@@ -51,45 +51,33 @@ class Mutant:
     """Qualified name of the function or class; empty at the top of the module."""
     operator: str
     occurrence: int
-    """Number of the place where the operator applies, as cosmic-ray counts."""
-    is_ledger: bool
-    """Whether the fault is in a statement that decides or records what could not be checked."""
+    """Number of the location where the operator applies, as cosmic-ray counts."""
     id: str
     """Hash of the code around the fault, which does not depend on line numbers."""
 
-    @property
-    def folder(self) -> str:
-        """First part of the module's path."""
-        return self.module.partition("/")[0]
 
-    def compute_rank(self, seed: int) -> bytes:
-        """Return the rank in the sample of a seed."""
-        return hashlib.sha256(f"{seed} {self.id}".encode()).digest()
-
-
-def list_mutants(root: Path, module: str) -> Iterator[Mutant]:
-    """Yield every mutant of a module, given by its path below `root`."""
+def list_code_faults(root: Path, module: str) -> Iterator[CodeFault]:
+    """Yield every fault of the ledger in a module, given by its path below `root`."""
     source = (root / module).read_text(encoding="utf-8")
     nodes = list(ast_nodes(get_ast(source)))
     passive = _find_passive_lines(source)
     seen: Counter[str] = Counter()
     for name in OPERATORS:
         operator = cosmic_ray.plugins.get_operator(name)()
-        places = ((node, start) for node in nodes for start, _ in operator.mutation_positions(node))
-        for occurrence, (node, start) in enumerate(places):
-            if start in passive:
-                continue
+        positions = ((node, start) for node in nodes for start, _ in operator.mutation_positions(node))
+        for occurrence, (node, start) in enumerate(positions):
             statement = _get_statement(node)
+            if start in passive or not (module == _LEDGER_MODULE or _LEDGER.search(_get_guarded_code(statement))):
+                continue
             function = _get_function(node)
-            place = f"{module} {function} {name} {' '.join(_get_header(statement).split())}"
-            seen[place] += 1
-            digest = hashlib.sha256(f"{place} {seen[place]}".encode()).hexdigest()[:16]
-            is_ledger = module == _LEDGER_MODULE or bool(_LEDGER.search(_get_guarded_code(statement)))
-            yield Mutant(module, function, name, occurrence, is_ledger, digest)
+            location = f"{module} {function} {name} {' '.join(_get_header(statement).split())}"
+            seen[location] += 1
+            digest = hashlib.sha256(f"{location} {seen[location]}".encode()).hexdigest()[:16]
+            yield CodeFault(module, function, name, occurrence, digest)
 
 
 class _Passive:
-    """Positions of code that a mutation cannot change in a way that matters: annotations and options of classes."""
+    """Positions of code in which a fault does not matter: annotations and options of classes."""
 
     def __init__(self, spans: list[tuple[tuple[int, int], tuple[int, int]]]) -> None:
         self._spans = spans

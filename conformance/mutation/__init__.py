@@ -1,1 +1,0 @@
-"""Mutation tests of the kit's own code."""

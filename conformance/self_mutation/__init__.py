@@ -1,0 +1,1 @@
+"""Self-mutation: plant faults in the kit's own code, and require that a test notices each."""
