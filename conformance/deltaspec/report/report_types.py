@@ -288,7 +288,8 @@ class Continuation(Struct, frozen=True, kw_only=True):
     commit_sha256: str
     """SHA-256 of the commit file of the validated version."""
     commits: dict[int, str] = field(default_factory=dict)
-    """Version to the first half of the SHA-256, of each commit that the run has read, the newest 10,000."""
+    """Version to the first half of the SHA-256, of each commit that the run, or a report that it continues, has read,
+    without those that no longer exist: the newest 10,000."""
     rules: str
     """Digest of the rules of the release."""
 

@@ -102,7 +102,7 @@ def build_report(run: LogRun, engine: str) -> Report:
         rules={code: build_rule_doc(code) for code in sorted(findings.found_rules)},
         inventory=run.inventory,
         continuation=build_continuation(
-            run.store, plan, run.facts.state.metadata, run.facts.commit_sha256, run.facts.commit_digests
+            run.store, plan, run.facts.state.metadata, run.facts.commit_sha256, run.facts.commit_digests, options.since
         ),
         since=run.since,
         sound_again=_list_sound_again(findings.sound_again),

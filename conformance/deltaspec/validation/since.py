@@ -187,7 +187,12 @@ def shorten_digest(digest: str) -> str:
 
 
 def build_continuation(
-    store: Store, plan: Plan, metadata: MetaData | None, commit_sha256: str | None, commits: Mapping[int, str]
+    store: Store,
+    plan: Plan,
+    metadata: MetaData | None,
+    commit_sha256: str | None,
+    commits: Mapping[int, str],
+    earlier: EarlierReport | None,
 ) -> Continuation | None:
     """Return what a later run with `--since` compares; None if the metadata or the last commit could not be read.
 
@@ -197,6 +202,7 @@ def build_continuation(
         metadata: of the validated version.
         commit_sha256: digest of the last commit; None if it could not be read, or was read as a stream.
         commits: version to the first half of the SHA-256 of each commit that was read.
+        earlier: report that the run continues, and so relies on its commits; None if there is none.
     """
     entry = plan.entries.get(commit_name(plan.version))
     if metadata is None or entry is None:
@@ -206,10 +212,12 @@ def build_continuation(
             commit_sha256 = compute_commit_digest(store, plan.version)
     if commit_sha256 is None:
         return None
+    known = {} if earlier is None else earlier.commits
+    relied_on = {version: digest for version, digest in known.items() if commit_name(version) in plan.entries}
     return Continuation(
         table_id=metadata.id,
         commit_sha256=commit_sha256,
-        commits=dict(sorted(commits.items())[-_MOST_COMMITS:]),
+        commits=dict(sorted({**relied_on, **commits}.items())[-_MOST_COMMITS:]),
         rules=compute_rules_digest(),
     )
 

@@ -314,7 +314,19 @@ class TestRefusal:
             (lake.root / "_delta_log" / f"{version:020}.json").unlink()
         second = lake.report("second.json", "--since", lake.root.parent / "first.json")
         assert (second["verdict"], second["since"]["skipped_files"]) == ("conforms", 3)
-        assert set(second["continuation"]["commits"]) == {"3", "4"}
+        assert set(second["continuation"]["commits"]) == {"2", "3", "4"}
+
+    def test_commit_that_only_an_older_report_has_read_was_rewritten(self, lake: Lake) -> None:
+        for name in "bc":
+            lake.commit(**{name: GOOD})
+        lake.report("first.json")
+        _add_checkpoint(lake, 3)
+        lake.commit(d=GOOD)
+        lake.report("second.json", "--since", lake.root.parent / "first.json")
+        (lake.root.parent / "second.json").rename(lake.root.parent / "first.json")
+        path = lake.root / "_delta_log" / f"{2:020}.json"
+        path.write_bytes(path.read_bytes() + b"\n")
+        assert self.refuse(lake) == "is of another history: commit 2 has changed since"
 
     def test_report_without_digests_of_commits_is_accepted(self, lake: Lake) -> None:
         known = json.loads((lake.root.parent / "first.json").read_bytes())["continuation"]
