@@ -34,7 +34,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     },
     "deltaspec.candidates": {"model", "wire", "sql", "errors", "installation"},
     "deltaspec.suites": {"candidates", "deltaspec_generators", "golden", "validation", "model", "report", "errors"},
-    "deltaspec.faults": {"candidates", "suites", "validation", "model", "report", "errors"},
+    "deltaspec.faults": {"candidates", "deltaspec_generators", "suites", "validation", "model", "report", "errors"},
     "deltaspec.differential": {"candidates", "deltaspec_generators", "suites", "model"},
     "deltaspec.golden": {
         *("candidates", "deltaspec_generators", "model", "report", "requirements", "sql", "suites", "validation"),
