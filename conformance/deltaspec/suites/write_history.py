@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import ApplyAnswer, Capabilities, Scan, SnapshotAnswer
 from deltaspec.candidates.reference.log_reader import LogReader, TableState
+from deltaspec.candidates.row_comparison import WrongType, find_row_difference
 from deltaspec.model.features.constraints import DEFAULT
 from deltaspec.model.features.identity_columns import find_value_faults
 from deltaspec.suites.cleanup_judging import CleanupJudge
@@ -25,7 +26,6 @@ from deltaspec.suites.history_requests import (
 from deltaspec.suites.kit_steps import OTHER_PROVIDER, perform_step_of_the_kit
 from deltaspec.suites.mixed_engines import get_writer, list_readers
 from deltaspec.suites.performance import Aspect, Performance, Problem, StepOutcome
-from deltaspec.suites.row_comparison import WrongType, find_row_difference
 from deltaspec.suites.row_id_judging import RowIdJudge
 from deltaspec.suites.write_judging import (
     CHANGE_TYPE,

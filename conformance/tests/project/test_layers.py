@@ -37,7 +37,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.faults": {"candidates", "deltaspec_generators", "suites", "validation", "model", "report", "errors"},
     "deltaspec.differential": {"candidates", "deltaspec_generators", "suites", "model"},
     "deltaspec.golden": {
-        *("candidates", "deltaspec_generators", "model", "report", "requirements", "sql", "suites", "validation"),
+        *("candidates", "deltaspec_generators", "model", "report", "requirements", "sql", "validation"),
         *("errors", "input_files", "installation", "version"),
     },
     "deltaspec.extraction": {"validation", "rules", "wire", "golden", "model", "report", "requirements", "errors"},
