@@ -1,7 +1,8 @@
 """Commits and their order."""
 
+from deltaspec.candidates.messages import DAMAGED_LOG
 from deltaspec.golden.builder.table import GoldenTable
-from deltaspec.golden.definition import DAMAGED_LOG, Chapter
+from deltaspec.golden.definition import Chapter
 from deltaspec_generators.data_files.statistics import StatisticsStyle
 from deltaspec_generators.table_files import TableFiles
 

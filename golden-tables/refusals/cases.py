@@ -4,27 +4,28 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from deltaspec.candidates.messages import ACCEPTED_ERRORS, DAMAGED, DAMAGED_LOG, UNSUPPORTED
 from deltaspec.golden.builder.table import GoldenTable
-from deltaspec.golden.definition import DAMAGED, DAMAGED_LOG, UNSUPPORTED, Chapter, Defect, GoldenCase
-from deltaspec.suites.broken_tables import BROKEN_TABLES
+from deltaspec.golden.definition import Chapter, Defect, GoldenCase
+from deltaspec_generators.faulty_tables import FAULTY_TABLES
 from deltaspec_generators.table_files import TableFiles
 
 chapter = Chapter("refusals")
 SALES = [("id", "long"), ("item", "string")]
 
-# the broken tables of the suite `refuse`, whose twins are cases of their own
+# faulty tables that the suite `refuse` uses, too; their twins are cases of their own
 TWINS: dict[tuple[Any, Any], str] = {}
-for broken in BROKEN_TABLES.values():
-    builders = broken.build_files, broken.rows
+for faulty in FAULTY_TABLES.values():
+    builders = faulty.build_files, faulty.rows
     if builders not in TWINS:
-        name = f"twin-of-{broken.name}"
+        name = f"twin-of-{faulty.name}"
         TWINS[builders] = f"{chapter.name}.{name}"
-        chapter.case(name, f"A valid table; in its broken twin, {broken.defect}.", *broken.requires)(broken.build_twin)
+        chapter.case(name, f"A valid table; in its broken twin, {faulty.defect}.", *faulty.requires)(faulty.build_twin)
     chapter.cases.append(
         GoldenCase(
-            f"{chapter.name}.{broken.name}", f"A reader must refuse the table: {broken.defect}.", broken.requires, None,
-            defect=Defect(TWINS[builders], broken.defect, broken.damage, broken.accepted),
-            bugs=("ckpt-011",) if broken.name == "checkpoint-damaged" else (),
+            f"{chapter.name}.{faulty.name}", f"A reader must refuse the table: {faulty.defect}.", faulty.requires, None,
+            defect=Defect(TWINS[builders], faulty.defect, faulty.damage, ACCEPTED_ERRORS[faulty.reason]),
+            bugs=("ckpt-011",) if faulty.name == "checkpoint-damaged" else (),
         )
     )  # fmt: skip
 

@@ -23,6 +23,18 @@ ErrorCategory: TypeAlias = Literal[
     "unsupported", "corrupt", "not-found", "conflict", "constraint", "invalid-request", "io", "internal"
 ]
 Phase: TypeAlias = Literal["snapshot", "scan", "changes", "commit"]
+AcceptedErrors: TypeAlias = tuple[tuple[ErrorCategory, Phase], ...]
+"""Categories of an error, each with the phase in which it may occur at the latest."""
+UNSUPPORTED: AcceptedErrors = (("unsupported", "scan"),)
+DAMAGED: AcceptedErrors = (("corrupt", "scan"), ("not-found", "scan"), ("io", "scan"))
+"""Engines have one error for a damaged and for a missing file, and some find out only when they read it."""
+DAMAGED_LOG: AcceptedErrors = tuple((category, "snapshot") for category, _ in DAMAGED)
+ACCEPTED_ERRORS: dict[str, AcceptedErrors] = {
+    "unsupported": UNSUPPORTED,
+    "damaged": DAMAGED,
+    "damaged or unsupported": (*DAMAGED, *UNSUPPORTED),
+}
+"""Errors with which an engine must refuse a faulty table, by the reason that the table states."""
 PredicateSupport: TypeAlias = Literal["exact", "prunes", "none"]
 Wanted: TypeAlias = Literal["files", "transactions", "domains"]
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]

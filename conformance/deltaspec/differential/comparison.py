@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from deltaspec.candidates.row_comparison import show_value
 from deltaspec.differential.facts import Facts, Rows, Statistics
-from deltaspec.suites.row_comparison import show_value
 
 _SHOWN = 3
 _LONGEST = 300

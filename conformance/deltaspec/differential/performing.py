@@ -135,7 +135,7 @@ class _Run:
         if any(side.find_reason_to_skip(step) for side in self.sides):
             return self._skip(step, before)
         self.done.titles.append(f"{number}: {step.title}")
-        if step.operation["kind"] in STEPS_OF_THE_KIT:
+        if step.kind in STEPS_OF_THE_KIT:
             assert isinstance(expected, Effect)
             for side in self.sides:
                 perform_step_of_the_kit(step.operation, side.table, side.reader.read_state())

@@ -13,9 +13,9 @@ from deltaspec.candidates.host import Candidate, Refused
 from deltaspec.candidates.in_process import InProcess
 from deltaspec.candidates.messages import At, Changes, Scan, Snapshot
 from deltaspec.candidates.reference.engine import Engine
+from deltaspec.candidates.row_comparison import WrongType, find_row_difference
 from deltaspec.suites.changes import sign_versions
 from deltaspec.suites.checks import Mismatch
-from deltaspec.suites.row_comparison import WrongType, find_row_difference
 from deltaspec.suites.snapshot import METADATA_FIELDS, compare_metadata, compare_protocol, compare_value
 from deltaspec.suites.write_judging import list_versions
 

@@ -5,29 +5,33 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
+from uuid import uuid4
 
 import msgspec
 
 from deltaspec.candidates.host import Candidate, Died, Refused
-from deltaspec.candidates.messages import Apply, ApplyAnswer
-from deltaspec.candidates.write_operations import CommitOptions, parse_operation
+from deltaspec.candidates.messages import ApplyAnswer
 from deltaspec.faults.judging import Unreadable, describe_changed_files, judge_table, read_rows
 from deltaspec.faults.trials import Fault
 from deltaspec.faults.workload import (
     FIRST_NEW_ID,
     KINDS,
     RECOVERY_ID,
-    Rows,
-    Step,
+    TABLE,
     Workload,
+    apply_step,
     build_create,
     compare_rows,
+    get_title,
 )
 from deltaspec.suites.cases import describe_death, describe_refusal
 from deltaspec.suites.checks import NotAsked
+from deltaspec.suites.history_requests import build_request
 from deltaspec.suites.outcomes import Outcome
 from deltaspec.suites.write_judging import compute_digests
+from deltaspec_generators.histories.drawing import Step
+from deltaspec_generators.histories.plain_table import PlainTable
 
 BASE_APPENDS, BASE_ROWS = 3, 60
 LONG_NOTE = "a commit that is larger than its data file " * 300
@@ -47,7 +51,7 @@ class Base(msgspec.Struct, frozen=True):
 
     name: str
     location: Path
-    rows: Rows
+    content: PlainTable
 
 
 class Bench(msgspec.Struct):
@@ -98,7 +102,7 @@ class Trial:
         self.directory.mkdir(parents=True)
         shutil.copytree(self.base.location, self.table)
         self.digests = compute_digests(self.table)
-        self.history = [f"table {self.base.name}: {len(self.base.rows)} rows"]
+        self.history = [f"table {self.base.name}: {len(self.base.content.rows)} rows"]
         self.faults: list[str] = []
         self.weak: list[str] = []
         self.died: Outcome | None = None
@@ -108,7 +112,7 @@ class Trial:
         """Rules that may be violated."""
         self.violations: tuple[str, ...] = ()
         """Rules that the table violated besides them."""
-        self.workload = Workload(self.rng, self.offered, self.directory, FIRST_NEW_ID)
+        self.workload = Workload(self.rng, self.offered, FIRST_NEW_ID)
 
     @property
     def offered(self) -> list[str]:
@@ -130,7 +134,7 @@ class Trial:
                 text, name = f"refused: {describe_refusal(result.refusal)}", f"refused: {result.refusal.category}"
             case Died():
                 text, name = f"no answer, {result}", "no answer"
-        self.history.append(f"{prefix}{step.title}: {text}")
+        self.history.append(f"{prefix}{get_title(step)}: {text}")
         self.counts[name] += 1
 
     def record_death(self, death: Died, operation: str) -> None:
@@ -139,15 +143,15 @@ class Trial:
         self.died = outcomes[death.reason]
         self.faults.append(f"{operation}: {describe_death(death)}")
 
-    def judge(self, allowed: Sequence[Rows], table: Path | None = None) -> int | None:
+    def judge(self, allowed: Sequence[PlainTable], table: Path | None = None) -> int | None:
         """Validate the table and compare its rows.
 
         Args:
-            allowed: possible rows of the table.
+            allowed: possible contents of the table.
             table: where the table is now.
 
         Returns:
-            Index of the allowed rows that the table has; None if it has none of them.
+            Index of the content that the table has; None if it has none of them.
         """
         table = table or self.table
         try:
@@ -179,36 +183,44 @@ class Trial:
         return None
 
     def check_recovery(
-        self, host: Candidate, rows: Rows, written: Path | str, fetch: Callable[[], Path | None] = lambda: None
+        self, host: Candidate, content: PlainTable, written: Path | str, fetch: Callable[[], Path | None] = lambda: None
     ) -> None:
         """Append a row and read the table again: a fault must not make later writes fail.
 
         Args:
             host: the writer.
-            rows: rows of the table now.
+            content: content of the table now.
             written: the table, as the candidate sees it.
             fetch: makes the table visible to this process, and returns where it is unless it is where it was.
         """
-        step = Workload(self.rng, ("append",), self.directory, RECOVERY_ID).build_append(1)
+        step = Workload(self.rng, ("append",), RECOVERY_ID).build_append(1)
         try:
-            answer = request(host, written, step)
+            answer = request(host, written, step, self.directory)
         except (Refused, Died) as error:
             self.note(step, error, "afterwards: ")
             self.faults.append(f"the table cannot be written afterwards: {error}")
             return
         self.note(step, answer, "afterwards: ")
         try:
-            if difference := compare_rows(read_rows(fetch() or self.table), step.change(rows)):
+            if difference := compare_rows(read_rows(fetch() or self.table), apply_step(content, step)):
                 self.faults.append(f"wrong rows after a later append: {difference}")
         except Unreadable as fault:
             self.faults.append(f"the table cannot be read after a later append: {fault}")
 
 
-def request(candidate: Candidate, table: Path | str, step: Step, *, note: str = "") -> ApplyAnswer:
-    """Ask a candidate for an operation; `note` becomes the user metadata of the commit."""
-    return candidate.apply(
-        Apply(str(table), parse_operation(step.operation), CommitOptions(user_metadata=note) if note else None)
-    )
+def request(candidate: Candidate, table: Path | str, step: Step, directory: Path, *, note: str = "") -> ApplyAnswer:
+    """Ask a candidate for an operation.
+
+    Args:
+        candidate: the writer.
+        table: the table, as the candidate sees it.
+        step: the operation.
+        directory: where the rows of the operation are written.
+        note: user metadata of the commit.
+    """
+    noted = Step(step.operation, {"user_metadata": note}) if note else step
+    rows = directory / f"rows-{uuid4()}.arrow"
+    return candidate.apply(build_request(table, noted, TABLE, (), rows))
 
 
 def describe_answer(answer: ApplyAnswer) -> str:
@@ -241,26 +253,25 @@ def build_bench(host: Candidate, directory: Path, seed: int, layouts: Layouts = 
     return bench
 
 
-def _build_base(bench: Bench, name: str, create: dict[str, Any]) -> Base:
+def _build_base(bench: Bench, name: str, create: Step) -> Base:
     location = bench.directory / "bases" / name
     location.mkdir(parents=True)
-    bench.host.apply(Apply(str(location), parse_operation(create)))
-    workload = Workload(random.Random(0), ("append",), bench.directory, 0)
-    rows: Rows = {}
-    for _ in range(BASE_APPENDS):
-        step = workload.build_append(BASE_ROWS)
-        request(bench.host, location, step)
-        rows = step.change(rows)
-    return Base(name, location, rows)
+    workload = Workload(random.Random(0), ("append",), 0)
+    content: PlainTable | None = None
+    for step in (create, *(workload.build_append(BASE_ROWS) for _ in range(BASE_APPENDS))):
+        request(bench.host, location, step, bench.directory)
+        content = apply_step(content, step)
+    assert content is not None
+    return Base(name, location, content)
 
 
 def _writes_notes(bench: Bench, base: Base) -> bool:
     """Return whether the candidate accepts user metadata."""
     table = bench.directory / "note"
     shutil.copytree(base.location, table)
-    step = Workload(random.Random(0), ("append",), bench.directory, FIRST_NEW_ID).build_append(1)
+    step = Workload(random.Random(0), ("append",), FIRST_NEW_ID).build_append(1)
     try:
-        request(bench.host, table, step, note=LONG_NOTE)
+        request(bench.host, table, step, bench.directory, note=LONG_NOTE)
     except Refused:
         return False
     finally:

@@ -14,7 +14,9 @@ import msgspec
 
 from deltaspec.candidates.host import Died, Host, Refused
 from deltaspec.faults.bench import Trial, request
-from deltaspec.faults.workload import Rows, Step
+from deltaspec.faults.workload import apply_step, get_title, list_rows
+from deltaspec_generators.histories.drawing import Step
+from deltaspec_generators.histories.plain_table import PlainTable
 
 MAX_STEPS = 4
 _POLL_SECONDS = 0.0005
@@ -47,29 +49,31 @@ def run_kill(trial: Trial, host: Host) -> None:
     try:
         for step in steps:
             started = time.monotonic()
-            trial.note(step, request(host, trial.table, step))
+            trial.note(step, request(host, trial.table, step, trial.directory))
             trial.bench.note_seconds(step.kind, time.monotonic() - started)
             current += 1
     except Refused as refused:
         trial.note(steps[current], refused)
-        trial.faults.append(f"{steps[current].title} was refused: {refused}")
+        trial.faults.append(f"{get_title(steps[current])} was refused: {refused}")
     except Died as death:
         trial.note(steps[current], death)
         interrupted = killed.is_set()
         if not interrupted:
-            trial.record_death(death, steps[current].title)
+            trial.record_death(death, get_title(steps[current]))
     finally:
         stop.set()
         watcher.join()
         host.discard_process()
-    trial.history.append(f"{moment}; {'during ' + steps[current].title if interrupted else 'after the last answer'}")
+    trial.history.append(
+        f"{moment}; {'during ' + get_title(steps[current]) if interrupted else 'after the last answer'}"
+    )
     allowed = states[current : current + 2] if interrupted else [states[current]]
     found = trial.judge(allowed)
     if found is None:
         return
     kept = "while idle"
     if interrupted:
-        same = len(allowed) == 2 and allowed[0] == allowed[1]
+        same = len(allowed) == 2 and list_rows(allowed[0]) == list_rows(allowed[1])
         kept = f"{steps[current].kind}: " + ("rows unchanged" if same else "not done" if found == 0 else "done")
         trial.counts[f"killed during {kept}"] += 1
     else:
@@ -77,13 +81,13 @@ def run_kill(trial: Trial, host: Host) -> None:
     trial.check_recovery(host, allowed[found], trial.table)
 
 
-def draw_steps(trial: Trial) -> tuple[list[Step], list[Rows]]:
-    """Draw operations; return them with the rows before the first and after each."""
+def draw_steps(trial: Trial) -> tuple[list[Step], list[PlainTable]]:
+    """Draw operations; return them with the table before the first and after each."""
     steps: list[Step] = []
-    states = [trial.base.rows]
+    states = [trial.base.content]
     for _ in range(trial.rng.randint(1, MAX_STEPS)):
         steps.append(trial.workload.draw_step(states[-1]))
-        states.append(steps[-1].change(states[-1]))
+        states.append(apply_step(states[-1], steps[-1]))
     return steps, states
 
 

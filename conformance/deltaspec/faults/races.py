@@ -11,18 +11,22 @@ before they are judged.
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import ApplyAnswer
 from deltaspec.faults.bench import BASE_APPENDS, BASE_ROWS, Trial, request
 from deltaspec.faults.judging import Unreadable
 from deltaspec.faults.object_store import ObjectStore
-from deltaspec.faults.workload import FIRST_NEW_ID, Rows, Step, Workload
+from deltaspec.faults.workload import FIRST_NEW_ID, Workload, apply_step, get_title
 from deltaspec.suites.checks import NotAsked
 from deltaspec.suites.write_judging import list_versions
+from deltaspec_generators.histories.drawing import Step
+from deltaspec_generators.histories.plain_table import ID, PlainTable
 
 MAX_STEPS = 5
 _KINDS = ("append", "delete", "optimize", "checkpoint")
@@ -37,6 +41,8 @@ class Racer(msgspec.Struct):
     own: range
     """Ids of its part of the first rows."""
     steps: list[Step]
+    directory: Path
+    """Where the rows of its operations are written."""
     results: list[ApplyAnswer | Refused | Died | Exception] = msgspec.field(default_factory=list)
 
     def run(self, table: str, start: Callable[[], object]) -> None:
@@ -45,7 +51,7 @@ class Racer(msgspec.Struct):
             start()
             for step in self.steps:
                 try:
-                    self.results.append(request(self.host, table, step))
+                    self.results.append(request(self.host, table, step, self.directory))
                 except Refused as error:
                     self.results.append(error)
                 except Died as error:
@@ -54,15 +60,19 @@ class Racer(msgspec.Struct):
         except Exception as error:  # noqa: BLE001  (raised again by the thread of the trial)
             self.results.append(error)
 
-    def compute_rows(self, base: Rows) -> list[Rows]:
+    def compute_tables(self, base: PlainTable) -> list[PlainTable]:
         """Return its rows after all acknowledged operations; two variants for each without an answer."""
-        states: list[Rows] = [{key: row for key, row in base.items() if key in self.own}]
+        states = [_select_rows(base, self.own)]
         for step, result in zip(self.steps, self.results, strict=False):
             if isinstance(result, ApplyAnswer):
-                states = [step.change(rows) for rows in states]
+                states = [apply_step(table, step) for table in states]
             elif isinstance(result, Died):
-                states += [step.change(rows) for rows in states]
+                states += [apply_step(table, step) for table in states]
         return states
+
+
+def _select_rows(table: PlainTable, ids: range) -> PlainTable:
+    return replace(table, rows=tuple(row for row in table.rows if row[ID] in ids))
 
 
 RunRacers: TypeAlias = Callable[[Sequence[Racer], str], None]
@@ -116,9 +126,10 @@ def _run_race(
             trial.note(step, result, f"writer {racer.number}: ")
             _check_answer(trial, racer, step, result)
     _check_versions(trial, racers, first)
-    allowed: list[Rows] = [{}]
+    allowed = [replace(trial.base.content, rows=())]
     for racer in racers:
-        allowed = [{**rows, **own} for rows in allowed for own in racer.compute_rows(trial.base.rows)]
+        tables = racer.compute_tables(trial.base.content)
+        allowed = [replace(table, rows=(*table.rows, *own.rows)) for table in allowed for own in tables]
     found = trial.judge(allowed)
     if found is not None:
         trial.check_recovery(hosts[0], allowed[found], location, fetch)
@@ -130,18 +141,18 @@ def _build_racer(trial: Trial, number: int, hosts: Sequence[Candidate]) -> Racer
     own = range(number * size, (number + 1) * size)
     host = hosts[number]
     kinds = [kind for kind in _KINDS if kind in host.capabilities.kinds and kind in trial.offered]
-    workload = Workload(trial.rng, kinds, trial.directory, FIRST_NEW_ID * (number + 1))
-    rows: Rows = {key: row for key, row in trial.base.rows.items() if key in own}
+    workload = Workload(trial.rng, kinds, FIRST_NEW_ID * (number + 1))
+    table = _select_rows(trial.base.content, own)
     steps: list[Step] = []
     for _ in range(trial.rng.randint(2, MAX_STEPS)):
-        step = workload.draw_step(rows, own)
-        rows = step.change(rows)
+        step = workload.draw_step(table, own)
+        table = apply_step(table, step)
         steps.append(step)
-    return Racer(host, number, own, steps)
+    return Racer(host, number, own, steps, trial.directory)
 
 
 def _check_answer(trial: Trial, racer: Racer, step: Step, result: ApplyAnswer | Refused | Died) -> None:
-    what = f"writer {racer.number}, {step.title}"
+    what = f"writer {racer.number}, {get_title(step)}"
     if isinstance(result, Died):
         trial.record_death(result, what)
     elif isinstance(result, Refused) and result.refusal.category not in ("conflict", "unsupported"):

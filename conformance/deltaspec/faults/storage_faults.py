@@ -23,9 +23,10 @@ from deltaspec.candidates.process import Launch
 from deltaspec.candidates.process_groups import list_group
 from deltaspec.faults.bench import Trial, request
 from deltaspec.faults.small_disk import PAGE_BYTES, SmallDisk
-from deltaspec.faults.workload import Step
+from deltaspec.faults.workload import apply_step, get_title
 from deltaspec.suites.checks import NotAsked
 from deltaspec.suites.write_judging import LOG
+from deltaspec_generators.histories.drawing import Step
 
 _FORBIDDEN = ("the log directory", "the data directories", "every directory")
 _CAPABILITIES = "-dac_override,-dac_read_search,-fowner"
@@ -42,7 +43,7 @@ def wrap_launch(launch: Launch) -> Launch:
 
 def run_full_disk(trial: Trial, host: Host, disk: SmallDisk) -> None:
     """Perform an operation on a disk with room for a part of its files."""
-    step = trial.workload.draw_step(trial.base.rows)
+    step = trial.workload.draw_step(trial.base.content)
     written, seen = disk.path / trial.name, disk.host_path / trial.name
     sizes = trial.bench.file_sizes.get(step.kind, [])
     pages = sum(-(-size // PAGE_BYTES) for size in sizes) // len(trial.bench.bases)
@@ -64,7 +65,7 @@ def run_file_size(trial: Trial, host: Host) -> None:
     """Perform an operation whose writes fail after a number of bytes of a file."""
     if not hasattr(resource, "prlimit"):
         raise NotAsked("limiting the file size of a running process needs Linux")
-    step = trial.workload.draw_step(trial.base.rows)
+    step = trial.workload.draw_step(trial.base.content)
     limit = int(trial.rng.random() * trial.rng.choice(trial.bench.file_sizes.get(step.kind) or [1000]))
     trial.history.append(f"no file may grow beyond {limit:,} bytes")
     host.ensure_started()
@@ -77,7 +78,7 @@ def run_read_only(trial: Trial, host: Host) -> None:
     """Perform an operation without write permission on directories of the table."""
     if os.geteuid() == 0 and not shutil.which("setpriv"):
         raise NotAsked("root ignores permissions, and there is no setpriv to drop that capability")
-    step = trial.workload.draw_step(trial.base.rows)
+    step = trial.workload.draw_step(trial.base.content)
     what = trial.rng.choice(_FORBIDDEN)
     trial.history.append(f"no permission to write in {what}")
     host.ensure_started()
@@ -89,7 +90,7 @@ def run_read_only(trial: Trial, host: Host) -> None:
 def _perform(trial: Trial, host: Host, table: Path, step: Step) -> Refused | Died | None:
     """Return how an operation failed, or None."""
     try:
-        trial.note(step, request(host, table, step, note=trial.bench.note))
+        trial.note(step, request(host, table, step, trial.directory, note=trial.bench.note))
     except (Refused, Died) as error:
         trial.note(step, error)
         return error
@@ -103,15 +104,15 @@ def _judge(trial: Trial, host: Host, step: Step, failure: Refused | Died | None,
         written: the table, as the candidate sees it.
         seen: the table, as this process sees it.
     """
-    before, after = trial.base.rows, step.change(trial.base.rows)
+    before, after = trial.base.content, apply_step(trial.base.content, step)
     if isinstance(failure, Died):
-        trial.record_death(failure, step.title)
+        trial.record_death(failure, get_title(step))
     found = trial.judge([after] if failure is None else [before, after], seen)
     if isinstance(failure, Refused):
         if failure.refusal.category != "io":
-            trial.weak.append(f"{step.title}: expected the category io, found {failure}")
+            trial.weak.append(f"{get_title(step)}: expected the category io, found {failure}")
         if found == 1:
-            trial.weak.append(f"{step.title} failed, but the table has the rows after it")
+            trial.weak.append(f"{get_title(step)} failed, but the table has the rows after it")
     if found is not None:
         trial.check_recovery(host, before if failure is not None and found == 0 else after, written, lambda: seen)
 

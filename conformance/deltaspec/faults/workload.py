@@ -1,31 +1,27 @@
-"""Drawn operations of a writer, and the rows that a table has after each of them.
+"""Drawn operations of a writer on tables with the columns `id` (unique), `part` and `value`.
 
-All rows have the columns `id` (unique), `part` and `value`. Every operation has one exact result, whatever an engine
-does: predicates compare only `id`, and values are literals.
+The plain table of histories computes the rows after each operation. Every operation has one exact result, whatever an
+engine does: predicates compare only `id`, and values are literals.
 """
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
-import pyarrow as pa
 from msgspec.structs import asdict
 
-Row: TypeAlias = tuple[int, str, str]
-Rows: TypeAlias = Mapping[int, Row]
-"""Rows by id."""
+from deltaspec_generators.histories import conditions
+from deltaspec_generators.histories.drawing import Operation, Step
+from deltaspec_generators.histories.plain_table import ID, Column, Effect, PlainTable, perform
 
-DELTA_SCHEMA = (
-    '{"type":"struct","fields":['
-    '{"name":"id","type":"long","nullable":true,"metadata":{}},'
-    '{"name":"part","type":"string","nullable":true,"metadata":{}},'
-    '{"name":"value","type":"string","nullable":true,"metadata":{}}]}'
-)
-COLUMNS = ("id", "part", "value")
+Row: TypeAlias = tuple[int, str, str]
+
+TABLE = PlainTable((Column(ID, "long"), Column("part", "string"), Column("value", "string")))
+"""An empty table; that of a trial may have partition columns and properties, too."""
+COLUMNS = tuple(each.name for each in TABLE.columns)
 PARTS = ("north", "south", "west")
 CHANGING_KINDS = ("append", "overwrite", "delete", "update")
 KINDS = (*CHANGING_KINDS, "optimize", "checkpoint")
@@ -33,21 +29,6 @@ KINDS = (*CHANGING_KINDS, "optimize", "checkpoint")
 MAX_APPENDED_ROWS = 200
 FIRST_NEW_ID, RECOVERY_ID = 1_000_000, 900_000_000
 """First ids of rows that trials append, and of the row that shows that a table can be written again."""
-_ARROW_SCHEMA = pa.schema([("id", pa.int64()), ("part", pa.string()), ("value", pa.string())])
-
-
-class Step(msgspec.Struct, frozen=True):
-    """One operation, with its effect."""
-
-    operation: dict[str, Any]
-    """As in a request `apply`."""
-    title: str
-    change: Callable[[Rows], Rows]
-    """Computes the rows after the operation."""
-
-    @property
-    def kind(self) -> str:
-        return str(self.operation["kind"])
 
 
 class Workload:
@@ -56,99 +37,84 @@ class Workload:
     Args:
         rng: source of all choices.
         kinds: kinds of operations to use.
-        directory: where the rows of appends are written.
         first_id: id of the first new row; others follow.
     """
 
-    def __init__(self, rng: random.Random, kinds: Sequence[str], directory: Path, first_id: int) -> None:
+    def __init__(self, rng: random.Random, kinds: Sequence[str], first_id: int) -> None:
         self.rng = rng
         self._kinds = [kind for kind in KINDS if kind in kinds]
-        self._directory = directory
         self._ids = count(first_id)
 
-    def draw_step(self, rows: Rows, own: range | None = None) -> Step:
+    def draw_step(self, table: PlainTable, own: range | None = None) -> Step:
         """Draw an operation for a table.
 
         Args:
-            rows: rows of the table.
+            table: the table.
             own: range of ids that a predicate on ids within it must not leave.
         """
         kind = self.rng.choice(self._kinds)
         match kind:
-            case "append":
-                return self.build_append(self.rng.randint(1, MAX_APPENDED_ROWS))
-            case "overwrite":
-                return self._build_overwrite(self.rng.randint(1, MAX_APPENDED_ROWS))
+            case "append" | "overwrite":
+                return self._build_write(kind, self.rng.randint(1, MAX_APPENDED_ROWS))
             case "delete" | "update":
-                low = self.rng.choice(sorted(rows) or [0])
+                low = self.rng.choice(sorted(row[ID] for row in table.rows) or [0])
                 high = low + self.rng.choice([1, 40, 400])
                 high = min(high, own.stop) if own is not None and low in own else high
                 return (
                     build_delete(low, high) if kind == "delete" else build_update(low, high, self.rng.randint(1, 999))
                 )
             case "checkpoint":
-                return Step({"kind": kind, "form": None}, "checkpoint", _keep)
-        return Step({"kind": kind}, kind, _keep)
+                return Step({"kind": kind, "form": None})
+        return Step({"kind": kind})
 
     def build_append(self, number: int) -> Step:
         """Append new rows."""
-        added = self._draw_rows(number)
-        title = f"append {number} rows, ids from {min(added)}"
-        return Step({"kind": "append", "rows": self.write_rows(added)}, title, lambda rows: {**rows, **added})
+        return self._build_write("append", number)
 
-    def _build_overwrite(self, number: int) -> Step:
-        added = self._draw_rows(number)
-        title = f"overwrite with {number} rows, ids from {min(added)}"
-        return Step({"kind": "overwrite", "rows": self.write_rows(added)}, title, lambda _: added)
-
-    def _draw_rows(self, number: int) -> dict[int, Row]:
+    def _build_write(self, kind: str, number: int) -> Step:
         ids = [next(self._ids) for _ in range(number)]
-        return {each: (each, PARTS[each % len(PARTS)], f"value {each}") for each in ids}
-
-    def write_rows(self, rows: Rows) -> str:
-        """Write rows as an Arrow IPC file and return its path."""
-        path = self._directory / f"rows-{min(rows, default=0)}-{len(rows)}.arrow"
-        columns = zip(*rows.values(), strict=True)
-        table = pa.table([pa.array(column, field.type) for column, field in zip(columns, _ARROW_SCHEMA, strict=True)],
-                         schema=_ARROW_SCHEMA)  # fmt: skip
-        with pa.ipc.new_file(path, table.schema) as writer:
-            writer.write_table(table)
-        return str(path)
+        rows = [{ID: each, "part": PARTS[each % len(PARTS)], "value": f"value {each}"} for each in ids]
+        return Step({"kind": kind, "rows": rows})
 
 
-def build_create(partition_by: Sequence[str], properties: Mapping[str, str]) -> dict[str, Any]:
+def build_create(partition_by: Sequence[str], properties: Mapping[str, str]) -> Step:
     """Return the operation that creates an empty table."""
-    fields = {"schema": DELTA_SCHEMA, "partition_by": list(partition_by), "properties": dict(properties)}
-    return {"kind": "create", **fields}
+    fields = {"schema": TABLE.render_schema(), "partition_by": list(partition_by), "properties": dict(properties)}
+    return Step({"kind": "create", **fields})
 
 
 def build_delete(low: int, high: int) -> Step:
     """Delete the rows with ids from `low` to `high` - 1."""
-
-    def delete(rows: Rows) -> Rows:
-        return {key: row for key, row in rows.items() if not low <= key < high}
-
-    return Step({"kind": "delete", "where": _build_range(low, high)}, f"delete ids {low} to {high - 1}", delete)
+    return Step({"kind": "delete", "where": _build_range(low, high)})
 
 
 def build_update(low: int, high: int, number: int) -> Step:
     """Set the value of the rows with ids from `low` to `high` - 1."""
-
-    def update(rows: Rows) -> Rows:
-        return {key: (*row[:2], value) if low <= key < high else row for key, row in rows.items()}
-
-    value = f"updated {number}"
-    operation = {"kind": "update", "set": {"value": ["lit", "string", value]}, "where": _build_range(low, high)}
-    return Step(operation, f"update ids {low} to {high - 1}", update)
+    value = ["lit", "string", f"updated {number}"]
+    return Step({"kind": "update", "set": {"value": value}, "where": _build_range(low, high)})
 
 
-def _keep(rows: Rows) -> Rows:
-    return rows
+def _build_range(low: int, high: int) -> Operation:
+    tree = ["and", conditions.compare(ID, ">=", "long", low), conditions.compare(ID, "<", "long", high)]
+    return {"sql": conditions.render_sql(tree), "tree": tree}
 
 
-def _build_range(low: int, high: int) -> dict[str, Any]:
-    bounds = [[">=", ["col", "id"], ["lit", "long", str(low)]], ["<", ["col", "id"], ["lit", "long", str(high)]]]
-    return {"sql": f"id >= {low} AND id < {high}", "tree": ["and", *bounds]}
+def apply_step(table: PlainTable | None, step: Step) -> PlainTable:
+    """Return the table after an operation that the protocol allows; None is a table that does not exist yet."""
+    effect = perform(table, step.operation)
+    assert isinstance(effect, Effect)
+    return effect.table
+
+
+def list_rows(table: PlainTable) -> set[Row]:
+    """Return the rows of a table."""
+    return {(row[ID], row["part"], row["value"]) for row in table.rows}
+
+
+def get_title(step: Step) -> str:
+    """Return an operation in a few words, with the first id of new rows, which messages about rows name."""
+    rows = step.operation.get("rows")
+    return f"{step.title}, ids from {rows[0][ID]}" if rows else step.title
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -169,9 +135,9 @@ class Difference(msgspec.Struct, frozen=True):
         return "; ".join(parts)
 
 
-def compare_rows(found: Counter[Row], expected: Rows) -> Difference:
+def compare_rows(found: Counter[Row], expected: PlainTable) -> Difference:
     """Compare the rows of a table with the expected ones; false if they are equal."""
-    right = set(expected.values())
+    right = list_rows(expected)
     surplus = found - Counter(right)
     return Difference(
         lost=tuple(sorted({row[0] for row in right - set(found)})),

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
-from deltaspec.candidates.messages import ErrorCategory, Phase
+from deltaspec.candidates.messages import AcceptedErrors
 from deltaspec.errors import InvalidUsage
 from deltaspec.golden.builder.history import TableHistory
 from deltaspec.golden.case_format import Portability
@@ -19,11 +19,6 @@ from deltaspec_generators.table_files import TableFiles
 from deltaspec_generators.tables.readable import ReadableTable
 
 ROOT = (find_checkout() or Path(__file__).parents[3]) / GOLDEN_TABLES
-Accepted: TypeAlias = tuple[tuple[ErrorCategory, Phase], ...]
-UNSUPPORTED: Accepted = (("unsupported", "scan"),)
-DAMAGED: Accepted = (("corrupt", "scan"), ("not-found", "scan"), ("io", "scan"))
-"""Engines have one error for a damaged and for a missing file, and some find out only when they read it."""
-DAMAGED_LOG: Accepted = tuple((category, "snapshot") for category, _ in DAMAGED)
 
 
 class Defect(msgspec.Struct, frozen=True):
@@ -35,7 +30,7 @@ class Defect(msgspec.Struct, frozen=True):
     """Difference to the twin, as a clause: "commit 1 is missing"."""
     damage: Callable[[TableFiles], None]
     """Turn the files of the twin into the broken table."""
-    accepted: Accepted = ()
+    accepted: AcceptedErrors = ()
     """Errors with which a reader must refuse the table; empty if it may read it."""
     code: str = ""
     """Reason of the refusal."""
@@ -121,7 +116,7 @@ class Chapter(msgspec.Struct):
         *requires: str,
         twin: str,
         defect: str,
-        accepted: Accepted = (),
+        accepted: AcceptedErrors = (),
         code: str = "",
         **options: Any,
     ) -> Callable[[Callable[[TableFiles], None]], Any]:

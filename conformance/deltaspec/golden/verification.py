@@ -20,13 +20,13 @@ from deltaspec.candidates.host import Died, Refused
 from deltaspec.candidates.in_process import InProcess
 from deltaspec.candidates.messages import At, Changes, Scan, Snapshot, Wanted
 from deltaspec.candidates.reference.engine import READER_FEATURES, Engine
+from deltaspec.candidates.row_comparison import WrongType, find_row_difference
 from deltaspec.golden.corpus import StoredCase
 from deltaspec.golden.importing.sql_predicates import NotTranslatable, build_predicate_tree
 from deltaspec.golden.questions import OURS
 from deltaspec.model.features.table_features import FEATURES
 from deltaspec.model.schema.schema_string import parse_schema
 from deltaspec.report.report_types import FEATURE_PREFIX
-from deltaspec.suites.row_comparison import WrongType, find_row_difference
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.progress import ignore_progress
 from deltaspec.validation.run import run_embedded

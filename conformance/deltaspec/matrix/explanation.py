@@ -1,4 +1,4 @@
-"""Split the message of a failure, which `suites.row_comparison` writes, so that a page can show rows as lists."""
+"""Split the message of a failure, which `candidates.row_comparison` writes, so that a page can show rows as lists."""
 
 import msgspec
 

@@ -11,7 +11,7 @@ import msgspec
 import pyarrow as pa
 
 from deltaspec.candidates.host import Candidate
-from deltaspec.candidates.messages import ErrorCategory, Operation, Phase
+from deltaspec.candidates.messages import AcceptedErrors, Operation
 from deltaspec.golden.importing.questions import Question
 from deltaspec.suites.table_requirements import list_table_requirements
 from deltaspec.suites.write_history import HistoryUnderTest
@@ -74,8 +74,7 @@ class BrokenTable(msgspec.Struct, frozen=True):
     defect: str
     """Difference between the table and its good twin."""
     location: Path
-    accepted: tuple[tuple[ErrorCategory, Phase], ...]
-    """Categories of the error with the phase in which it may occur at the latest."""
+    accepted: AcceptedErrors
 
 
 class ImportedQuestion(msgspec.Struct, frozen=True):

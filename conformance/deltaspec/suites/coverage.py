@@ -5,9 +5,9 @@ from functools import cache
 from pathlib import Path
 
 from deltaspec.suites.all_checks import CHECKS
-from deltaspec.suites.broken_tables import BROKEN_TABLES
 from deltaspec.suites.refuse import check_broken_table
 from deltaspec.suites.table_requirements import TABLE_REQUIREMENTS
+from deltaspec_generators.faulty_tables import FAULTY_TABLES
 
 TABLE_CONTENT = "drawn tables"
 """Stands for every check: the requirement shows in the answers about tables with certain contents."""
@@ -42,8 +42,8 @@ def list_tested_requirements() -> dict[str, tuple[str, ...]]:
         for requirement in check.requires:
             found.setdefault(requirement, {})[check.name] = None
     (refusal,) = (check.name for check in CHECKS.values() if check.run is check_broken_table)
-    for broken in BROKEN_TABLES.values():
-        for requirement in broken.requires:
+    for faulty in FAULTY_TABLES.values():
+        for requirement in faulty.requires:
             found.setdefault(requirement, {})[refusal] = None
     for requirement in TABLE_REQUIREMENTS:
         found.setdefault(requirement, {})[TABLE_CONTENT] = None

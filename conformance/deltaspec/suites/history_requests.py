@@ -16,11 +16,13 @@ STEP_ARGUMENTS = {"step": "version", "start_step": "start", "end_step": "end"}
 """Arguments that are numbers of steps, and the arguments with versions that replace them."""
 
 
-def build_request(table: Path, step: Step, before: PlainTable | None, versions: Sequence[int], rows: Path) -> Apply:
+def build_request(
+    table: Path | str, step: Step, before: PlainTable | None, versions: Sequence[int], rows: Path
+) -> Apply:
     """Return the request of a step.
 
     Args:
-        table: directory of the table.
+        table: directory or URI of the table.
         step: the operation.
         before: content of the table before the operation; None if the table does not exist yet.
         versions: newest version after each earlier step.

@@ -6,15 +6,15 @@ import pyarrow.parquet as pq
 from deltaspec.candidates.arrow_rows import list_model_rows
 from deltaspec.candidates.host import Candidate, Refused
 from deltaspec.candidates.messages import At, Changes, Refusal, Scan, Snapshot, SnapshotAnswer, Wanted
-from deltaspec.candidates.reference.predicate_parser import InvalidPredicate, parse_predicate
+from deltaspec.candidates.row_comparison import WrongType, normalize
 from deltaspec.golden.importing.questions import CannotAsk, LoadSnapshot, ReadChanges, ReadRows, Refuse
 from deltaspec.golden.importing.sql_predicates import NotTranslatable, build_predicate_tree
+from deltaspec.model.rows.predicate_trees import InvalidPredicate, parse_predicate
 from deltaspec.model.rows.predicates import Predicate, evaluate
 from deltaspec.suites.changes import COMMIT_TIMESTAMP, COMMIT_VERSION, sign_versions
 from deltaspec.suites.checks import ImportedQuestion, Mismatch, NotAsked, Notes, TableUnderTest, Weak, check
 from deltaspec.suites.read import compare_rows
 from deltaspec.suites.refuse import request_refusal
-from deltaspec.suites.row_comparison import WrongType, normalize
 from deltaspec.suites.snapshot import METADATA_FIELDS, compare_metadata, compare_protocol, compare_value
 from deltaspec_generators.tables.readable import CHANGE_TYPE, arrow_image
 

@@ -1,4 +1,4 @@
-"""Draw predicates over the columns of a table, and write them as SQL and as a tree.
+"""Draw predicates over the columns of a table, and write them as SQL.
 
 Literals come from the rows of the table, from their neighbourhood, and from the edges of the type, because predicates
 about values that occur nowhere test little.
@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from deltaspec.model.rows.predicate_trees import find_type, spell_literal
 from deltaspec.model.rows.predicates import (
     And,
     Compare,
@@ -25,7 +26,6 @@ from deltaspec.model.rows.predicates import (
     get_value,
 )
 from deltaspec.model.schema.data_types import DataType, Decimal, Struct, get_type_name
-from deltaspec.model.schema.partition_values import serialize_partition_value
 from deltaspec_generators.choices import Choices
 
 _INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64, "date": 32, "timestamp": 64, "timestamp_ntz": 64}
@@ -189,51 +189,6 @@ def _list_edges(kind: DataType) -> list[Any]:
     if name == "string":
         return ["", "a", "~", "\U0010ffff", "é"]
     return [b"", b"\xff", b"\x00"] if name == "binary" else [False, True]
-
-
-def build_tree(predicate: Predicate, schema: Struct) -> list[Any]:
-    """Write a predicate as a tree: `["and", t, t]`, `["not", t]`, `["is_null", x]`, `["<", x, x]` and so on.
-
-    `x` is `["col", part, ...]` or `["lit", type, text]`; the text is as in partition values, of binary in hexadecimal
-    digits, null for null.
-    """
-    match predicate:
-        case And(left, right):
-            return ["and", build_tree(left, schema), build_tree(right, schema)]
-        case Or(left, right):
-            return ["or", build_tree(left, schema), build_tree(right, schema)]
-        case Not(operand):
-            return ["not", build_tree(operand, schema)]
-        case IsNull(column):
-            return ["is_null", ["col", *column]]
-        case IsNotNull(column):
-            return ["is_not_null", ["col", *column]]
-        case Compare(column, operator, literal):
-            sign = "!=" if operator is Operator.NOT_EQUAL else operator.value
-            return [sign, ["col", *column], _build_literal(literal, find_type(schema, column))]
-        case NullSafeEqual(column, literal):
-            return ["<=>", ["col", *column], _build_literal(literal, find_type(schema, column))]
-    raise ValueError(f"no tree for {predicate}")
-
-
-def _build_literal(value: Any, kind: DataType) -> list[Any]:
-    return ["lit", get_type_name(kind), spell_literal(value, kind)]
-
-
-def spell_literal(value: Any, kind: DataType) -> str | None:
-    """Return the text of a value as in partition values, of binary in hexadecimal digits."""
-    if isinstance(value, bytes):
-        return value.hex()
-    return value if isinstance(value, str) else serialize_partition_value(value, kind)
-
-
-def find_type(schema: Struct, path: Sequence[str]) -> DataType:
-    """Return the type of a column or field."""
-    kind: DataType = schema
-    for name in path:
-        assert isinstance(kind, Struct)
-        kind = next(field.type for field in kind.fields if field.name == name)
-    return kind
 
 
 def build_sql(predicate: Predicate, schema: Struct) -> str:

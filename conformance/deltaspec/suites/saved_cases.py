@@ -16,13 +16,13 @@ import pyarrow.parquet as pq
 from msgspec.structs import replace
 
 from deltaspec.candidates.host import Candidate
+from deltaspec.candidates.row_comparison import WrongType, find_row_difference, read_kinds
 from deltaspec.errors import InvalidUsage
 from deltaspec.output_files import fill_directory
 from deltaspec.suites.all_checks import CHECKS
 from deltaspec.suites.cases import Case, list_cases, run_case
 from deltaspec.suites.checks import TableUnderTest
 from deltaspec.suites.outcomes import CaseResult
-from deltaspec.suites.row_comparison import WrongType, find_row_difference, read_kinds
 from deltaspec.suites.subjects import is_drawn
 from deltaspec_generators.choices import RecordedChoices
 from deltaspec_generators.table_files import write_table

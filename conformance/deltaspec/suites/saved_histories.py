@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from deltaspec.candidates.host import Candidate
+from deltaspec.candidates.row_comparison import read_kinds
 from deltaspec.errors import InvalidUsage
 from deltaspec.output_files import fill_directory
 from deltaspec.suites.all_checks import CHECKS
@@ -20,7 +21,6 @@ from deltaspec.suites.cases import Case, run_case
 from deltaspec.suites.checks import TableUnderTest
 from deltaspec.suites.history_shrinking import shrink_steps
 from deltaspec.suites.outcomes import CaseResult
-from deltaspec.suites.row_comparison import read_kinds
 from deltaspec.suites.saved_cases import FAILURE, SavedFailure, is_same_failure
 from deltaspec.suites.subjects import HISTORY, build_history_subject, describe_subject
 from deltaspec.suites.write_history import HistoryUnderTest

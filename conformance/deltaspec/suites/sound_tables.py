@@ -7,7 +7,6 @@ from typing import Any
 import pyarrow as pa
 
 from deltaspec.model.log.file_names import commit_name
-from deltaspec.suites.written_tables import describe_table
 from deltaspec_generators.bases.data_files import (
     FIELDS,
     add_data_file,
@@ -26,6 +25,7 @@ from deltaspec_generators.table_files import (
     txn_action,
 )
 from deltaspec_generators.tables.readable import ReadableTable
+from deltaspec_generators.tables.written import describe_table
 
 START_MS = 1_700_000_000_000
 BOUND_CHARACTERS = 32

@@ -5,14 +5,15 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from deltaspec.candidates.messages import ACCEPTED_ERRORS
 from deltaspec.golden.definition import GoldenCase, load_cases
-from deltaspec.suites.broken_tables import BROKEN_TABLES
 from deltaspec.suites.checks import BrokenTable, TableUnderTest
 from deltaspec.suites.imported_subjects import ImportedTables
 from deltaspec.suites.rare_tables import RARE_TABLES
 from deltaspec.suites.sound_tables import SOUND_TABLES
 from deltaspec.suites.write_history import HistoryUnderTest
 from deltaspec_generators.choices import SeededChoices
+from deltaspec_generators.faulty_tables import FAULTY_TABLES
 from deltaspec_generators.histories.written import WRITTEN_HISTORIES
 from deltaspec_generators.table_files import TableFiles, write_table
 from deltaspec_generators.tables.corpus import draw_table
@@ -40,7 +41,7 @@ class Corpus(msgspec.Struct, frozen=True):
         """List the ids of the tables, the written ones first."""
         if self.imported is not None:
             return self.imported.list_ids()
-        kinds = ((BROKEN, BROKEN_TABLES), (SOUND, SOUND_TABLES), (RARE, RARE_TABLES))
+        kinds = ((BROKEN, FAULTY_TABLES), (SOUND, SOUND_TABLES), (RARE, RARE_TABLES))
         written = [f"{kind}.{name}" for kind, tables in kinds for name in tables] if self.written else []
         written += [f"{GOLDEN}.{case.id}" for case in _list_golden_cases()] if self.golden else []
         drawn = [f"{DRAWN}.{self.seed}.{number}" for number in range(self.tables)]
@@ -78,8 +79,8 @@ def describe_subject(identity: str) -> TableUnderTest:
     kind, _, name = identity.partition(".")
     nowhere = Path()
     if kind == BROKEN:
-        case = BROKEN_TABLES[name]
-        broken = BrokenTable(case.requires, case.defect, nowhere, case.accepted)
+        case = FAULTY_TABLES[name]
+        broken = BrokenTable(case.requires, case.defect, nowhere, ACCEPTED_ERRORS[case.reason])
         return TableUnderTest(identity, nowhere, case.build_twin(), broken)
     if kind in (SOUND, RARE):
         return TableUnderTest(identity, nowhere, (SOUND_TABLES if kind == SOUND else RARE_TABLES)[name]())
@@ -124,6 +125,6 @@ def build_subject(identity: str, directory: Path) -> TableUnderTest:
         return replace(described, location=location)
     broken_location = directory / "broken"
     kind, _, name = identity.partition(".")
-    case = load_cases()[name] if kind == GOLDEN else BROKEN_TABLES[name]
-    write_table(case.build_broken(), broken_location)
+    files = load_cases()[name].build_broken() if kind == GOLDEN else FAULTY_TABLES[name].build_faulty()
+    write_table(files, broken_location)
     return replace(described, location=location, broken=replace(described.broken, location=broken_location))

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import ApplyAnswer, Capabilities, Scan, SnapshotAnswer
 from deltaspec.candidates.reference.log_reader import LogReader, TableState
+from deltaspec.candidates.row_comparison import WrongType, find_row_difference
 from deltaspec.model.features.constraints import DEFAULT
 from deltaspec.model.features.identity_columns import find_value_faults
 from deltaspec.suites.cleanup_judging import CleanupJudge
@@ -25,7 +26,6 @@ from deltaspec.suites.history_requests import (
 from deltaspec.suites.kit_steps import OTHER_PROVIDER, perform_step_of_the_kit
 from deltaspec.suites.mixed_engines import get_writer, list_readers
 from deltaspec.suites.performance import Aspect, Performance, Problem, StepOutcome
-from deltaspec.suites.row_comparison import WrongType, find_row_difference
 from deltaspec.suites.row_id_judging import RowIdJudge
 from deltaspec.suites.write_judging import (
     CHANGE_TYPE,
@@ -139,14 +139,14 @@ class _Run:
             return self._skip(step, before, reason)
         self.step, self.old = step, before
         self.done.titles.append(f"{number}: {step.title}")
-        if step.operation["kind"] in STEPS_OF_THE_KIT:
+        if step.kind in STEPS_OF_THE_KIT:
             assert isinstance(expected, Effect)
             perform_step_of_the_kit(step.operation, self.table, self.reader.read_state())
             self.digests = self._read_digests()
             return self._proceed(expected.table)
         newest = find_newest_version(self.table)
         clusters = LogReader(str(self.table)).read_state() if before and before.is_clustered_by_others else None
-        cleanup = CleanupJudge(self.table, self.reader) if step.operation["kind"] == "cleanup-log" else None
+        cleanup = CleanupJudge(self.table, self.reader) if step.kind == "cleanup-log" else None
         try:
             rows = self.directory / "rows" / f"{number}.arrow"
             request = build_request(self.table, step, before, self.versions, rows)
@@ -161,10 +161,10 @@ class _Run:
             return False
         self.done.count("operations", "operations")
         self.outcome = "refused" if isinstance(answer, Refused) else "done"
-        self._judge_files(step, may_remove=step.operation["kind"] in _REMOVES_FILES and self.outcome == "done")
+        self._judge_files(step, may_remove=step.kind in _REMOVES_FILES and self.outcome == "done")
         if cleanup is not None and self.outcome == "done":
             self._judge_cleanup(cleanup)
-        if clusters is not None and self.outcome == "done" and step.operation["kind"] == "optimize":
+        if clusters is not None and self.outcome == "done" and step.kind == "optimize":
             self._judge_clusters(clusters)
         match expected, answer:
             case Forbidden(), Refused():
@@ -245,8 +245,8 @@ class _Run:
         if refusal.category == "unsupported" and before is not None:
             self.outcome = "not supported"
             self.done.count("operations", "operations not supported")
-            self.done.not_supported.add(step.operation["kind"])
-            if step.operation["kind"] == "widen-column":
+            self.done.not_supported.add(step.kind)
+            if step.kind == "widen-column":
                 self._note(
                     "type-changes", f"does not offer a type change that the protocol lists; {_shorten(refusal.message)}"
                 )
@@ -273,7 +273,7 @@ class _Run:
             self._note("operations", "answered, but the log has no version")
             return False
         self._judge_validity()
-        self.done.count("type-changes", "type changes", self.step.operation["kind"] == "widen-column")
+        self.done.count("type-changes", "type changes", self.step.kind == "widen-column")
         try:
             state = self.reader.read_state()
             has_ids = expected.table.is_enabled("delta.enableRowTracking")

@@ -38,10 +38,13 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
         *("candidates", "deltaspec_generators", "golden", "validation", "model", "report"),
         *("errors", "output_files"),
     },
-    "deltaspec.faults": {"candidates", "suites", "validation", "model", "report", "errors", "output_files"},
+    "deltaspec.faults": {
+        *("candidates", "deltaspec_generators", "suites", "validation", "model", "report"),
+        *("errors", "output_files"),
+    },
     "deltaspec.differential": {"candidates", "deltaspec_generators", "suites", "model"},
     "deltaspec.golden": {
-        *("candidates", "deltaspec_generators", "model", "report", "requirements", "sql", "suites", "validation"),
+        *("candidates", "deltaspec_generators", "model", "report", "requirements", "sql", "validation"),
         *("errors", "input_files", "output_files", "installation", "version"),
     },
     "deltaspec.extraction": {

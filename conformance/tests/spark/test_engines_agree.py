@@ -25,7 +25,7 @@ BROKEN = (
     ("another_base_row_id_in_the_checkpoint", "latest", 1),
     ("action_of_nobody_in_compaction", "all", 2),
     ("checksum_transactions", "latest", 1000),
-    ("live_file_gone", "latest", 2),
+    ("data_file_missing", "latest", 2),
     ("vector_entry_elsewhere", "all", 1),
     ("file_is_garbage", "latest", 3),
     ("column_in_another_case", "all", 1),

@@ -10,11 +10,11 @@ from suites.faulty_readers import IgnoresVectors
 
 from deltaspec.candidates.in_process import InProcess
 from deltaspec.candidates.reference.engine import Engine
+from deltaspec.candidates.row_comparison import RowDifference
 from deltaspec.errors import InvalidUsage
 from deltaspec.suites.cases import list_cases, run_case
 from deltaspec.suites.checks import WRITE_SUITES
 from deltaspec.suites.outcomes import Outcome
-from deltaspec.suites.row_comparison import RowDifference
 from deltaspec.suites.runner import Plan, run_plan
 from deltaspec.suites.saved_cases import (
     FAILURE,

@@ -30,7 +30,7 @@ def test_finding_over_rows_names_the_first_row_and_its_value(tmp_path: Path) -> 
     [
         ("file_changed_in_checkpoint", {"difference", "field", "recorded"}),
         ("tombstone_changed", {"difference", "field", "recorded", "replayed"}),
-        ("vector_file_gone", {"vector_file", "file_exists", "removed_since"}),
+        ("vector_file_missing", {"vector_file", "file_exists", "removed_since"}),
         ("domain_of_reserved_name", {"domain"}),
     ],
 )

@@ -82,6 +82,10 @@ class Step(msgspec.Struct, frozen=True):
     commit: Operation = msgspec.field(default_factory=dict)
 
     @property
+    def kind(self) -> str:
+        return str(self.operation["kind"])
+
+    @property
     def title(self) -> str:
         """Return the operation in a few words."""
         shown = []
@@ -99,7 +103,7 @@ class Step(msgspec.Struct, frozen=True):
             elif name not in ("kind", "tree") and value not in (None, [], ()):
                 shown.append(f"{name} {'.'.join(value) if isinstance(value, list) else value}")
         shown += [f"with {name}" for name in self.commit]
-        return " ".join([str(self.operation["kind"]), "; ".join(filter(None, shown))]).strip()
+        return " ".join([self.kind, "; ".join(filter(None, shown))]).strip()
 
 
 def _describe_schema(text: str) -> str:

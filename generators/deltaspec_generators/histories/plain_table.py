@@ -15,8 +15,10 @@ from msgspec.structs import replace
 
 from deltaspec.model.features.constraints import DEFAULT
 from deltaspec.model.features.identity_columns import EXPLICIT, START, STEP, Identity
+from deltaspec.model.rows.predicate_trees import InvalidPredicate, Tree, parse_literal, parse_predicate
+from deltaspec.model.rows.predicates import evaluate
+from deltaspec.model.schema.data_types import Primitive, Struct
 from deltaspec.model.schema.schema_string import parse_schema
-from deltaspec_generators.histories.conditions import Tree, evaluate, list_columns, parse_literal
 from deltaspec_generators.values.arrow_values import DAY_US, arrow_type
 
 Row: TypeAlias = dict[str, Any]
@@ -158,9 +160,27 @@ class PlainTable(msgspec.Struct, frozen=True):
         """Return the schema as the text of `create`."""
         return json.dumps({"type": "struct", "fields": [each.to_json() for each in self.columns]})
 
+    def parse_schema(self) -> Struct:
+        """Return the schema."""
+        return parse_schema(self.render_schema())
+
+    def evaluate(self, tree: Tree, rows: Sequence[Row]) -> list[bool | None]:
+        """Return the value of a condition for each row in three-valued logic: true, false, or None for unknown.
+
+        Conditions do not compare decimals, which are text here.
+
+        Raises:
+            NotApplicable: the table does not have a column of the condition.
+        """
+        try:
+            predicate = parse_predicate(tree, self.parse_schema())
+        except InvalidPredicate as error:
+            raise NotApplicable(str(error)) from None
+        return [evaluate(predicate, row) for row in rows]
+
     def build_arrow(self, rows: Sequence[Row], names: Sequence[str] | None = None) -> pa.Table:
         """Return rows as an Arrow table, with these columns or all."""
-        schema = {each.name: each for each in parse_schema(self.render_schema()).fields}
+        schema = {each.name: each for each in self.parse_schema().fields}
         chosen = [each.name for each in self.columns] if names is None else list(names)
         arrays = []
         for name in chosen:
@@ -285,9 +305,10 @@ def _change_rows(table: PlainTable, operation: Json) -> Effect | Forbidden:
     if operation["kind"] in ("update", "merge") and any(each.identity for each in table.columns):
         raise NotApplicable("which identity values changed rows get is not modelled")
     tree = (operation.get("where") or {}).get("tree")
-    for name in list_columns(tree) if tree else ():
-        table.get_column(name)
-    matched = [row for row in table.rows if tree is None or evaluate(tree, row) is True]
+    matched = list(table.rows)
+    if tree is not None:
+        truths = table.evaluate(tree, table.rows)
+        matched = [row for row, truth in zip(table.rows, truths, strict=True) if truth is True]
     added: list[Row] = []
     match operation["kind"]:
         case "overwrite":
@@ -295,7 +316,7 @@ def _change_rows(table: PlainTable, operation: Json) -> Effect | Forbidden:
         case "update":
             for name in operation["set"]:
                 table.get_column(name)
-            values = {name: parse_literal(*literal[1:]) for name, literal in operation["set"].items()}
+            values = {name: parse_literal(text, Primitive(kind)) for name, (_, kind, text) in operation["set"].items()}
             added = [{**row, **values} for row in matched]
         case "merge":
             source = {row[ID]: row for row in operation["rows"]}
@@ -348,7 +369,7 @@ def _add(table: PlainTable, left: tuple[Row, ...], rows: Sequence[Row]) -> Effec
                 return Forbidden(f"{column.name} is null, but not nullable", "column-invariants.rows-refused")
             complete[column.name] = value
         for name, tree in table.constraints.items():
-            if evaluate(tree, complete) is not True:
+            if table.evaluate(tree, [complete]) != [True]:
                 return Forbidden(f"the row with {ID} {row[ID]} violates {name}", "check-constraints.rows-checked")
         identity_values += GENERATED in complete.values()
         added.append(complete)
@@ -401,7 +422,7 @@ def _change_constraints(table: PlainTable, operation: Json) -> Effect | Forbidde
     if operation["kind"] == "drop-constraint":
         return Effect(replace(table, constraints={key: tree for key, tree in table.constraints.items() if key != name}))
     tree = operation["tree"]
-    if any(evaluate(tree, row) is not True for row in table.rows):
+    if any(truth is not True for truth in table.evaluate(tree, table.rows)):
         return Forbidden(f"a row violates the new constraint {name}", "check-constraints.rows")
     return Effect(replace(table, constraints={**table.constraints, name: tree}))
 

@@ -17,13 +17,6 @@ from deltaspec_generators.table_files import TableFiles
 _VECTORS = f"deletion_vector_{VECTOR_FILE_UUID}.bin"
 
 
-@mutation("add.file-exists", "files")
-def live_file_gone(draw: st.DrawFn) -> TableFiles:
-    files = build_table_with_data()
-    files.missing.add(draw_one(draw, "b.parquet", "c.parquet"))
-    return files
-
-
 @mutation("add.size", "files")
 def file_shorter_or_longer(draw: st.DrawFn) -> TableFiles:
     files = build_table_with_data()
@@ -43,13 +36,6 @@ def change_file_shorter_or_longer(draw: st.DrawFn) -> TableFiles:
 def change_file_gone(draw: st.DrawFn) -> TableFiles:
     files = build_table_with_change_data()
     files.missing.add(get_action(files, 3, "cdc")["path"])
-    return files
-
-
-@mutation("deletion-vectors.path-resolved", "files")
-def vector_file_gone(draw: st.DrawFn) -> TableFiles:
-    files = build_table_with_stored_vectors()
-    files.missing.add(_VECTORS)
     return files
 
 

@@ -15,13 +15,6 @@ from deltaspec_generators.table_files import LOG, TableFiles, domain_action, pro
 
 
 @mutation("log.versions-contiguous")
-def needed_commit_missing(draw: st.DrawFn) -> TableFiles:
-    files = log_only.build_table(last_remove=False)
-    del files.commits[draw_one(draw, 0, 1)]
-    return files
-
-
-@mutation("log.versions-contiguous")
 def older_commit_missing(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table(last_remove=False)
     files.checkpoints.append(CheckpointFiles(2, rows=build_state_rows_at_2(files)))

@@ -10,7 +10,6 @@ import pyarrow as pa
 from deltaspec import __version__
 from deltaspec.candidates.arrow_rows import list_model_rows
 from deltaspec.candidates.reference.log_reader import CorruptLog, LogReader, TableState
-from deltaspec.candidates.reference.predicate_parser import InvalidPredicate, parse_predicate
 from deltaspec.candidates.reference.row_reader import (
     FileRows,
     RowReader,
@@ -29,6 +28,7 @@ from deltaspec.model.log.reconciliation import get_vector_id
 from deltaspec.model.log.segment import BrokenLog, NoCommits, SegmentError, VersionMissing
 from deltaspec.model.rows import change_data
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
+from deltaspec.model.rows.predicate_trees import InvalidPredicate, parse_predicate
 from deltaspec.model.rows.predicates import Predicate, evaluate
 from deltaspec.model.rows.skipping import PredicateError, can_skip
 from deltaspec.model.schema.data_types import get_type_name, is_widening, iter_fields

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from deltaspec.candidates.arrow_rows import list_model_rows
 from deltaspec.candidates.reference.checkpoint_writer import encode_lines
 from deltaspec.candidates.reference.log_reader import LogReader, TableState, build_state
-from deltaspec.candidates.reference.predicate_parser import parse_predicate
 from deltaspec.candidates.reference.row_reader import FileRows, RowReader, arrow_schema, repeat_value
 from deltaspec.candidates.reference.sql_values import evaluate_sql, parse_supported
 from deltaspec.candidates.reference.table_changes import WRITER_FEATURES, replace_schema
@@ -36,6 +35,7 @@ from deltaspec.model.features.table_properties import has_in_commit_timestamps, 
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot
 from deltaspec.model.rows import row_tracking
+from deltaspec.model.rows.predicate_trees import parse_predicate
 from deltaspec.model.rows.predicates import evaluate
 from deltaspec.model.schema.data_types import Field, Struct
 from deltaspec.wire.storage.interface import LOG_DIRECTORY

@@ -13,7 +13,6 @@ from deltaspec.candidates.arrow_rows import list_model_rows
 from deltaspec.candidates.reference.checkpoint_writer import CheckpointWriter, encode_lines
 from deltaspec.candidates.reference.log_cleaner import LogCleaner
 from deltaspec.candidates.reference.log_reader import LogReader, TableState
-from deltaspec.candidates.reference.predicate_parser import find_type, parse_literal
 from deltaspec.candidates.reference.row_reader import repeat_value
 from deltaspec.candidates.reference.table_changes import (
     add_column,
@@ -38,6 +37,7 @@ from deltaspec.model.log.paths import path_key
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.log.version_checksum import VersionChecksum, build_checksum
 from deltaspec.model.rows.deletion_vectors import build_relative_path
+from deltaspec.model.rows.predicate_trees import find_type, parse_literal
 from deltaspec.model.schema.data_types import Field, Struct
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 

@@ -3,8 +3,9 @@
 The protocol has no predicates. These follow SQL: a comparison with null is unknown (None), and a row is selected only
 if its predicate is true.
 
-    both = And(Compare(("day",), Operator.EQUAL, 18262), Not(IsNull(("who", "name")))) evaluate(both, {"day": 18262,
-    "who": {"name": "Ann"}})      # True evaluate(both, {"day": None, "who": {"name": "Ann"}})       # None
+    both = And(Compare(("day",), Operator.EQUAL, 18262), Not(IsNull(("who", "name"))))
+    evaluate(both, {"day": 18262, "who": {"name": "Ann"}})  # True
+    evaluate(both, {"day": None, "who": {"name": "Ann"}})  # None
 
 Columns are paths of logical names. Values are those of `ordering.parse_lexeme`: int, float, `decimal.Decimal`, bool,
 str, bytes, dates as days and timestamps as microseconds since the epoch.

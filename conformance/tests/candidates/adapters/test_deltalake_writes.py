@@ -11,7 +11,7 @@ from deltaspec.candidates.in_process import InProcess
 from deltaspec.candidates.messages import Apply, ApplyAnswer
 from deltaspec.candidates.reference.engine import Engine as Reference
 from deltaspec.candidates.write_operations import CommitOptions, parse_operation
-from deltaspec.faults.workload import DELTA_SCHEMA, build_delete, build_update
+from deltaspec.faults.workload import TABLE, build_delete, build_update
 
 pytest.importorskip("deltalake")
 
@@ -44,7 +44,7 @@ class Table:
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
     created = Table(tmp_path / "table")
-    assert created.apply("create", schema=DELTA_SCHEMA, partition_by=["part"]).version == 0
+    assert created.apply("create", schema=TABLE.render_schema(), partition_by=["part"]).version == 0
     assert created.apply("append", rows=write_rows(tmp_path / "1.arrow", 1, 2, 3), note="first").version == 1
     return created
 
@@ -72,7 +72,7 @@ def test_refusals_have_categories(table: Table, tmp_path: Path) -> None:
         ("append", {"rows": write_rows(tmp_path / "4.arrow", -1)}, "constraint"),
         ("purge", {}, "unsupported"),
         ("checkpoint", {"form": "v2"}, "unsupported"),
-        ("create", {"schema": DELTA_SCHEMA}, "conflict"),
+        ("create", {"schema": TABLE.render_schema()}, "conflict"),
     ]
     for kind, fields, category in refusals:
         with pytest.raises(Refused) as caught:

@@ -12,7 +12,7 @@ from deltaspec.candidates.messages import Apply
 from deltaspec.candidates.reference.engine import Engine as Reference
 from deltaspec.candidates.registry import open_candidate
 from deltaspec.candidates.write_operations import CommitOptions, parse_operation
-from deltaspec.faults.workload import DELTA_SCHEMA, build_delete, build_update
+from deltaspec.faults.workload import TABLE, build_delete, build_update
 
 pytest.importorskip("pysail")
 
@@ -49,7 +49,7 @@ class Table:
 def table(tmp_path: Path, sail: Host) -> Table:
     created = Table(tmp_path / "table", sail)
     rows = write_rows(tmp_path / "1.arrow", 1, 2, 3)
-    created.apply("create", schema=DELTA_SCHEMA, partition_by=["part"], rows=rows)
+    created.apply("create", schema=TABLE.render_schema(), partition_by=["part"], rows=rows)
     return created
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from deltaspec.candidates.reference.predicate_parser import parse_predicate
 from deltaspec.golden.importing.sql_predicates import NotTranslatable, build_predicate_tree
+from deltaspec.model.rows.predicate_trees import parse_predicate
 from deltaspec.model.schema.data_types import Field, Primitive, Struct
 
 TYPES = ("long", "byte", "double", "string", "boolean", "date", "timestamp", "timestamp_ntz", "binary")

@@ -1,19 +1,18 @@
 """Tables that no reader may read, each with its good twin.
 
 Either the protocol obliges a reader to refuse them, or every answer would be wrong because a part of the table is
-missing or damaged. A reader that refuses the twin, too, has shown nothing.
+missing or damaged. A reader that refuses the twin, too, has shown nothing. The suite `refuse` asks engines about these
+tables, the golden tables contain them, and those with a `level` are mutations.
 """
 
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 from zlib import crc32
 
 import msgspec
 import pyarrow as pa
 
-from deltaspec.candidates.messages import ErrorCategory, Phase
-from deltaspec.suites.written_tables import describe_table
 from deltaspec_generators.bases.data_files import (
     VECTOR_FILE_UUID,
     build_rows,
@@ -22,54 +21,62 @@ from deltaspec_generators.bases.data_files import (
 )
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row, SidecarFile
-from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
+from deltaspec_generators.table_files import Level, TableFiles, metadata_action, protocol_action
 from deltaspec_generators.tables.readable import ReadableTable
+from deltaspec_generators.tables.written import describe_table
 
-Accepted: TypeAlias = tuple[tuple[ErrorCategory, Phase], ...]
-UNSUPPORTED: Accepted = (("unsupported", "scan"),)
-DAMAGED: Accepted = (("corrupt", "scan"), ("not-found", "scan"), ("io", "scan"))
-"""Engines have one error for a damaged and for a missing file, and some find out only when they read it."""
+Reason: TypeAlias = Literal["unsupported", "damaged", "damaged or unsupported"]
+"""Why a reader must refuse a table: it needs what the reader does not support, or a part is missing or damaged."""
 VECTOR_FILE = f"deletion_vector_{VECTOR_FILE_UUID}.bin"
 
 
-class BrokenTableCase(msgspec.Struct, frozen=True):
-    """A broken table and its twin."""
+class FaultyTable(msgspec.Struct, frozen=True):
+    """A faulty table and its twin."""
 
     name: str
     requires: tuple[str, ...]
+    """Violated requirements."""
     defect: str
     """Difference to the twin, as a clause: "commit 1 is missing"."""
-    accepted: Accepted
+    reason: Reason
+    level: Level | None
+    """Level at which validation reports the first requirement and nothing else; the table is then a mutation, too.
+
+    None if validation reports nothing or another requirement, or if a mutation has better log lines to show.
+    """
     build_files: Callable[[], TableFiles]
     """Build the files of the twin."""
     damage: Callable[[TableFiles], None]
-    """Turn the twin into the broken table."""
+    """Turn the twin into the faulty table."""
     rows: Callable[[], pa.Table]
     """Rows of the twin."""
 
     def build_twin(self) -> ReadableTable:
         return describe_table(self.build_files(), self.rows())
 
-    def build_broken(self) -> TableFiles:
+    def build_faulty(self) -> TableFiles:
         files = deepcopy(self.build_files())
         self.damage(files)
         return files
 
 
-BROKEN_TABLES: dict[str, BrokenTableCase] = {}
+FAULTY_TABLES: dict[str, FaultyTable] = {}
 """All cases by name."""
 
 
-def _broken(
+def _faulty(
     *requires: str,
     defect: str,
-    accepted: Accepted,
+    reason: Reason = "damaged",
+    level: Level | None = None,
     files: Callable[[], TableFiles] = build_table_with_data,
     rows: Callable[[], pa.Table] | None = None,
 ) -> Callable[[Callable[[TableFiles], None]], Callable[[TableFiles], None]]:
     def register(damage: Callable[[TableFiles], None]) -> Callable[[TableFiles], None]:
         name = damage.__name__.removeprefix("_").replace("_", "-")
-        BROKEN_TABLES[name] = BrokenTableCase(name, requires, defect, accepted, files, damage, rows or _build_live_rows)
+        FAULTY_TABLES[name] = FaultyTable(
+            name, requires, defect, reason, level, files, damage, rows or _build_live_rows
+        )
         return damage
 
     return register
@@ -128,31 +135,31 @@ def _build_v2_table() -> TableFiles:
 # --- protocol -------------------------------------------------------------------------------------------------------
 
 
-@_broken(
+@_faulty(
     "table-features.reader-supports-all",
     defect="the protocol lists an unknown reader feature",
-    accepted=UNSUPPORTED,
+    reason="unsupported",
 )
 def _unknown_reader_feature(files: TableFiles) -> None:
     feature = ["deltaspecUnknownFeature"]
     _replace_protocol(files, protocol_action(3, 7, feature, feature))
 
 
-@_broken(
+@_faulty(
     "table-features.reader-supports-all",
     "protocol.latest-holds",
     defect="the newest commit adds an unknown reader feature",
-    accepted=UNSUPPORTED,
+    reason="unsupported",
 )
 def _unknown_reader_feature_later(files: TableFiles) -> None:
     feature = ["deltaspecUnknownFeature"]
     files.commits[3] = [commit_info_action(3), protocol_action(3, 7, feature, feature)]
 
 
-@_broken(
+@_faulty(
     "table-features.reader-supports-all",
     defect="the protocol in the checkpoint lists an unknown reader feature",
-    accepted=UNSUPPORTED,
+    reason="unsupported",
     files=_build_checkpointed_table,
 )
 def _unknown_reader_feature_in_checkpoint(files: TableFiles) -> None:
@@ -164,12 +171,12 @@ def _unknown_reader_feature_in_checkpoint(files: TableFiles) -> None:
     ]
 
 
-@_broken("protocol.versions-supported", defect="minReaderVersion is 4", accepted=UNSUPPORTED)
+@_faulty("protocol.versions-supported", defect="minReaderVersion is 4", reason="unsupported")
 def _reader_version_4(files: TableFiles) -> None:
     _replace_protocol(files, protocol_action(4, 8))
 
 
-@_broken("protocol.versions-supported", defect="minReaderVersion is 2147483647", accepted=UNSUPPORTED)
+@_faulty("protocol.versions-supported", defect="minReaderVersion is 2147483647", reason="unsupported")
 def _largest_reader_version(files: TableFiles) -> None:
     _replace_protocol(files, protocol_action(2**31 - 1, 2**31 - 1))
 
@@ -188,10 +195,10 @@ def _price_field(before: str, after: str) -> Row:
     return {"name": "price", "type": after, "nullable": True, "metadata": {"delta.typeChanges": changes}}
 
 
-@_broken(
+@_faulty(
     "type-widening.refused-by-readers",
     defect="the schema records a change from string to double",
-    accepted=UNSUPPORTED,
+    reason="unsupported",
     files=_build_widened_table,
 )
 def _unsupported_type_change(files: TableFiles) -> None:
@@ -205,17 +212,17 @@ def _unsupported_type_change(files: TableFiles) -> None:
 # --- log ------------------------------------------------------------------------------------------------------------
 
 
-@_broken("log.versions-contiguous", defect="commit 1 is missing", accepted=DAMAGED)
+@_faulty("log.versions-contiguous", defect="commit 1 is missing", level="log")
 def _commit_gap(files: TableFiles) -> None:
     del files.commits[1]
 
 
-@_broken("log.versions-contiguous", defect="commit 0 is missing and there is no checkpoint", accepted=DAMAGED)
+@_faulty("log.versions-contiguous", defect="commit 0 is missing and there is no checkpoint", level="log")
 def _first_commit_missing(files: TableFiles) -> None:
     del files.commits[0]
 
 
-@_broken("log.commit-lines", defect="the newest commit ends within a line", accepted=DAMAGED)
+@_faulty("log.commit-lines", defect="the newest commit ends within a line")
 def _commit_cut_off(files: TableFiles) -> None:
     files.commits[3] = ['{"add":{"path":"d.parquet","partitionValues":{},"size":1,"modif']
 
@@ -227,23 +234,22 @@ def _build_multipart_table() -> TableFiles:
     return _build_checkpointed_table(naming="multipart", parts=2, part_numbers=[1, 1, 1, 2])
 
 
-@_broken(
+@_faulty(
     "checkpoint.incomplete-ignored",
     defect="a part of the only checkpoint is missing",
-    accepted=DAMAGED,
     files=_build_multipart_table,
 )
 def _checkpoint_part_missing(files: TableFiles) -> None:
     files.missing.add(f"_delta_log/{files.checkpoints[0].names[1]}")
 
 
-@_broken("sidecar.exists", defect="a sidecar is missing", accepted=DAMAGED, files=_build_v2_table)
+@_faulty("sidecar.exists", defect="a sidecar is missing", level="log", files=_build_v2_table)
 def _sidecar_missing(files: TableFiles) -> None:
     files.missing.add("_delta_log/_sidecars/sidecar-1.parquet")
 
 
-@_broken(
-    "checkpoint.format", defect="the only checkpoint is not a Parquet file", accepted=DAMAGED,
+@_faulty(
+    "checkpoint.format", defect="the only checkpoint is not a Parquet file", level="log",
     files=_build_checkpointed_table,
 )  # fmt: skip
 def _checkpoint_damaged(files: TableFiles) -> None:
@@ -253,22 +259,22 @@ def _checkpoint_damaged(files: TableFiles) -> None:
 # --- data files and deletion vectors --------------------------------------------------------------------------------
 
 
-@_broken("add.file-exists", defect="a live data file is missing", accepted=DAMAGED)
+@_faulty("add.file-exists", defect="a live data file is missing", level="files")
 def _data_file_missing(files: TableFiles) -> None:
     files.missing.add("c.parquet")
 
 
-@_broken("add.file-exists", defect="a live data file is cut off", accepted=DAMAGED)
+@_faulty("add.file-exists", defect="a live data file is cut off")
 def _data_file_cut_off(files: TableFiles) -> None:
     data = files.data["c.parquet"]
     assert isinstance(data, bytes)
     files.data["c.parquet"] = data[: len(data) // 2]
 
 
-@_broken(
+@_faulty(
     "deletion-vectors.path-resolved",
     defect="the file of the deletion vectors is missing",
-    accepted=DAMAGED,
+    level="files",
     files=build_table_with_stored_vectors,
     rows=_build_undeleted_rows,
 )
@@ -276,10 +282,10 @@ def _vector_file_missing(files: TableFiles) -> None:
     files.missing.add(VECTOR_FILE)
 
 
-@_broken(
+@_faulty(
     "deletion-vectors.file-checksum",
     defect="a byte of a deletion vector is damaged",
-    accepted=DAMAGED,
+    level="files",
     files=build_table_with_stored_vectors,
     rows=_build_undeleted_rows,
 )
@@ -289,10 +295,11 @@ def _vector_damaged(files: TableFiles) -> None:
     files.extra[VECTOR_FILE] = bytes(data)
 
 
-@_broken(
+@_faulty(
     "deletion-vectors.magic",
     defect="the deletion vectors have another magic number",
-    accepted=(*DAMAGED, *UNSUPPORTED),
+    reason="damaged or unsupported",
+    level="files",
     files=build_table_with_stored_vectors,
     rows=_build_undeleted_rows,
 )

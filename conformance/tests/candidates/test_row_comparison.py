@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from helpers.matrix_reports import build_result
 
+from deltaspec.candidates.row_comparison import MOST_SURPLUS_ROWS, WrongType, find_row_difference, read_kinds
 from deltaspec.suites.outcomes import Outcome
 from deltaspec.suites.rendering import render_failure
-from deltaspec.suites.row_comparison import MOST_SURPLUS_ROWS, WrongType, find_row_difference, read_kinds
 
 UTC = pa.timestamp("us", "UTC")
 MAPS = pa.map_(pa.string(), pa.int64())
