@@ -17,6 +17,7 @@ SEED, TABLES = 1, 12
 
 
 @pytest.mark.parametrize("engine", ["deltalake", "duckdb", "polars"])
+@pytest.mark.slow("conformance/deltaspec/candidates", "conformance/deltaspec/suites")
 def test_engine_has_only_known_failures(engine: str) -> None:
     assert find_missing_requirement(ADAPTERS[engine]) is None
     with open_candidate(engine) as candidate:

@@ -220,6 +220,7 @@ def test_missing_table_is_wrong_usage(tmp_path: Path) -> None:
     assert (result.exit_code, "no such file or directory" in single_error_line(result)) == (2, True)
 
 
+@pytest.mark.slow("conformance/deltaspec/extraction")
 def test_options_come_from_the_configuration_and_the_command_line_wins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -240,6 +241,7 @@ def test_options_come_from_the_configuration_and_the_command_line_wins(
     assert "history" in single_error_line(run("extract", table, "FIL007", "--output", "d"))
 
 
+@pytest.mark.slow("conformance/deltaspec/extraction")
 def test_settings_of_storage_clients_come_from_the_configuration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,6 +29,7 @@ def test_candidate_without_writes_is_not_asked() -> None:
     assert "NOTHING ASKED" in result.output
 
 
+@pytest.mark.slow("conformance/deltaspec/faults", "conformance/deltaspec/commands/faults.py")
 def test_json_report_has_controls_and_selected_trials(tmp_path: Path) -> None:
     output, events = tmp_path / "report.json", tmp_path / "events.ndjson"
     arguments = ["--format", "json", "--output", str(output), "--events", str(events)]
@@ -44,6 +45,7 @@ def test_json_report_has_controls_and_selected_trials(tmp_path: Path) -> None:
     assert sorted(trials.values()) == ["not-asked", "not-asked", "passed", "passed", "passed"]
 
 
+@pytest.mark.slow("conformance/deltaspec/faults", "conformance/deltaspec/commands/faults.py")
 def test_interrupted_run_is_resumed(tmp_path: Path) -> None:
     output, events = tmp_path / "report.json", tmp_path / "events.ndjson"
     arguments = [CORRECT, "--only", "read-only.0,read-only.1", "--format", "json", "--output", str(output)]
@@ -71,6 +73,7 @@ def test_interrupted_run_is_resumed(tmp_path: Path) -> None:
         (["--resume", "--events", "{others}", "--with", CORRECT], f"run with other arguments: {CORRECT}, seed 1"),
     ],
 )
+@pytest.mark.slow("conformance/deltaspec/faults", "conformance/deltaspec/commands/faults.py")
 def test_run_that_cannot_be_resumed_is_wrong_usage(arguments: list[str], message: str, tmp_path: Path) -> None:
     events = tmp_path / "events.ndjson"
     assert run(CORRECT, "--only", "read-only.0", "--events", str(events)).exit_code == 0

@@ -27,6 +27,7 @@ def iter_results(writer: type, trials: Mapping[Fault, int], directory: Path) -> 
         yield from run_trials(build_bench(host, directory / "bench", seed=1), plan)
 
 
+@pytest.mark.slow("conformance/deltaspec/faults")
 def test_correct_writer_passes(tmp_path: Path) -> None:
     storage = {Fault.FULL_DISK: 2, Fault.FILE_SIZE: 2, Fault.READ_ONLY: 2}
     results = list(iter_results(small_writers.SmallWriter, {Fault.KILL: 2, Fault.RACE: 1, **storage}, tmp_path))

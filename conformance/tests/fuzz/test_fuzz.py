@@ -43,6 +43,7 @@ def test_seed_and_number_determine_the_mutation() -> None:
     assert {mutation.path for mutation in drawn} == {path for path in files if path[0] in "bcd"}
 
 
+@pytest.mark.slow("conformance/deltaspec/wire")
 def test_mutated_tables_cause_no_failure() -> None:
     counts = run(map(str, range(MUTATIONS)), worker_command(SEED), workers=1)
     assert counts.failures == [], summary(counts)

@@ -55,6 +55,7 @@ def test_candidate_is_required(run: pytest.Pytester) -> None:
     assert result.ret == pytest.ExitCode.INTERRUPTED
 
 
+@pytest.mark.slow("conformance/deltaspec/suites", "conformance/deltaspec/pytest_plugin.py")
 def test_suite_in_a_repository_with_known_failures(run: pytest.Pytester) -> None:
     run.makepyfile(
         """

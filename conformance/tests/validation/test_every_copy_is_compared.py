@@ -286,6 +286,7 @@ def contradicting_logs(draw: st.DrawFn) -> TableFiles:
 
 @example_settings(12)
 @given(files=contradicting_logs())
+@pytest.mark.slow("conformance/deltaspec/views", "conformance/deltaspec/wire/log")
 def test_contradicting_copies_never_conform(files: TableFiles) -> None:
     with tempfile.TemporaryDirectory() as directory:
         write_table(files, Path(directory))

@@ -84,6 +84,7 @@ def test_vacuumed_files_have_no_finding(table: GeneratedTable) -> None:
     assert report.verdict != "violations"
 
 
+@pytest.mark.slow("conformance/deltaspec/views", "generators/deltaspec_generators")
 def test_known_engine_deviations_are_at_most_divergences() -> None:
     """Deviations are NaN in bounds, and timestamps with all digits."""
     totals: Counter[str] = Counter()
