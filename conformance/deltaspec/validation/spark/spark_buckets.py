@@ -104,6 +104,8 @@ class SparkBuckets:
         """Saves what the driver computes for a run that resumes; None saves nothing."""
 
     def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
+        if rows.is_empty():  # a tag without rows would make a stage run on nothing
+            return
         payloads = split_into_payloads(tag, rows, keys, self.count)
         self._driver_rows += self._driver_totals.record(payloads, tag, len(rows))
         if sum(len(each.payload) for each in self._driver_rows) > _DRIVER_BYTES:
