@@ -1,7 +1,6 @@
 """Object stores: listing, reading and messages of S3 and others."""
 
 import io
-import time
 from pathlib import Path
 from typing import Any
 
@@ -220,11 +219,9 @@ class TestEndpoint:
         self, endpoint: str, message: str, s3: FaultyS3, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
-        began = time.monotonic()
         with pytest.raises(TableUnreadable) as caught:
             ObjectStore("s3://lake/t").list_log()
         assert str(caught.value) == f"s3://lake/t: _delta_log cannot be listed: {message}"
-        assert time.monotonic() - began < 10
 
     @pytest.mark.parametrize(
         "endpoint", [f"http://user:{SECRET}@[::", f"user:{SECRET}@host", "host:9000", "ftp://host"]
