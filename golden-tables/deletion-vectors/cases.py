@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from deltaspec.golden.builder.file_options import VectorOptions
 from deltaspec.golden.builder.layout import FORMS, V2_FORMS, CheckpointForm
 from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
+from deltaspec_generators.data_files.file_actions import VectorOptions
 from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding
 from deltaspec_generators.data_files.statistics import StatisticsStyle
 

@@ -3,15 +3,20 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
-from uuid import UUID
 
 import pyarrow as pa
 from msgspec.structs import replace
 
 from deltaspec.model.log import paths
-from deltaspec.model.rows import deletion_vectors, z85
 from deltaspec.model.schema import partition_values
 from deltaspec.model.schema.data_types import DataType, Struct
+from deltaspec_generators.data_files.file_actions import (
+    VectorOptions,
+    build_remove,
+    build_vectors,
+    list_row_ids,
+    track_rows,
+)
 from deltaspec_generators.data_files.parquet_encodings import (
     ParquetEncoding,
     build_parquet_fields,
@@ -96,12 +101,8 @@ def write_data_file(
         add["stats"] = stats
     stored = StoredFile(add, list(rows), builder.data_schema, style, parquet_encoding, dict(partition))
     if "rowTracking" in builder.features:
-        base = builder.high_water_mark + 1
-        add |= {"baseRowId": base, "defaultRowCommitVersion": builder.version}
+        stored = track_rows(stored, builder.high_water_mark + 1, builder.version, row_ids, row_commit_versions)
         builder.high_water_mark += len(rows)
-        ids = [base + index if each is None else each for index, each in enumerate(row_ids or [None] * len(rows))]
-        versions = [builder.version if each is None else each for each in row_commit_versions or [None] * len(rows)]
-        stored = replace(stored, row_ids=ids, row_commit_versions=versions)
     builder.live[path] = stored
     builder.actions.append({"add": add})
     return stored
@@ -174,17 +175,8 @@ def serialize_partition(builder: TableBuilder, partition: Mapping[str, Any]) -> 
 
 def remove_file(builder: DataTableBuilder, stored: StoredFile, *, data_change: bool = True) -> None:
     """Remove a live file in the current commit."""
-    add = stored.add
-    copied = ("partitionValues", "size", "deletionVector", "baseRowId", "defaultRowCommitVersion")
-    body: Body = {
-        "path": add["path"],
-        "deletionTimestamp": builder.timestamp_ms,
-        "dataChange": data_change,
-        "extendedFileMetadata": True,
-        **{name: add[name] for name in copied if name in add},
-    }
-    builder.actions.append({"remove": body})
-    del builder.live[add["path"]]
+    builder.actions.append({"remove": build_remove(stored, builder.timestamp_ms, data_change=data_change)})
+    del builder.live[stored.add["path"]]
 
 
 def add_stored_file(builder: DataTableBuilder, stored: StoredFile) -> None:
@@ -217,28 +209,17 @@ def write_deletion_vectors(builder: DataTableBuilder, deleted: Mapping[str, Coll
 
 
 def write_vectors(builder: TableBuilder, rows: Sequence[Collection[int]]) -> list[Body]:
+    """Draw how deletion vectors are written, write them, and return their descriptors."""
     runs, in_file = builder.choices.chance(1, 2), builder.choices.chance(1, 2)
     absolute = in_file and "absolute" in builder.options.extras and builder.choices.chance(1, 2)
-    bitmaps = [deletion_vectors.encode_bitmap(each, runs=runs) for each in rows]
-    common = [
-        {"sizeInBytes": len(bitmap), "cardinality": len(each)} for bitmap, each in zip(bitmaps, rows, strict=True)
-    ]
-    if not in_file:
-        encoded = [z85.encode(bitmap + bytes(-len(bitmap) % 4)) for bitmap in bitmaps]
-        return [
-            {"storageType": "i", "pathOrInlineDv": text, **each} for text, each in zip(encoded, common, strict=True)
-        ]
-    data, offsets = deletion_vectors.build_file(bitmaps)
-    uuid = UUID(build_uuid(builder.next_number()))
-    prefix = builder.choices.pick(("", "ab"))
-    local = f"{prefix}/deletion_vector_{uuid}.bin".removeprefix("/")
+    options = VectorOptions("absolute" if absolute else "stored" if in_file else "inline", runs=runs)
+    if in_file:
+        uuid, prefix = build_uuid(builder.next_number()), builder.choices.pick(("", "ab"))
+        options = replace(options, uuid=uuid, prefix=prefix)
+    vectors, files = build_vectors(rows, options, builder.options.root)
     if not absolute or builder.options.root == TABLE_URI:
-        builder.files.extra[local] = data
-    location = builder.options.root + local if absolute else prefix + z85.encode(uuid.bytes)
-    return [
-        {"storageType": "p" if absolute else "u", "pathOrInlineDv": location, "offset": offset, **each}
-        for offset, each in zip(offsets, common, strict=True)
-    ]
+        builder.files.extra |= files
+    return vectors
 
 
 def write_change_file(
@@ -305,13 +286,10 @@ class DataFiles:
         """Write the live rows of several files to one file; they keep their ids and versions."""
         builder = self._builder
         rows: list[Row] = []
-        ids: list[int | None] = []
-        versions: list[int | None] = []
+        ids, versions = list_row_ids(files)
         for stored in files:
             converted = convert_rows(stored, builder.data_schema)
             rows += [converted[index] for index in stored.live_indexes]
-            ids += [stored.row_ids[index] for index in stored.live_indexes] if stored.row_ids else []
-            versions += [stored.row_commit_versions[index] for index in stored.live_indexes] if stored.row_ids else []
             remove_file(builder, stored, data_change=False)
         write_data_file(builder, rows, files[0].partition, data_change=False, row_ids=ids, row_commit_versions=versions)
 

@@ -4,7 +4,6 @@
 row ids and change data are true of the files.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -13,6 +12,7 @@ from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.schema import column_mapping
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.choices import Choices
+from deltaspec_generators.data_files.file_actions import list_implied_changes, list_row_ids
 from deltaspec_generators.data_files.parquet_encodings import draw_parquet_encoding
 from deltaspec_generators.data_files.statistics import draw_statistics_style
 from deltaspec_generators.data_files.stored_files import StoredFile
@@ -23,7 +23,13 @@ from deltaspec_generators.schemas.value_conversion import build_renamer, convert
 from deltaspec_generators.table_files import LOG, TableFiles
 from deltaspec_generators.table_state import Body, TableState
 from deltaspec_generators.tables.builder import START_MS, DataTableBuilder, TableVersion
-from deltaspec_generators.tables.features import CLUSTERING, IN_COMMIT_TIMESTAMPS, build_domain, build_row_id_mark
+from deltaspec_generators.tables.features import (
+    CHANGE_FEED,
+    CLUSTERING,
+    IN_COMMIT_TIMESTAMPS,
+    build_domain,
+    build_row_id_mark,
+)
 from deltaspec_generators.tables.file_writer import DataFiles
 from deltaspec_generators.tables.table_specs import TableOptions, draw_table_spec
 
@@ -138,40 +144,14 @@ def _build_clustering_action(builder: DataTableBuilder) -> Body:
 
 def _build_version(builder: DataTableBuilder) -> TableVersion:
     rows: list[dict[str, Any]] = []
-    ids: list[int] = []
-    commits: list[int] = []
     for stored in builder.live.values():
-        rows += _read_rows(builder, stored, stored.live_indexes)
-        if stored.row_ids:
-            ids += [stored.row_ids[index] for index in stored.live_indexes]
-            commits += [stored.row_commit_versions[index] for index in stored.live_indexes]
+        found = builder.read_file(stored)
+        rows += [found[index] for index in stored.live_indexes]
+    ids, commits = list_row_ids(builder.live.values())
     changed = convert_all(build_renamer(builder.schema, builder.mapping), (row for _, row in builder.changes))
     changes = [(kind, row) for (kind, _), row in zip(builder.changes, changed, strict=True)]
     has_change_files = any("cdc" in action for action in builder.actions)
-    return TableVersion(builder.schema, rows, ids, changes, commits, _build_implied_changes(builder), has_change_files)
-
-
-def _read_rows(builder: DataTableBuilder, stored: StoredFile, indexes: Iterable[int]) -> list[dict[str, Any]]:
-    """Return rows of a file with the current logical columns."""
-    rows = builder.read_file(stored)
-    return [rows[index] for index in indexes]
-
-
-def _build_implied_changes(builder: DataTableBuilder) -> list[tuple[str, dict[str, Any]]]:
-    """Return the changes that follow from the adds and removes of the current commit, with change data feed."""
-    if not builder.is_enabled("delta.enableChangeDataFeed"):
-        return []
-    changed = {
-        kind: {action[kind]["path"] for action in builder.actions if kind in action and action[kind]["dataChange"]}
-        for kind in ("add", "remove")
-    }
-    before = {path: builder.live_before[path] for path in changed["remove"]}
-    found: list[tuple[str, dict[str, Any]]] = []
-    for path in sorted(changed["add"] | changed["remove"]):
-        old = before[path].live_indexes if path in before else []
-        new = builder.live[path].live_indexes if path in changed["add"] else []
-        if path in before:
-            found += [("delete", row) for row in _read_rows(builder, before[path], sorted({*old} - {*new}))]
-        if path in changed["add"]:
-            found += [("insert", row) for row in _read_rows(builder, builder.live[path], sorted({*new} - {*old}))]
-    return found
+    implied: list[tuple[str, dict[str, Any]]] = []
+    if builder.is_enabled(CHANGE_FEED):
+        implied = list_implied_changes(builder.actions, builder.live_before, builder.live, builder.read_file)
+    return TableVersion(builder.schema, rows, ids, changes, commits, implied, has_change_files)

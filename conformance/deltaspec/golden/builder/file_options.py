@@ -1,15 +1,13 @@
 """How a data file is written and described in the log; the defaults are those of Delta Spark."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import msgspec
 import pyarrow as pa
 
 from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding
 from deltaspec_generators.data_files.statistics import StatisticsStyle
-
-VectorStorage: TypeAlias = Literal["inline", "stored", "absolute"]
 
 
 class FileOptions(msgspec.Struct, frozen=True):
@@ -33,19 +31,3 @@ class FileOptions(msgspec.Struct, frozen=True):
     """Last change of the Arrow table before it is written."""
     add: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Further fields of the add action."""
-
-
-class VectorOptions(msgspec.Struct, frozen=True):
-    """How deletion vectors are written."""
-
-    storage: VectorStorage = "inline"
-    prefix: str = ""
-    """Directory of the vector file, relative to the table."""
-    uuid: str = ""
-    """UUID in the name of the vector file; numbered if empty."""
-    runs: bool = False
-    """Whether the bitmap has run containers."""
-    first: Sequence[Sequence[int]] = ()
-    """Vectors before those of the table in the same file."""
-    with_offset: bool = True
-    """Whether a stored vector at the start of its file has an offset."""

@@ -9,6 +9,7 @@ from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.schema import schema_string
 from deltaspec.model.schema.data_types import Field, Struct, get_type_name, iter_leaf_types
 from deltaspec_generators.action_lines import encode_json
+from deltaspec_generators.data_files.file_actions import list_implied_changes, list_row_ids
 from deltaspec_generators.data_files.stored_files import StoredFile, convert_rows
 from deltaspec_generators.schemas.changes import ColumnIdSequence, assign_column_ids
 from deltaspec_generators.schemas.value_conversion import build_renamer, convert_all
@@ -213,15 +214,8 @@ class TableHistory:
         self.actions, self.changes, self.live_before = [], [], dict(self.live)
 
     def _describe_version(self) -> ExpectedVersion:
-        rows: list[PlainRow] = []
-        ids: list[int] = []
-        commit_versions: list[int] = []
-        for stored in self.live.values():
-            live = self.list_live_rows(stored)
-            rows += [row for _, row in live]
-            if stored.row_ids:
-                ids += [stored.row_ids[index] for index, _ in live]
-                commit_versions += [stored.row_commit_versions[index] for index, _ in live]
+        rows = [row for stored in self.live.values() for _, row in self.list_live_rows(stored)]
+        ids, commit_versions = list_row_ids(self.live.values())
         tracked = self.is_enabled("delta.enableRowTracking") and "rowTracking" in self.features
         return ExpectedVersion(
             version=self.state.version,
@@ -239,17 +233,7 @@ class TableHistory:
         """List the changes of the current commit: those of its change files, or else of its adds and removes."""
         if any("cdc" in action for action in self.actions):
             return self.changes
-        changed = {
-            kind: {action[kind]["path"] for action in self.actions if kind in action and action[kind]["dataChange"]}
-            for kind in ("add", "remove")
-        }
-        found: list[tuple[str, PlainRow]] = []
-        for path in sorted(changed["add"] | changed["remove"]):
-            old = dict(self.list_live_rows(self.live_before[path])) if path in changed["remove"] else {}
-            new = dict(self.list_live_rows(self.live[path])) if path in changed["add"] else {}
-            found += [("delete", row) for index, row in old.items() if index not in new]
-            found += [("insert", row) for index, row in new.items() if index not in old]
-        return found
+        return list_implied_changes(self.actions, self.live_before, self.live, self.read_file)
 
     # operations without rows
 

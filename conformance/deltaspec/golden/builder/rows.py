@@ -2,18 +2,24 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
-from uuid import UUID
 
 import pyarrow as pa
 from msgspec.structs import replace
 
 from deltaspec.golden.builder.columns import rename_to_physical
-from deltaspec.golden.builder.file_options import FileOptions, VectorOptions, VectorStorage
+from deltaspec.golden.builder.file_options import FileOptions
 from deltaspec.golden.builder.history import CHANGE_FEED, PlainRow, TableHistory, Where
 from deltaspec.model.log import paths
-from deltaspec.model.rows import deletion_vectors, z85
 from deltaspec.model.schema.data_types import Struct
 from deltaspec.model.schema.partition_values import serialize_partition_value
+from deltaspec_generators.data_files.file_actions import (
+    VectorOptions,
+    VectorStorage,
+    build_remove,
+    build_vectors,
+    list_row_ids,
+    track_rows,
+)
 from deltaspec_generators.data_files.parquet_encodings import build_parquet_fields, build_rows_table, write_parquet
 from deltaspec_generators.data_files.statistics import StatisticsStyle, compute_statistics
 from deltaspec_generators.data_files.stored_files import ROW_ID, ROW_VERSION, StoredFile
@@ -23,7 +29,6 @@ from deltaspec_generators.table_uris import TABLE_URI
 from deltaspec_generators.values.arrow_values import arrow_type
 
 CHANGE_TYPE = "_change_type"
-_COPIED = ("partitionValues", "size", "tags", "deletionVector", "baseRowId", "defaultRowCommitVersion")
 _Rows = Iterable[Sequence[Any] | PlainRow]
 
 
@@ -123,14 +128,9 @@ class TableRows(TableHistory):
             for stored in self.live.values():
                 groups.setdefault(repr(stored.add["partitionValues"]), []).append(stored)
             for files in groups.values():
-                rows: list[PlainRow] = []
-                ids: list[int | None] = []
-                versions: list[int | None] = []
+                rows = [row for stored in files for _, row in self.list_live_rows(stored)]
+                ids, versions = list_row_ids(files)
                 for stored in files:
-                    rows += [row for _, row in self.list_live_rows(stored)]
-                    ids += [stored.row_ids[index] for index in stored.live_indexes] if stored.row_ids else []
-                    kept = stored.row_commit_versions
-                    versions += [kept[index] for index in stored.live_indexes] if stored.row_ids else []
                     self.remove_file(stored, data_change=False)
                 self.write_file(rows, FileOptions(**options), data_change=False, row_ids=ids, row_versions=versions)
 
@@ -213,12 +213,8 @@ class TableRows(TableHistory):
         }
         stored = StoredFile(add, stored_rows, columns.data_schema, style, options.encoding, partition)
         if "rowTracking" in self.features:
-            base = self.high_water_mark + 1
-            add |= {"baseRowId": base, "defaultRowCommitVersion": self.version}
+            stored = track_rows(stored, self.high_water_mark + 1, self.version, row_ids, row_versions)
             self.high_water_mark += len(rows)
-            ids = [base + at if each is None else each for at, each in enumerate(row_ids or [None] * len(rows))]
-            versions = [self.version if each is None else each for each in row_versions or [None] * len(rows)]
-            stored = replace(stored, row_ids=ids, row_commit_versions=versions)
         self.live[add["path"]] = stored
         self.actions.append({"add": add})
         return stored
@@ -254,17 +250,8 @@ class TableRows(TableHistory):
 
     def remove_file(self, stored: StoredFile, *, data_change: bool = True, **more: Any) -> None:
         """Remove a live file in the current commit."""
-        add = stored.add
-        body: Body = {
-            "path": add["path"],
-            "deletionTimestamp": self.timestamp_ms,
-            "dataChange": data_change,
-            "extendedFileMetadata": True,
-            **{name: add[name] for name in _COPIED if name in add},
-            **more,
-        }
-        self.actions.append({"remove": body})
-        del self.live[add["path"]]
+        self.actions.append({"remove": build_remove(stored, self.timestamp_ms, data_change=data_change, **more)})
+        del self.live[stored.add["path"]]
 
     def rewrite(
         self, stored: StoredFile, indexes: Sequence[int], updates: Mapping[int, PlainRow] | None = None, **options: Any
@@ -306,32 +293,11 @@ class TableRows(TableHistory):
 
     def build_vectors(self, deleted: Sequence[Iterable[int]], options: VectorOptions) -> list[Body]:
         """Write deletion vectors and return their descriptors; stored ones share a file."""
-        sets = [sorted(each) for each in deleted]
-        bitmaps = [deletion_vectors.encode_bitmap(each, runs=options.runs) for each in (*options.first, *sets)]
-        own = bitmaps[len(options.first) :]
-        common = [
-            {"sizeInBytes": len(bitmap), "cardinality": len(each)} for bitmap, each in zip(own, sets, strict=True)
-        ]
-        if options.storage == "inline":
-            texts = [z85.encode(bitmap + bytes(-len(bitmap) % 4)) for bitmap in own]
-            return [
-                {"storageType": "i", "pathOrInlineDv": text, **each} for text, each in zip(texts, common, strict=True)
-            ]
-        data, offsets = deletion_vectors.build_file(bitmaps)
-        uuid = UUID(options.uuid or build_uuid(self.next_number()))
-        local = f"{options.prefix}/deletion_vector_{uuid}.bin".removeprefix("/")
-        self.files.extra[local] = data
-        is_absolute = options.storage == "absolute"
-        location = TABLE_URI + paths.encode(local) if is_absolute else options.prefix + z85.encode(uuid.bytes)
-        return [
-            {
-                "storageType": "p" if is_absolute else "u",
-                "pathOrInlineDv": location,
-                **({"offset": offset} if options.with_offset else {}),
-                **each,
-            }
-            for offset, each in zip(offsets[len(options.first) :], common, strict=True)
-        ]
+        if options.storage != "inline" and not options.uuid:
+            options = replace(options, uuid=build_uuid(self.next_number()))
+        vectors, files = build_vectors(deleted, options)
+        self.files.extra |= files
+        return vectors
 
     # change data
 
