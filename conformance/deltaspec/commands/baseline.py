@@ -14,7 +14,7 @@ from deltaspec.commands.printing import print_text
 from deltaspec.commands.startup import choose_allocator
 from deltaspec.commands.validate import validate
 from deltaspec.commands.validate_request import run_engine
-from deltaspec.errors import TableUnreadable
+from deltaspec.errors import StorageUnavailable, TableUnreadable
 
 if TYPE_CHECKING:
     from deltaspec.report.report_types import Report
@@ -124,7 +124,8 @@ def _list_locations(tables: tuple[str, ...], given: Mapping[str, Any]) -> Iterat
 
     for each in find_locations(tables, get_storage, None):
         if not isinstance(each, str):
-            raise TableUnreadable(f"{each.location}: {each.reason}")
+            error = StorageUnavailable if each.is_outage else TableUnreadable
+            raise error(f"{each.location}: {each.reason}")
         yield each
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from deltaspec.commands.table_names import PLACEHOLDER
+from deltaspec.errors import InvalidUsage
 from deltaspec.output_files import write_file
 
 if TYPE_CHECKING:
@@ -44,17 +45,22 @@ def plan_joined_report(text: str, names: Sequence[str], scratch: str, number: in
     return JoinedReport(output_format, path, tuple(os.path.join(scratch, f"{number}-{name}") for name in names))
 
 
-def write_joined_report(joined: JoinedReport, results: Sequence[TableResult]) -> None:
-    """Write a joined report. Tables beyond the parts, which could not be searched for, have no report.
+def write_joined_reports(joined: Sequence[JoinedReport], results: Sequence[TableResult]) -> list[InvalidUsage]:
+    """Write joined reports, even if one cannot be written, and return the errors.
 
-    Raises:
-        InvalidUsage: the file cannot be written.
+    Tables beyond the parts, which could not be searched for, have no report.
     """
     from deltaspec.report.joined import JOINERS
 
-    files = [*map(Path, joined.parts), *[None] * (len(results) - len(joined.parts))]
-    parts = [
-        (result, file.read_text("utf-8") if file is not None and file.exists() else None)
-        for result, file in zip(results, files, strict=True)
-    ]
-    write_file(joined.path, JOINERS[joined.format](parts).encode())
+    faults = []
+    for each in joined:
+        files = [*map(Path, each.parts), *[None] * (len(results) - len(each.parts))]
+        parts = [
+            (result, file.read_text("utf-8") if file is not None and file.exists() else None)
+            for result, file in zip(results, files, strict=True)
+        ]
+        try:
+            write_file(each.path, JOINERS[each.format](parts).encode())
+        except InvalidUsage as fault:
+            faults.append(fault)
+    return faults

@@ -12,7 +12,7 @@ from deltaspec import __version__
 from deltaspec.commands.printing import write_text_or_json
 from deltaspec.commands.progress import show_progress
 from deltaspec.commands.startup import import_arrow_alone
-from deltaspec.errors import DeltaspecError, TableUnreadable
+from deltaspec.errors import DeltaspecError, StorageUnavailable, TableUnreadable
 
 if TYPE_CHECKING:
     from deltaspec.commands.configuration import TableOptions
@@ -47,6 +47,7 @@ def estimate_tables(
 
     estimates: list[Estimate] = []
     failed: list[NotEstimated] = [NotEstimated(each.location, each.reason) for each in unsearched]
+    has_only_outages = all(each.is_outage for each in unsearched)
     with nullcontext() if options["quiet"] else show_progress() as progress:
         for number, location in enumerate(locations):
             if progress is not None:
@@ -55,13 +56,16 @@ def estimate_tables(
             try:
                 estimates.append(estimate_table(resolve(location)))
             except DeltaspecError as fault:
+                has_only_outages = has_only_outages and isinstance(fault, StorageUnavailable)
                 failed.append(NotEstimated(shown, str(fault).removeprefix(f"{shown}: ")))
             except click.ClickException as fault:
+                has_only_outages = False
                 failed.append(NotEstimated(shown, fault.format_message()))
+    error = StorageUnavailable if has_only_outages else TableUnreadable
     summary = EstimatesSummary(
         estimates_version=ESTIMATES_VERSION,
         deltaspec=__version__,
-        exit_code=TableUnreadable.exit_code if failed else 0,
+        exit_code=error.exit_code if failed else 0,
         tables=estimates,
         not_estimated=failed,
         totals=compute_totals(estimates),

@@ -15,14 +15,14 @@ import click
 
 from deltaspec import __version__
 from deltaspec.commands.configuration import load_configuration
-from deltaspec.commands.joined_reports import JoinedReport, plan_joined_report, write_joined_report
+from deltaspec.commands.joined_reports import JoinedReport, plan_joined_report, write_joined_reports
 from deltaspec.commands.printing import print_text, write_text_or_json
 from deltaspec.commands.progress import show_progress
 from deltaspec.commands.several_estimates import estimate_tables
 from deltaspec.commands.table_names import build_table_name, expand_report
 from deltaspec.commands.table_outputs import expand_places, prepare_outputs
 from deltaspec.errors import InvalidUsage, StorageUnavailable, TableUnreadable
-from deltaspec.exit_handling import INCOMPLETE, INTERRUPTED, TERMINATED, Terminated
+from deltaspec.exit_handling import INCOMPLETE, INTERRUPTED, TERMINATED, Terminated, make_waits_interruptible
 
 if TYPE_CHECKING:
     from deltaspec.commands.configuration import ValidateCommand
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from deltaspec.report.tables_summary import TableResult, TablesSummary
     from deltaspec.wire.storage.table_search import Unsearched
 
-_OF_SUMMARY = frozenset({"table", "tables_from", "jobs", "output_format", "output", "color", "quiet"})
+_OF_SUMMARY = frozenset({"tables_from", "jobs", "output_format", "output", "color", "quiet"})
 """Parameters that concern the summary, not the run of a table."""
 _SUMMARY_FORMATS = ("text", "json")
 
@@ -47,7 +47,7 @@ def validate_tables(command: ValidateCommand, named: Sequence[str], given: Mappi
         The exit code of the worst table.
 
     Raises:
-        InvalidUsage: what would fail with every table.
+        InvalidUsage: what would fail with every table; or, after the summary, a report of all tables cannot be written.
         TableUnreadable: a single location is named, and it has no table.
     """
     from deltaspec.commands.outages import Outages
@@ -80,8 +80,7 @@ def validate_tables(command: ValidateCommand, named: Sequence[str], given: Mappi
             exit_code = INTERRUPTED if is_interrupt else TERMINATED
             click.echo(f"deltaspec: {'interrupted' if is_interrupt else 'terminated'}", err=True)
         found = [*results.values(), *map(_describe_unsearched, unsearched)]
-        for each in joined:
-            write_joined_report(each, found)
+        faults = write_joined_reports(joined, found)
     summary = TablesSummary(
         tables_version=TABLES_VERSION,
         deltaspec=__version__,
@@ -91,6 +90,8 @@ def validate_tables(command: ValidateCommand, named: Sequence[str], given: Mappi
         tables=found,
     )
     _write_summary(summary, options)
+    if faults:
+        raise faults[0]
     return summary.exit_code
 
 
@@ -156,6 +157,8 @@ def _find_tables(
     from deltaspec.commands.table_locations import find_locations
     from deltaspec.wire.storage.settings import StorageSettings
     from deltaspec.wire.storage.table_search import Unsearched
+
+    make_waits_interruptible()
 
     def get_storage(location: str) -> StorageSettings:
         file = given.get("config")
@@ -265,7 +268,8 @@ def _describe_unsearched(unsearched: Unsearched) -> TableResult:
 
 def _write_summary(summary: TablesSummary, options: Mapping[str, Any]) -> None:
     from deltaspec.report.tables_text import write_summary
+    from deltaspec.wire.storage.interface import escape_file_name
 
     write_text_or_json(summary, write_summary, options)
     if (output := options["output"]) is not None and not options["quiet"]:
-        click.echo(f"{summary.summary_line} · summary in {output}", err=True)
+        click.echo(f"{summary.summary_line} · summary in {escape_file_name(output)}", err=True)

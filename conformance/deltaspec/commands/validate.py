@@ -120,13 +120,13 @@ from deltaspec.exit_handling import EXIT_CODE_KEY
     "--since",
     type=click.Path(),
     metavar="REPORT",
-    help="Check only files that were added since this JSON report of the table. It has to be complete.",
+    help="Check only files that were added since this JSON report of the table. The report must be complete.",
 )
 @click.option(
     "--estimate",
     "estimates",
     is_flag=True,
-    help="Print how much each level would read, and how long it takes, of several tables also the totals; exit.",
+    help="Print how much each level would read, and how long it takes; for several tables also the totals. Then exit.",
 )
 @click.option(
     "--findings-out",
@@ -181,10 +181,10 @@ def validate(tables: tuple[str, ...], tables_from: str | None, **_: Any) -> None
     'lake/**' for all below lake. With --engine spark, 'catalog.schema.*' names the Delta tables of a schema. The output
     is the report of each table that does not conform, and a summary with a line for each table (--format text or json).
     The exit code is that of the worst table, in the order 4, 2, 1, 5, 3, 0; one that cannot be read does not stop the
-    others. If a store does not answer for any of the first three tables, its other tables are not run. PATH of --report
-    then contains {table}, the name of a table in files, or is a directory with / at its end; sarif and junit can also
-    have one file for all tables. --findings-out, --state and --since also need {table}, which one table can have, too.
-    Missing directories of such paths are created.
+    others. If a store has not answered for three tables, and for no other, its remaining tables are not run. PATH of
+    --report then contains {table}, the name of a table in files, or is a directory with / at its end; sarif and junit
+    can also have one file for all tables. --findings-out, --state and --since also need {table}, which a single table
+    can use, too. Missing directories of such paths are created.
 
     Nothing is written into a table. Object stores take credentials, region and endpoint from the usual environment
     variables (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_...).

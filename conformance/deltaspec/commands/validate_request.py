@@ -15,6 +15,7 @@ from deltaspec.commands.report_output import ReportTarget, plan_reports, write_r
 from deltaspec.commands.startup import faster_imports, import_arrow_alone
 from deltaspec.errors import InvalidUsage
 from deltaspec.exit_handling import INTERRUPTED, TERMINATED, Terminated, make_waits_interruptible
+from deltaspec.wire.storage.interface import escape_file_name
 
 if TYPE_CHECKING:
     from deltaspec.commands.configuration import TableOptions
@@ -166,7 +167,8 @@ def write_outcome(request: ValidateRequest, outcome: Outcome, stdout: Any) -> No
     )
     write_reports(report, request.targets, settings, stdout)
     if not request.quiet and (files := [each.path for each in request.targets if each.path is not None]):
-        click.echo(f"{report.describe_verdict(exit_code)} · report in {', '.join(files)}", err=True)
+        shown = ", ".join(map(escape_file_name, files))
+        click.echo(f"{report.describe_verdict(exit_code)} · report in {shown}", err=True)
     if report.stopped is not None:
         click.echo(f"deltaspec: {report.stopped}; {_describe_resuming(request.state)}", err=True)
 

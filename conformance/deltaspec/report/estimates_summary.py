@@ -41,7 +41,7 @@ class EstimatesSummary(Struct, frozen=True, kw_only=True):
     estimates_version: int
     deltaspec: str
     exit_code: int
-    """2 if a table has no estimate, otherwise 0."""
+    """2 if a table has no estimate, 5 if that is so only because its storage did not answer, otherwise 0."""
     tables: list[Estimate]
     not_estimated: list[NotEstimated]
     totals: list[LevelTotal]

@@ -42,8 +42,9 @@ from deltaspec.views.table.state import TableState
 from deltaspec.wire.storage.interface import escape_file_name
 
 _MAX_SOUND_AGAIN = 20
-_MAX_COPIED_FROM = 3
 """Files that the report names."""
+_MAX_COPIED_FROM = 3
+"""Locations that the report names."""
 
 
 def build_report(run: LogRun, engine: str) -> Report:
@@ -93,7 +94,7 @@ def build_report(run: LogRun, engine: str) -> Report:
         engine=engine,
         history=options.history,
         clock=options.clock_ms,
-        verdict="refused" if refusal else _compute_verdict(counts, ledger),
+        verdict="refused" if refusal else _compute_verdict(counts, ledger, run.stop_reason),
         counts=counts,
         totals=dict(sorted(totals.items())),
         findings=[
@@ -260,7 +261,9 @@ def _build_ledger(
     ]
 
 
-def _compute_verdict(counts: dict[str, int], ledger: list[NotChecked]) -> Verdict:
+def _compute_verdict(counts: dict[str, int], ledger: list[NotChecked], stop_reason: str | None) -> Verdict:
+    """Return the verdict. A run that stopped does not conform, even if it had decided every rule."""
     if counts["violation"]:
         return "violations"
-    return "incomplete" if any(not each.accepted for each in ledger) else "conforms"
+    is_incomplete = stop_reason is not None or any(not each.accepted for each in ledger)
+    return "incomplete" if is_incomplete else "conforms"

@@ -24,7 +24,7 @@ from deltaspec.report.text import count
 from deltaspec.rules import RULES
 from deltaspec.validation.plan import Plan
 from deltaspec.version import __version__
-from deltaspec.wire.storage.interface import LOG_DIRECTORY, FileGone, StorageError, Store
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, FileGone, StorageError, Store, escape_file_name
 from deltaspec.wire.storage.prefetch import prefetch_contents
 
 NEEDS_ALL_FILES = "compares all live files, of which --since reads only new ones"
@@ -254,4 +254,4 @@ def _add_counts(report: Report) -> dict[str, int]:
 
 def refuse_report(file: str, why: str) -> InvalidUsage:
     """Return the error for an earlier report that a run cannot continue."""
-    return InvalidUsage(f"--since {file}: {why}; run without --since")
+    return InvalidUsage(f"--since {escape_file_name(file)}: {why}; run without --since")

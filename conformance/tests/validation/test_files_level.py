@@ -142,6 +142,16 @@ def test_copied_table_with_absolute_paths_is_recognized(place: str, allow_outsid
     assert [(each.location, each.file) for each in report.copied_from] == [("/old/lake/orders", "b.parquet")]
 
 
+@pytest.mark.parametrize("place", ["s3://[bad", "http://[::1", "file:///x/%2E%2E/../../etc", "/old/\0", "/old//x"])
+@pytest.mark.parametrize("allow_outside", [False, True])
+def test_odd_location_is_not_taken_for_an_earlier_place(place: str, allow_outside: bool, tmp_path: Path) -> None:
+    files = build_table_with_data()
+    get_action(files, 1, "add", 1)["path"] = f"{place}/b.parquet"
+    report = write_and_validate(files, tmp_path, allow_outside=allow_outside)
+    assert report.verdict in ("incomplete", "violations")
+    assert report.copied_from == []
+
+
 def test_clone_is_not_taken_for_a_copy(tmp_path: Path) -> None:
     assert write_and_validate(_build_clone(tmp_path), tmp_path / "clone").copied_from == []
 

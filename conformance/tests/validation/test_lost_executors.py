@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers.bad_nights import (
@@ -18,6 +19,8 @@ from helpers.bad_nights import (
 from helpers.engines import InProcessJobs, embedded_engine, list_engine
 
 from deltaspec.validation.options import Options
+from deltaspec.validation.spark.spark_buckets import SparkBuckets
+from deltaspec.validation.stopping import RunStopped
 from deltaspec_generators.table_files import write_table
 
 OPTIONS = Options.create(level="rows", samples=1000)
@@ -48,6 +51,21 @@ def test_lost_rows_are_computed_again(tmp_path: Path, is_sound: bool, with_sidec
 
 
 @pytest.mark.slow("conformance/deltaspec/validation/spark", "conformance/deltaspec/validation/bucketing.py")
+@pytest.mark.parametrize("stage", range(JOBS - 1))
+def test_run_that_stops_never_conforms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: int) -> None:
+    write_table(build_night_table(is_sound=True, with_sidecar=True), tmp_path / "table")
+    run_stage, stages = SparkBuckets.run_stage, itertools.count()
+
+    def stop(*arguments: Any, **options: Any) -> Any:
+        if next(stages) == stage:
+            raise RunStopped("expected 2 rows, received 1")
+        return run_stage(*arguments, **options)
+
+    monkeypatch.setattr(SparkBuckets, "run_stage", stop)
+    assert run_on(lambda: list_engine(3, seed=1)(str(tmp_path / "table"), OPTIONS)).verdict == "incomplete"
+    assert next(stages) > stage
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("name", INPUTS)
 @pytest.mark.parametrize(("is_sound", "with_sidecar"), TABLES)

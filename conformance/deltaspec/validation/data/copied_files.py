@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from deltaspec.errors import InvalidUsage
 from deltaspec.wire.storage.data_access import is_outside_table
 from deltaspec.wire.storage.interface import StorageError, Store, redact_uri
 
@@ -18,8 +19,7 @@ def find_copies(store: Store, keys: Iterable[str]) -> dict[str, str]:
         keys: files outside of the table that are missing or must not be read. The first of them are searched.
     """
     found: dict[str, str] = {}
-    absolute = sorted(key for key in keys if is_outside_table(key) and not key.startswith("../"))
-    for key in absolute[:_MOST_FILES]:
+    for key in sorted(filter(_is_plain_location, keys))[:_MOST_FILES]:
         segments = key.split("/")
         first = 3 if "://" in key else 1
         for start in range(len(segments) - 1, max(first, len(segments) - _MOST_SEGMENTS) - 1, -1):
@@ -29,6 +29,18 @@ def find_copies(store: Store, keys: Iterable[str]) -> dict[str, str]:
                 found.setdefault(location, name)
                 break
     return found
+
+
+def _is_plain_location(key: str) -> bool:
+    """Return whether a key is an absolute path or a URI whose segments are names."""
+    if not is_outside_table(key) or key.startswith("../"):
+        return False
+    try:
+        redact_uri(key)
+    except InvalidUsage:  # a malformed URI, which other rules report
+        return False
+    names = key.partition("://")[2].split("/") if "://" in key else key.split("/")[1:]
+    return "\0" not in key and not {"", ".", ".."} & set(names)
 
 
 def _has_file(store: Store, name: str) -> bool:

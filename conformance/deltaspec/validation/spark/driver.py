@@ -118,7 +118,9 @@ class SparkRun(LogRun):
                 with leaving_undecided("rows"):
                     self.progress("constraints", 0, None)
                     findings.merge(self.buckets.run_once(self._check_row_constraints))
-        except RunStopped:
+        except RunStopped as stop:
+            if stop.levels is not None and self.facts.constraints_on_spark:  # they come after everything else
+                stop.levels = ("rows", *stop.levels)
             self.on_finished()
             raise
         self.on_finished()

@@ -10,7 +10,7 @@ import signal
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 T = TypeVar("T")
+_CANCEL_SECONDS = 0.5
+"""Pause before jobs that still run are cancelled again."""
 
 
 class InterruptibleJobs:
@@ -64,11 +66,13 @@ class InterruptibleJobs:
 
         tagged: Callable[[], T] = inheritable_thread_target(self._session)(run)
         with ThreadPoolExecutor(1) as pool:
+            future = pool.submit(tagged)
             try:
-                return pool.submit(tagged).result()
-            except BaseException:
-                self.cancel()
-                raise
+                return future.result()
+            finally:
+                while not future.done():  # a job that begins after the interrupt is cancelled, too
+                    self.cancel()
+                    wait([future], _CANCEL_SECONDS)
 
 
 @contextmanager
