@@ -19,7 +19,7 @@ def explain_exit_code(report: Report, exit_code: int, fail_on: Severity) -> str 
         return "--exit-zero"
     if exit_code == 1:
         return "; ".join([f"--fail-on {fail_on}", *_list_expired(report, fail_on)])
-    if report.verdict == "violations":  # without --exit-zero, they give 1
+    if report.verdict == "violations" and exit_code == EXIT_CODES_OF_VERDICTS["incomplete"]:  # they would give 1
         return f"--exit-zero; {report.stopped or 'not everything was checked'}"
     return report.stopped or "not everything was checked"
 

@@ -453,8 +453,7 @@ def compute_exit_code(report: Report, fail_on: Severity = "violation", *, exit_z
     if report.verdict == "refused":
         return EXIT_CODES_OF_VERDICTS["refused"]
     if exit_zero:
-        return (
-            EXIT_CODES_OF_VERDICTS["incomplete"] if any(not each.accepted for each in report.checked.not_checked) else 0
-        )
+        is_incomplete = report.stopped is not None or any(not each.accepted for each in report.checked.not_checked)
+        return EXIT_CODES_OF_VERDICTS["incomplete"] if is_incomplete else 0
     failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     return 1 if any(report.counts.get(each) for each in failing) else EXIT_CODES_OF_VERDICTS[report.verdict]

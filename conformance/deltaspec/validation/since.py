@@ -97,7 +97,7 @@ def load_earlier_report(file: str, codes: Sequence[str], *, revision: str, histo
         if found != wanted:
             raise refuse_report(file, f"is of {name} {found}, not {wanted}")
     ledger = report.checked.not_checked
-    if report.verdict == "refused" or any(not each.accepted for each in ledger):
+    if report.verdict == "refused" or report.stopped is not None or any(not each.accepted for each in ledger):
         raise refuse_report(file, "is not complete, because something could not be checked")
     if known is None or report.version is None:
         raise refuse_report(file, "does not identify the table, because its last commit or metadata could not be read")

@@ -212,6 +212,8 @@ def test_exit_zero_hides_findings_but_not_what_is_incomplete() -> None:
     assert compute_exit_code(report(verdict="violations"), exit_zero=True) == 0
     assert compute_exit_code(report(verdict="violations", not_checked=[not_checked()]), exit_zero=True) == 3
     assert compute_exit_code(report(verdict="incomplete", not_checked=[not_checked()]), exit_zero=True) == 3
+    stopped = replace(report(verdict="violations", not_checked=[]), stopped="the budget of 1s was used")
+    assert compute_exit_code(stopped, exit_zero=True) == 3
 
 
 def test_refused_table_exits_with_3_whatever_was_found() -> None:
@@ -289,7 +291,7 @@ def test_exit_zero_is_the_reason_for_0_and_what_was_not_checked_for_3() -> None:
     found = report(make_finding(), verdict="violations")
     assert explain_exit_code(found, 0, "violation") == "--exit-zero"
     assert explain_exit_code(found, 1, "warning") is None
-    assert explain_exit_code(found, 3, "violation") == "not everything was checked"
+    assert explain_exit_code(found, 3, "violation") == "--exit-zero; not everything was checked"
     assert explain_exit_code(replace(found, stopped="interrupted"), 130, "violation") == "interrupted"
 
 
