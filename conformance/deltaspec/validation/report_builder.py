@@ -261,7 +261,7 @@ def _build_ledger(
     ]
 
 
-def _compute_verdict(counts: dict[str, int], ledger: list[NotChecked], stop_reason: str | None) -> Verdict:
+def _compute_verdict(counts: dict[str, int], ledger: list[NotChecked], stop_reason: str | None = None) -> Verdict:
     """Return the verdict. A run that stopped does not conform, even if it had decided every rule."""
     if counts["violation"]:
         return "violations"
