@@ -12,7 +12,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deltaspec.model.log import file_names, spark_hash
+from deltaspec.protocol.log import file_names, spark_hash
 from deltaspec_generators.action_lines import Line, encode_lines
 
 Row: TypeAlias = dict[str, Any]

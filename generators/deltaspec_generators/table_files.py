@@ -19,7 +19,7 @@ import msgspec
 import pyarrow as pa
 from msgspec.structs import replace
 
-from deltaspec.model.log import file_names
+from deltaspec.protocol.log import file_names
 from deltaspec_generators.action_lines import Line, encode_json, encode_line, encode_lines
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row, SidecarFile, encode_checkpoint, encode_parquet
 from deltaspec_generators.table_uris import TABLE_URI, replace_table_uri

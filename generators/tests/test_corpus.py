@@ -23,7 +23,7 @@ from deltaspec_generators.tables.shrinking import shrink, strip_zeros
 DIGEST = """
 import hashlib
 {imports}
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.revisions import Revision
 from deltaspec_generators.choices import SeededChoices
 from deltaspec_generators.table_files import encode_table
 from deltaspec_generators.tables.corpus import read_corpus

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis import strategies as st
 
-from deltaspec.model.log import paths
-from deltaspec.model.schema.data_types import (
+from deltaspec.protocol.files import paths
+from deltaspec.protocol.schema.data_types import (
     Array,
     Decimal,
     Field,

@@ -17,11 +17,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from pyroaring import BitMap64
 
-from deltaspec.model.actions import DeletionVectorDescriptor
-from deltaspec.model.log import paths
-from deltaspec.model.rows import deletion_vectors
-from deltaspec.model.schema.data_types import Map, iter_fields
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.actions import DeletionVectorDescriptor
+from deltaspec.protocol.files import deletion_vectors, paths
+from deltaspec.protocol.schema.data_types import Map, iter_fields
+from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec_generators.choices import SeededChoices
 from deltaspec_generators.data_files.stored_files import ROW_ID, ROW_VERSION
 from deltaspec_generators.table_files import encode_table, write_table

@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import HealthCheck, given, settings
 
-from deltaspec.model.actions import ACTION_TYPES, Add, DeletionVectorDescriptor, Remove, WireStruct
-from deltaspec.model.log import file_names, reconciliation, segment
-from deltaspec.model.log.paths import path_key
-from deltaspec.model.rows import deletion_vectors
+from deltaspec.model.log import reconciliation
+from deltaspec.protocol.actions import ACTION_TYPES, Add, DeletionVectorDescriptor, Remove, WireStruct
+from deltaspec.protocol.files import deletion_vectors
+from deltaspec.protocol.files.paths import path_key
+from deltaspec.protocol.log import file_names, segment
 from deltaspec_generators import table_state as log_state
 from deltaspec_generators.table_files import LOG, encode_table
 from deltaspec_generators.tables.strategies import GeneratedLog, logs_with_states

@@ -9,9 +9,9 @@ from feature_coverage import collect_feature_uses
 from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis import strategies as st
 
-from deltaspec.model.actions import ACTION_TYPES
-from deltaspec.model.features.table_features import get_known_features
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.actions import ACTION_TYPES
+from deltaspec.protocol.features.table_features import get_known_features
+from deltaspec.protocol.revisions import Revision
 from deltaspec_generators.table_files import LOG, TableFiles
 from deltaspec_generators.table_state import TableState, vector_id
 from deltaspec_generators.tables.features import FEATURES, PROPOSED, REQUIRED_FEATURES, list_allowed

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
+from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
 from deltaspec_generators.schemas.value_conversion import build_converter, build_renamer, convert_all
 
 INTEGER, LONG, DOUBLE = Primitive("integer"), Primitive("long"), Primitive("double")

@@ -18,7 +18,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaspec.model.rows import variant_encoding, variant_values
+from deltaspec.protocol.variants import encoding, values
 
 Value: TypeAlias = Any
 """A hashable value: two are equal if and only if the protocol's values are equal."""
@@ -210,20 +210,20 @@ def _read_variant(binaries: Mapping[str, bytes | None]) -> Value:
     """
     metadata, value = binaries["metadata"], binaries["value"]
     try:
-        names = variant_encoding.read_metadata(metadata or b"")
-        variant_encoding.check_value(value or b"", names)
-        return "variant", _freeze(variant_encoding.read_value(value or b"", names))
-    except (variant_encoding.VariantError, variant_encoding.VariantUndecided):
+        names = encoding.read_metadata(metadata or b"")
+        encoding.check_value(value or b"", names)
+        return "variant", _freeze(encoding.read_value(value or b"", names))
+    except (encoding.VariantError, encoding.VariantUndecided):
         return "struct", metadata, value
 
 
-def _freeze(value: variant_values.Value) -> Value:
+def _freeze(value: values.Value) -> Value:
     match value:
         case dict():
             return "map", frozenset((name, _freeze(each)) for name, each in value.items())
         case list():
             return "list", *map(_freeze, value)
-    return value.kind, ("float", _float_bits(value.value)) if value.kind in variant_values.FRACTIONS else value.value
+    return value.kind, ("float", _float_bits(value.value)) if value.kind in values.FRACTIONS else value.value
 
 
 def _mask(array: pa.Array, values: Iterator[Value]) -> list[Value]:

@@ -24,10 +24,10 @@ import pyarrow as pa
 from deltaspec.candidates.reference.log_reader import LogReader, TableState
 from deltaspec.candidates.reference.table_changes import find_needed_features
 from deltaspec.candidates.row_comparison import list_rows
-from deltaspec.model.actions import Add
-from deltaspec.model.features.protocol import get_reader_features, get_supported_features
-from deltaspec.model.schema.column_mapping import PHYSICAL_NAME, physical_name
-from deltaspec.model.schema.data_types import Struct
+from deltaspec.protocol.actions import Add
+from deltaspec.protocol.features.supported_features import get_reader_features, get_supported_features
+from deltaspec.protocol.schema.column_mapping import PHYSICAL_NAME, physical_name
+from deltaspec.protocol.schema.data_types import Struct
 from deltaspec.suites.write_judging import CHANGE_TYPE, TableReader
 
 Rows: TypeAlias = Counter[tuple[Any, ...]]

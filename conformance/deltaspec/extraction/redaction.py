@@ -19,7 +19,7 @@ from deltaspec.extraction.draft import Files
 from deltaspec.extraction.pseudonyms import Pseudonyms
 from deltaspec.extraction.reduction import encode_object, parse_object, read_parquet, write_parquet
 from deltaspec.extraction.vocabulary import is_property, is_protocol_word
-from deltaspec.model.log.file_names import OtherFile, parse_log_file_name
+from deltaspec.protocol.log.file_names import OtherFile, parse_log_file_name
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
 _LOG = f"{LOG_DIRECTORY}/"

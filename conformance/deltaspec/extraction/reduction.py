@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from deltaspec.extraction.delta_debugging import Unit, minimize
 from deltaspec.extraction.draft import Files, FindingTest
-from deltaspec.model.log.file_names import (
+from deltaspec.protocol.log.file_names import (
     ChecksumName,
     ClassicCheckpoint,
     CommitName,

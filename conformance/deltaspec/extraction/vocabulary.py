@@ -6,9 +6,9 @@ from functools import cache
 
 from msgspec.structs import fields
 
-from deltaspec.model.actions import WireStruct
-from deltaspec.model.features.table_features import FEATURES
-from deltaspec.model.features.table_properties import (
+from deltaspec.protocol.actions import WireStruct
+from deltaspec.protocol.features.table_features import FEATURES
+from deltaspec.protocol.features.table_properties import (
     BOOLEANS,
     FILE_RETENTION,
     INTEGERS,
@@ -17,9 +17,9 @@ from deltaspec.model.features.table_properties import (
     PARQUET_FORMAT_VERSION,
     TRANSACTION_RETENTION,
 )
-from deltaspec.model.log import last_checkpoint, version_checksum
-from deltaspec.model.schema.column_mapping import MODE
-from deltaspec.model.schema.data_types import PRIMITIVES
+from deltaspec.protocol.log import last_checkpoint, version_checksum
+from deltaspec.protocol.schema.column_mapping import MODE
+from deltaspec.protocol.schema.data_types import PRIMITIVES
 
 _PARAMETERS = re.compile(r"decimal\(\d+, ?-?\d+\)|(var)?char\(\d+\)")
 _SCHEMA = "struct array map type fields name nullable metadata elementType containsNull keyType valueType element key"

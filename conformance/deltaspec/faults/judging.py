@@ -11,7 +11,7 @@ from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.serve import EngineError
 from deltaspec.errors import DeltaspecError
 from deltaspec.faults.workload import COLUMNS, Row
-from deltaspec.model.log.file_names import OtherFile, parse_log_file_name
+from deltaspec.protocol.log.file_names import OtherFile, parse_log_file_name
 from deltaspec.suites.write_judging import (
     LOG,
     compare_digests,

@@ -37,8 +37,8 @@ from deltaspec.golden.conditions import Condition
 from deltaspec.golden.definition import GoldenCase, load_cases
 from deltaspec.golden.expected_rows import mark_required
 from deltaspec.golden.questions import Question, list_questions
-from deltaspec.model.schema.data_types import Struct
 from deltaspec.output_files import write_file
+from deltaspec.protocol.schema.data_types import Struct
 from deltaspec.requirements import load_requirements
 from deltaspec_generators.table_files import encode_table
 from deltaspec_generators.table_state import TableState

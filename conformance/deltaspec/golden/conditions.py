@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from deltaspec.model.schema.data_types import DataType, Decimal, Field, Primitive, get_type_name
-from deltaspec.model.schema.partition_values import serialize_partition_value
+from deltaspec.protocol.files.partition_values import serialize_partition_value
+from deltaspec.protocol.schema.data_types import DataType, Decimal, Field, Primitive, get_type_name
 from deltaspec_generators.tables.readable import ExpectedVersion
 
 _INTEGERS = ("byte", "short", "integer", "long")

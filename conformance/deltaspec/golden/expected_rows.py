@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
+from deltaspec.protocol.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
 from deltaspec_generators.tables.readable import arrow_image
 
 

@@ -17,8 +17,8 @@ from deltaspec.golden.conditions import (
     iter_selected,
     list_conditions,
 )
-from deltaspec.model.log.file_names import commit_name
-from deltaspec.model.schema import column_mapping
+from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.schema import column_mapping
 from deltaspec_generators.table_files import LOG
 from deltaspec_generators.table_state import TableState, vector_id
 from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable

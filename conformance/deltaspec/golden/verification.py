@@ -24,8 +24,8 @@ from deltaspec.candidates.row_comparison import WrongType, find_row_difference
 from deltaspec.golden.corpus import StoredCase
 from deltaspec.golden.importing.sql_predicates import NotTranslatable, build_predicate_tree
 from deltaspec.golden.questions import OURS
-from deltaspec.model.features.table_features import FEATURES
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.features.table_features import FEATURES
+from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.report.report_types import FEATURE_PREFIX
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.progress import ignore_progress

@@ -1,6 +1,7 @@
-"""Reference model: the protocol as executable code, one module per chapter.
+"""Reference model: the judgement of the protocol as executable code, on the facts of `deltaspec.protocol`.
 
-It is deliberately simple: no I/O, no clock, no Arrow, no caches. The fast path is tested against it.
+It is deliberately simple: no I/O, no clock, no Arrow, no caches. Rules and validation do not import it, so that tests
+which compare them with it see the errors of both.
 
 Two functions answer questions that readers ask, so the package exports them: `compute_row_changes` returns the rows
 that changed between two versions, and `can_skip` decides whether a predicate lets a reader skip a file.

@@ -27,7 +27,7 @@ from deltaspec.candidates.reference.transaction import Transaction
 from deltaspec.candidates.reference.writer import Writer
 from deltaspec.candidates.reference.written_files import FileWriter
 from deltaspec.candidates.serve import EngineError
-from deltaspec.model.actions import Action
+from deltaspec.protocol.actions import Action
 from deltaspec.suites.checks import SuiteName
 
 Method: TypeAlias = Callable[..., Any]

@@ -11,7 +11,7 @@ from itertools import combinations
 
 import msgspec
 
-from deltaspec.model.schema.data_types import Array, DataType, Map, Struct, get_type_name
+from deltaspec.protocol.schema.data_types import Array, DataType, Map, Struct, get_type_name
 from deltaspec.sql.logical_row_reader import find_field, member_name
 from deltaspec.sql.terms import Undecided
 from deltaspec.sql.tree import (

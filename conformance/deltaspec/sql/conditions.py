@@ -3,7 +3,7 @@
 Sources: CHECK Constraints; Column Invariants. An expression that is not supported here may be a condition.
 """
 
-from deltaspec.model.schema.data_types import Array, Decimal, Map, Primitive, Struct, get_type_name
+from deltaspec.protocol.schema.data_types import Array, Decimal, Map, Primitive, Struct, get_type_name
 from deltaspec.sql.parser import InvalidExpression, SupportedExpression, UnsupportedExpression, parse_expression
 from deltaspec.sql.tree import Binary, Case, Cast, Column, Expression, Literal, Sign
 

@@ -17,7 +17,7 @@ from functools import reduce
 import msgspec
 import polars as pl
 
-from deltaspec.model.schema.data_types import DataType, Decimal, Primitive, get_type_name
+from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive, get_type_name
 from deltaspec.sql.terms import (
     BOOLEAN,
     DATE,

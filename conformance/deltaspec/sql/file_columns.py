@@ -12,9 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltaspec.model.schema.column_mapping import get_partition_types, physical_name
-from deltaspec.model.schema.data_types import DataType, Field, Struct, get_type_name
-from deltaspec.model.schema.partition_values import PartitionValueError, has_zone, parse_partition_value
+from deltaspec.protocol.files.partition_values import PartitionValueError, has_zone, parse_partition_value
+from deltaspec.protocol.schema.column_mapping import get_partition_types, physical_name
+from deltaspec.protocol.schema.data_types import DataType, Field, Struct, get_type_name
 from deltaspec.sql.terms import Undecided
 from deltaspec.wire.data.column_resolution import FileColumn, UnresolvableColumns, resolve_columns
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
-from deltaspec.model.schema.data_types import (
+from deltaspec.protocol.schema.data_types import (
     Array,
     DataType,
     Decimal,

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import msgspec
 
-from deltaspec.model.schema.data_types import Array, DataType, Map, Primitive, Struct
+from deltaspec.protocol.schema.data_types import Array, DataType, Map, Primitive, Struct
 from deltaspec.sql.function_allowlist import find_call_error
 from deltaspec.sql.negative_literals import merge_minus_signs
 from deltaspec.sql.tokens import InvalidSql, UnsupportedSql, tokenize_expression

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 from pyroaring import BitMap64
 
-from deltaspec.model.schema.data_types import Struct, get_type_name
+from deltaspec.protocol.schema.data_types import Struct, get_type_name
 from deltaspec.sql.evaluation import compile_expression
 from deltaspec.sql.expression_columns import ExpressionColumns
 from deltaspec.sql.terms import BOOLEAN, VOID, Undecided

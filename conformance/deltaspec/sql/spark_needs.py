@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deltaspec.model.schema.data_types import Primitive, Struct
+from deltaspec.protocol.schema.data_types import Primitive, Struct
 from deltaspec.sql.logical_row_reader import find_field
 from deltaspec.sql.session_independence import ZoneDependent, check_session_independence
 from deltaspec.sql.terms import Undecided

@@ -20,8 +20,8 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from deltaspec.model.schema.data_types import DataType, Decimal, Primitive, get_type_name
-from deltaspec.model.schema.partition_values import PartitionValueError, parse_partition_value
+from deltaspec.protocol.files.partition_values import PartitionValueError, parse_partition_value
+from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive, get_type_name
 from deltaspec.sql.tree import Literal
 
 MAX_DIGITS = 38

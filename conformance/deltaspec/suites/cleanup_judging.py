@@ -13,8 +13,6 @@ import msgspec
 
 from deltaspec.candidates.messages import SnapshotAnswer
 from deltaspec.candidates.reference.log_reader import LogReader
-from deltaspec.model.actions import MetaData, Protocol
-from deltaspec.model.features.table_properties import LOG_RETENTION, parse_interval_ms
 from deltaspec.model.log.cleanup import (
     compute_cutoff,
     find_cutoff_checkpoint,
@@ -24,7 +22,9 @@ from deltaspec.model.log.cleanup import (
     get_protected_before_version,
     may_clean_up,
 )
-from deltaspec.model.log.file_names import (
+from deltaspec.protocol.actions import MetaData, Protocol
+from deltaspec.protocol.features.table_properties import LOG_RETENTION, parse_interval_ms
+from deltaspec.protocol.log.file_names import (
     SIDECARS,
     ChecksumName,
     ClassicCheckpoint,

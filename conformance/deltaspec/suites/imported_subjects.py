@@ -13,7 +13,7 @@ from deltaspec.candidates.messages import At, Scan, Snapshot
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.registry import open_candidate
 from deltaspec.golden.importing.questions import ImportedCase, Question, ReadRows
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.suites.checks import ImportedQuestion, TableUnderTest
 from deltaspec_generators.table_files import TableFiles
 from deltaspec_generators.table_state import TableState

@@ -25,7 +25,7 @@ from deltaspec.model.rows.predicates import (
     Predicate,
     get_value,
 )
-from deltaspec.model.schema.data_types import DataType, Decimal, Struct, get_type_name
+from deltaspec.protocol.schema.data_types import DataType, Decimal, Struct, get_type_name
 from deltaspec_generators.choices import Choices
 
 _INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64, "date": 32, "timestamp": 64, "timestamp_ntz": 64}

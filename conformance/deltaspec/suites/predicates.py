@@ -16,11 +16,11 @@ import pyarrow as pa
 from deltaspec.candidates.arrow_rows import list_model_rows
 from deltaspec.candidates.host import Candidate, Refused
 from deltaspec.candidates.messages import Scan
-from deltaspec.model.actions import Add
 from deltaspec.model.rows.predicate_trees import build_tree
 from deltaspec.model.rows.predicates import NanOrder, Predicate, evaluate
 from deltaspec.model.rows.skipping import PredicateError, can_skip
-from deltaspec.model.schema import column_mapping
+from deltaspec.protocol.actions import Add
+from deltaspec.protocol.schema import column_mapping
 from deltaspec.suites.checks import Mismatch, NotAsked, Notes, TableUnderTest, check
 from deltaspec.suites.predicate_forms import (
     build_sql,

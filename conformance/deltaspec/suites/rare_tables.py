@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 from msgspec.structs import replace
 
-from deltaspec.model.log.file_names import commit_name
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec_generators.bases.data_files import FIELDS, add_data_file, build_rows, build_table_with_stored_vectors
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.bases.variant_encoder import build_variant_column

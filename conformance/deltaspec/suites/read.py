@@ -7,7 +7,7 @@ import pyarrow as pa
 from deltaspec.candidates.host import Candidate
 from deltaspec.candidates.messages import Scan
 from deltaspec.candidates.row_comparison import WrongType, find_row_difference
-from deltaspec.model.schema.data_types import Struct
+from deltaspec.protocol.schema.data_types import Struct
 from deltaspec.suites.checks import Mismatch, Notes, TableUnderTest, check
 from deltaspec_generators.tables.readable import ExpectedVersion
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from deltaspec.candidates.host import Candidate
 from deltaspec.candidates.messages import Snapshot, SnapshotAnswer, Wanted
-from deltaspec.model.log import paths
+from deltaspec.protocol.files import paths
 from deltaspec.suites.checks import Mismatch, NotAsked, Notes, TableUnderTest, check
 from deltaspec_generators.table_uris import TABLE_URI, replace_table_uri
 from deltaspec_generators.tables.readable import ReadableTable

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltaspec.model.log.file_names import commit_name
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec_generators.bases.data_files import (
     FIELDS,
     add_data_file,

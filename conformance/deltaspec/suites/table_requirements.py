@@ -7,8 +7,8 @@ its sidecars are read, and so on. A failed case names the requirements of its ch
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from deltaspec.model.actions import ACTION_TYPES
-from deltaspec.model.schema.data_types import Struct, iter_fields
+from deltaspec.protocol.actions import ACTION_TYPES
+from deltaspec.protocol.schema.data_types import Struct, iter_fields
 from deltaspec_generators.table_state import TableState
 from deltaspec_generators.tables.readable import ReadableTable
 

@@ -15,8 +15,8 @@ from deltaspec.candidates.host import Candidate, Died, Refused
 from deltaspec.candidates.messages import ApplyAnswer, Capabilities, Scan, SnapshotAnswer
 from deltaspec.candidates.reference.log_reader import LogReader, TableState
 from deltaspec.candidates.row_comparison import WrongType, find_row_difference
-from deltaspec.model.features.constraints import DEFAULT
-from deltaspec.model.features.identity_columns import find_value_faults
+from deltaspec.model.features.identity_values import find_value_faults
+from deltaspec.protocol.features.constraints import DEFAULT
 from deltaspec.suites.cleanup_judging import CleanupJudge
 from deltaspec.suites.history_requests import (
     build_request,

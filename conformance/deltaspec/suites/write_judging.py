@@ -14,7 +14,7 @@ from deltaspec.candidates.in_process import InProcess
 from deltaspec.candidates.messages import At, Changes, Scan, Snapshot, SnapshotAnswer
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.errors import DeltaspecError
-from deltaspec.model.log.file_names import CommitName, parse_log_file_name
+from deltaspec.protocol.log.file_names import CommitName, parse_log_file_name
 from deltaspec.report.report_types import Report
 from deltaspec.report.text import escape_text
 from deltaspec.validation.options import Options, RunSettings

@@ -22,7 +22,8 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from deltaspec.model.log.file_names import (
+from deltaspec.protocol.files.paths import path_key
+from deltaspec.protocol.log.file_names import (
     ClassicCheckpoint,
     CompactionName,
     MultipartCheckpoint,
@@ -31,7 +32,6 @@ from deltaspec.model.log.file_names import (
     UuidCheckpoint,
     parse_log_file_name,
 )
-from deltaspec.model.log.paths import path_key
 from deltaspec.report.report_types import AcceptedFinding, AcceptEntry, Finding
 from deltaspec.rules.registry import Rule
 from deltaspec.validation.baseline import MAX_FINDINGS, KnownFinding, build_table_key, read_baseline

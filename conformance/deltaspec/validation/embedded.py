@@ -16,8 +16,8 @@ import polars as pl
 import pyarrow as pa
 from msgspec.structs import replace
 
-from deltaspec.model.log.file_names import commit_name
-from deltaspec.model.log.segment import Checkpoint
+from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.log.segment import Checkpoint
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.buckets import Buckets, LocalBuckets
 from deltaspec.validation.findings import Findings

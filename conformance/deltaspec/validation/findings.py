@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.revisions import Revision
 from deltaspec.report.report_types import FEATURE_PREFIX, Finding, NotChecked
 from deltaspec.rules.registry import Rule
 from deltaspec.validation.acceptance import Acceptance, AcceptedFindings

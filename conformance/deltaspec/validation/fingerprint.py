@@ -17,8 +17,8 @@ from typing import Any
 
 import polars as pl
 
-from deltaspec.model.log.file_names import OtherFile, parse_log_file_name
-from deltaspec.model.log.paths import path_key
+from deltaspec.protocol.files.paths import path_key
+from deltaspec.protocol.log.file_names import OtherFile, parse_log_file_name
 from deltaspec.report.report_types import Finding
 from deltaspec.rules import RULES
 from deltaspec.rules.registry import Rule

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from heapq import nsmallest
 
-from deltaspec.model.features.table_features import supports_feature_or_preview
+from deltaspec.protocol.features.table_features import supports_feature_or_preview
 from deltaspec.report.report_types import NotChecked
 from deltaspec.rules.registry import RULES
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from deltaspec.errors import InvalidUsage
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.revisions import Revision
 from deltaspec.report.report_types import FEATURE_PREFIX, AcceptEntry
 from deltaspec.rules import RULES
 from deltaspec.rules.registry import Rule

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from deltaspec.errors import InvalidUsage, TableUnreadable
-from deltaspec.model.log.file_names import (
+from deltaspec.protocol.log.file_names import (
     ChecksumName,
     CommitName,
     CompactionName,
@@ -28,7 +28,7 @@ from deltaspec.model.log.file_names import (
     is_defined,
     parse_log_file_name,
 )
-from deltaspec.model.log.segment import (
+from deltaspec.protocol.log.segment import (
     BrokenLog,
     Checkpoint,
     NoCommits,
@@ -38,7 +38,7 @@ from deltaspec.model.log.segment import (
     find_complete_checkpoints,
     find_readable_ranges,
 )
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.revisions import Revision
 from deltaspec.report.report_types import DerivedFileNotCompared, FilesNotRead, MissingCommits, VersionAt
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry
 

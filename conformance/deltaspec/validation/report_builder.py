@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from deltaspec.model.commit.catalog_managed import FEATURE
-from deltaspec.model.log.file_names import SidecarName, StagedCommit, parse_log_file_name
+from deltaspec.protocol.features.catalog_managed import FEATURE
+from deltaspec.protocol.log.file_names import SidecarName, StagedCommit, parse_log_file_name
 from deltaspec.report.report_types import (
     FEATURE_PREFIX,
     NEEDS_CLOCK,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.revisions import Revision
 from deltaspec.report.report_types import RuleDoc
 from deltaspec.rules import RULES
 

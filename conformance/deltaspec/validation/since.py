@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.input_files import read_input_file
-from deltaspec.model.actions import MetaData
-from deltaspec.model.log.file_names import commit_name
+from deltaspec.protocol.actions import MetaData
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.report.report_types import NEEDS_CLOCK, REPORT_VERSION, Continuation, NotChecked, Report
 from deltaspec.report.text import count
 from deltaspec.rules import RULES

@@ -14,7 +14,7 @@ from deltaspec.golden.build import build_case, check_permanence, load_manifest, 
 from deltaspec.golden.case_format import Manifest
 from deltaspec.golden.definition import ROOT, load_cases
 from deltaspec.golden.expected_rows import mark_required
-from deltaspec.model.schema.data_types import Array, Field, Map, Primitive, Struct
+from deltaspec.protocol.schema.data_types import Array, Field, Map, Primitive, Struct
 from deltaspec_generators.tables.readable import arrow_image
 
 MANIFEST = load_manifest(ROOT)

@@ -16,10 +16,10 @@ from typing import Any, Protocol
 
 from hypothesis import strategies as st
 
-from deltaspec.model.actions import DeletionVectorDescriptor
-from deltaspec.model.json_values import parse_lossless
-from deltaspec.model.log import canonical_json, file_names, paths
-from deltaspec.model.rows import deletion_vectors
+from deltaspec.protocol.actions import DeletionVectorDescriptor
+from deltaspec.protocol.files import deletion_vectors, paths
+from deltaspec.protocol.json_values import parse_lossless
+from deltaspec.protocol.log import canonical_json, file_names
 from deltaspec.wire.storage.block_reader import BlockReader
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, StorageError
 from deltaspec.wire.storage.local import LocalStore

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deltaspec.model.schema.data_types import Decimal as DecimalType
-from deltaspec.model.schema.data_types import Struct, get_type_name
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.schema.data_types import Decimal as DecimalType
+from deltaspec.protocol.schema.data_types import Struct, get_type_name
+from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.sql.evaluation import compile_expression
 from deltaspec.sql.expression_columns import ExpressionColumns
 from deltaspec.sql.parser import SupportedExpression, parse_expression

@@ -12,10 +12,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deltaspec.model.actions import ACTION_TYPES, DomainMetadata, MetaData, Protocol, Txn
-from deltaspec.model.log import file_names, reconciliation, segment
-from deltaspec.model.log.paths import path_key
-from deltaspec.model.revisions import Revision
+from deltaspec.model.log import reconciliation
+from deltaspec.protocol.actions import ACTION_TYPES, DomainMetadata, MetaData, Protocol, Txn
+from deltaspec.protocol.files.paths import path_key
+from deltaspec.protocol.log import file_names, segment
+from deltaspec.protocol.revisions import Revision
 from deltaspec.validation.buckets import LocalBuckets
 from deltaspec.validation.embedded import EmbeddedRun
 from deltaspec.validation.findings import Findings

@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from deltaspec.model.actions import Action, Add, Cdc, CommitInfo, DomainMetadata, Format, MetaData, Protocol, Remove
 from deltaspec.model.commit.validation import check_commit
-from deltaspec.model.features.protocol import Accepted, Refused
+from deltaspec.model.decisions import Accepted, Refused
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot, replay_commit
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.actions import Action, Add, Cdc, CommitInfo, DomainMetadata, Format, MetaData, Protocol, Remove
+from deltaspec.protocol.revisions import Revision
 
 
 class Scenario:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from deltaspec.model.actions import (
+from deltaspec.protocol.actions import (
     Action,
     Add,
     CommitInfo,

@@ -5,7 +5,7 @@ from typing import Any
 from helpers import scenario
 from helpers.scenario import metadata, protocol
 
-from deltaspec.model.actions import Add, MetaData
+from deltaspec.protocol.actions import Add, MetaData
 
 FEED_ENABLED = {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "true"}
 MAPPED = {**FEED_ENABLED, "delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "9"}

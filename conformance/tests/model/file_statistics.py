@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from deltaspec.model.actions import Add, DeletionVectorDescriptor
 from deltaspec.model.rows.predicates import Compare, Operator
-from deltaspec.model.schema.data_types import DataType, Field, Primitive, Struct
+from deltaspec.protocol.actions import Add, DeletionVectorDescriptor
+from deltaspec.protocol.schema.data_types import DataType, Field, Primitive, Struct
 
 A = ("a",)
 NAN = float("nan")

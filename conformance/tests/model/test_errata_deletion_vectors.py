@@ -8,8 +8,8 @@ from itertools import product
 import pytest
 from pyroaring import BitMap
 
-from deltaspec.model.actions import DeletionVectorDescriptor
-from deltaspec.model.rows.deletion_vectors import (
+from deltaspec.protocol.actions import DeletionVectorDescriptor
+from deltaspec.protocol.files.deletion_vectors import (
     DeletionVectorError,
     build_file,
     build_relative_path,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deltaspec.model.rows import z85
+from deltaspec.protocol.files import z85
 
 METADATA = b"\x01\x02\x00\x06\x11$['a']$['b']['c']"
 

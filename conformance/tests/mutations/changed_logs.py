@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.revisions import Revision
 from deltaspec_generators.table_files import TableFiles
 from deltaspec_generators.tables.strategies import logs
 

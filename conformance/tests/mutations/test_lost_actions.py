@@ -9,7 +9,7 @@ from helpers.recording_run import RecordingRun
 from mutations.caught_by import CAUGHT_BY
 from mutations.kill_table import find_revisions, write_and_validate
 
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.revisions import Revision
 from deltaspec.validation.ledger import find_unused_rules
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.table_files import TableFiles

@@ -22,11 +22,11 @@ from mutations.changed_logs import changed_logs
 from mutations.test_mutations import mark_slow
 
 import deltaspec
-from deltaspec.model.actions import Action, get_action_types, normalize_action
 from deltaspec.model.commit import validation
-from deltaspec.model.log.file_names import CommitName, parse_log_file_name
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot, replay_commit
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.actions import Action, get_action_types, normalize_action
+from deltaspec.protocol.log.file_names import CommitName, parse_log_file_name
+from deltaspec.protocol.revisions import Revision
 from deltaspec.requirements import load_requirements
 from deltaspec.rules import RULES
 from deltaspec.views.files.row_ids import row_id_ranges

@@ -13,12 +13,14 @@ from pathlib import Path
 from mutations.kill_table import find_revisions
 
 import deltaspec.model
+import deltaspec.protocol
 from deltaspec.requirement_coverage import Coverage, coverage, format_revisions
 from deltaspec.requirements import REVISIONS
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 
 PAGE = Path(__file__).parents[2] / "COVERAGE.md"
-MODEL = Path(str(deltaspec.model.__file__)).parent
+MODEL = [Path(str(package.__file__)).parent for package in (deltaspec.protocol, deltaspec.model)]
+"""The model, and the facts that it is made of."""
 HEAD = """# Coverage
 
 `nox -s coverage` generates this page from the catalogue, the docstrings of the model, the rules, the permissions and
@@ -26,7 +28,8 @@ the mutations. A test fails if it is out of date. Each cell describes one chapte
 
     M/N · R · D/S · E/B · T
 
-- **model** M/N: the revision has N statements; for M of them a module of the model names the section as its source.
+- **model** M/N: the revision has N statements; for M of them a module of `protocol` or `model` names the section as its
+  source.
 - **rules** R: number of rules for the revision.
 - **decided** D/S: a log or data files can show S of the statements; D of them have a rule or, if they permit or define
   something, a sound table without findings.
@@ -62,7 +65,7 @@ class Cell:
 
 def collect_sources() -> dict[str, set[str]]:
     """Return the sources that each module of the model names, in lower case."""
-    modules = [path for path in sorted(MODEL.rglob("*.py")) if path.name != "__init__.py"]
+    modules = [path for root in MODEL for path in sorted(root.rglob("*.py")) if path.name != "__init__.py"]
     return {path.stem: set(_iter_sources(ast.parse(path.read_text("utf-8")))) for path in modules}
 
 

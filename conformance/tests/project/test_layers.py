@@ -23,32 +23,33 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.build": {"version"},
     "deltaspec.installation": set(),
     "deltaspec.requirements": set(),
-    "deltaspec.model": set(),
+    "deltaspec.protocol": set(),
+    "deltaspec.model": {"protocol"},
     "deltaspec.report": {"errors"},
-    "deltaspec.wire": {"model", "errors", "output_files"},
-    "deltaspec.sql": {"model", "wire"},
-    "deltaspec.views": {"model", "wire", "sql"},
+    "deltaspec.wire": {"protocol", "errors", "output_files"},
+    "deltaspec.sql": {"protocol", "wire"},
+    "deltaspec.views": {"protocol", "model", "wire", "sql"},
     "deltaspec.rules": {"requirements", "views"},
     "deltaspec.validation": {
-        *("rules", "views", "sql", "wire", "model", "report"),
+        *("rules", "views", "sql", "wire", "protocol", "model", "report"),
         *("errors", "input_files", "output_files", "installation", "version", "build"),
     },
-    "deltaspec.candidates": {"model", "wire", "sql", "errors", "installation", "output_files"},
+    "deltaspec.candidates": {"protocol", "model", "wire", "sql", "errors", "installation", "output_files"},
     "deltaspec.suites": {
-        *("candidates", "deltaspec_generators", "golden", "validation", "model", "report"),
+        *("candidates", "deltaspec_generators", "golden", "validation", "protocol", "model", "report"),
         *("errors", "output_files"),
     },
     "deltaspec.faults": {
-        *("candidates", "deltaspec_generators", "suites", "validation", "model", "report"),
+        *("candidates", "deltaspec_generators", "suites", "validation", "protocol", "model", "report"),
         *("errors", "output_files"),
     },
-    "deltaspec.differential": {"candidates", "deltaspec_generators", "suites", "model"},
+    "deltaspec.differential": {"candidates", "deltaspec_generators", "suites", "protocol", "model"},
     "deltaspec.golden": {
-        *("candidates", "deltaspec_generators", "model", "report", "requirements", "sql", "validation"),
+        *("candidates", "deltaspec_generators", "protocol", "model", "report", "requirements", "sql", "validation"),
         *("errors", "input_files", "output_files", "installation", "version"),
     },
     "deltaspec.extraction": {
-        *("validation", "rules", "wire", "golden", "model", "report", "requirements"),
+        *("validation", "rules", "wire", "golden", "protocol", "report", "requirements"),
         *("errors", "output_files"),
     },
     "deltaspec.pages": {"report", "errors", "installation"},
@@ -56,8 +57,17 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
         *("candidates", "faults", "pages", "report", "requirements", "suites"),
         *("errors", "version"),
     },
-    "deltaspec.selftest": {"candidates", "deltaspec_generators", "errors", "faults", "suites", "model", "wire"},
-    "deltaspec_generators": {"model", "wire"},
+    "deltaspec.selftest": {
+        "candidates",
+        "deltaspec_generators",
+        "errors",
+        "faults",
+        "suites",
+        "protocol",
+        "model",
+        "wire",
+    },
+    "deltaspec_generators": {"protocol", "model", "wire"},
 }
 """Packages that a package may import besides itself. A package that is not listed may import anything."""
 
@@ -65,6 +75,7 @@ ALLOWED_LIBRARIES: dict[str, set[str]] = {
     "deltaspec.requirements": {"msgspec"},
     "deltaspec.errors": set(),
     "deltaspec.version": set(),
+    "deltaspec.protocol": {"msgspec"},
     "deltaspec.model": {"msgspec"},
     "deltaspec.rules": {"msgspec", "polars"},
     "deltaspec.report": {"msgspec", "pyarrow", "rich"},
@@ -95,7 +106,7 @@ def list_imports(path: Path) -> list[str]:
 
 
 def get_package(name: str) -> str:
-    """Return `deltaspec.model` for `deltaspec.model.log.paths`; the generators are one package."""
+    """Return `deltaspec.model` for `deltaspec.protocol.files.paths`; the generators are one package."""
     root_package, _, rest = name.partition(".")
     return f"{root_package}.{rest.partition('.')[0]}" if root_package == "deltaspec" and rest else root_package
 

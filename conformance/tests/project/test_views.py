@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from mutations.caught_by import CAUGHT_BY
 
 import deltaspec.views
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.revisions import Revision
 from deltaspec.requirements import load_requirements
 from deltaspec.rules import RULES, Rule
 from deltaspec.views.base import LEVELS, LOCATION, Level, View

@@ -7,14 +7,10 @@ is: the catalog has the last word.
 import pytest
 from helpers.scenario import Scenario, add, commit_info, metadata, protocol, remove
 
-from deltaspec.model.actions import Action
 from deltaspec.model.commit.catalog_managed import (
-    CommitContent,
     Maintenance,
     find_commits_to_read,
-    group_versions_by_uuid,
     is_catalog_managed,
-    is_illegal_copy,
     list_published_versions,
     may_checkpoint,
     may_compact,
@@ -22,9 +18,12 @@ from deltaspec.model.commit.catalog_managed import (
     may_publish,
     may_ratify,
 )
-from deltaspec.model.features.protocol import Accepted, Refused
-from deltaspec.model.log.file_names import commit_name, staged_commit_name
-from deltaspec.model.log.segment import BrokenLog, choose_segment
+from deltaspec.model.decisions import Accepted, Refused
+from deltaspec.protocol.actions import Action
+from deltaspec.protocol.features.catalog_managed import group_versions_by_uuid
+from deltaspec.protocol.log.file_names import commit_name, staged_commit_name
+from deltaspec.protocol.log.segment import BrokenLog, choose_segment
+from deltaspec.views.log.staged_copies import CommitContent, is_illegal_copy
 
 A, B, C, D, E = (
     "016ae953-37a9-438e-8683-9a9a4a79a395",

@@ -7,9 +7,6 @@ from typing import Any
 import pytest
 from helpers.scenario import Scenario, add, cdc, commit_info, field, metadata, protocol, remove, schema
 
-from deltaspec.model.actions import Action, CommitInfo
-from deltaspec.model.revisions import Revision
-from deltaspec.model.rows.deletion_vectors import build_inline_descriptor
 from deltaspec.model.rows.row_changes import (
     ChangesUnavailable,
     RowChange,
@@ -19,6 +16,9 @@ from deltaspec.model.rows.row_changes import (
     get_commit_timestamp_ms,
     read_rows,
 )
+from deltaspec.protocol.actions import Action, CommitInfo
+from deltaspec.protocol.files.deletion_vectors import build_inline_descriptor
+from deltaspec.protocol.revisions import Revision
 
 PEOPLE = schema(field("id"), field("name", "string"), field("city", "string"))
 SETTINGS = {"delta.enableChangeDataFeed": "true", "delta.enableDeletionVectors": "true"}

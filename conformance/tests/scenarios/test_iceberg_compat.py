@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from helpers.scenario import Scenario, add, field, metadata, protocol, remove, schema
 
-from deltaspec.model.actions import Action, Add, MetaData, Protocol
 from deltaspec.model.commit.iceberg_compat import get_enabled_compatibilities
 from deltaspec.model.commit.validation import collect_refusals
-from deltaspec.model.features.protocol import get_supported_features
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.actions import Action, Add, MetaData, Protocol
+from deltaspec.protocol.features.supported_features import get_supported_features
+from deltaspec.protocol.revisions import Revision
 
 BOTH = [Revision.R3, Revision.CURRENT]
 NESTED_IDS = {Revision.R3: "parquet__field__nested__ids", Revision.CURRENT: "delta__columnMapping__nested__ids"}

@@ -10,19 +10,17 @@ import pytest
 from helpers.scenario import Scenario, add, commit_info, field, metadata, protocol, remove, schema
 from msgspec.structs import replace
 
-from deltaspec.model.features.identity_columns import (
+from deltaspec.model.decisions import Accepted, Refused
+from deltaspec.model.features.identity_values import allows_explicit_values, find_value_faults, generate_values
+from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.protocol.features.identity_columns import (
     Identity,
-    allows_explicit_values,
     find_changed_properties,
-    find_value_faults,
-    generate_values,
     is_illegal_high_water_mark,
     read_identity,
 )
-from deltaspec.model.features.protocol import Accepted, Refused
-from deltaspec.model.log.reconciliation import Snapshot
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.schema_string import parse_schema
 
 NUMBER = Identity(start=100, step=10, explicit=False)
 RANK = Identity(start=-1, step=-1, explicit=True)

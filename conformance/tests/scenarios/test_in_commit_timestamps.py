@@ -18,7 +18,7 @@ from deltaspec.model.commit.in_commit_timestamps import (
     is_illegal_first_timestamp,
 )
 from deltaspec.model.log.reconciliation import Snapshot
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.revisions import Revision
 
 ENABLED = {"delta.enableInCommitTimestamps": "true"}
 VERSION, TIMESTAMP = "delta.inCommitTimestampEnablementVersion", "delta.inCommitTimestampEnablementTimestamp"

@@ -5,9 +5,11 @@ from typing import Any
 
 from helpers.scenario import Scenario, add, commit_info, domain, field, metadata, protocol, remove, schema
 
-from deltaspec.model.actions import Action, Add, CommitInfo, DomainMetadata, RowIdHighWaterMark
-from deltaspec.model.revisions import Revision
-from deltaspec.model.rows import deletion_vectors, row_tracking
+from deltaspec.model.rows import row_ids
+from deltaspec.protocol.actions import Action, Add, CommitInfo, DomainMetadata, RowIdHighWaterMark
+from deltaspec.protocol.features import row_tracking
+from deltaspec.protocol.files import deletion_vectors
+from deltaspec.protocol.revisions import Revision
 
 HIDDEN = {
     "delta.rowTracking.materializedRowIdColumnName": "_row-id",
@@ -52,8 +54,8 @@ def people(scenario: Scenario, version: int, deleted: Sequence[str] = ()) -> dic
     found = {}
     for (path, _), live in scenario[version].files.items():
         names, ids, versions = FILES[path]
-        stable = row_tracking.compute_stable_row_ids(live, ids)
-        last = row_tracking.compute_stable_row_commit_versions(live, versions)
+        stable = row_ids.compute_stable_row_ids(live, ids)
+        last = row_ids.compute_stable_row_commit_versions(live, versions)
         found.update({name: (row, at) for name, row, at in zip(names, stable, last, strict=True)})
     return {name: each for name, each in sorted(found.items()) if name not in deleted}
 
@@ -90,7 +92,7 @@ def test_rows_keep_their_ids() -> None:
     away = [removed("c", 5, 3, **moved), removed("d", 8, 4, **moved), removed("e", 10, 4, **moved)]
     scenario.commit(preserved_info(), *away, tracked("f", 11, 5, **moved), mark(16))
     assert people(scenario, 5) == merged
-    assert list(row_tracking.compute_default_row_ids(scenario[5].files["f", None], 6)) == [11, 12, 13, 14, 15, 16]
+    assert list(row_ids.compute_default_row_ids(scenario[5].files["f", None], 6)) == [11, 12, 13, 14, 15, 16]
 
     # 6: eve is deleted by a vector; the file is the same, and so are its ids
     vector = deletion_vectors.build_inline_descriptor([4])
@@ -101,7 +103,7 @@ def test_rows_keep_their_ids() -> None:
     away = [removed("f", 11, 5, deletion_vector=vector)]
     scenario.commit(preserved_info(), *away, tracked("c", 5, 3), tracked("d", 8, 4), tracked("e", 10, 4))
     assert people(scenario, 7) == merged
-    assert row_tracking.read_high_water_mark(scenario[7]) == 16
+    assert row_ids.read_high_water_mark(scenario[7]) == 16
 
     # 8: new rows get ids that were never used
     scenario.commit(preserved_info(), tracked("g", 17, 8), mark(17))
@@ -109,7 +111,7 @@ def test_rows_keep_their_ids() -> None:
 
     assert all(row_tracking.read_preservation_statement(scenario.commits[version]) for version in range(1, 9))
     files = [(live, FILES[path][1], ()) for (path, _), live in scenario[8].files.items()]
-    assert row_tracking.find_repeated_row_ids(files) == set()
+    assert row_ids.find_repeated_row_ids(files) == set()
 
 
 def test_ids_are_assigned_once() -> None:
@@ -206,7 +208,7 @@ def test_r3_prints_another_key_for_the_mark() -> None:
     features = protocol(1, 7, None, ["rowTracking", "domainMetadata"])
     scenario.commit(features)
     scenario.commit(preserved_info(), tracked("a", 0, 2), domain("delta.rowTracking", {"highWaterMark": 2}))
-    assert row_tracking.read_high_water_mark(scenario.now) == 2
+    assert row_ids.read_high_water_mark(scenario.now) == 2
     assert scenario.expect_refusal(tracked("e", 3, 3)) == "row-tracking.high-water-mark"
     scenario.commit(preserved_info(), tracked("e", 3, 3), mark(3))
-    assert row_tracking.read_high_water_mark(scenario.now) == 3
+    assert row_ids.read_high_water_mark(scenario.now) == 3

@@ -3,14 +3,14 @@
 import pytest
 from helpers.scenario import Scenario, add, field, metadata, protocol, schema
 
-from deltaspec.model.features.protocol import Accepted, may_read
-from deltaspec.model.features.table_features import get_known_features
-from deltaspec.model.features.table_properties import find_active_features
+from deltaspec.model.decisions import Accepted, may_read
 from deltaspec.model.log.reconciliation import Snapshot
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.data_types import Primitive
-from deltaspec.model.schema.parquet_types import Annotation, Node, get_stored_type
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.features.table_features import get_known_features
+from deltaspec.protocol.features.table_properties import find_active_features
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import Primitive
+from deltaspec.protocol.schema.parquet_types import Annotation, Node, get_stored_type
+from deltaspec.protocol.schema.schema_string import parse_schema
 
 OLD, NEW = (protocol(3, 7, [name], [name]) for name in ("timestampNTZ", "timestampNtz"))
 PREVIEW = protocol(3, 7, ["timestampNtz-preview"], ["timestampNtz-preview"])

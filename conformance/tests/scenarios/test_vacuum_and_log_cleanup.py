@@ -8,15 +8,13 @@ from collections.abc import Iterable
 import pytest
 from helpers.scenario import Scenario, add, commit_info, metadata, protocol, remove
 
-from deltaspec.model.actions import DeletionVectorDescriptor
-from deltaspec.model.features.protocol import Accepted, Refused
+from deltaspec.model.decisions import Accepted, Refused
 from deltaspec.model.log.cleanup import (
     compute_cutoff,
     find_cutoff_checkpoint,
     find_cutoff_commit,
     find_removable_files,
     find_removable_sidecars,
-    find_shortest_log_retention_ms,
     floor_to_midnight,
     get_protected_before_version,
     may_clean_up,
@@ -24,17 +22,14 @@ from deltaspec.model.log.cleanup import (
     may_write_checkpoint,
     was_cleaned_up_too_early,
 )
-from deltaspec.model.log.file_names import checksum_name, classic_checkpoint_name, commit_name, staged_commit_name
 from deltaspec.model.log.reconciliation import Snapshot
-from deltaspec.model.log.segment import choose_segment, find_readable_versions
-from deltaspec.model.revisions import Revision
-from deltaspec.model.rows.file_retention import (
-    RetentionReason,
-    find_shortest_file_retention_ms,
-    get_retention_reason,
-    may_be_removed,
-    may_vacuum,
-)
+from deltaspec.model.rows.file_retention import RetentionReason, get_retention_reason, may_be_removed, may_vacuum
+from deltaspec.protocol.actions import DeletionVectorDescriptor
+from deltaspec.protocol.log.file_names import checksum_name, classic_checkpoint_name, commit_name, staged_commit_name
+from deltaspec.protocol.log.segment import choose_segment, find_readable_versions
+from deltaspec.protocol.revisions import Revision
+from deltaspec.views.files.file_retention import find_shortest_file_retention_ms
+from deltaspec.views.table.log_retention import find_shortest_log_retention_ms
 
 DAY, HOUR = 86_400_000, 3_600_000
 VECTORS = ["deletionVectors"]

@@ -5,12 +5,15 @@ from typing import Any
 import pytest
 from helpers.scenario import Scenario, add, commit_info, domain, field, metadata, protocol, remove, schema
 
-from deltaspec.model.actions import Action
-from deltaspec.model.features.table_properties import find_active_features, is_property_true
 from deltaspec.model.log.reconciliation import Snapshot
-from deltaspec.model.revisions import Revision
-from deltaspec.model.rows.variant_encoding import check_value, read_metadata
-from deltaspec.model.rows.variant_shredding import (
+from deltaspec.protocol.actions import Action
+from deltaspec.protocol.features.table_properties import find_active_features, is_property_true
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import Primitive
+from deltaspec.protocol.schema.parquet_types import Node, get_stored_type, is_shredded
+from deltaspec.protocol.schema.schema_string import parse_schema
+from deltaspec.protocol.variants.encoding import check_value, read_metadata
+from deltaspec.protocol.variants.shredding import (
     ENABLED,
     STORED_ONCE,
     Pair,
@@ -18,10 +21,7 @@ from deltaspec.model.rows.variant_shredding import (
     find_shredding_faults,
     read_shredded_value,
 )
-from deltaspec.model.rows.variant_values import Scalar
-from deltaspec.model.schema.data_types import Primitive
-from deltaspec.model.schema.parquet_types import Node, get_stored_type, is_shredded
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.variants.values import Scalar
 
 ID, DAY = field("id"), field("day", "date")
 EVENT = field("event", "variant")

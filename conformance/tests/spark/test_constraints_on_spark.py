@@ -17,8 +17,8 @@ from spark.session import append, create, run, with_settings
 from spark.test_sql_expressions import EXPRESSIONS
 
 import deltaspec
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.data_types import get_type_name
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import get_type_name
 from deltaspec.rules import RULES
 from deltaspec.spark import validate
 from deltaspec.sql.evaluation import compile_expression

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from deltaspec.model.log.spark_hash import compute_spark_hash
+from deltaspec.protocol.log.spark_hash import compute_spark_hash
 
 pytestmark = pytest.mark.spark
 ALPHABET = "abcXYZ0189-_=/.%+ é€\U0001f600\x7f"

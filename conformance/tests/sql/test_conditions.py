@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.sql.conditions import find_condition_error
 
 KINDS = {"id": "long", "name": "string", "done": "boolean", "nothing": "void", "any": "variant", "p": "decimal(9,2)"}

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyroaring import BitMap64
 
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.sql.expression_columns import ExpressionColumns
 from deltaspec.sql.logical_row_reader import arrow_type, find_field, iter_logical_rows
 from deltaspec.sql.terms import Undecided

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec.model.schema.data_types import Field, Primitive, Struct
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.schema.data_types import Field, Primitive, Struct
+from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.sql.parser import (
     InvalidExpression,
     SupportedExpression,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deltaspec.model.schema.data_types import Field, Primitive, Struct
+from deltaspec.protocol.schema.data_types import Field, Primitive, Struct
 from deltaspec.sql.parser import SupportedExpression, parse_expression
 from deltaspec.sql.spark_needs import describe_need
 

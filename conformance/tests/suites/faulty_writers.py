@@ -13,8 +13,8 @@ from deltaspec.candidates.reference.log_reader import LogReader
 from deltaspec.candidates.reference.transaction import Transaction
 from deltaspec.candidates.reference.writer import Operation, Writer
 from deltaspec.candidates.serve import EngineError
-from deltaspec.model.actions import Action, Add, Remove
-from deltaspec.model.log.file_names import commit_name
+from deltaspec.protocol.actions import Action, Add, Remove
+from deltaspec.protocol.log.file_names import commit_name
 
 
 class _LosesARow(Writer):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deltaspec
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.revisions import Revision
 from deltaspec.report.report_types import Report
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.checkpoint_writer import CheckpointFiles

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from helpers.recording_run import MemoryStore
 
-from deltaspec.model.log.file_names import commit_name
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.validation.data import commit_reader as commits_module
 from deltaspec.validation.data.commit_reader import Commits, RowGroups, split_written_and_ended
 from deltaspec.views.files.file_replay import DATA_REPLAY_COLUMNS, build_empty_replay_frame, build_intervals

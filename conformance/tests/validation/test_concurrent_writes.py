@@ -26,7 +26,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deltaspec
-from deltaspec.model.log import paths
+from deltaspec.protocol.files import paths
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
 from deltaspec.validation import run as validate_run

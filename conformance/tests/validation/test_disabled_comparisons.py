@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from mutations.caught_by import CAUGHT_BY
 from mutations.kill_table import write_and_validate
 
-from deltaspec.model.rows import variant_shredding
-from deltaspec.model.rows.variant_shredding import STORED_ONCE
-from deltaspec.model.schema import parquet_types
+from deltaspec.protocol.schema import parquet_types
+from deltaspec.protocol.variants import shredding
+from deltaspec.protocol.variants.shredding import STORED_ONCE
 from deltaspec.report.report_types import Report
 from deltaspec.validation.data import variant_bound_checks
 from deltaspec.views.data import footer_facts, variants
@@ -87,17 +87,11 @@ def describe_nothing(*_: object) -> dict[str, Any]:
 
 
 COMPARISONS = {
-    "variant_part_in_both_places": Comparison(variant_shredding.CHECKS, STORED_ONCE, find_nothing),
-    "object_beside_its_typed_column": Comparison(
-        variant_shredding.CHECKS, "variant-shredding.objects-typed", find_nothing
-    ),
-    "array_beside_its_typed_column": Comparison(
-        variant_shredding.CHECKS, "variant-shredding.arrays-typed", find_nothing
-    ),
-    "shredded_variant_is_missing": Comparison(variant_shredding.CHECKS, "variant-shredding.present", find_nothing),
-    "shredded_field_without_a_name": Comparison(
-        variant_shredding.CHECKS, "variant-shredding.names-in-metadata", find_nothing
-    ),
+    "variant_part_in_both_places": Comparison(shredding.CHECKS, STORED_ONCE, find_nothing),
+    "object_beside_its_typed_column": Comparison(shredding.CHECKS, "variant-shredding.objects-typed", find_nothing),
+    "array_beside_its_typed_column": Comparison(shredding.CHECKS, "variant-shredding.arrays-typed", find_nothing),
+    "shredded_variant_is_missing": Comparison(shredding.CHECKS, "variant-shredding.present", find_nothing),
+    "shredded_field_without_a_name": Comparison(shredding.CHECKS, "variant-shredding.names-in-metadata", find_nothing),
     "shredded_variant_of_other_bytes": Comparison(variants, "find_encoding_faults", find_nothing),
     "shredded_into_an_unlisted_type": Comparison(parquet_types, "_is_shredded_scalar", lambda _: True),
     "variant_bound_that_excludes_a_value": Comparison(variant_bound_checks, "find_contradiction", return_none),
@@ -111,8 +105,8 @@ COMPARISONS = {
 
 
 def test_every_shredding_rule_is_listed() -> None:
-    listed = {each.name for each in COMPARISONS.values() if each.owner is variant_shredding.CHECKS}
-    assert listed == set(variant_shredding.CHECKS)
+    listed = {each.name for each in COMPARISONS.values() if each.owner is shredding.CHECKS}
+    assert listed == set(shredding.CHECKS)
 
 
 @pytest.mark.parametrize("name", COMPARISONS)

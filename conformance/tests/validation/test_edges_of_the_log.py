@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deltaspec
-from deltaspec.model.log.file_names import (
+from deltaspec.protocol.log.file_names import (
     ClassicCheckpoint,
     CommitName,
     LastCheckpointName,

@@ -17,8 +17,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import deltaspec
-from deltaspec.model.log.state_differences import COMPARED_FIELDS
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.log.compared_fields import COMPARED_FIELDS
+from deltaspec.protocol.revisions import Revision
 from deltaspec_generators.bases.log_only import inline_vector_descriptor
 from deltaspec_generators.checkpoint_writer import CLASSIC_COLUMNS, CheckpointFiles
 from deltaspec_generators.table_files import (

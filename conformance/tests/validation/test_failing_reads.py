@@ -10,7 +10,7 @@ from validation.hostile_tables import VECTORS
 from validation.test_concurrent_writes import use_store
 
 import deltaspec
-from deltaspec.model.log.file_names import commit_name
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
 from deltaspec.views.base import Level

@@ -5,7 +5,7 @@ import json
 import pytest
 from helpers.recording_run import MemoryStore
 
-from deltaspec.model.log.file_names import commit_name
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.validation.log.concurrent_writes import HINT, LaterCommits, _find_gaps, is_hint_unchanged
 from deltaspec.validation.plan import build_plan
 from deltaspec.wire.storage.interface import Entry, StorageError

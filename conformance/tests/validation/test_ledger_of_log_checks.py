@@ -11,7 +11,7 @@ from validation.test_failing_reads import FAILURE, FailingStore, commit_path
 from validation.test_undecodable_lines import encode_undecodable
 
 import deltaspec
-from deltaspec.model.json_values import MAX_DEPTH
+from deltaspec.protocol.json_values import MAX_DEPTH
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
 from deltaspec.validation.log.hint_checks import LONE_SURROGATE_REASON

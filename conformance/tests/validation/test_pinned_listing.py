@@ -8,8 +8,8 @@ from helpers.hypothesis_settings import example_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec.model.log.file_names import parse_log_file_name
-from deltaspec.model.log.segment import find_cleanup_version, find_unreachable_commits
+from deltaspec.protocol.log.file_names import parse_log_file_name
+from deltaspec.protocol.log.segment import find_cleanup_version, find_unreachable_commits
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
 from deltaspec.wire.storage.interface import Entry
 

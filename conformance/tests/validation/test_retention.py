@@ -7,7 +7,7 @@ import pytest
 
 import deltaspec
 from deltaspec.errors import InvalidUsage
-from deltaspec.model.log.file_names import commit_name
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.report.report_types import Report
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import get_action

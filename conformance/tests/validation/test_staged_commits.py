@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import deltaspec
-from deltaspec.model.log.file_names import commit_name
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec_generators.action_lines import encode_lines
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.catalog_managed import (

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap64
 
-from deltaspec.model.actions import Add
-from deltaspec.model.rows.row_tracking import compute_stable_row_ids, find_repeated_row_ids
+from deltaspec.model.rows.row_ids import compute_stable_row_ids, find_repeated_row_ids
+from deltaspec.protocol.actions import Add
 from deltaspec.validation.data.data_bucket import DataBucket
 from deltaspec.validation.data.row_id_reader import MaterializedColumns, RowIds, read_row_ids
 from deltaspec.views.data.data_files import DataFile

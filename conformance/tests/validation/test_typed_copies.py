@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deltaspec
-from deltaspec.model.log import typed_copies
 from deltaspec.report.report_types import Report
+from deltaspec.views.files import copy_differences
 from deltaspec_generators.bases.data_files import encode_data_file
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.bases.typed_copies import (
@@ -109,7 +109,7 @@ def disable(monkeypatch: pytest.MonkeyPatch, table: dict[str, Any], *names: str)
 
 def iter_statistic_comparisons() -> Iterable[tuple[str, str]]:
     """Yield every statistic with every type of its column."""
-    for statistic in (*typed_copies.FILE_STATISTICS, *typed_copies.COLUMN_STATISTICS):
+    for statistic in (*copy_differences.FILE_STATISTICS, *copy_differences.COLUMN_STATISTICS):
         is_bound = statistic in ("minValues", "maxValues")
         for kind in TYPES if is_bound else ("long",):
             yield statistic, kind
@@ -127,13 +127,13 @@ def test_only_the_comparison_of_a_statistic_finds_its_contradiction(
     change_typed_statistic(facts, statistic, kind)
     files = build_table_of_copies(facts, (kind,))
     assert find_violations(validate(files, tmp_path / "a")) == {"CKP080"}
-    disabled = [typed_copies.FILE_STATISTICS, typed_copies.COLUMN_STATISTICS]
+    disabled = [copy_differences.FILE_STATISTICS, copy_differences.COLUMN_STATISTICS]
     with monkeypatch.context() as patch:
         disable(patch, next(table for table in disabled if statistic in table), statistic)
         assert find_violations(validate(files, tmp_path / "b")) == set()
     if statistic in ("minValues", "maxValues"):
         with monkeypatch.context() as patch:
-            disable(patch, typed_copies.BOUNDS, get_family(kind))
+            disable(patch, copy_differences.BOUNDS, get_family(kind))
             assert find_violations(validate(files, tmp_path / "c")) == set()
 
 
@@ -145,16 +145,16 @@ def test_only_the_comparison_of_a_partition_value_finds_its_contradiction(
     facts.typed_values[get_column_name(kind, "p")] = SAMPLES[kind].other
     files = build_table_of_copies(facts, (kind,))
     assert find_violations(validate(files, tmp_path / "a")) == {"CKP081"}
-    disable(monkeypatch, typed_copies.PARTITION_VALUES, get_family(kind))
+    disable(monkeypatch, copy_differences.PARTITION_VALUES, get_family(kind))
     assert find_violations(validate(files, tmp_path / "b")) == set()
 
 
 def test_every_comparison_is_drawn() -> None:
     """Variants and binary have forms of their own, which other tests compare."""
     families = {get_family(kind) for kind in TYPES}
-    assert families == typed_copies.BOUNDS.keys() - {"variant"}
-    assert families == typed_copies.PARTITION_VALUES.keys() - {"binary"}
-    assert {*STATISTICS} == typed_copies.FILE_STATISTICS.keys() | typed_copies.COLUMN_STATISTICS.keys()
+    assert families == copy_differences.BOUNDS.keys() - {"variant"}
+    assert families == copy_differences.PARTITION_VALUES.keys() - {"binary"}
+    assert {*STATISTICS} == copy_differences.FILE_STATISTICS.keys() | copy_differences.COLUMN_STATISTICS.keys()
 
 
 # statistics that exist only as columns reach the rules of the log

@@ -9,14 +9,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import deltaspec
-from deltaspec.model.features.table_features import (
+from deltaspec.protocol.features.table_features import (
     CHECKED_PREVIEWS,
     FEATURES,
     find_intended_name,
     get_unchecked_effect,
 )
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.data_types import PRIMITIVES
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import PRIMITIVES
 from deltaspec.report import Report
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.table_files import protocol_action, write_table

@@ -12,11 +12,11 @@ from helpers.cli import run, single_error_line
 
 import deltaspec
 from deltaspec.errors import InvalidUsage
-from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.commit.in_commit_timestamps import CommitTime
 from deltaspec.model.commit.in_commit_timestamps import find_version_at as find_by_model
 from deltaspec.model.log.reconciliation import Snapshot
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.actions import MetaData, Protocol
+from deltaspec.protocol.revisions import Revision
 from deltaspec.validation.describe.file_description import describe_files
 from deltaspec.validation.describe.read_estimate import estimate_table
 from deltaspec.validation.describe.table_description import describe_table

@@ -6,8 +6,8 @@ from typing import Any
 from helpers.recording_run import DecodedLog, RecordingRun
 from hypothesis import strategies as st
 
-from deltaspec.model.actions import Add, Remove
 from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.protocol.actions import Add, Remove
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
 
 Row = dict[str, Any]

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from deltaspec.model.schema.data_types import DataType, Field, Primitive, Struct
+from deltaspec.protocol.schema.data_types import DataType, Field, Primitive, Struct
 from deltaspec.rules import RULES
 from deltaspec.views.data.column_facts import column_facts
 from deltaspec.wire.data.leaf_values import LeafValues

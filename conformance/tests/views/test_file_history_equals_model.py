@@ -8,7 +8,7 @@ from helpers.recording_run import DecodedLog, RecordingRun, compute_path_key, co
 from hypothesis import given
 from views.model_expectations import Row, arbitrary_commits, compute_snapshots, list_actions, sort_rows
 
-from deltaspec.model.log.reconciliation import get_vector_id
+from deltaspec.protocol.files.deletion_vectors import get_vector_id
 from deltaspec_generators.table_files import TableFiles
 from deltaspec_generators.tables.strategies import logs
 

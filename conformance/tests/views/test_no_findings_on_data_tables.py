@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import deltaspec
-from deltaspec.model.log import paths
+from deltaspec.protocol.files import paths
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
 from deltaspec_generators.table_files import TableFiles, write_table

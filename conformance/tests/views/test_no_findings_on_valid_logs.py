@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 import deltaspec
-from deltaspec.model.log.segment import find_readable_versions
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.log.segment import find_readable_versions
+from deltaspec.protocol.revisions import Revision
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
 from deltaspec_generators.table_files import LOG, TableFiles, encode_table, write_table

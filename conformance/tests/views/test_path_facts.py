@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deltaspec.model.log import paths
+from deltaspec.protocol.files import paths
 from deltaspec.views.files import path_facts
 
 ROOT = "/a/b"

@@ -10,9 +10,10 @@ from helpers.recording_run import DecodedLog, RecordingRun
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec.model.actions import Add
-from deltaspec.model.log.segment import Checkpoint
-from deltaspec.model.rows.row_tracking import assigns_row_ids, compute_default_row_ids, read_high_water_mark
+from deltaspec.model.rows.row_ids import compute_default_row_ids, read_high_water_mark
+from deltaspec.protocol.actions import Add
+from deltaspec.protocol.features.row_tracking import assigns_row_ids
+from deltaspec.protocol.log.segment import Checkpoint
 from deltaspec.rules import RULES
 from deltaspec.views.files.file_replay import build_empty_replay_frame
 from deltaspec.views.files.row_ids import build_row_id_ranges

@@ -27,12 +27,12 @@ from views.model_expectations import (
     sort_rows,
 )
 
-from deltaspec.model.features.table_properties import has_in_commit_timestamps, is_append_only
 from deltaspec.model.log.checkpoints import compare_checkpoint, reconcile_checkpoint
-from deltaspec.model.log.paths import path_key
-from deltaspec.model.log.reconciliation import get_vector_id
-from deltaspec.model.log.segment import Checkpoint
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.features.table_properties import has_in_commit_timestamps, is_append_only
+from deltaspec.protocol.files.deletion_vectors import get_vector_id
+from deltaspec.protocol.files.paths import path_key
+from deltaspec.protocol.log.segment import Checkpoint
+from deltaspec.protocol.revisions import Revision
 from deltaspec.views.files.file_replay import find_live_files
 from deltaspec_generators.bases.log_only import (
     build_checkpointed_table,

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
-from deltaspec.model.schema.data_types import DataType, Field, Primitive, Struct
+from deltaspec.protocol.schema.data_types import DataType, Field, Primitive, Struct
 from deltaspec.wire.data.leaf_values import LeafValues
 from deltaspec.wire.data.row_reader import DataFileRows, read_rows
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deltaspec.model.actions import ACTION_TYPES, DomainMetadata, RowIdHighWaterMark, WireStruct, get_action_types
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.actions import ACTION_TYPES, DomainMetadata, RowIdHighWaterMark, WireStruct, get_action_types
+from deltaspec.protocol.revisions import Revision
 from deltaspec.wire.log.line_decoder import LogFile, decode_lines
 from deltaspec.wire.log.line_validation import explain_action
 from deltaspec.wire.log.parquet_actions import open_parquet, read_non_file_actions

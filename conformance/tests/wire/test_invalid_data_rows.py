@@ -18,7 +18,7 @@ from wire.data_row_reading import (
     to_micros,
 )
 
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
+from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
 from deltaspec.wire.data import row_reader
 from deltaspec.wire.data.column_aggregates import ColumnAggregate
 from deltaspec.wire.data.row_reader import read_rows

@@ -13,16 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deltaspec.wire
-from deltaspec.model.actions import (
+from deltaspec.protocol.actions import (
     ACTION_TYPES,
     DomainMetadataMap,
     RowIdHighWaterMarkR1,
     RowIdHighWaterMarkR2,
     get_action_types,
 )
-from deltaspec.model.log.last_checkpoint import LastCheckpoint, get_hint_type
-from deltaspec.model.log.version_checksum import VersionChecksum
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.log.last_checkpoint import LastCheckpoint, get_hint_type
+from deltaspec.protocol.log.version_checksum import VersionChecksum
+from deltaspec.protocol.revisions import Revision
 from deltaspec.wire import publish_schemas
 
 DIRECTORY = Path(str(deltaspec.wire.__file__)).parent / "schemas"

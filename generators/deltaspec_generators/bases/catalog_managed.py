@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from deltaspec.model.log.file_names import staged_commit_name
+from deltaspec.protocol.log.file_names import staged_commit_name
 from deltaspec_generators.action_lines import Line, encode_lines
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import commit_info_action

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from deltaspec.model.rows import deletion_vectors
+from deltaspec.protocol.files import deletion_vectors
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.checkpoint_writer import Row
 from deltaspec_generators.table_files import TableFiles, add_action, metadata_action, protocol_action, remove_action

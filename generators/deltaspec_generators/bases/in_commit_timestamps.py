@@ -1,6 +1,6 @@
 """Tables whose in-commit timestamps are enabled after their first commit."""
 
-from deltaspec.model.log.file_names import commit_name
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.bases.retention import HOUR_MS

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from deltaspec.model.rows import deletion_vectors
+from deltaspec.protocol.files import deletion_vectors
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row, SidecarFile
 from deltaspec_generators.table_files import (
     TableFiles,

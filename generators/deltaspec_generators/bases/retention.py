@@ -2,7 +2,12 @@
 
 from uuid import UUID
 
-from deltaspec.model.rows.deletion_vectors import build_file, build_file_descriptor, build_relative_path, encode_bitmap
+from deltaspec.protocol.files.deletion_vectors import (
+    build_file,
+    build_file_descriptor,
+    build_relative_path,
+    encode_bitmap,
+)
 from deltaspec_generators.action_lines import Line
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.checkpoint_writer import CheckpointFiles

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from deltaspec.model.rows import z85
+from deltaspec.protocol.files import z85
 
 Scalar = int | str | bool | None
 

@@ -7,8 +7,7 @@ from uuid import UUID
 import msgspec
 from msgspec.structs import replace
 
-from deltaspec.model.log import paths
-from deltaspec.model.rows import deletion_vectors, z85
+from deltaspec.protocol.files import deletion_vectors, paths, z85
 from deltaspec_generators.data_files.stored_files import Row, StoredFile
 from deltaspec_generators.table_state import Body
 from deltaspec_generators.table_uris import TABLE_URI

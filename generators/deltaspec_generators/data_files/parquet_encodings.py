@@ -12,8 +12,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.values.arrow_values import arrow_type
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 import pyarrow as pa
 
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
+from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.values.arrow_values import to_plain_values
 

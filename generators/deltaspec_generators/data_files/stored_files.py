@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from deltaspec.model.schema.data_types import Struct
+from deltaspec.protocol.schema.data_types import Struct
 from deltaspec_generators.data_files.parquet_encodings import DELTA_SPARK, ParquetEncoding
 from deltaspec_generators.data_files.statistics import StatisticsStyle
 from deltaspec_generators.schemas.value_conversion import build_converter, convert_all

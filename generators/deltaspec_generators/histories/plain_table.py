@@ -13,12 +13,12 @@ import msgspec
 import pyarrow as pa
 from msgspec.structs import replace
 
-from deltaspec.model.features.constraints import DEFAULT
-from deltaspec.model.features.identity_columns import EXPLICIT, START, STEP, Identity
 from deltaspec.model.rows.predicate_trees import InvalidPredicate, Tree, parse_literal, parse_predicate
 from deltaspec.model.rows.predicates import evaluate
-from deltaspec.model.schema.data_types import Primitive, Struct
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.features.constraints import DEFAULT
+from deltaspec.protocol.features.identity_columns import EXPLICIT, START, STEP, Identity
+from deltaspec.protocol.schema.data_types import Primitive, Struct
+from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec_generators.values.arrow_values import DAY_US, arrow_type
 
 Row: TypeAlias = dict[str, Any]

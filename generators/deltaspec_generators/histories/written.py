@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from deltaspec.model.features.identity_columns import Identity
+from deltaspec.protocol.features.identity_columns import Identity
 from deltaspec_generators.histories import conditions
 from deltaspec_generators.histories.drawing import FEATURE_PROPERTIES, Step
 from deltaspec_generators.histories.plain_table import (

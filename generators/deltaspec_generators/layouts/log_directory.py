@@ -6,9 +6,9 @@ import typing
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from deltaspec.model.json_values import parse_lossless
-from deltaspec.model.log import canonical_json
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.json_values import parse_lossless
+from deltaspec.protocol.log import canonical_json
+from deltaspec.protocol.revisions import Revision
 from deltaspec_generators.action_lines import encode_json
 from deltaspec_generators.checkpoint_writer import (
     DOMAIN_WITH_MAP_CONFIGURATION,

@@ -7,9 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltaspec.model.schema import column_mapping, partition_values
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.files import partition_values
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
+from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec_generators.table_state import Body, TableState
 from deltaspec_generators.values.arrow_values import arrow_type
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
-from deltaspec.model.log.spark_hash import compute_part
+from deltaspec.protocol.log.spark_hash import compute_part
 from deltaspec_generators.action_lines import encode_lines
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row, SidecarFile

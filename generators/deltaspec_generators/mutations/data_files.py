@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from deltaspec.model.rows import deletion_vectors
+from deltaspec.protocol.files import deletion_vectors
 from deltaspec_generators.bases.data_files import (
     VECTOR_FILE_UUID,
     build_rows,

@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from deltaspec.model.rows import deletion_vectors, z85
+from deltaspec.protocol.files import deletion_vectors, z85
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.data_files import (
     VECTOR_FILE_UUID,

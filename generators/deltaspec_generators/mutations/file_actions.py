@@ -4,8 +4,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from deltaspec.model.rows import z85
-from deltaspec.model.rows.deletion_vectors import encode_bitmap
+from deltaspec.protocol.files import z85
+from deltaspec.protocol.files.deletion_vectors import encode_bitmap
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.mutations.registry import draw_one, mutation

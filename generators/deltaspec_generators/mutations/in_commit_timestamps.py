@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from deltaspec.model.log.file_names import commit_name
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.in_commit_timestamps import ENABLED_AT_MS, build_table_enabled_by_version_2
 from deltaspec_generators.bases.retention import HOUR_MS

@@ -4,7 +4,7 @@ import json
 
 from hypothesis import strategies as st
 
-from deltaspec.model.log.file_names import commit_name
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec_generators.action_lines import encode_lines
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import commit_info_action, get_action

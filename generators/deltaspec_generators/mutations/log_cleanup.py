@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from deltaspec.model.log import file_names
+from deltaspec.protocol.log import file_names
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.bases.retention import build_state_rows_at_2, build_table_cleaned_up_at_2

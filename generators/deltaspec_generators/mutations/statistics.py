@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from deltaspec.model.rows import z85
+from deltaspec.protocol.files import z85
 from deltaspec_generators.bases.data_files import build_table_with_data, build_table_with_stored_vectors
 from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.mutations.registry import draw_one, mutation

@@ -1,6 +1,6 @@
 """Operations that replace or restore large parts of a table."""
 
-from deltaspec.model.schema.data_types import Decimal, Primitive
+from deltaspec.protocol.schema.data_types import Decimal, Primitive
 from deltaspec_generators.data_files.stored_files import convert_rows
 from deltaspec_generators.operations.registry import has_rows, is_after_first_commit, operation
 from deltaspec_generators.operations.row_operations import (

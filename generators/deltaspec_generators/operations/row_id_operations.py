@@ -3,7 +3,7 @@
 Tables with data assign and enable row ids in one commit.
 """
 
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.revisions import Revision
 from deltaspec_generators.data_files.stored_files import StoredFile
 from deltaspec_generators.operations.registry import SEEDS_KEEP_TABLES, can_change_metadata, operation
 from deltaspec_generators.tables import features

@@ -6,8 +6,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from deltaspec.model.commit.type_widening import ICEBERG
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
 from deltaspec_generators.operations.registry import can_change_metadata, operation
 from deltaspec_generators.schemas.changes import (
     assign_column_ids,

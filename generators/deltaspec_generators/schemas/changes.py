@@ -5,9 +5,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema import column_mapping, schema_string
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, descend
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema import column_mapping, schema_string
+from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, descend
 from deltaspec_generators.names import build_physical_name
 from deltaspec_generators.values.plain_values import VOID
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from deltaspec.model.schema.data_types import DataType, Decimal, Field, Primitive, Struct
+from deltaspec.protocol.schema.data_types import DataType, Decimal, Field, Primitive, Struct
 from deltaspec_generators.action_lines import encode_json
 from deltaspec_generators.choices import Choices
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
+from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.values.arrow_values import DECIMALS, PRIMITIVES
 from deltaspec_generators.values.plain_values import VOID

@@ -9,8 +9,8 @@ from collections.abc import Set as AbstractSet
 from decimal import Decimal as Exact
 from typing import Any, TypeAlias
 
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
 from deltaspec_generators.values.arrow_values import DAY_US
 from deltaspec_generators.values.plain_values import VOID
 

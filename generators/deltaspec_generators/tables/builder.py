@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema import schema_string
-from deltaspec.model.schema.column_mapping import MAX_COLUMN_ID, MODE
-from deltaspec.model.schema.data_types import DataType, Field, Struct
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema import schema_string
+from deltaspec.protocol.schema.column_mapping import MAX_COLUMN_ID, MODE
+from deltaspec.protocol.schema.data_types import DataType, Field, Struct
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding, to_physical_names
 from deltaspec_generators.data_files.statistics import StatisticsStyle

@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
+from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec_generators.data_files.parquet_encodings import COMPRESSIONS
 from deltaspec_generators.operations.all_operations import list_operations
 from deltaspec_generators.schemas.drawing import PARTITION_TYPES

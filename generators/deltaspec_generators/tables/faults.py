@@ -19,9 +19,9 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from deltaspec.model.log import paths
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import Field, Struct
+from deltaspec.protocol.files import paths
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import Field, Struct
 from deltaspec_generators.bases.log_only import inline_vector_descriptor
 from deltaspec_generators.data_files.parquet_encodings import build_parquet_fields, build_rows_table, write_parquet
 from deltaspec_generators.data_files.stored_files import StoredFile

@@ -4,8 +4,8 @@ import json
 from collections.abc import Collection
 from typing import Any
 
-from deltaspec.model.features import table_features
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.features import table_features
+from deltaspec.protocol.revisions import Revision
 from deltaspec_generators.action_lines import encode_json
 from deltaspec_generators.data_files.stored_files import ROW_ID, ROW_VERSION
 from deltaspec_generators.table_state import Body

@@ -7,9 +7,8 @@ from urllib.parse import quote
 import pyarrow as pa
 from msgspec.structs import replace
 
-from deltaspec.model.log import paths
-from deltaspec.model.schema import partition_values
-from deltaspec.model.schema.data_types import DataType, Struct
+from deltaspec.protocol.files import partition_values, paths
+from deltaspec.protocol.schema.data_types import DataType, Struct
 from deltaspec_generators.data_files.file_actions import (
     VectorOptions,
     build_remove,

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from deltaspec.model.log.file_names import commit_name
-from deltaspec.model.schema import column_mapping
+from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.schema import column_mapping
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.data_files.file_actions import list_implied_changes, list_row_ids

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.data_types import Field, Struct
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import Field, Struct
 from deltaspec_generators.data_files.stored_files import StoredFile
 from deltaspec_generators.tables import features
 from deltaspec_generators.tables.builder import START_MS, TableBuilder

@@ -5,10 +5,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from deltaspec.model.log import paths
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import DataType, Decimal, Primitive
+from deltaspec.protocol.files import paths
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive
 from deltaspec_generators.data_files.statistics import StatisticsStyle, compute_row_statistics
 from deltaspec_generators.data_files.stored_files import Row, StoredFile, convert_rows
 from deltaspec_generators.schemas.column_features import CONSTANT, COPY, GENERATED, HIGH_WATER_MARK, START, STEP

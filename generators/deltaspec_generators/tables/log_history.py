@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.revisions import Revision
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.layouts import log_directory
 from deltaspec_generators.layouts.decorations import decorate_lines

@@ -5,9 +5,9 @@ Tables with data have another share of everything (`table_specs`), because their
 
 from collections.abc import Collection
 
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import Array, Decimal, Field, Map, Primitive, Struct
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import Array, Decimal, Field, Map, Primitive, Struct
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.schemas.changes import ColumnIdSequence, assign_column_ids
 from deltaspec_generators.schemas.column_features import draw_special_columns, list_conditions

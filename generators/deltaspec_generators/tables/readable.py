@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from deltaspec.model.schema.data_types import Array, DataType, Map, Primitive, Struct, get_type_name, iter_fields
+from deltaspec.protocol.schema.data_types import Array, DataType, Map, Primitive, Struct, get_type_name, iter_fields
 from deltaspec_generators.table_files import TableFiles
 from deltaspec_generators.table_state import TableState
 from deltaspec_generators.values.arrow_values import arrow_type

@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.data_types import DataType
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import DataType
 from deltaspec_generators.bases.variant_encoder import Shape
 from deltaspec_generators.choices import DrawnChoices
 from deltaspec_generators.data_files import parquet_encodings as encodings

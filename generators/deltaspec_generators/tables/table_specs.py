@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.data_types import Struct, iter_fields, iter_leaf_types
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import Struct, iter_fields, iter_leaf_types
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.schemas.changes import ColumnIdSequence, assign_column_ids
 from deltaspec_generators.schemas.drawing import draw_schema

@@ -5,8 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltaspec.model.log.file_names import commit_name
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec_generators.table_files import LOG, TableFiles
 from deltaspec_generators.table_state import TableState, apply_actions
 from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable

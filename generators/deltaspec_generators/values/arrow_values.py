@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
+from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
 from deltaspec.wire.data.arrow_types import ARROW_PRIMITIVES
 
 PRIMITIVES = (

@@ -2,8 +2,8 @@
 
 from typing import Any, Literal, TypeAlias
 
-from deltaspec.model.schema import partition_values
-from deltaspec.model.schema.data_types import DataType, Primitive
+from deltaspec.protocol.files import partition_values
+from deltaspec.protocol.schema.data_types import DataType, Primitive
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.values.plain_values import draw_values
 

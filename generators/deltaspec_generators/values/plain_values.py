@@ -11,7 +11,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
+from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.values.arrow_values import (
     DAY_US,

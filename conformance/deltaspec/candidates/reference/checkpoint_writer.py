@@ -11,16 +11,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deltaspec.candidates.reference.written_files import get_clock_ms, write_new_file
-from deltaspec.model.actions import WIRE_NAMES, Action, Add, Remove, Sidecar
-from deltaspec.model.features.protocol import supports
-from deltaspec.model.features.table_properties import get_file_retention_ms
-from deltaspec.model.json_values import parse_lossless
-from deltaspec.model.log import file_names
-from deltaspec.model.log.canonical_json import compute_checksum
 from deltaspec.model.log.checkpoints import build_checkpoint_actions
-from deltaspec.model.log.last_checkpoint import LastCheckpoint
-from deltaspec.model.log.reconciliation import Snapshot, get_vector_id
-from deltaspec.model.log.spark_hash import compute_part
+from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.protocol.actions import WIRE_NAMES, Action, Add, Remove, Sidecar
+from deltaspec.protocol.features.supported_features import supports
+from deltaspec.protocol.features.table_properties import get_file_retention_ms
+from deltaspec.protocol.files.deletion_vectors import get_vector_id
+from deltaspec.protocol.json_values import parse_lossless
+from deltaspec.protocol.log import file_names
+from deltaspec.protocol.log.canonical_json import compute_checksum
+from deltaspec.protocol.log.last_checkpoint import LastCheckpoint
+from deltaspec.protocol.log.spark_hash import compute_part
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
 _MAP = pa.map_(pa.string(), pa.string())

@@ -22,17 +22,16 @@ from deltaspec.candidates.reference.table_changes import WRITER_FEATURES
 from deltaspec.candidates.reference.writer import Writer
 from deltaspec.candidates.serve import EngineError
 from deltaspec.errors import DeltaspecError, TableUnreadable
-from deltaspec.model.actions import Add, Cdc, Remove
-from deltaspec.model.features.protocol import supports
-from deltaspec.model.log.reconciliation import get_vector_id
-from deltaspec.model.log.segment import BrokenLog, NoCommits, SegmentError, VersionMissing
-from deltaspec.model.rows import change_data
-from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.model.rows.predicate_trees import InvalidPredicate, parse_predicate
 from deltaspec.model.rows.predicates import Predicate, evaluate
 from deltaspec.model.rows.skipping import PredicateError, can_skip
-from deltaspec.model.schema.data_types import get_type_name, is_widening, iter_fields
-from deltaspec.model.schema.schema_string import read_type_changes
+from deltaspec.protocol.actions import Add, Cdc, Remove
+from deltaspec.protocol.features import change_data
+from deltaspec.protocol.features.supported_features import supports
+from deltaspec.protocol.files.deletion_vectors import DeletionVectorError, get_vector_id
+from deltaspec.protocol.log.segment import BrokenLog, NoCommits, SegmentError, VersionMissing
+from deltaspec.protocol.schema.data_types import get_type_name, is_widening, iter_fields
+from deltaspec.protocol.schema.schema_string import read_type_changes
 from deltaspec.wire.data.column_resolution import UnresolvableColumns
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.storage.interface import FileGone

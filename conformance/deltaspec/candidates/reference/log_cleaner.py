@@ -5,10 +5,10 @@ from pathlib import Path
 
 from deltaspec.candidates.reference.log_reader import ENABLE_IN_COMMIT_TIMESTAMPS, LogReader, TableState
 from deltaspec.candidates.reference.written_files import get_clock_ms
-from deltaspec.model.actions import CommitInfo
-from deltaspec.model.features.table_properties import get_log_retention_ms, is_property_true
 from deltaspec.model.log import cleanup
-from deltaspec.model.log.file_names import CommitName, SidecarName, parse_log_file_name
+from deltaspec.protocol.actions import CommitInfo
+from deltaspec.protocol.features.table_properties import get_log_retention_ms, is_property_true
+from deltaspec.protocol.log.file_names import CommitName, SidecarName, parse_log_file_name
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
 

@@ -6,12 +6,21 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from deltaspec.model.actions import Action, Add, Cdc, CommitInfo, DeletionVectorDescriptor, MetaData, Protocol, Remove
-from deltaspec.model.features.protocol import supports
-from deltaspec.model.features.table_properties import is_property_true
-from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot, build_checkpoint_snapshot, replay_commit
-from deltaspec.model.log.segment import (
+from deltaspec.protocol.actions import (
+    Action,
+    Add,
+    Cdc,
+    CommitInfo,
+    DeletionVectorDescriptor,
+    MetaData,
+    Protocol,
+    Remove,
+)
+from deltaspec.protocol.features.supported_features import supports
+from deltaspec.protocol.features.table_properties import is_property_true
+from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.log.segment import (
     BrokenLog,
     Checkpoint,
     Segment,
@@ -19,9 +28,9 @@ from deltaspec.model.log.segment import (
     find_complete_checkpoints,
     find_readable_versions,
 )
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import Struct
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import Struct
+from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.wire.log.checkpoint_reader import (
     FileActionBatch,
     ParsedCheckpoint,

@@ -8,14 +8,14 @@ import msgspec
 from msgspec.structs import replace
 
 from deltaspec.candidates.serve import EngineError
-from deltaspec.model.actions import Format, MetaData, Protocol
-from deltaspec.model.features.constraints import get_key_feature
-from deltaspec.model.features.protocol import get_reader_features, get_supported_features
-from deltaspec.model.features.table_features import get_feature, get_required_features
-from deltaspec.model.features.table_properties import get_required_feature
-from deltaspec.model.rows.row_tracking import COLUMN_PROPERTIES, ENABLED
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import (
+from deltaspec.protocol.actions import Format, MetaData, Protocol
+from deltaspec.protocol.features.constraints import get_key_feature
+from deltaspec.protocol.features.row_tracking import COLUMN_PROPERTIES, ENABLED
+from deltaspec.protocol.features.supported_features import get_reader_features, get_supported_features
+from deltaspec.protocol.features.table_features import get_feature, get_required_features
+from deltaspec.protocol.features.table_properties import get_required_feature
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import (
     PRIMITIVES,
     Array,
     DataType,
@@ -28,7 +28,7 @@ from deltaspec.model.schema.data_types import (
     is_widening,
     iter_leaf_types,
 )
-from deltaspec.model.schema.schema_string import TYPE_CHANGES, parse_schema, serialize_schema
+from deltaspec.protocol.schema.schema_string import TYPE_CHANGES, parse_schema, serialize_schema
 
 WRITER_FEATURES = (
     "allowColumnDefaults",

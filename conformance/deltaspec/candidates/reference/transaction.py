@@ -19,25 +19,21 @@ from deltaspec.candidates.reference.sql_values import evaluate_sql, parse_suppor
 from deltaspec.candidates.reference.table_changes import WRITER_FEATURES, replace_schema
 from deltaspec.candidates.reference.written_files import FileWriter, get_clock_ms, write_new_file
 from deltaspec.candidates.serve import EngineError
-from deltaspec.model.actions import Action, Add, CommitInfo, DomainMetadata, MetaData, Protocol, Remove, Txn
 from deltaspec.model.commit.validation import check_commit
-from deltaspec.model.features.constraints import read_check_constraints
+from deltaspec.model.decisions import Refused, may_write
 from deltaspec.model.features.default_columns import read_defaults
-from deltaspec.model.features.identity_columns import (
-    HIGH_WATER_MARK,
-    Identity,
-    allows_explicit_values,
-    generate_values,
-    read_identity,
-)
-from deltaspec.model.features.protocol import Refused, may_write, supports
-from deltaspec.model.features.table_properties import has_in_commit_timestamps, is_property_true
-from deltaspec.model.log.file_names import commit_name
+from deltaspec.model.features.identity_values import allows_explicit_values, generate_values
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot
-from deltaspec.model.rows import row_tracking
 from deltaspec.model.rows.predicate_trees import parse_predicate
 from deltaspec.model.rows.predicates import evaluate
-from deltaspec.model.schema.data_types import Field, Struct
+from deltaspec.protocol.actions import Action, Add, CommitInfo, DomainMetadata, MetaData, Protocol, Remove, Txn
+from deltaspec.protocol.features import row_tracking
+from deltaspec.protocol.features.constraints import read_check_constraints
+from deltaspec.protocol.features.identity_columns import HIGH_WATER_MARK, Identity, read_identity
+from deltaspec.protocol.features.supported_features import supports
+from deltaspec.protocol.features.table_properties import has_in_commit_timestamps, is_property_true
+from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.schema.data_types import Field, Struct
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
 Condition: TypeAlias = Mapping[str, Any] | None

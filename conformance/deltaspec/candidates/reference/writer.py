@@ -28,17 +28,18 @@ from deltaspec.candidates.reference.table_changes import (
 from deltaspec.candidates.reference.transaction import Transaction, check_protocol
 from deltaspec.candidates.reference.written_files import get_clock_ms, write_new_file
 from deltaspec.candidates.serve import EngineError
-from deltaspec.model.actions import Action, CommitInfo, MetaData
-from deltaspec.model.features.identity_columns import read_identity
-from deltaspec.model.features.table_properties import CONSTRAINT_PREFIX
-from deltaspec.model.log import file_names
+from deltaspec.model.log.checksums import build_checksum
 from deltaspec.model.log.compaction import build_compaction
-from deltaspec.model.log.paths import path_key
 from deltaspec.model.log.reconciliation import Snapshot
-from deltaspec.model.log.version_checksum import VersionChecksum, build_checksum
-from deltaspec.model.rows.deletion_vectors import build_relative_path
 from deltaspec.model.rows.predicate_trees import find_type, parse_literal
-from deltaspec.model.schema.data_types import Field, Struct
+from deltaspec.protocol.actions import Action, CommitInfo, MetaData
+from deltaspec.protocol.features.identity_columns import read_identity
+from deltaspec.protocol.features.table_properties import CONSTRAINT_PREFIX
+from deltaspec.protocol.files.deletion_vectors import build_relative_path
+from deltaspec.protocol.files.paths import path_key
+from deltaspec.protocol.log import file_names
+from deltaspec.protocol.log.version_checksum import VersionChecksum
+from deltaspec.protocol.schema.data_types import Field, Struct
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
 Operation: TypeAlias = Mapping[str, Any]

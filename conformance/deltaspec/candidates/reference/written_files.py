@@ -17,14 +17,14 @@ import pyarrow.parquet as pq
 from deltaspec.candidates.arrow_rows import list_model_rows
 from deltaspec.candidates.reference.log_reader import TableState
 from deltaspec.candidates.serve import EngineError
-from deltaspec.model.actions import Add, Cdc, DeletionVectorDescriptor
-from deltaspec.model.features.table_properties import PARQUET_CODEC
-from deltaspec.model.log.paths import path_key
-from deltaspec.model.rows import deletion_vectors
-from deltaspec.model.rows.change_data import CHANGE_TYPE
-from deltaspec.model.schema.column_mapping import column_id, physical_name
-from deltaspec.model.schema.data_types import Decimal, Field, Primitive, Struct
-from deltaspec.model.schema.partition_values import serialize_partition_value
+from deltaspec.protocol.actions import Add, Cdc, DeletionVectorDescriptor
+from deltaspec.protocol.features.change_data import CHANGE_TYPE
+from deltaspec.protocol.features.table_properties import PARQUET_CODEC
+from deltaspec.protocol.files import deletion_vectors
+from deltaspec.protocol.files.partition_values import serialize_partition_value
+from deltaspec.protocol.files.paths import path_key
+from deltaspec.protocol.schema.column_mapping import column_id, physical_name
+from deltaspec.protocol.schema.data_types import Decimal, Field, Primitive, Struct
 
 CHANGE_DATA = "_change_data"
 _MOST_CHARACTERS = 32

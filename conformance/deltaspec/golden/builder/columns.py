@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import Array, DataType, Map, Struct
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import Array, DataType, Map, Struct
+from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec_generators.table_files import schema_string
 
 

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from deltaspec.golden.builder.columns import parse_columns
-from deltaspec.model.log.file_names import commit_name
-from deltaspec.model.schema import schema_string
-from deltaspec.model.schema.data_types import Field, Struct, get_type_name, iter_leaf_types
+from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.schema import schema_string
+from deltaspec.protocol.schema.data_types import Field, Struct, get_type_name, iter_leaf_types
 from deltaspec_generators.action_lines import encode_json
 from deltaspec_generators.data_files.file_actions import list_implied_changes, list_row_ids
 from deltaspec_generators.data_files.stored_files import StoredFile, convert_rows

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from deltaspec.golden.builder.columns import rename_to_physical
 from deltaspec.golden.builder.file_options import FileOptions
 from deltaspec.golden.builder.history import CHANGE_FEED, PlainRow, TableHistory, Where
-from deltaspec.model.log import paths
-from deltaspec.model.schema.data_types import Struct
-from deltaspec.model.schema.partition_values import serialize_partition_value
+from deltaspec.protocol.files import paths
+from deltaspec.protocol.files.partition_values import serialize_partition_value
+from deltaspec.protocol.schema.data_types import Struct
 from deltaspec_generators.data_files.file_actions import (
     VectorOptions,
     VectorStorage,

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from deltaspec.golden.builder.columns import parse_columns
 from deltaspec.golden.builder.history import TableHistory
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Struct
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import Array, DataType, Field, Map, Struct
 from deltaspec_generators.schemas.changes import assign_column_ids, widen_field
 from deltaspec_generators.schemas.value_conversion import build_converter, convert_all
 

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
-from deltaspec.model.schema.data_types import DataType, Struct, get_type_name
+from deltaspec.protocol.schema.data_types import DataType, Struct, get_type_name
 from deltaspec.sql.parser import SupportedExpression, parse_expression
 from deltaspec.sql.tree import Binary, Column, Expression, In, Is, Literal, Not, Sign
 

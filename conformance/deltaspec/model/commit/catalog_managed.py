@@ -4,20 +4,16 @@ Only the catalog knows which commits are ratified. A commit in the log under its
 ratified; a staged commit may be ratified, rejected or incomplete.
 """
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
-import msgspec
-
-from deltaspec.model.actions import CommitInfo, Protocol
 from deltaspec.model.commit.in_commit_timestamps import is_enabled
-from deltaspec.model.features.protocol import Accepted, Decision, Refused
-from deltaspec.model.log.file_names import CommitName, StagedCommit, commit_name, parse_log_file_name
+from deltaspec.model.decisions import Accepted, Decision, Refused
 from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit, TableVersion, refuse_illegal_state
-from deltaspec.model.revisions import Revision
-
-FEATURE = "catalogManaged"
+from deltaspec.protocol.actions import CommitInfo, Protocol
+from deltaspec.protocol.features.catalog_managed import FEATURE
+from deltaspec.protocol.log.file_names import CommitName, commit_name, parse_log_file_name
+from deltaspec.protocol.revisions import Revision
 
 
 def check_transaction_id(proposal: ProposedCommit) -> Iterator[Refused]:
@@ -124,38 +120,3 @@ def may_maintain(operation: Maintenance, permitted: Iterable[str] = ()) -> Decis
     if operation in _ALWAYS or operation in permitted:
         return Accepted()
     return Refused("catalog-managed.maintenance-permitted", operation)
-
-
-def group_versions_by_uuid(names: Iterable[str]) -> dict[str, list[int]]:
-    """Return the versions of the staged commits, grouped by the UUID in their name; each commit needs a unique UUID.
-
-    Source: Terminology: Commits (current).
-    """
-    found: dict[str, set[int]] = {}
-    for name in map(parse_log_file_name, names):
-        if isinstance(name, StagedCommit):
-            found.setdefault(name.uuid, set()).add(name.version)
-    return {uuid: sorted(versions) for uuid, versions in sorted(found.items())}
-
-
-class CommitContent(msgspec.Struct, frozen=True):
-    """The comparable content of one copy of a commit."""
-
-    transaction: str | None
-    """Its txnId."""
-    actions: Sequence[Hashable]
-    """All actions except commitInfo, in a form where equal actions compare equal."""
-
-
-def is_illegal_copy(published: CommitContent, staged: CommitContent) -> bool:
-    """Return whether a published commit has the transaction of a staged commit of its version but additional actions.
-
-    A retry of a transaction at the same version commits the same actions, so only commitInfo may differ. Without a
-    txnId the transactions cannot be compared. A staged commit may be incomplete if it was never proposed, so actions
-    that it is missing are ignored.
-
-    Source: Publishing Commits (current).
-    """
-    if published.transaction is None or published.transaction != staged.transaction:
-        return False
-    return bool(Counter(staged.actions) - Counter(published.actions))

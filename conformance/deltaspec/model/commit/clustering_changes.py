@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from deltaspec.model.actions import Add
-from deltaspec.model.features import clustering
-from deltaspec.model.features.protocol import Refused
+from deltaspec.model.decisions import Refused
+from deltaspec.model.features import clustering_columns
 from deltaspec.model.log.proposed_commit import (
     CommitCheck,
     ProposedCommit,
@@ -14,8 +13,10 @@ from deltaspec.model.log.proposed_commit import (
     refuse_illegal_files,
     refuse_illegal_state,
 )
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.column_mapping import list_physical_paths
+from deltaspec.protocol.actions import Add
+from deltaspec.protocol.features import clustering
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.column_mapping import list_physical_paths
 
 
 def _columns(table: TableVersion) -> tuple[clustering.Path, ...]:
@@ -32,7 +33,7 @@ def check_columns(table: TableVersion) -> Iterator[Refused]:
         return
     if metadata.partition_columns:
         yield Refused("clustering.not-partitioned", ", ".join(metadata.partition_columns))
-    for name in clustering.find_unknown_columns(named, schema, table.mapping, table.revision):
+    for name in clustering_columns.find_unknown_columns(named, schema, table.mapping, table.revision):
         yield Refused("clustering.columns-by-physical-name", name)
 
 
@@ -43,16 +44,20 @@ def check_statistics(proposal: ProposedCommit) -> Iterator[Refused]:
     """
     old, new = _resolve_columns(proposal.version_before), _resolve_columns(proposal.version_after)
     for add in proposal.actions_of_type(Add):
-        for name in clustering.find_columns_without_statistics(add.stats, _columns_of_file(proposal, add, new)) or ():
+        for name in (
+            clustering_columns.find_columns_without_statistics(add.stats, _columns_of_file(proposal, add, new)) or ()
+        ):
             yield Refused("clustering.statistics", f"{add.path} has no statistics of {name}")
     named = tuple(each for each in new if each not in old)
     for add in proposal.remaining_files if named else ():
-        for name in clustering.find_columns_without_statistics(add.stats, _columns_of_file(proposal, add, named)) or ():
+        for name in (
+            clustering_columns.find_columns_without_statistics(add.stats, _columns_of_file(proposal, add, named)) or ()
+        ):
             yield Refused("clustering.statistics-of-new-columns", f"{add.path} stays live without statistics of {name}")
 
 
 def _resolve_columns(table: TableVersion) -> tuple[clustering.Path, ...]:
-    return clustering.resolve_columns(_columns(table), table.schema, table.mapping)
+    return clustering_columns.resolve_columns(_columns(table), table.schema, table.mapping)
 
 
 def _columns_of_file(

@@ -1,12 +1,10 @@
 """Checks of constraints and defaults in a commit. Source: CHECK Constraints; Default Columns."""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
-from deltaspec.model.actions import CommitInfo, MetaData, Remove
-from deltaspec.model.features import constraints, default_columns
-from deltaspec.model.features.protocol import Refused
+from deltaspec.model.decisions import Refused
+from deltaspec.model.features import default_columns
 from deltaspec.model.log.proposed_commit import (
     CommitCheck,
     ProposedCommit,
@@ -15,10 +13,10 @@ from deltaspec.model.log.proposed_commit import (
     read_schema,
     refuse_illegal_state,
 )
-from deltaspec.model.revisions import Revision
-
-_MAKES_OR_RESTORES = re.compile("create|replace|restore|rollback|clone|convert|import|replicat", re.IGNORECASE)
-"""The protocol does not define operation names; engines agree on these words."""
+from deltaspec.protocol.actions import CommitInfo, MetaData, Remove
+from deltaspec.protocol.features import constraints
+from deltaspec.protocol.log.operations import creates_or_restores_table
+from deltaspec.protocol.revisions import Revision
 
 
 def is_replaced_table(before: MetaData, after: MetaData, operation: Any) -> bool:
@@ -31,11 +29,6 @@ def is_replaced_table(before: MetaData, after: MetaData, operation: Any) -> bool
         operation: Operation that the commit states.
     """
     return before.id != after.id or creates_or_restores_table(operation)
-
-
-def creates_or_restores_table(operation: Any) -> bool:
-    """Return whether a commit states that it creates, replaces or restores a table."""
-    return isinstance(operation, str) and _MAKES_OR_RESTORES.search(operation) is not None
 
 
 def check_constraints(table: TableVersion) -> Iterator[Refused]:

@@ -3,10 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from deltaspec.model.actions import Add, Cdc, Remove
-from deltaspec.model.commit.operations import reuses_existing_files
-from deltaspec.model.features.protocol import Refused
-from deltaspec.model.log.paths import is_absolute, path_key
+from deltaspec.model.decisions import Refused
 from deltaspec.model.log.proposed_commit import (
     CommitCheck,
     ProposedCommit,
@@ -15,22 +12,26 @@ from deltaspec.model.log.proposed_commit import (
     read_schema,
     refuse_illegal_files,
 )
-from deltaspec.model.log.reconciliation import get_file_key, get_vector_id
-from deltaspec.model.revisions import Revision
-from deltaspec.model.rows import change_data
-from deltaspec.model.rows.entry_names import EntryNames, collect_entry_names, find_misnamed_entry
-from deltaspec.model.rows.statistics import StatisticsError, count_records, find_null_columns, parse_statistics
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import DataType, Primitive, iter_fields
-from deltaspec.model.schema.partition_values import (
+from deltaspec.model.log.reconciliation import get_file_key
+from deltaspec.model.rows import changed_rows
+from deltaspec.protocol.actions import Add, Cdc, Remove
+from deltaspec.protocol.files.deletion_vectors import get_vector_id
+from deltaspec.protocol.files.entry_names import EntryNames, collect_entry_names, find_misnamed_entry
+from deltaspec.protocol.files.partition_values import (
     PartitionValueError,
     find_changed_value,
     is_canonical,
     is_in_utc,
     parse_partition_value,
 )
-from deltaspec.model.schema.required_columns import list_required_leaves
-from deltaspec.model.schema.schema_string import find_void_fault
+from deltaspec.protocol.files.paths import is_absolute, path_key
+from deltaspec.protocol.files.statistics import StatisticsError, count_records, find_null_columns, parse_statistics
+from deltaspec.protocol.log.operations import reuses_existing_files
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import DataType, Primitive, iter_fields
+from deltaspec.protocol.schema.required_columns import list_required_leaves
+from deltaspec.protocol.schema.schema_string import find_void_fault
 
 
 def check_repeated_actions(proposal: ProposedCommit) -> Iterator[Refused]:
@@ -331,7 +332,7 @@ def check_change_files(proposal: ProposedCommit) -> Iterator[Refused]:
         if cdc.data_change:
             yield Refused("cdc.no-data-change", cdc.path)
         is_added = path_key(cdc.path) in added
-        if not change_data.is_in_allowed_location(cdc.path, is_absolute=is_absolute(cdc.path), is_added=is_added):
+        if not changed_rows.is_in_allowed_location(cdc.path, is_absolute=is_absolute(cdc.path), is_added=is_added):
             yield Refused("cdc.location", cdc.path)
 
 

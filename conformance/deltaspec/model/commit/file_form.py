@@ -5,12 +5,11 @@ Source: Add File and Remove File, Add CDC File, Per-file Statistics, Deletion Ve
 
 from collections.abc import Iterator
 
-from deltaspec.model.actions import Add, Cdc, DeletionVectorDescriptor, Remove
-from deltaspec.model.features.protocol import Refused
-from deltaspec.model.log import paths
+from deltaspec.model.decisions import Refused
 from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
-from deltaspec.model.rows import deletion_vectors
-from deltaspec.model.rows.statistics import StatisticsError, count_records, find_null_count_faults, parse_statistics
+from deltaspec.protocol.actions import Add, Cdc, DeletionVectorDescriptor, Remove
+from deltaspec.protocol.files import deletion_vectors, paths
+from deltaspec.protocol.files.statistics import StatisticsError, count_records, find_null_count_faults, parse_statistics
 
 MIN_VECTOR_BYTES = 12
 """Magic number and number of buckets."""

@@ -5,12 +5,9 @@ A proposal forbids nothing, so V3 is not checked here.
 
 from collections.abc import Iterator
 
-from deltaspec.model.actions import Add, CommitInfo, MetaData, Protocol
 from deltaspec.model.commit import iceberg_compat
 from deltaspec.model.commit.file_changes import has_row_count
-from deltaspec.model.commit.operations import reuses_existing_files
-from deltaspec.model.features.protocol import Refused, get_supported_features
-from deltaspec.model.log.paths import path_key
+from deltaspec.model.decisions import Refused
 from deltaspec.model.log.proposed_commit import (
     CommitCheck,
     ProposedCommit,
@@ -21,8 +18,12 @@ from deltaspec.model.log.proposed_commit import (
     refuse_illegal_state,
 )
 from deltaspec.model.log.reconciliation import Snapshot
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.data_types import get_type_name
+from deltaspec.protocol.actions import Add, CommitInfo, MetaData, Protocol
+from deltaspec.protocol.features.supported_features import get_supported_features
+from deltaspec.protocol.files.paths import path_key
+from deltaspec.protocol.log.operations import reuses_existing_files
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import get_type_name
 
 
 def _enabled(snapshot: Snapshot, revision: Revision) -> tuple[str, ...]:

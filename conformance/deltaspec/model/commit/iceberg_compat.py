@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
-from deltaspec.model.actions import Protocol
 from deltaspec.model.commit.type_widening import is_supported_by_iceberg, read_type_change_record
-from deltaspec.model.features.table_properties import is_property_true
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import (
+from deltaspec.protocol.actions import Protocol
+from deltaspec.protocol.features.table_properties import is_property_true
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import (
     Array,
     DataType,
     Decimal,

@@ -8,17 +8,17 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from deltaspec.model.actions import CommitInfo
-from deltaspec.model.features.protocol import Refused
-from deltaspec.model.features.table_properties import (
+from deltaspec.model.decisions import Refused
+from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
+from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.protocol.actions import CommitInfo
+from deltaspec.protocol.features.table_properties import (
     ENABLEMENT_TIMESTAMP,
     ENABLEMENT_VERSION,
     get_integer_property,
     has_in_commit_timestamps,
 )
-from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
-from deltaspec.model.log.reconciliation import Snapshot
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.revisions import Revision
 
 # Checks of a commit
 

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator
 
-from deltaspec.model.actions import Add, Remove, RowIdHighWaterMark
-from deltaspec.model.features.protocol import Refused, supports
-from deltaspec.model.log.paths import path_key
+from deltaspec.model.decisions import Refused
 from deltaspec.model.log.proposed_commit import (
     CommitCheck,
     ProposedCommit,
@@ -13,9 +11,13 @@ from deltaspec.model.log.proposed_commit import (
     refuse_illegal_state,
 )
 from deltaspec.model.log.reconciliation import FileKey, Snapshot
-from deltaspec.model.revisions import Revision
-from deltaspec.model.rows import row_tracking
-from deltaspec.model.rows.statistics import count_records
+from deltaspec.model.rows import row_ids
+from deltaspec.protocol.actions import Add, Remove, RowIdHighWaterMark
+from deltaspec.protocol.features import row_tracking
+from deltaspec.protocol.features.supported_features import supports
+from deltaspec.protocol.files.paths import path_key
+from deltaspec.protocol.files.statistics import count_records
+from deltaspec.protocol.revisions import Revision
 
 
 def assigns_row_ids(proposal: ProposedCommit) -> bool:
@@ -119,7 +121,7 @@ def read_revision_high_water_mark(snapshot: Snapshot, revision: Revision) -> int
     if not revision.since(Revision.R3):  # [Changed in r3] a domain replaces the action
         mark: RowIdHighWaterMark | None = snapshot.row_id_high_water_mark
         return None if mark is None else mark.high_water_mark
-    return row_tracking.read_high_water_mark(snapshot)
+    return row_ids.read_high_water_mark(snapshot)
 
 
 def check_high_water_mark(proposal: ProposedCommit) -> Iterator[Refused]:

@@ -3,10 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from deltaspec.model.actions import MetaData, Protocol
-from deltaspec.model.features import column_mapping_changes, feature_uses, identity_columns, table_properties
-from deltaspec.model.features.protocol import Refused, find_protocol_faults
-from deltaspec.model.features.undefined_types import find_undefined_types
+from deltaspec.model.decisions import Refused
+from deltaspec.model.features import column_mapping_changes, feature_uses
 from deltaspec.model.log.proposed_commit import (
     CommitCheck,
     ProposedCommit,
@@ -16,10 +14,14 @@ from deltaspec.model.log.proposed_commit import (
     refuse_illegal_state,
 )
 from deltaspec.model.log.reconciliation import Snapshot
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import Struct, iter_fields
-from deltaspec.model.schema.schema_string import TYPE_CHANGES, SchemaError, find_repeated_names, parse_schema
+from deltaspec.protocol.actions import MetaData, Protocol
+from deltaspec.protocol.features import identity_columns, table_properties
+from deltaspec.protocol.features.supported_features import find_protocol_faults
+from deltaspec.protocol.features.undefined_types import find_undefined_types
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import Struct, iter_fields
+from deltaspec.protocol.schema.schema_string import TYPE_CHANGES, SchemaError, find_repeated_names, parse_schema
 
 FAULT_REQUIREMENTS = {
     "reader 3 with writer below 7": "protocol.reader-3-needs-writer-7",

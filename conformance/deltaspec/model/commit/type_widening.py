@@ -9,14 +9,15 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from deltaspec.model.features.protocol import Refused, get_supported_features, has_known_features
-from deltaspec.model.features.table_features import strip_preview_suffix
-from deltaspec.model.features.table_properties import is_property_true
+from deltaspec.model.decisions import Refused
 from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit, TableVersion, refuse_illegal_state
 from deltaspec.model.log.reconciliation import Snapshot
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.column_mapping import MODE, column_id
-from deltaspec.model.schema.data_types import (
+from deltaspec.protocol.features.supported_features import get_supported_features, has_known_features
+from deltaspec.protocol.features.table_features import strip_preview_suffix
+from deltaspec.protocol.features.table_properties import is_property_true
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.column_mapping import MODE, column_id
+from deltaspec.protocol.schema.data_types import (
     Array,
     DataType,
     Decimal,
@@ -30,7 +31,7 @@ from deltaspec.model.schema.data_types import (
     is_widening,
     iter_fields,
 )
-from deltaspec.model.schema.schema_string import (
+from deltaspec.protocol.schema.schema_string import (
     TYPE_CHANGES,
     SchemaError,
     TypeChange,

@@ -7,16 +7,6 @@ SHOULD nor a divergence, which is a point that the protocol leaves undecided, re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from deltaspec.model.actions import (
-    Action,
-    CheckpointMetadata,
-    DomainMetadata,
-    MetaData,
-    Protocol,
-    Remove,
-    Sidecar,
-    Txn,
-)
 from deltaspec.model.commit import (
     catalog_managed,
     clustering_changes,
@@ -30,12 +20,22 @@ from deltaspec.model.commit import (
     type_widening,
     variant_columns,
 )
-from deltaspec.model.features import clustering, system_domains
-from deltaspec.model.features.protocol import Accepted, Decision, Refused
-from deltaspec.model.features.table_properties import is_append_only
+from deltaspec.model.decisions import Accepted, Decision, Refused
 from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
 from deltaspec.model.log.reconciliation import Snapshot
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.actions import (
+    Action,
+    CheckpointMetadata,
+    DomainMetadata,
+    MetaData,
+    Protocol,
+    Remove,
+    Sidecar,
+    Txn,
+)
+from deltaspec.protocol.features import clustering, system_domains
+from deltaspec.protocol.features.table_properties import is_append_only
+from deltaspec.protocol.revisions import Revision
 
 
 def check_commit(

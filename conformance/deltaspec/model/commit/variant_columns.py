@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from deltaspec.model.features import clustering
-from deltaspec.model.features.protocol import Refused
+from deltaspec.model.decisions import Refused
+from deltaspec.model.features import clustering_columns
 from deltaspec.model.log.proposed_commit import CommitCheck, TableVersion, refuse_illegal_state
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.column_mapping import list_physical_paths
-from deltaspec.model.schema.data_types import Field, Primitive, Struct, iter_fields
+from deltaspec.protocol.features import clustering
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.column_mapping import list_physical_paths
+from deltaspec.protocol.schema.data_types import Field, Primitive, Struct, iter_fields
 
 VARIANT = Primitive("variant")
 DEFAULT = "CURRENT_DEFAULT"
@@ -49,7 +50,7 @@ def find_variant_columns(
         clustered: Clustering columns as the domain stores them.
         mapping: Column mapping mode: `id`, `name` or None.
     """
-    partitions, clusters = set(partition_columns), set(clustering.resolve_columns(clustered, schema, mapping))
+    partitions, clusters = set(partition_columns), set(clustering_columns.resolve_columns(clustered, schema, mapping))
     for (path, field), (physical, _) in zip(iter_fields(schema), list_physical_paths(schema, mapping), strict=True):
         if field.type != VARIANT:
             continue

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from deltaspec.model.features.table_properties import get_integer_property
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import Struct
+from deltaspec.protocol.features.table_properties import get_integer_property
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import Struct
 
 Path = tuple[str, ...]
 

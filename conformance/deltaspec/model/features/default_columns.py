@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from deltaspec.model.features.constraints import DEFAULT
-from deltaspec.model.schema.column_mapping import column_id
-from deltaspec.model.schema.data_types import Struct, iter_fields
+from deltaspec.protocol.features.constraints import DEFAULT
+from deltaspec.protocol.schema.column_mapping import column_id
+from deltaspec.protocol.schema.data_types import Struct, iter_fields
 
 Path = tuple[str, ...]
 

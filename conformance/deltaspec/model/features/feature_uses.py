@@ -8,19 +8,19 @@ from typing import NamedTuple
 
 from deltaspec.model.commit.type_widening import FEATURE as TYPE_WIDENING
 from deltaspec.model.commit.type_widening import has_type_change_record
-from deltaspec.model.features import table_properties
-from deltaspec.model.features.constraints import get_key_feature
-from deltaspec.model.features.system_domains import find_domain_feature
-from deltaspec.model.features.table_features import (
+from deltaspec.protocol.features import table_properties
+from deltaspec.protocol.features.constraints import get_key_feature
+from deltaspec.protocol.features.system_domains import find_domain_feature
+from deltaspec.protocol.features.table_features import (
     PROPOSALS,
     find_missing_requirements,
     get_current_name,
     get_known_features,
     strip_preview_suffix,
 )
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.data_types import PRIMITIVES, Array, DataType, Map, Primitive, Struct, iter_fields
-from deltaspec.model.schema.schema_string import TYPE_CHANGES
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import PRIMITIVES, Array, DataType, Map, Primitive, Struct, iter_fields
+from deltaspec.protocol.schema.schema_string import TYPE_CHANGES
 
 DOMAIN_METADATA = "domainMetadata"
 

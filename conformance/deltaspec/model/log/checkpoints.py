@@ -8,20 +8,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from deltaspec.model.actions import (
-    Action,
-    Add,
-    Cdc,
-    CheckpointMetadata,
-    CommitInfo,
-    DomainMetadata,
-    MetaData,
-    Protocol,
-    Remove,
-    Sidecar,
-)
-from deltaspec.model.features.protocol import Accepted, Decision, Refused, supports
-from deltaspec.model.features.table_properties import DEFAULT_FILE_RETENTION_MS
+from deltaspec.model.decisions import Accepted, Decision, Refused
 from deltaspec.model.log.reconciliation import (
     EMPTY_SNAPSHOT,
     FileKey,
@@ -36,7 +23,21 @@ from deltaspec.model.log.state_differences import (
     compare_single,
     read_partition_types,
 )
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.actions import (
+    Action,
+    Add,
+    Cdc,
+    CheckpointMetadata,
+    CommitInfo,
+    DomainMetadata,
+    MetaData,
+    Protocol,
+    Remove,
+    Sidecar,
+)
+from deltaspec.protocol.features.supported_features import supports
+from deltaspec.protocol.features.table_properties import DEFAULT_FILE_RETENTION_MS
+from deltaspec.protocol.revisions import Revision
 
 Spec = Literal["v1", "v2"]
 Naming = Literal["classic", "multipart", "uuid"]

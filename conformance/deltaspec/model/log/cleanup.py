@@ -6,10 +6,11 @@ on `delta.logRetentionDuration`.
 
 from collections.abc import Collection, Iterable, Mapping
 
-from deltaspec.model.actions import MetaData, Protocol
-from deltaspec.model.features.protocol import Accepted, may_write, supports
-from deltaspec.model.features.table_properties import get_integer_property, parse_interval_ms
-from deltaspec.model.log.file_names import (
+from deltaspec.model.decisions import Accepted, may_write
+from deltaspec.protocol.actions import MetaData, Protocol
+from deltaspec.protocol.features.supported_features import supports
+from deltaspec.protocol.features.table_properties import get_integer_property
+from deltaspec.protocol.log.file_names import (
     SIDECARS,
     ChecksumName,
     ClassicCheckpoint,
@@ -21,8 +22,8 @@ from deltaspec.model.log.file_names import (
     UuidCheckpoint,
     parse_log_file_name,
 )
-from deltaspec.model.log.segment import find_complete_checkpoints
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.log.segment import find_complete_checkpoints
+from deltaspec.protocol.revisions import Revision
 
 DAY_MS = 86_400_000
 PROTECTED_BEFORE = "delta.requireCheckpointProtectionBeforeVersion"
@@ -120,17 +121,6 @@ def was_cleaned_up_too_early(retention_cutoff_ms: int | None, clock_ms: int, ret
         retention_ms: The threshold.
     """
     return retention_cutoff_ms is not None and retention_cutoff_ms > clock_ms - retention_ms
-
-
-def find_shortest_log_retention_ms(values: Iterable[str | None]) -> int | None:
-    """Return the shortest threshold that applied; None if it is unknown, because the protocol defines no default.
-
-    Args:
-        values: Values of `delta.logRetentionDuration`; None where it was not set.
-    """
-    found = [None if value is None else parse_interval_ms(value) for value in values]
-    known = [each for each in found if each is not None and each >= 0]
-    return min(known) if known and len(known) == len(found) else None
 
 
 # Checkpoint Protection (proposal).

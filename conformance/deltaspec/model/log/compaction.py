@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
-from deltaspec.model.actions import Action, DomainMetadata
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, replay_commit, replay_log
-from deltaspec.model.log.state_differences import Difference, PartitionTypes, compare_keyed, compare_single
-from deltaspec.model.revisions import Revision
+from deltaspec.model.log.state_differences import Difference, compare_keyed, compare_single
+from deltaspec.protocol.actions import Action, DomainMetadata
+from deltaspec.protocol.log.compared_fields import PartitionTypes
+from deltaspec.protocol.revisions import Revision
 
 
 def build_compaction(

@@ -16,15 +16,16 @@ from typing import TypeAlias, TypeVar
 
 import msgspec
 
-from deltaspec.model.actions import Action, Add, CommitInfo, MetaData, Protocol
-from deltaspec.model.features.protocol import Refused, get_supported_features, has_known_features, supports
-from deltaspec.model.features.table_features import get_current_name, supports_feature_or_preview
-from deltaspec.model.log.paths import path_key
+from deltaspec.model.decisions import Refused
 from deltaspec.model.log.reconciliation import FileKey, Snapshot, replay_commit
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import Struct
-from deltaspec.model.schema.schema_string import SchemaError, parse_schema
+from deltaspec.protocol.actions import Action, Add, CommitInfo, MetaData, Protocol
+from deltaspec.protocol.features.supported_features import get_supported_features, has_known_features, supports
+from deltaspec.protocol.features.table_features import get_current_name, supports_feature_or_preview
+from deltaspec.protocol.files.paths import path_key
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import Struct
+from deltaspec.protocol.schema.schema_string import SchemaError, parse_schema
 
 _Kind = TypeVar("_Kind")
 

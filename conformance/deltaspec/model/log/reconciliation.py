@@ -10,7 +10,7 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from deltaspec.model.actions import (
+from deltaspec.protocol.actions import (
     Action,
     Add,
     Cdc,
@@ -24,8 +24,9 @@ from deltaspec.model.actions import (
     Sidecar,
     Txn,
 )
-from deltaspec.model.log.paths import path_key
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.files.deletion_vectors import get_vector_id
+from deltaspec.protocol.files.paths import path_key
+from deltaspec.protocol.revisions import Revision
 
 FileKey = tuple[str, str | None]
 """Path key and deletion vector id. The id is None without a vector."""
@@ -52,11 +53,6 @@ EMPTY_SNAPSHOT = Snapshot()
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
-
-
-def get_vector_id(action: Add | Remove) -> str | None:
-    """Return the id of the deletion vector of a logical file, or None."""
-    return action.deletion_vector.unique_id if action.deletion_vector else None
 
 
 def get_file_key(action: Add | Remove) -> FileKey:

@@ -9,18 +9,17 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Literal
 
-from deltaspec.model.actions import Add, Protocol, Remove
-from deltaspec.model.features.protocol import Accepted, Decision, Refused, may_read, may_write, supports
-from deltaspec.model.features.table_features import MAX_READER_VERSION, MAX_WRITER_VERSION
-from deltaspec.model.features.table_properties import (
-    DEFAULT_FILE_RETENTION_MS,
-    get_file_retention_ms,
-    parse_interval_ms,
-)
-from deltaspec.model.log.paths import path_key
+from deltaspec.model.decisions import Accepted, Decision, Refused, may_read, may_write
 from deltaspec.model.log.reconciliation import Snapshot, is_expired
-from deltaspec.model.revisions import Revision
-from deltaspec.model.rows.deletion_vectors import build_relative_path
+from deltaspec.protocol.actions import Add, Protocol, Remove
+from deltaspec.protocol.features.supported_features import supports
+from deltaspec.protocol.features.table_features import MAX_READER_VERSION, MAX_WRITER_VERSION
+from deltaspec.protocol.features.table_properties import (
+    get_file_retention_ms,
+)
+from deltaspec.protocol.files.deletion_vectors import build_relative_path
+from deltaspec.protocol.files.paths import path_key
+from deltaspec.protocol.revisions import Revision
 
 RetentionReason = Literal[
     "it belongs to the log",
@@ -123,16 +122,3 @@ def may_vacuum(
     if isinstance(writing, Refused):
         return Refused("vacuum-protocol-check.checked-before-vacuum", writing.reason)
     return Accepted()
-
-
-def find_shortest_file_retention_ms(values: Iterable[str | None]) -> int | None:
-    """Return the shortest retention that applied and that a cleanup may have used; None if a value is invalid.
-
-    Args:
-        values: Values of `delta.deletedFileRetentionDuration`. None means not set: then the week that the protocol
-            mentions
-            applies.
-    """
-    found = [DEFAULT_FILE_RETENTION_MS if value is None else parse_interval_ms(value) for value in values]
-    known = [each for each in found if each is not None and each >= 0]
-    return min(known) if known and len(known) == len(found) else None

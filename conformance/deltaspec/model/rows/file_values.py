@@ -25,9 +25,10 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from deltaspec.model.actions import Add
-from deltaspec.model.rows.bounds import compute_upper_limit, read_bound
-from deltaspec.model.rows.statistics import (
+from deltaspec.protocol.actions import Add
+from deltaspec.protocol.files import partition_values
+from deltaspec.protocol.files.bounds import compute_upper_limit, read_bound
+from deltaspec.protocol.files.statistics import (
     LeafColumn,
     Statistics,
     StatisticsError,
@@ -35,10 +36,9 @@ from deltaspec.model.rows.statistics import (
     parse_integer,
     parse_statistics,
 )
-from deltaspec.model.schema import partition_values
-from deltaspec.model.schema.column_mapping import physical_name
-from deltaspec.model.schema.data_types import DataType, Decimal, Field, Primitive, Struct, get_type_name
-from deltaspec.model.schema.schema_string import SchemaError, read_type_changes
+from deltaspec.protocol.schema.column_mapping import physical_name
+from deltaspec.protocol.schema.data_types import DataType, Decimal, Field, Primitive, Struct, get_type_name
+from deltaspec.protocol.schema.schema_string import SchemaError, read_type_changes
 
 Column: TypeAlias = tuple[str, ...]
 """Logical names from the top level down through structs."""

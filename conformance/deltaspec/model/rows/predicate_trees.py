@@ -19,8 +19,8 @@ from deltaspec.model.rows.predicates import (
     Or,
     Predicate,
 )
-from deltaspec.model.schema.data_types import DataType, Struct, get_type_name
-from deltaspec.model.schema.partition_values import parse_partition_value, serialize_partition_value
+from deltaspec.protocol.files.partition_values import parse_partition_value, serialize_partition_value
+from deltaspec.protocol.schema.data_types import DataType, Struct, get_type_name
 
 Tree: TypeAlias = list[Any]
 

@@ -22,17 +22,18 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from deltaspec.model.actions import Action, Add, Cdc, DeletionVectorDescriptor, MetaData, Remove
-from deltaspec.model.features.table_properties import has_in_commit_timestamps
-from deltaspec.model.log.paths import path_key
 from deltaspec.model.log.proposed_commit import read_mapping_mode, read_schema
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot, replay_commit, replay_log
-from deltaspec.model.revisions import Revision
-from deltaspec.model.rows import change_data, deletion_vectors
-from deltaspec.model.rows.change_data import CHANGE_TYPE, CHANGE_TYPES, COMMIT_COLUMNS, DELETE, INSERT, POSTIMAGE
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import Array, DataType, Map, Primitive, Struct, is_widening
-from deltaspec.model.schema.partition_values import parse_partition_value
+from deltaspec.model.rows import changed_rows
+from deltaspec.protocol.actions import Action, Add, Cdc, DeletionVectorDescriptor, MetaData, Remove
+from deltaspec.protocol.features.change_data import CHANGE_TYPE, CHANGE_TYPES, COMMIT_COLUMNS, DELETE, INSERT, POSTIMAGE
+from deltaspec.protocol.features.table_properties import has_in_commit_timestamps
+from deltaspec.protocol.files import deletion_vectors
+from deltaspec.protocol.files.partition_values import parse_partition_value
+from deltaspec.protocol.files.paths import path_key
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import Array, DataType, Map, Primitive, Struct, is_widening
 
 Row: TypeAlias = Mapping[str, Any]
 """Values by column; structs are mappings. Values have the types of the schema in which they are read."""
@@ -169,7 +170,7 @@ def find_versions_without_feed(
 def _has_feed(snapshot: Snapshot) -> bool:
     if snapshot.protocol is None or snapshot.metadata is None:
         return False
-    return change_data.is_enabled(snapshot.protocol, snapshot.metadata)
+    return changed_rows.is_enabled(snapshot.protocol, snapshot.metadata)
 
 
 def get_commit_timestamp_ms(

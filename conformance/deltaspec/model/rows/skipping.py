@@ -16,7 +16,6 @@ from datetime import tzinfo
 from decimal import Decimal as Exact
 from typing import Any, TypeAlias
 
-from deltaspec.model.actions import Add
 from deltaspec.model.rows.file_values import Column, FileValues, NoSuchColumn, Values
 from deltaspec.model.rows.predicates import (
     And,
@@ -40,7 +39,8 @@ from deltaspec.model.rows.predicates import (
     list_column_predicates,
     negation,
 )
-from deltaspec.model.schema.data_types import DataType, Decimal, Primitive, Struct, get_type_name
+from deltaspec.protocol.actions import Add
+from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive, Struct, get_type_name
 
 _NUMBERS = ("byte", "short", "integer", "long", "float", "double")
 _MOMENTS = ("date", "timestamp", "timestamp_ntz")

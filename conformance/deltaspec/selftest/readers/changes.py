@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.reference.log_reader import LogReader, TableState
 from deltaspec.candidates.reference.row_reader import FileRows, RowReader, UnreadableFile
-from deltaspec.model.actions import Add, Cdc, Remove
-from deltaspec.model.log.file_names import commit_name
-from deltaspec.model.rows.change_data import CHANGE_TYPE
-from deltaspec.model.rows.row_tracking import COLUMN_PROPERTIES
+from deltaspec.protocol.actions import Add, Cdc, Remove
+from deltaspec.protocol.features.change_data import CHANGE_TYPE
+from deltaspec.protocol.features.row_tracking import COLUMN_PROPERTIES
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.selftest.readers.parquet_footers import read_footer
 

@@ -6,8 +6,8 @@ import msgspec
 import pyarrow.parquet as pq
 
 from deltaspec.candidates.reference.log_reader import CorruptLog, LogReader, build_file_actions
-from deltaspec.model.actions import Add, CheckpointMetadata, DomainMetadata, MetaData, Protocol, Remove, Sidecar, Txn
-from deltaspec.model.log.segment import Checkpoint
+from deltaspec.protocol.actions import Add, CheckpointMetadata, DomainMetadata, MetaData, Protocol, Remove, Sidecar, Txn
+from deltaspec.protocol.log.segment import Checkpoint
 from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint, read_checkpoint
 from deltaspec.wire.storage.interface import LOG_DIRECTORY

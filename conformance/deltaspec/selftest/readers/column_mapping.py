@@ -10,8 +10,8 @@ from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.reference.log_reader import LogReader, TableState
 from deltaspec.candidates.reference.row_reader import FileRows, RowReader, UnreadableFile, arrow_type
 from deltaspec.model.log.reconciliation import Snapshot
-from deltaspec.model.schema.column_mapping import get_mapping_mode, physical_name
-from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Struct
+from deltaspec.protocol.schema.column_mapping import get_mapping_mode, physical_name
+from deltaspec.protocol.schema.data_types import Array, DataType, Field, Map, Struct
 from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.selftest.readers.parquet_footers import read_footer
 from deltaspec.wire.data.column_resolution import FileColumn, resolve_columns

@@ -9,10 +9,10 @@ from pyroaring import BitMap64
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.reference.row_reader import RowReader
 from deltaspec.errors import DeltaspecError
-from deltaspec.model.actions import Add, Cdc, DeletionVectorDescriptor, Remove
-from deltaspec.model.features.table_properties import is_property_true
-from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.model.rows.predicates import Predicate
+from deltaspec.protocol.actions import Add, Cdc, DeletionVectorDescriptor, Remove
+from deltaspec.protocol.features.table_properties import is_property_true
+from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
 from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.selftest.readers.parquet_footers import read_footer
 from deltaspec.wire.data.deletion_vector_reader import find_vector_key

@@ -7,9 +7,10 @@ import msgspec
 from msgspec.structs import replace
 
 from deltaspec.candidates.reference.log_reader import CorruptLog, LogReader, TableState
-from deltaspec.model.actions import Action, Add, MetaData, Protocol, Remove
-from deltaspec.model.json_values import parse_lossless
-from deltaspec.model.log.file_names import (
+from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot, build_checkpoint_snapshot, replay_commit
+from deltaspec.protocol.actions import Action, Add, MetaData, Protocol, Remove
+from deltaspec.protocol.json_values import parse_lossless
+from deltaspec.protocol.log.file_names import (
     ChecksumName,
     CompactionName,
     MultipartCheckpoint,
@@ -17,14 +18,7 @@ from deltaspec.model.log.file_names import (
     compaction_name,
     parse_log_file_name,
 )
-from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot, build_checkpoint_snapshot, replay_commit
-from deltaspec.model.log.segment import (
-    Checkpoint,
-    Segment,
-    choose_segment,
-    find_complete_checkpoints,
-    list_commits,
-)
+from deltaspec.protocol.log.segment import Checkpoint, Segment, choose_segment, find_complete_checkpoints, list_commits
 from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry
 

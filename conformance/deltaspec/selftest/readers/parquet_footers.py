@@ -3,7 +3,7 @@
 import pyarrow.parquet as pq
 
 from deltaspec.candidates.reference.row_reader import RowReader
-from deltaspec.model.actions import Add, Cdc, Remove
+from deltaspec.protocol.actions import Add, Cdc, Remove
 
 
 def read_footer(reader: RowReader, action: Add | Remove | Cdc) -> pq.FileMetaData:

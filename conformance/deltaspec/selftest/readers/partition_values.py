@@ -10,8 +10,8 @@ import msgspec
 import pyarrow as pa
 
 from deltaspec.candidates.reference.row_reader import FileRows, RowReader, UnreadableFile
-from deltaspec.model.schema.column_mapping import get_partition_types, physical_name
-from deltaspec.model.schema.data_types import DataType, Decimal, get_type_name
+from deltaspec.protocol.schema.column_mapping import get_partition_types, physical_name
+from deltaspec.protocol.schema.data_types import DataType, Decimal, get_type_name
 from deltaspec.selftest.mutants import Method, mutant
 
 FROM_LOG = "add.partition-values-from-log"

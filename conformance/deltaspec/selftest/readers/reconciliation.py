@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.reference.log_reader import CorruptLog, LogReader
-from deltaspec.model.actions import ACTION_TYPES, Action, Add, DomainMetadata, MetaData, Protocol, Remove, Txn
-from deltaspec.model.log.file_names import commit_name
-from deltaspec.model.log.paths import path_key
 from deltaspec.model.log.reconciliation import Snapshot, apply_action, replay_commit
+from deltaspec.protocol.actions import ACTION_TYPES, Action, Add, DomainMetadata, MetaData, Protocol, Remove, Txn
+from deltaspec.protocol.files.paths import path_key
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 

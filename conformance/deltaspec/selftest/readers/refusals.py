@@ -10,8 +10,8 @@ from deltaspec.candidates.reference.log_reader import LogReader, TableState
 from deltaspec.candidates.reference.row_reader import FileRows, RowReader, arrow_schema
 from deltaspec.candidates.serve import EngineError
 from deltaspec.errors import DeltaspecError
-from deltaspec.model.actions import Protocol
-from deltaspec.model.log.file_names import commit_name
+from deltaspec.protocol.actions import Protocol
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 

@@ -11,7 +11,6 @@ import msgspec
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.reference.log_reader import TableState
 from deltaspec.candidates.serve import EngineError
-from deltaspec.model.actions import Add
 from deltaspec.model.rows.predicates import (
     And,
     Compare,
@@ -22,7 +21,8 @@ from deltaspec.model.rows.predicates import (
     Operator,
     Or,
 )
-from deltaspec.model.schema.column_mapping import physical_name
+from deltaspec.protocol.actions import Add
+from deltaspec.protocol.schema.column_mapping import physical_name
 from deltaspec.selftest.mutants import Method, mutant
 
 SKIPPING = "statistics.skipping"

@@ -4,8 +4,8 @@ from msgspec.structs import replace
 
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.reference.log_reader import LogReader, TableState
-from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.log.reconciliation import replay_commit
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.selftest.mutants import Method, mutant
 
 ISOLATION, IN_COMMIT = "table.snapshot-isolation", "in-commit-timestamp.used-for-time-travel"

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaspec.candidates.reference.row_reader import RowReader, UnreadableFile, arrow_type
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, get_type_name
+from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Map, get_type_name
 from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.wire.data.column_resolution import FileColumn
 

@@ -12,7 +12,16 @@ from msgspec.structs import replace
 from deltaspec.candidates.reference.log_reader import LogReader, TableState
 from deltaspec.candidates.reference.row_reader import FileRows, RowReader, UnreadableFile, arrow_type, convert_variant
 from deltaspec.model.log.reconciliation import Snapshot
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Struct, get_type_name, iter_fields
+from deltaspec.protocol.schema.data_types import (
+    Array,
+    DataType,
+    Decimal,
+    Field,
+    Map,
+    Struct,
+    get_type_name,
+    iter_fields,
+)
 from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.selftest.readers.parquet_footers import read_footer
 from deltaspec.wire.data.column_resolution import FileColumn

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from deltaspec.candidates.reference.transaction import Transaction
 from deltaspec.candidates.reference.written_files import FileWriter
-from deltaspec.model.actions import Action, Cdc
+from deltaspec.protocol.actions import Action, Cdc
 from deltaspec.selftest.mutants import Method, faulty_commit, mutant
 from deltaspec.selftest.writers.commits import drop
 

@@ -12,10 +12,10 @@ from deltaspec.candidates.reference.transaction import Transaction
 from deltaspec.candidates.reference.writer import Writer
 from deltaspec.candidates.reference.written_files import CODECS, FileWriter
 from deltaspec.candidates.serve import EngineError
-from deltaspec.model.actions import Add
 from deltaspec.model.features.default_columns import read_defaults
-from deltaspec.model.features.identity_columns import Identity
-from deltaspec.model.features.table_properties import PARQUET_CODEC
+from deltaspec.protocol.actions import Add
+from deltaspec.protocol.features.identity_columns import Identity
+from deltaspec.protocol.features.table_properties import PARQUET_CODEC
 from deltaspec.selftest.mutants import Method, mutant
 
 EXPLICIT, OVERFLOW = "identity-columns.explicit-values", "identity-columns.overflow"

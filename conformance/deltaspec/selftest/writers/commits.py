@@ -10,9 +10,9 @@ from deltaspec.candidates.reference.transaction import Transaction
 from deltaspec.candidates.reference.writer import Operation, Writer
 from deltaspec.candidates.reference.written_files import get_clock_ms
 from deltaspec.candidates.serve import EngineError
-from deltaspec.model.actions import Action, Add, CommitInfo, DomainMetadata, Protocol, Remove, Txn
-from deltaspec.model.features.table_properties import has_in_commit_timestamps
-from deltaspec.model.log.file_names import commit_name
+from deltaspec.protocol.actions import Action, Add, CommitInfo, DomainMetadata, Protocol, Remove, Txn
+from deltaspec.protocol.features.table_properties import has_in_commit_timestamps
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.selftest.mutants import Method, faulty_commit, mutant
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 

@@ -12,9 +12,9 @@ from deltaspec.candidates.reference.log_reader import LogReader
 from deltaspec.candidates.reference.transaction import Transaction
 from deltaspec.candidates.reference.written_files import write_new_file
 from deltaspec.candidates.serve import EngineError
-from deltaspec.model.actions import Action, DomainMetadata
-from deltaspec.model.log.file_names import commit_name
-from deltaspec.model.rows.row_tracking import DOMAIN
+from deltaspec.protocol.actions import Action, DomainMetadata
+from deltaspec.protocol.features.row_tracking import DOMAIN
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.selftest.races import wait_turn
 from deltaspec.wire.storage.interface import LOG_DIRECTORY

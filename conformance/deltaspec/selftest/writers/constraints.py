@@ -13,9 +13,9 @@ from deltaspec.candidates.reference.sql_values import evaluate_sql, parse_suppor
 from deltaspec.candidates.reference.transaction import Transaction
 from deltaspec.candidates.reference.writer import Operation, Writer
 from deltaspec.candidates.serve import EngineError
-from deltaspec.model.actions import Action
-from deltaspec.model.features.constraints import read_check_constraints
-from deltaspec.model.features.table_properties import CONSTRAINT_PREFIX
+from deltaspec.protocol.actions import Action
+from deltaspec.protocol.features.constraints import read_check_constraints
+from deltaspec.protocol.features.table_properties import CONSTRAINT_PREFIX
 from deltaspec.selftest.mutants import Method, mutant
 
 CHECKED, NOT_NULL = "check-constraints.rows-checked", "column-invariants.rows-refused"

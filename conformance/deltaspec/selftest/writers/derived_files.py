@@ -9,7 +9,8 @@ from deltaspec.candidates.reference.checkpoint_writer import CheckpointWriter
 from deltaspec.candidates.reference.log_reader import LogReader
 from deltaspec.candidates.reference.writer import Writer
 from deltaspec.candidates.serve import EngineError
-from deltaspec.model.actions import (
+from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.protocol.actions import (
     Action,
     Add,
     DeletionVectorDescriptor,
@@ -19,9 +20,8 @@ from deltaspec.model.actions import (
     Remove,
     Txn,
 )
-from deltaspec.model.log.last_checkpoint import LastCheckpoint
-from deltaspec.model.log.reconciliation import Snapshot
-from deltaspec.model.log.version_checksum import VersionChecksum
+from deltaspec.protocol.log.last_checkpoint import LastCheckpoint
+from deltaspec.protocol.log.version_checksum import VersionChecksum
 from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.selftest.writers.commits import change, drop
 from deltaspec.wire.storage.interface import LOG_DIRECTORY

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from deltaspec.candidates.reference.checkpoint_writer import CheckpointWriter
 from deltaspec.candidates.reference.log_cleaner import LogCleaner
 from deltaspec.model.log.cleanup import find_cutoff_commit
-from deltaspec.model.log.file_names import CommitName, parse_log_file_name
-from deltaspec.model.log.segment import find_complete_checkpoints
+from deltaspec.protocol.log.file_names import CommitName, parse_log_file_name
+from deltaspec.protocol.log.segment import find_complete_checkpoints
 from deltaspec.selftest.mutants import Method, mutant
 
 

@@ -11,7 +11,7 @@ from deltaspec.candidates.reference.log_reader import LogReader
 from deltaspec.candidates.reference.transaction import Transaction
 from deltaspec.candidates.reference.writer import Operation, Writer
 from deltaspec.candidates.serve import EngineError
-from deltaspec.model.actions import Add
+from deltaspec.protocol.actions import Add
 from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 

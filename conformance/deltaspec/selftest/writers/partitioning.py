@@ -6,9 +6,9 @@ import msgspec
 
 from deltaspec.candidates.reference.transaction import Transaction
 from deltaspec.candidates.reference.written_files import FileWriter
-from deltaspec.model.actions import Action, Add, Cdc
-from deltaspec.model.schema.column_mapping import physical_name
-from deltaspec.model.schema.data_types import Field, get_type_name
+from deltaspec.protocol.actions import Action, Add, Cdc
+from deltaspec.protocol.schema.column_mapping import physical_name
+from deltaspec.protocol.schema.data_types import Field, get_type_name
 from deltaspec.selftest.mutants import Method, faulty_commit, mutant
 from deltaspec.selftest.writers.commits import change
 

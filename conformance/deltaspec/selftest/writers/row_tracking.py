@@ -7,8 +7,8 @@ import msgspec
 import pyarrow as pa
 
 from deltaspec.candidates.reference.transaction import Transaction
-from deltaspec.model.actions import Action, Add, DomainMetadata, Remove
-from deltaspec.model.rows.row_tracking import DOMAIN
+from deltaspec.protocol.actions import Action, Add, DomainMetadata, Remove
+from deltaspec.protocol.features.row_tracking import DOMAIN
 from deltaspec.selftest.mutants import Method, faulty_commit, mutant
 from deltaspec.selftest.writers.commits import change
 

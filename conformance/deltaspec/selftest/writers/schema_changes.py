@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from deltaspec.candidates.reference.transaction import Transaction
 from deltaspec.candidates.reference.writer import Operation, Writer
 from deltaspec.candidates.reference.written_files import FileWriter
-from deltaspec.model.actions import Action, MetaData, Protocol
-from deltaspec.model.schema.data_types import Field
+from deltaspec.protocol.actions import Action, MetaData, Protocol
+from deltaspec.protocol.schema.data_types import Field
 from deltaspec.selftest.mutants import Method, faulty_commit, mutant
 from deltaspec.selftest.writers.commits import change
 

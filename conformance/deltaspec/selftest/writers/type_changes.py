@@ -7,7 +7,7 @@ import msgspec
 from deltaspec.candidates.reference.transaction import Transaction
 from deltaspec.candidates.reference.writer import Operation, Writer
 from deltaspec.candidates.serve import EngineError
-from deltaspec.model.actions import Action, MetaData
+from deltaspec.protocol.actions import Action, MetaData
 from deltaspec.selftest.mutants import Method, faulty_commit, mutant
 from deltaspec.selftest.writers.commits import change
 

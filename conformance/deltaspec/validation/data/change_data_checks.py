@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from deltaspec.model.actions import CommitInfo
-from deltaspec.model.rows import change_data
-from deltaspec.model.rows.change_data import DELETE, INSERT, POSTIMAGE, PREIMAGE
+from deltaspec.protocol.actions import CommitInfo
+from deltaspec.protocol.features import change_data
+from deltaspec.protocol.features.change_data import DELETE, INSERT, POSTIMAGE, PREIMAGE
 from deltaspec.validation.data.change_row_reader import ChangeFacts, Projection, read_change_file
 from deltaspec.validation.data.commit_reader import RowGroups
 from deltaspec.validation.data.commit_rows import CommitFiles, read_commit_files, read_commit_rows
@@ -67,15 +67,15 @@ def _log_facts(data: DataBucket, commit: CommitFiles) -> dict[str, Any] | None:
     adds = {file.path_key for file in commit.adds if (file.line, "add") in changing}
     removes = {file.path_key for file in commit.removes if (file.line, "remove") in changing}
     operation = infos[0].operation if infos else None
-    changed = change_data.count_changed_files(adds, removes)
+    replaced = adds & removes
     return {
         "version": commit.version,
         "file": commit.file,
         "change_files": len(commit.changes),
         "operation": operation if isinstance(operation, str) else None,
-        "new_files": changed.new,
-        "removed_files": changed.removed,
-        "vector_changed_files": changed.vectors_replaced,
+        "new_files": len(adds - replaced),
+        "removed_files": len(removes - replaced),
+        "vector_changed_files": len(replaced),
     }
 
 

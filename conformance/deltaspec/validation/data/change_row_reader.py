@@ -11,14 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
-from deltaspec.model.rows.change_data import CHANGE_TYPE, CHANGE_TYPES, COMMIT_COLUMNS, INSERT, POSTIMAGE
-from deltaspec.model.schema.column_mapping import get_partition_types
-from deltaspec.model.schema.data_types import DataType, Primitive
-from deltaspec.model.schema.partition_values import (
+from deltaspec.protocol.features.change_data import CHANGE_TYPE, CHANGE_TYPES, COMMIT_COLUMNS, INSERT, POSTIMAGE
+from deltaspec.protocol.files.partition_values import (
     PartitionValueError,
     canonicalize_partition_value,
     parse_partition_value,
 )
+from deltaspec.protocol.schema.column_mapping import get_partition_types
+from deltaspec.protocol.schema.data_types import DataType, Primitive
 from deltaspec.validation.data.data_bucket import DataBucket
 from deltaspec.views.data.data_files import DataFile
 from deltaspec.views.table.table_schema import TableSchema

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltaspec.model.features import clustering
+from deltaspec.protocol.features import clustering
 from deltaspec.views.files.clustered_files import build_clustered_file_rows, clustered_files
 
 if TYPE_CHECKING:

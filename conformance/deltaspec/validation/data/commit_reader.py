@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 import polars as pl
 
-from deltaspec.model.log.file_names import commit_name
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.views.data.data_files import DataFiles
 from deltaspec.wire.log.line_decoder import LogFile, decode_lines
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Store

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from deltaspec.model.log.file_names import commit_name
-from deltaspec.model.rows.deletion_vectors import DeletionVectorError
+from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.validation.data.change_row_reader import NetRows, Projection, read_net_rows
 from deltaspec.validation.data.data_bucket import describe_read_error
 from deltaspec.wire.parquet.file_opener import UnreadableRows

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 from pyroaring import BitMap64
 
-from deltaspec.model.rows.deletion_vectors import DeletionVectorError
+from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
 from deltaspec.validation.data.commit_reader import Commits
 from deltaspec.validation.data.copied_files import find_copies
 from deltaspec.validation.data.second_look import MOST_LOOKS, MOST_REREAD_FILES, SecondLook

@@ -13,8 +13,8 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from deltaspec.model.actions import DeletionVectorDescriptor
-from deltaspec.model.rows.deletion_vectors import DeletionVectorError
+from deltaspec.protocol.actions import DeletionVectorDescriptor
+from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
 from deltaspec.report.report_types import Inventory
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.buckets import Buckets, RowsByTag, StageOutput

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from deltaspec.model.actions import DeletionVectorDescriptor
-from deltaspec.model.rows.deletion_vectors import DeletionVectorError
+from deltaspec.protocol.actions import DeletionVectorDescriptor
+from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
 from deltaspec.validation.log.concurrent_writes import describe_missing_file
 from deltaspec.views.data.data_files import DataFile
 from deltaspec.views.files.file_actions import deletion_vectors

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from deltaspec.model.schema.column_mapping import physical_name
-from deltaspec.model.schema.data_types import Struct
-from deltaspec.model.schema.required_columns import Path
+from deltaspec.protocol.schema.column_mapping import physical_name
+from deltaspec.protocol.schema.data_types import Struct
+from deltaspec.protocol.schema.required_columns import Path
 from deltaspec.sql.row_evaluation import ConstraintResult
 from deltaspec.validation.data.data_bucket import EARLIER_FILES_GONE, describe_read_error
 from deltaspec.validation.data.read_ahead import read_ahead

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from deltaspec.model.rows import materialized_partitions
-from deltaspec.model.rows.variant_shredding import FEATURE
-from deltaspec.model.schema.data_types import Primitive, iter_leaf_types
-from deltaspec.model.schema.parquet_types import Node
+from deltaspec.protocol.features import materialized_partitions
+from deltaspec.protocol.schema.data_types import Primitive, iter_leaf_types
+from deltaspec.protocol.schema.parquet_types import Node
+from deltaspec.protocol.variants.shredding import FEATURE
 from deltaspec.validation.data.row_confirmation import FileReader, evaluate_confirmed_rows
 from deltaspec.validation.data.second_look import CHANGED
 from deltaspec.views.data.data_files import DataFiles, data_files

@@ -9,10 +9,10 @@ import msgspec
 import polars as pl
 from pyroaring import BitMap64
 
-from deltaspec.model.commit.constraint_changes import creates_or_restores_table
-from deltaspec.model.features.identity_columns import FEATURE, Identity, read_identity
-from deltaspec.model.rows.deletion_vectors import DeletionVectorError
-from deltaspec.model.schema.data_types import Field, Struct, iter_fields
+from deltaspec.protocol.features.identity_columns import FEATURE, Identity, read_identity
+from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
+from deltaspec.protocol.log.operations import creates_or_restores_table
+from deltaspec.protocol.schema.data_types import Field, Struct, iter_fields
 from deltaspec.validation.data.data_bucket import describe_read_error
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.data.identity_values import build_identity_value_row, identity_values

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from deltaspec.model.actions import DeletionVectorDescriptor
-from deltaspec.model.rows.deletion_vectors import DeletionVectorError
+from deltaspec.protocol.actions import DeletionVectorDescriptor
+from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
 from deltaspec.report.report_types import Inventory
 from deltaspec.wire.data.deletion_vector_reader import find_vector_key
 from deltaspec.wire.storage.data_access import find_non_canonical_keys, normalize_key

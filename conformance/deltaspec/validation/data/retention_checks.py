@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from deltaspec.model.actions import DeletionVectorDescriptor
-from deltaspec.model.features.table_properties import FILE_RETENTION
-from deltaspec.model.log import paths
-from deltaspec.model.rows.deletion_vectors import DeletionVectorError
-from deltaspec.model.rows.file_retention import find_shortest_file_retention_ms
+from deltaspec.protocol.actions import DeletionVectorDescriptor
+from deltaspec.protocol.features.table_properties import FILE_RETENTION
+from deltaspec.protocol.files import paths
+from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
 from deltaspec.validation.log.log_start_checks import collect_property_values
 from deltaspec.views.files.file_replay import find_live_files
+from deltaspec.views.files.file_retention import find_shortest_file_retention_ms
 from deltaspec.views.files.retention import removed_files
 from deltaspec.wire.data.deletion_vector_reader import find_vector_key
 from deltaspec.wire.storage.data_access import is_non_canonical_key, is_outside_table, normalize_key

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pyroaring import BitMap64
 
-from deltaspec.model.rows.deletion_vectors import DeletionVectorError
+from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
 from deltaspec.sql.expression_columns import ExpressionColumns
 from deltaspec.sql.row_evaluation import ConstraintResult, evaluate_constraints
 from deltaspec.sql.spark_needs import describe_need

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from deltaspec.model.log.file_names import commit_name
-from deltaspec.model.rows import row_tracking
-from deltaspec.model.rows.deletion_vectors import DeletionVectorError
+from deltaspec.protocol.features import row_tracking
+from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.validation.data.data_bucket import EARLIER_FILES_GONE, describe_read_error
 from deltaspec.validation.data.row_id_reader import MaterializedColumns, NonIntegerRowIds, RowIds, read_row_ids
 from deltaspec.validation.log.facts import LogFacts

@@ -10,8 +10,8 @@ import polars as pl
 import pyarrow as pa
 from pyroaring import BitMap64
 
-from deltaspec.model.revisions import Revision
-from deltaspec.model.rows import row_tracking
+from deltaspec.protocol.features import row_tracking
+from deltaspec.protocol.revisions import Revision
 from deltaspec.views.data.data_files import DataFile
 from deltaspec.views.table.enablement import get_property_at
 from deltaspec.wire.data.row_hashing import HASH_MODULUS, sum_hashes

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from deltaspec.model.rows.deletion_vectors import DeletionVectorError
+from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
 from deltaspec.validation.data.data_bucket import describe_read_error
 from deltaspec.validation.data.read_ahead import read_ahead
 from deltaspec.validation.data.row_confirmation import FileRows, Rows, evaluate_file_rows

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from deltaspec.model.rows.deletion_vectors import DeletionVectorError
-from deltaspec.model.rows.statistics import (
+from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
+from deltaspec.protocol.files.statistics import (
     LeafColumn,
     Statistics,
     StatisticsError,
@@ -16,18 +16,18 @@ from deltaspec.model.rows.statistics import (
     list_leaf_columns,
     parse_statistics,
 )
-from deltaspec.model.rows.variant_bounds import (
+from deltaspec.protocol.schema.data_types import Primitive
+from deltaspec.protocol.variants.encoding import VariantError, VariantUndecided
+from deltaspec.protocol.variants.values import Scalar, find_at, parse_steps
+from deltaspec.validation.data.data_bucket import describe_read_error
+from deltaspec.validation.data.row_confirmation import FileRows, evaluate_file_rows
+from deltaspec.views.data.variant_bounds import (
     PathValues,
     VariantBoundError,
     find_contradiction,
     find_loose_bound,
     read_variant_bound,
 )
-from deltaspec.model.rows.variant_encoding import VariantError, VariantUndecided
-from deltaspec.model.rows.variant_values import Scalar, find_at, parse_steps
-from deltaspec.model.schema.data_types import Primitive
-from deltaspec.validation.data.data_bucket import describe_read_error
-from deltaspec.validation.data.row_confirmation import FileRows, evaluate_file_rows
 from deltaspec.views.data.variant_paths import variant_paths
 from deltaspec.wire.data.variant_reader import VariantDecoder, iter_variants
 from deltaspec.wire.parquet.file_opener import UnreadableRows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from deltaspec.model.schema.data_types import Primitive, iter_leaf_types
+from deltaspec.protocol.schema.data_types import Primitive, iter_leaf_types
 from deltaspec.validation.data.data_bucket import describe_read_error
 from deltaspec.validation.data.row_confirmation import FileRows, evaluate_file_rows
 from deltaspec.views.data.variants import build_variant_column_rows, variant_columns

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 from msgspec.structs import replace
 
-from deltaspec.model.schema.column_mapping import list_physical_partition_columns
+from deltaspec.protocol.schema.column_mapping import list_physical_partition_columns
 from deltaspec.report.description import (
     FileFacts,
     FilesDescription,

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from deltaspec import __version__
-from deltaspec.model.log.file_names import (
+from deltaspec.protocol.log.file_names import (
     ChecksumName,
     SidecarName,
     StagedCommit,
@@ -23,10 +23,10 @@ from deltaspec.model.log.file_names import (
     compaction_name,
     parse_log_file_name,
 )
-from deltaspec.model.log.last_checkpoint import LastCheckpoint
-from deltaspec.model.log.segment import Checkpoint
-from deltaspec.model.log.version_checksum import VersionChecksum
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.log.last_checkpoint import LastCheckpoint
+from deltaspec.protocol.log.segment import Checkpoint
+from deltaspec.protocol.log.version_checksum import VersionChecksum
+from deltaspec.protocol.revisions import Revision
 from deltaspec.report.estimate import ESTIMATE_VERSION, Amount, Estimate, LevelReads, Reads, exact_amount
 from deltaspec.validation.describe.read_time import add_time
 from deltaspec.validation.instants import AtArgument, parse_at

@@ -6,13 +6,13 @@ import msgspec
 import polars as pl
 
 from deltaspec.errors import InvalidUsage, TableUnreadable
-from deltaspec.model.features.table_features import get_feature
-from deltaspec.model.features.table_properties import find_active_features
-from deltaspec.model.log.file_names import ChecksumName, CommitName, CompactionName, parse_log_file_name
-from deltaspec.model.log.last_checkpoint import LastCheckpoint
-from deltaspec.model.log.segment import find_readable_ranges
-from deltaspec.model.schema.data_types import Struct
-from deltaspec.model.schema.schema_string import render_tree
+from deltaspec.protocol.features.table_features import get_feature
+from deltaspec.protocol.features.table_properties import find_active_features
+from deltaspec.protocol.log.file_names import ChecksumName, CommitName, CompactionName, parse_log_file_name
+from deltaspec.protocol.log.last_checkpoint import LastCheckpoint
+from deltaspec.protocol.log.segment import find_readable_ranges
+from deltaspec.protocol.schema.data_types import Struct
+from deltaspec.protocol.schema.schema_string import render_tree
 from deltaspec.report.description import FeatureState, LogFiles, TableDescription
 from deltaspec.validation.embedded import EmbeddedRun
 from deltaspec.validation.findings import Findings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deltaspec.model.actions import CommitInfo, WireStruct
+from deltaspec.protocol.actions import CommitInfo, WireStruct
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.files.added_vectors import ENABLED, FEATURE, added_vectors, build_added_vector_rows

@@ -10,8 +10,8 @@ from collections.abc import Collection
 from itertools import pairwise
 
 from deltaspec.errors import DeltaspecError
-from deltaspec.model.log import paths
-from deltaspec.model.log.file_names import (
+from deltaspec.protocol.files import paths
+from deltaspec.protocol.log.file_names import (
     ChecksumName,
     ClassicCheckpoint,
     CommitName,
@@ -22,7 +22,7 @@ from deltaspec.model.log.file_names import (
     is_defined,
     parse_log_file_name,
 )
-from deltaspec.model.log.segment import find_complete_checkpoints, find_unreachable_commits
+from deltaspec.protocol.log.segment import find_complete_checkpoints, find_unreachable_commits
 from deltaspec.validation.data.commit_reader import MAX_COMMIT_BYTES
 from deltaspec.validation.plan import Plan
 from deltaspec.wire.log.line_decoder import decode_lines

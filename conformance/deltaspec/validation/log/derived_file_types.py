@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from deltaspec.model.log.version_checksum import VersionChecksum
-from deltaspec.model.rows.statistics import LeafColumn
-from deltaspec.model.schema.data_types import DataType
+from deltaspec.protocol.files.statistics import LeafColumn
+from deltaspec.protocol.log.version_checksum import VersionChecksum
+from deltaspec.protocol.schema.data_types import DataType
 from deltaspec.views.log.replay_differences import DerivedFile
 
 PartitionTypes = Mapping[str, DataType] | None

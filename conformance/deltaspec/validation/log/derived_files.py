@@ -13,13 +13,13 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from deltaspec.model import actions as model
-from deltaspec.model.actions import DomainMetadata, MetaData, Txn, WireStruct
-from deltaspec.model.features.table_properties import compute_tombstone_cutoff_ms, compute_transaction_cutoff_ms
-from deltaspec.model.log.file_names import CompactionName, checksum_name, compaction_name
-from deltaspec.model.log.segment import Checkpoint
-from deltaspec.model.log.state_differences import DerivedFileKind
-from deltaspec.model.log.version_checksum import VersionChecksum
+from deltaspec.protocol import actions as model
+from deltaspec.protocol.actions import DomainMetadata, MetaData, Txn, WireStruct
+from deltaspec.protocol.features.table_properties import compute_tombstone_cutoff_ms, compute_transaction_cutoff_ms
+from deltaspec.protocol.log.compared_fields import DerivedFileKind
+from deltaspec.protocol.log.file_names import CompactionName, checksum_name, compaction_name
+from deltaspec.protocol.log.segment import Checkpoint
+from deltaspec.protocol.log.version_checksum import VersionChecksum
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.checkpoint_checks import check_checkpoint

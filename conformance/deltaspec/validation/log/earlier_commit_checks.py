@@ -8,7 +8,7 @@ from __future__ import annotations
 import polars as pl
 from msgspec.structs import replace
 
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.revisions import Revision
 from deltaspec.validation.aggregates import TableActionKey
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts

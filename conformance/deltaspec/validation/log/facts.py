@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from deltaspec.model.actions import WireStruct
+from deltaspec.protocol.actions import WireStruct
 from deltaspec.validation.log.derived_file_types import DerivedFileActions
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan

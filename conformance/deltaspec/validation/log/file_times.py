@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from deltaspec.model.log.file_names import commit_name
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.validation.plan import Plan
 
 

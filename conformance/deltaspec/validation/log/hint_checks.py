@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from deltaspec.model.log.segment import Checkpoint
+from deltaspec.protocol.log.segment import Checkpoint
 from deltaspec.report.report_types import DerivedFileNotCompared
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.concurrent_writes import HINT, is_hint_unchanged

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deltaspec.model.commit.catalog_managed import FEATURE
+from deltaspec.protocol.features.catalog_managed import FEATURE
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.log_start_checks import check_log_start

@@ -13,11 +13,11 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, WireStruct
-from deltaspec.model.features.table_features import get_unchecked_effect
-from deltaspec.model.log.file_names import commit_name
-from deltaspec.model.log.segment import Checkpoint
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.actions import CommitInfo, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, WireStruct
+from deltaspec.protocol.features.table_features import get_unchecked_effect
+from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.log.segment import Checkpoint
+from deltaspec.protocol.revisions import Revision
 from deltaspec.report.report_types import DerivedFileNotCompared, Inventory, Since
 from deltaspec.report.text import bound_text, escape_text
 from deltaspec.validation.aggregates import Aggregates, TableActionKey

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from deltaspec.model.actions import CommitInfo
-from deltaspec.model.features.table_properties import LOG_RETENTION
-from deltaspec.model.log.cleanup import find_shortest_log_retention_ms
-from deltaspec.model.log.file_names import commit_name
-from deltaspec.model.log.segment import (
+from deltaspec.protocol.actions import CommitInfo
+from deltaspec.protocol.features.table_properties import LOG_RETENTION
+from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.log.segment import (
     SegmentError,
     find_cleanup_version,
     find_complete_checkpoints,
@@ -15,6 +14,7 @@ from deltaspec.model.log.segment import (
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.files.retention import log_starts
+from deltaspec.views.table.log_retention import find_shortest_log_retention_ms
 from deltaspec.views.table.state import TableState
 from deltaspec.wire.log.line_decoder import decode_lines
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from deltaspec.model.actions import DomainMetadata, MetaData, Protocol
-from deltaspec.model.features import clustering
+from deltaspec.protocol.actions import DomainMetadata, MetaData, Protocol
+from deltaspec.protocol.features import clustering
 from deltaspec.report.report_types import Since
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from deltaspec.model.commit.row_id_changes import is_replaced_table
-from deltaspec.model.log.file_names import commit_name
-from deltaspec.model.rows import row_tracking
+from deltaspec.protocol.features import row_tracking
+from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.files.row_id_history import (
@@ -128,9 +127,9 @@ def find_mark_at(facts: LogFacts, version: int) -> int | None:
 
 
 def find_table_replacements(facts: LogFacts) -> list[int]:
-    """Return the versions whose commit replaces the table, so that none of the earlier files remain."""
+    """Return the versions whose commit changes the metadata id: another table, of which no earlier file remains."""
     rows = facts.state.rows[table_state.metadata.name]
-    return [row["version"] for before, row in pairwise(rows) if is_replaced_table(before["id"], row["id"])]
+    return [row["version"] for before, row in pairwise(rows) if before["id"] != row["id"]]
 
 
 def find_inserted_paths(data: DataBucket) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from deltaspec.model.rows import row_tracking
+from deltaspec.protocol.features import row_tracking
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.row_id_history_checks import (

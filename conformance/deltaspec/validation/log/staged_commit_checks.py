@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deltaspec.model.commit.catalog_managed import FEATURE, group_versions_by_uuid
-from deltaspec.model.log.file_names import STAGED_COMMITS, StagedCommit, commit_name, parse_log_file_name
+from deltaspec.protocol.features.catalog_managed import FEATURE, group_versions_by_uuid
+from deltaspec.protocol.log.file_names import STAGED_COMMITS, StagedCommit, commit_name, parse_log_file_name
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.log.staged_commits import differs, find_staged_commit_fault, staged_commits

@@ -1,7 +1,8 @@
 """Find the version of a table at a point in time.
 
 The time of a commit is its in-commit timestamp where the table enables them, else the modification time of its file.
-`deltaspec.model.commit.in_commit_timestamps` has the source; this module reads only the commits that it needs.
+This module reads only the commits that it needs. Source: Recommendations for Readers of Tables with In-Commit
+Timestamps (current); Add CDC File (r1 to r3).
 """
 
 from __future__ import annotations
@@ -11,17 +12,16 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from deltaspec.errors import InvalidUsage
-from deltaspec.model.actions import CommitInfo, MetaData, Protocol
-from deltaspec.model.commit.in_commit_timestamps import (
-    MissingTimestamp,
-    carries_timestamp,
-    is_enabled,
-    read_enablement,
+from deltaspec.protocol.actions import CommitInfo, MetaData, Protocol
+from deltaspec.protocol.features.table_properties import (
+    ENABLEMENT_TIMESTAMP,
+    ENABLEMENT_VERSION,
+    get_integer_property,
+    has_in_commit_timestamps,
 )
-from deltaspec.model.log.file_names import commit_name, is_defined
-from deltaspec.model.log.reconciliation import Snapshot
-from deltaspec.model.log.segment import SegmentError, choose_segment, list_commits
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.log.file_names import commit_name, is_defined
+from deltaspec.protocol.log.segment import SegmentError, choose_segment, list_commits
+from deltaspec.protocol.revisions import Revision
 from deltaspec.report.report_types import CommitTimeSource, VersionAt
 from deltaspec.report.text import format_instant
 from deltaspec.validation.instants import At, Moment
@@ -53,7 +53,7 @@ def find_version_at(
         raise InvalidUsage(f"{moment} is in the future; name a time that has passed, because a commit may still follow")
     try:
         return _CommitTimes(store, listed, revision).find_version(moment)
-    except (StorageError, SegmentError, MissingTimestamp) as fault:
+    except (StorageError, SegmentError, _MissingTimestamp) as fault:
         raise InvalidUsage(f"{store.uri}: the version at {moment} is not known: {fault}; name a version") from fault
 
 
@@ -62,6 +62,10 @@ def resolve_at(
 ) -> tuple[int | None, VersionAt | None]:
     """Return the version that the user named, or None, and how a time was resolved. Raises as `find_version_at`."""
     return find_version_at(store, listed, at, revision) if isinstance(at, Moment) else (at, None)
+
+
+class _MissingTimestamp(ValueError):
+    """A commit that must carry a timestamp has none."""
 
 
 class _CommitTimes:
@@ -73,14 +77,17 @@ class _CommitTimes:
         self._commits = list_commits(self._entries)
         if not self._commits:
             raise SegmentError("the log has no commits")
-        self._latest = self._read_latest_state()
+        protocol, metadata = self._read_latest_state()
+        # [Changed in current] before, a commit has only the time of its file
+        self._uses_timestamps = revision is Revision.CURRENT and has_in_commit_timestamps(protocol, metadata)
+        keys = (ENABLEMENT_VERSION, ENABLEMENT_TIMESTAMP)
+        self._enabled_since = tuple(get_integer_property(metadata.configuration, key) for key in keys)
 
     def find_version(self, moment: Moment) -> tuple[int, VersionAt]:
         """Find the latest commit at or before a time."""
         candidates = self._commits
-        since, began = read_enablement(self._latest)
-        uses_timestamps = self._revision is Revision.CURRENT and is_enabled(self._latest)
-        if uses_timestamps and since is not None and began is not None:
+        since, began = self._enabled_since
+        if self._uses_timestamps and since is not None and began is not None:
             candidates = [each for each in candidates if (each >= since) == (moment.ms >= began)]
         dated = [each for each in candidates if self._has_timestamp(each)]
         # in-commit timestamps increase, so that few commits have to be read
@@ -107,7 +114,8 @@ class _CommitTimes:
             raise SegmentError(f"commit {version + 1} is missing, and {version} and {later[0]} exist")
 
     def _has_timestamp(self, version: int) -> bool:
-        return carries_timestamp(version, self._latest, self._revision)
+        since, _ = self._enabled_since
+        return self._uses_timestamps and (since is None or version >= since)
 
     def _get_time(self, version: int) -> int:
         return self._read_timestamp(version) if self._has_timestamp(version) else self._get_file_time(version)
@@ -121,9 +129,9 @@ class _CommitTimes:
             for _, action in decode_lines(line or b"", self._revision).summary.actions:
                 if isinstance(action, CommitInfo) and isinstance(action.in_commit_timestamp, int):
                     return action.in_commit_timestamp
-        raise MissingTimestamp(f"commit {version} has no inCommitTimestamp")
+        raise _MissingTimestamp(f"commit {version} has no inCommitTimestamp")
 
-    def _read_latest_state(self) -> Snapshot:
+    def _read_latest_state(self) -> tuple[Protocol, MetaData]:
         """Read protocol and metadata of the latest version: from the newest commits, else from their checkpoint."""
         segment = choose_segment(self._entries)
         protocol: Protocol | None = None
@@ -148,4 +156,4 @@ class _CommitTimes:
                 metadata = metadata or next((each for each in actions if isinstance(each, MetaData)), None)
         if protocol is None or metadata is None:
             raise SegmentError("the log has no protocol or no metadata")
-        return Snapshot(segment.version, protocol, metadata)
+        return protocol, metadata

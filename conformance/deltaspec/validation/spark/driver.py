@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from deltaspec.model.log.file_names import CompactionName, compaction_name
-from deltaspec.model.log.segment import Checkpoint
+from deltaspec.protocol.log.file_names import CompactionName, compaction_name
+from deltaspec.protocol.log.segment import Checkpoint
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.data.data_stages import LIVE_FILES
 from deltaspec.validation.data.row_constraint_checks import has_row_constraints

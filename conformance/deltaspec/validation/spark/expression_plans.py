@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pyarrow as pa
 
-from deltaspec.model.schema.data_types import Array, DataType, Map, Struct, get_type_name
+from deltaspec.protocol.schema.data_types import Array, DataType, Map, Struct, get_type_name
 from deltaspec.sql.binding import BoundExpression, ColumnNumbering, column_name
 from deltaspec.sql.logical_row_reader import arrow_type, member_name
 from deltaspec.sql.resource_bounds import ResourceBounds, compute_resource_bounds

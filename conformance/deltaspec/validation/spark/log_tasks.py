@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from deltaspec.model.log.segment import Checkpoint
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.log.segment import Checkpoint
+from deltaspec.protocol.revisions import Revision
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import ReadContext

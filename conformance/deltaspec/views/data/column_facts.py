@@ -5,9 +5,9 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from deltaspec.model.rows import bounds, ordering, variant_bounds
-from deltaspec.model.rows.bounds import Bound
-from deltaspec.model.rows.statistics import (
+from deltaspec.protocol.files import bounds, ordering
+from deltaspec.protocol.files.bounds import Bound
+from deltaspec.protocol.files.statistics import (
     LeafColumn,
     Statistics,
     StatisticsError,
@@ -16,9 +16,10 @@ from deltaspec.model.rows.statistics import (
     parse_integer,
     parse_statistics,
 )
-from deltaspec.model.rows.variant_values import Scalar
-from deltaspec.model.schema.data_types import DataType, Decimal, Primitive, Struct, get_type_name
+from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive, Struct, get_type_name
+from deltaspec.protocol.variants.values import Scalar
 from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, Column, View
+from deltaspec.views.data import variant_bounds
 from deltaspec.wire.data.leaf_values import LeafValues
 
 Row = dict[str, Any]

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from deltaspec.model.actions import DeletionVectorDescriptor
+from deltaspec.protocol.actions import DeletionVectorDescriptor
 from deltaspec.views.base import Column, View
 
 _ROWS_PER_SLICE = 10_000

@@ -12,11 +12,12 @@ from msgspec.structs import replace
 
 from deltaspec.model.commit.iceberg_compat import ROW_TRACKING_FIELD_IDS
 from deltaspec.model.commit.type_widening import list_recorded_types
-from deltaspec.model.rows import iceberg_files, materialized_partitions
-from deltaspec.model.schema.column_mapping import physical_name
-from deltaspec.model.schema.data_types import Field, Primitive, Struct, get_type_name
-from deltaspec.model.schema.parquet_types import Node, is_shredded
-from deltaspec.model.schema.stored_columns import StoredColumn, match_columns
+from deltaspec.protocol.features import materialized_partitions
+from deltaspec.protocol.schema.column_mapping import physical_name
+from deltaspec.protocol.schema.data_types import Field, Primitive, Struct, get_type_name
+from deltaspec.protocol.schema.parquet_types import Node, is_shredded
+from deltaspec.protocol.schema.stored_columns import StoredColumn, match_columns
+from deltaspec.views.data import iceberg_files
 from deltaspec.views.data.data_files import data_files
 from deltaspec.views.data.file_columns import file_columns
 from deltaspec.views.table.table_schema import TableSchema

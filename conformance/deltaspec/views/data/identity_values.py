@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from deltaspec.model.features.identity_columns import Identity, is_beyond_high_water_mark
+from deltaspec.protocol.features.identity_columns import Identity, is_beyond_high_water_mark
 from deltaspec.views.base import Column, View
 from deltaspec.views.data.data_files import DataFile
 

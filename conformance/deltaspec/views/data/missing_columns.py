@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from deltaspec.model.schema.column_mapping import list_physical_paths
-from deltaspec.model.schema.data_types import iter_fields
+from deltaspec.protocol.schema.column_mapping import list_physical_paths
+from deltaspec.protocol.schema.data_types import iter_fields
 from deltaspec.views.table.row_requirements import RowRequirementHistory
 from deltaspec.views.table.table_schema import TableSchema
 

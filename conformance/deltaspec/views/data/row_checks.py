@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from deltaspec.model.schema.data_types import get_type_name
+from deltaspec.protocol.schema.data_types import get_type_name
 from deltaspec.views.base import ROW_REQUIREMENT_COLUMNS, Column, View
 from deltaspec.views.data.data_files import DataFile
 from deltaspec.views.files.null_columns import find_null_source

@@ -7,19 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from deltaspec.model.actions import DomainMetadata, MetaData
-from deltaspec.model.commit.operations import reuses_existing_files
 from deltaspec.model.commit.variant_columns import find_variant_columns as columns_of
 from deltaspec.model.commit.variant_columns import is_null_default
-from deltaspec.model.features.table_properties import is_property_true
-from deltaspec.model.rows.variant_encoding import FieldNames, VariantError, VariantUndecided, read_metadata
-from deltaspec.model.rows.variant_shredding import (
-    ENABLED,
-    STORED_ONCE,
-    find_encoding_faults,
-    find_shredding_faults,
-)
-from deltaspec.model.schema.data_types import Struct
+from deltaspec.protocol.actions import DomainMetadata, MetaData
+from deltaspec.protocol.features.table_properties import is_property_true
+from deltaspec.protocol.log.operations import reuses_existing_files
+from deltaspec.protocol.schema.data_types import Struct
+from deltaspec.protocol.variants.encoding import FieldNames, VariantError, VariantUndecided, read_metadata
+from deltaspec.protocol.variants.shredding import ENABLED, STORED_ONCE, find_encoding_faults, find_shredding_faults
 from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, STATE_COLUMNS, STATE_KINDS, Column, View
 from deltaspec.views.files.file_replay import find_first_added_paths
 from deltaspec.views.table.clustering_history import read_clustering_columns

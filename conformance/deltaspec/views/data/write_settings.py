@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from deltaspec.model.commit.operations import reuses_existing_files
-from deltaspec.model.features.table_properties import (
+from deltaspec.protocol.features.table_properties import (
     DEFAULT_CODEC,
     DEFAULT_PAGE_VERSION,
     PARQUET_CODEC,
@@ -16,6 +15,7 @@ from deltaspec.model.features.table_properties import (
     get_requested_codecs,
     parse_page_version,
 )
+from deltaspec.protocol.log.operations import reuses_existing_files
 from deltaspec.views.base import Column, View
 from deltaspec.views.files.file_replay import has_shared_path
 

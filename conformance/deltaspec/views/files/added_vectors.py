@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from deltaspec.model.commit.operations import FILE_REUSING_OPERATIONS
-from deltaspec.model.commit.operations import reuses_existing_files as reuses_existing_files
+from deltaspec.protocol.log.operations import FILE_REUSING_OPERATIONS
+from deltaspec.protocol.log.operations import reuses_existing_files as reuses_existing_files
 from deltaspec.views.base import Column, View
 from deltaspec.views.table.enablement import EnablementHistory
 

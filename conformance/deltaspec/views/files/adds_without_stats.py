@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from deltaspec.model.commit.operations import reuses_existing_files
+from deltaspec.protocol.log.operations import reuses_existing_files
 from deltaspec.views.base import STATE_KINDS, Column, View
 
 MISSING_STATS_COLUMN = "clustering_columns_without_statistics"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from deltaspec.model.features.clustering import Path
+from deltaspec.protocol.features.clustering import Path
 from deltaspec.views.base import STATE_KINDS, Column, View
 from deltaspec.views.files.adds_without_stats import MISSING_STATS_COLUMN, join_field_versions, join_first_versions
 from deltaspec.views.table.clustering_history import select_rows_without_statistics

@@ -11,11 +11,11 @@ import msgspec
 import polars as pl
 import pyarrow as pa
 
-from deltaspec.model.features.clustering import has_blank_provider
-from deltaspec.model.revisions import Revision
-from deltaspec.model.rows.entry_names import EntryNames
-from deltaspec.model.rows.statistics import LeafColumn
-from deltaspec.model.schema.data_types import DataType
+from deltaspec.protocol.features.clustering import has_blank_provider
+from deltaspec.protocol.files.entry_names import EntryNames
+from deltaspec.protocol.files.statistics import LeafColumn
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import DataType
 from deltaspec.views.files import misnamed_statistics, partition_facts, path_facts, statistics_facts
 from deltaspec.views.files.file_actions import deletion_vectors, file_actions
 from deltaspec.views.files.vector_facts import vector_facts

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from deltaspec.model.schema.partition_values import find_changed_value
+from deltaspec.protocol.files.partition_values import find_changed_value
 from deltaspec.views.files.file_actions import file_history
 from deltaspec.views.files.file_replay import build_intervals, has_shared_path
 from deltaspec.views.files.partition_facts import parse_partition_text

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.revisions import Revision
 
 REPLAY_COLUMNS: dict[str, Any] = {
     "source": pl.String,

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from deltaspec.model.rows.entry_names import EntryNames, find_misnamed_entry
+from deltaspec.protocol.files.entry_names import EntryNames, find_misnamed_entry
 from deltaspec.views.files.statistics_facts import sparse
 from deltaspec.wire import arrow_compute as pc
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from deltaspec.model.schema.partition_values import PartitionValueError, parse_partition_value
+from deltaspec.protocol.files.partition_values import PartitionValueError, parse_partition_value
 from deltaspec.views.base import LOCATION_COLUMNS, STATE_KINDS, Column, View
 from deltaspec.views.files.partition_facts import parse_partition_text
 from deltaspec.views.table.file_requirements import RequirementChange

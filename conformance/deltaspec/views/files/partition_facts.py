@@ -6,8 +6,13 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from deltaspec.model.schema.data_types import DataType, Primitive
-from deltaspec.model.schema.partition_values import PartitionValueError, is_canonical, is_in_utc, parse_partition_value
+from deltaspec.protocol.files.partition_values import (
+    PartitionValueError,
+    is_canonical,
+    is_in_utc,
+    parse_partition_value,
+)
+from deltaspec.protocol.schema.data_types import DataType, Primitive
 from deltaspec.wire import arrow_compute as pc
 
 _COLUMNS = (

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from deltaspec.model.log import paths
+from deltaspec.protocol.files import paths
 from deltaspec.wire import arrow_compute as pc
 
 _UNUSUAL = r"[^A-Za-z0-9_\-./=]|^/|\.\.|//|(^|/)\.(/|$)|^$"
@@ -24,7 +24,7 @@ def columns(texts: Any, table_root: str | None) -> list[pl.Series]:
 
     Args:
         texts: paths as the actions have them, an Arrow array or chunked array of strings; null without one.
-        table_root: as for `deltaspec.model.log.paths.path_key`.
+        table_root: as for `deltaspec.protocol.files.paths.path_key`.
     """
     path, name = pc.to_series(texts), pl.col("path")
     # these conditions take half of the time of `_UNUSUAL`, and hold for few paths more, like `a./b`

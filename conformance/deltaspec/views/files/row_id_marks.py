@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from deltaspec.model.actions import DomainMetadata, RowIdHighWaterMark, WireStruct
-from deltaspec.model.revisions import Revision
-from deltaspec.model.rows import row_tracking
+from deltaspec.protocol.actions import DomainMetadata, RowIdHighWaterMark, WireStruct
+from deltaspec.protocol.features import row_tracking
+from deltaspec.protocol.revisions import Revision
 from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, Column, View
 from deltaspec.views.files.row_ids import compute_last_row_id
 from deltaspec.views.table.enablement import EnablementHistory

@@ -5,10 +5,10 @@ from typing import Any
 
 import polars as pl
 
-from deltaspec.model.actions import MetaData
-from deltaspec.model.revisions import Revision
-from deltaspec.model.rows import row_tracking
-from deltaspec.model.schema.data_types import Struct
+from deltaspec.protocol.actions import MetaData
+from deltaspec.protocol.features import row_tracking
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import Struct
 from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, STATE_COLUMNS, Column, View
 from deltaspec.views.table.enablement import EnablementHistory, find_supported_since, has_state
 

@@ -5,15 +5,15 @@ from typing import Any, NamedTuple
 import msgspec
 import polars as pl
 
-from deltaspec.model.actions import Int64
-from deltaspec.model.json_values import parse_lossless, replace_lone_surrogates
-from deltaspec.model.rows.statistics import (
+from deltaspec.protocol.actions import Int64
+from deltaspec.protocol.files.statistics import (
     Statistics,
     StatisticsError,
     find_null_columns,
     find_null_count_faults,
     proves_null,
 )
+from deltaspec.protocol.json_values import parse_lossless, replace_lone_surrogates
 from deltaspec.views.files.plain_statistics import encode_paths, find_plain_counts, read_plain_statistics
 from deltaspec.wire import arrow_compute as pc
 

@@ -11,11 +11,16 @@ import msgspec
 import polars as pl
 import pyarrow as pa
 
-from deltaspec.model.json_values import Number
-from deltaspec.model.log.typed_copies import has_more_entries, is_same_partition_value, iter_differences, merge_copies
-from deltaspec.model.revisions import Revision
-from deltaspec.model.rows.statistics import LeafColumn
+from deltaspec.protocol.files.statistics import LeafColumn
+from deltaspec.protocol.json_values import Number
+from deltaspec.protocol.revisions import Revision
 from deltaspec.views.base import LOCATION_COLUMNS, Column, View
+from deltaspec.views.files.copy_differences import (
+    has_more_entries,
+    is_same_partition_value,
+    iter_differences,
+    merge_copies,
+)
 from deltaspec.views.files.file_action_facts import FileContext
 from deltaspec.wire import arrow_compute as pc
 from deltaspec.wire.log.stats_parsed import (

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import polars as pl
 
-from deltaspec.model.actions import DeletionVectorDescriptor
-from deltaspec.model.log import paths
-from deltaspec.model.rows.deletion_vectors import DeletionVectorError, build_relative_path
+from deltaspec.protocol.actions import DeletionVectorDescriptor
+from deltaspec.protocol.files import paths
+from deltaspec.protocol.files.deletion_vectors import DeletionVectorError, build_relative_path
 from deltaspec.wire.data.bitmap_decoder import decode_bitmap, decode_inline_text, decode_inline_texts
 from deltaspec.wire.data.small_bitmaps import summarize_small_vectors
 

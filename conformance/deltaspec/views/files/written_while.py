@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import polars as pl
 
-from deltaspec.model.commit.operations import reuses_existing_files
+from deltaspec.protocol.log.operations import reuses_existing_files
 from deltaspec.views.files.file_replay import find_first_added_paths
 
 

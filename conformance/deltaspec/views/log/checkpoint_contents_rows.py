@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from deltaspec.model.actions import MetaData, Protocol
-from deltaspec.model.features.protocol import has_known_features, supports
-from deltaspec.model.log.checkpoint_schema import find_column_faults
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import Struct
-from deltaspec.model.schema.schema_string import SchemaError, parse_schema
+from deltaspec.protocol.actions import MetaData, Protocol
+from deltaspec.protocol.features.supported_features import has_known_features, supports
+from deltaspec.protocol.log.checkpoint_schema import find_column_faults
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import Struct
+from deltaspec.protocol.schema.schema_string import SchemaError, parse_schema
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
 from deltaspec.wire.log.checkpoint_summary import CheckpointFileSummary
 

@@ -3,7 +3,7 @@
 import polars as pl
 import pyarrow as pa
 
-from deltaspec.model.log.spark_hash import SEED
+from deltaspec.protocol.log.spark_hash import SEED
 
 _KEY = ("path", "dv_storage_type", "dv_path_or_inline", "dv_offset")
 

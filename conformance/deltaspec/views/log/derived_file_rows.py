@@ -8,19 +8,19 @@ from typing import Any, ClassVar
 import msgspec
 import polars as pl
 
-from deltaspec.model.actions import CheckpointMetadata, DomainMetadata, Protocol, Txn
-from deltaspec.model.features.protocol import has_known_features, supports
-from deltaspec.model.json_values import JsonError, parse_lossless
-from deltaspec.model.log.last_checkpoint import compare_hint_checksum, get_hint_type
-from deltaspec.model.log.segment import Checkpoint
-from deltaspec.model.log.stated_schema import find_schema_difference
-from deltaspec.model.log.version_checksum import (
+from deltaspec.protocol.actions import CheckpointMetadata, DomainMetadata, Protocol, Txn
+from deltaspec.protocol.features.supported_features import has_known_features, supports
+from deltaspec.protocol.json_values import JsonError, parse_lossless
+from deltaspec.protocol.log.last_checkpoint import compare_hint_checksum, get_hint_type
+from deltaspec.protocol.log.segment import Checkpoint
+from deltaspec.protocol.log.stated_schema import find_schema_difference
+from deltaspec.protocol.log.version_checksum import (
     DELETED_RECORD_BINS,
     VersionChecksum,
     find_deleted_records_bin,
     find_histogram_fault,
 )
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.revisions import Revision
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
 from deltaspec.wire.log.line_validation import explain_object
 from deltaspec.wire.storage.interface import LOG_DIRECTORY

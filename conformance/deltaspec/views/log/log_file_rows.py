@@ -11,11 +11,11 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protocol, Txn, WireStruct
-from deltaspec.model.features import table_features, table_properties
-from deltaspec.model.features.protocol import has_known_features
-from deltaspec.model.log import file_names, segment
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.actions import CommitInfo, DomainMetadata, MetaData, Protocol, Txn, WireStruct
+from deltaspec.protocol.features import table_features, table_properties
+from deltaspec.protocol.features.supported_features import has_known_features
+from deltaspec.protocol.log import file_names, segment
+from deltaspec.protocol.revisions import Revision
 from deltaspec.views.log.log_files import lines
 from deltaspec.views.table.state import TableState
 from deltaspec.wire.arrow_compute import to_series

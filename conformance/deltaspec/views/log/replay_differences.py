@@ -1,7 +1,7 @@
 """Rows of `replay_differences`: differences between a derived file and replay of the commits.
 
 A derived file is a checkpoint, a log compaction or a version checksum. It is compared in the fields of
-`deltaspec.model.log.state_differences.COMPARED_FIELDS`: table actions by the model, file actions in columns.
+`deltaspec.protocol.log.compared_fields.COMPARED_FIELDS`: table actions by the model, file actions in columns.
 """
 
 import json
@@ -12,18 +12,13 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from deltaspec.model.actions import WIRE_NAMES, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn
-from deltaspec.model.log.state_differences import (
-    COMPARED_FIELDS,
-    ComparedField,
-    DerivedFileKind,
-    compare_keyed,
-    normalize_statistics,
-)
-from deltaspec.model.revisions import Revision
-from deltaspec.model.rows.statistics import LeafColumn
-from deltaspec.model.schema.data_types import DataType
-from deltaspec.model.schema.partition_values import canonicalize_partition_value
+from deltaspec.model.log.state_differences import compare_keyed
+from deltaspec.protocol.actions import WIRE_NAMES, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn
+from deltaspec.protocol.files.partition_values import canonicalize_partition_value
+from deltaspec.protocol.files.statistics import LeafColumn
+from deltaspec.protocol.log.compared_fields import COMPARED_FIELDS, ComparedField, DerivedFileKind, normalize_statistics
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import DataType
 from deltaspec.views.files.file_replay import decode_rare_fields, has_shared_path
 from deltaspec.views.files.partition_facts import parse_partition_text
 from deltaspec.views.files.typed_copies import is_same_statistics

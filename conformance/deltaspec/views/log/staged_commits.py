@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from deltaspec.model.commit.catalog_managed import CommitContent, is_illegal_copy
 from deltaspec.views.base import Column, View
+from deltaspec.views.log.staged_copies import CommitContent, is_illegal_copy
 from deltaspec.wire.log.line_decoder import LogFile
 
 staged_commits = View(

@@ -7,16 +7,16 @@ from typing import Any
 
 import polars as pl
 
-from deltaspec.model.features import clustering
-from deltaspec.model.features.clustering import (
-    Path,
+from deltaspec.model.features.clustering_columns import (
     find_columns_without_statistics,
     find_logically_named_columns,
     find_unknown_columns,
 )
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.column_mapping import list_physical_paths
-from deltaspec.model.schema.data_types import Struct
+from deltaspec.protocol.features import clustering
+from deltaspec.protocol.features.clustering import Path
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.column_mapping import list_physical_paths
+from deltaspec.protocol.schema.data_types import Struct
 from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns
 
 read_clustering_columns = lru_cache(maxsize=1)(clustering.read_clustering_columns)

@@ -5,14 +5,15 @@ from typing import Any
 
 import msgspec
 
-from deltaspec.model.actions import CommitInfo, MetaData, WireStruct
-from deltaspec.model.commit.constraint_changes import is_replaced_table
-from deltaspec.model.features import constraints, default_columns, identity_columns
+from deltaspec.model.features import default_columns
 from deltaspec.model.features.default_columns import KnownColumns
-from deltaspec.model.features.identity_columns import Identity
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.column_mapping import column_id
-from deltaspec.model.schema.data_types import Field, Struct, iter_fields
+from deltaspec.protocol.actions import CommitInfo, MetaData, WireStruct
+from deltaspec.protocol.features import constraints, identity_columns
+from deltaspec.protocol.features.identity_columns import Identity
+from deltaspec.protocol.log.operations import creates_or_restores_table
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.column_mapping import column_id
+from deltaspec.protocol.schema.data_types import Field, Struct, iter_fields
 from deltaspec.views.table.schema_columns import find_appended_columns, select_special_columns
 
 Row = dict[str, Any]
@@ -134,7 +135,8 @@ class ColumnHistory(msgspec.Struct):
         self._is_complete = self._is_complete or (version == 0 and ".checkpoint." not in file)
         before, self._metadata = self._metadata, metadata
         identities = _identities(schema, mapping) if is_supported else []
-        if before is not None and not is_replaced_table(before, metadata, operation):
+        continues = before is not None and before.id == metadata.id and not creates_or_restores_table(operation)
+        if before is not None and continues:
             self.changes = self._compare(identities)
             if not isinstance(operation, str):  # it may be a restore, which may move the mark back
                 self.changes["identity_marks_moved_back"] = None

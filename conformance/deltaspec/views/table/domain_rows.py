@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Set
 from typing import Any
 
-from deltaspec.model.actions import DomainMetadata
-from deltaspec.model.features import clustering
-from deltaspec.model.features.system_domains import RESERVED, find_domain_fault, find_domain_feature
-from deltaspec.model.log.state_differences import normalize_json
-from deltaspec.model.revisions import Revision
-from deltaspec.model.rows import row_tracking
+from deltaspec.protocol.actions import DomainMetadata
+from deltaspec.protocol.features import clustering, row_tracking
+from deltaspec.protocol.features.system_domains import RESERVED, find_domain_fault, find_domain_feature
+from deltaspec.protocol.log.compared_fields import normalize_json
+from deltaspec.protocol.revisions import Revision
 
 _KNOWN = frozenset({row_tracking.DOMAIN, clustering.DOMAIN, "delta.liquid", "delta.columnMappingUsageTracking"})
 

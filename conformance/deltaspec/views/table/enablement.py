@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from deltaspec.model.features.table_features import get_implied_features
+from deltaspec.protocol.features.table_features import get_implied_features
 
 EnablementHistory = list[tuple[int, bool, bool]]
 """Entries of version, feature support and property value that apply from that version on; ascending."""

@@ -12,8 +12,8 @@ from deltaspec.model.features.feature_uses import (
     find_schema_uses,
     get_usable_features,
 )
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.data_types import Struct
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import Struct
 from deltaspec.views.table.schema_columns import select_special_columns
 
 _NO_USES: frozenset[FeatureUse] = frozenset()

@@ -9,8 +9,8 @@ from itertools import chain
 
 import msgspec
 
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import DataType, Primitive, Struct, iter_fields
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import DataType, Primitive, Struct, iter_fields
 from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns
 
 _Columns = dict[tuple[str, ...], tuple[tuple[str, ...], int]]

@@ -5,15 +5,15 @@ from typing import Any
 
 import polars as pl
 
-from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.commit import iceberg_compat
-from deltaspec.model.commit.operations import reuses_existing_files
-from deltaspec.model.features.constraints import DEFAULT
-from deltaspec.model.features.protocol import get_supported_features, has_known_features
-from deltaspec.model.features.table_features import strip_preview_suffix
-from deltaspec.model.revisions import Revision
-from deltaspec.model.rows import row_tracking
-from deltaspec.model.schema.data_types import Struct, get_type_name, iter_fields
+from deltaspec.protocol.actions import MetaData, Protocol
+from deltaspec.protocol.features import row_tracking
+from deltaspec.protocol.features.constraints import DEFAULT
+from deltaspec.protocol.features.supported_features import get_supported_features, has_known_features
+from deltaspec.protocol.features.table_features import strip_preview_suffix
+from deltaspec.protocol.log.operations import reuses_existing_files
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import Struct, get_type_name, iter_fields
 from deltaspec.views.files.file_replay import find_first_added_paths
 
 Row = dict[str, Any]

@@ -12,10 +12,10 @@ from deltaspec.model.features.column_mapping_changes import (
     find_illegal_physical_paths,
     merge_mapped_columns,
 )
-from deltaspec.model.features.table_properties import get_integer_property
-from deltaspec.model.rows.entry_names import EntryNames, collect_entry_names
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import Field, Struct
+from deltaspec.protocol.features.table_properties import get_integer_property
+from deltaspec.protocol.files.entry_names import EntryNames, collect_entry_names
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import Field, Struct
 from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns, select_special_columns
 
 Row = dict[str, Any]

@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
-from deltaspec.model.actions import MetaData
-from deltaspec.model.features import table_properties
 from deltaspec.model.features.feature_uses import FeatureUse
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.data_types import Array, Map, Struct
-from deltaspec.model.schema.schema_string import SchemaError
+from deltaspec.protocol.actions import MetaData
+from deltaspec.protocol.features import table_properties
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import Array, Map, Struct
+from deltaspec.protocol.schema.schema_string import SchemaError
 from deltaspec.views.table.column_constraints import constraint_fault
 
 Row = dict[str, Any]

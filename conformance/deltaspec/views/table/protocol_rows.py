@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
-from deltaspec.model.actions import Protocol
-from deltaspec.model.features import protocol_evolution, table_features
 from deltaspec.model.features.feature_uses import FeatureUse
-from deltaspec.model.features.protocol import find_missing_required_features
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.actions import Protocol
+from deltaspec.protocol.features import table_features
+from deltaspec.protocol.features.supported_features import find_missing_required_features
+from deltaspec.protocol.revisions import Revision
+from deltaspec.views.table import protocol_evolution
 
 Row = dict[str, Any]
 

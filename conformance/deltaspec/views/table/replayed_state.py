@@ -6,24 +6,32 @@ This is the mutable implementation of the model's replay for everything except f
 from collections.abc import Set
 from contextlib import suppress
 
-from deltaspec.model.actions import DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn
-from deltaspec.model.features import clustering, table_features, table_properties
-from deltaspec.model.features.protocol import (
-    Refused,
+import msgspec
+
+from deltaspec.model.features import clustering_columns
+from deltaspec.protocol.actions import DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn
+from deltaspec.protocol.features import clustering, row_tracking, table_features, table_properties
+from deltaspec.protocol.features.supported_features import (
+    get_reader_features,
     get_supported_features,
     has_known_features,
-    may_read,
-    may_write,
 )
-from deltaspec.model.features.protocol_evolution import get_listed_features
-from deltaspec.model.revisions import Revision
-from deltaspec.model.rows import row_tracking
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import DataType, Struct, is_widening
-from deltaspec.model.schema.schema_string import TYPE_CHANGES, SchemaError, read_type_changes
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import DataType, Struct, is_widening
+from deltaspec.protocol.schema.schema_string import TYPE_CHANGES, SchemaError, read_type_changes
 from deltaspec.views.table.clustering_history import read_clustering_columns
 from deltaspec.views.table.mapping_history import logical_partition_names
+from deltaspec.views.table.protocol_evolution import get_listed_features
 from deltaspec.views.table.schema_columns import SchemaReader
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Why a client must not read or write a table."""
+
+    requirement: str
+    """Id of the requirement that tells it so."""
+    reason: str
 
 
 class ReplayedState:
@@ -102,7 +110,7 @@ class ReplayedState:
         """Physical paths of the clustering columns; empty if clustering is not supported, or the domain is unknown."""
         is_known = self.domains_known and self.supports(clustering.FEATURE)
         domain = self.domains.get(clustering.DOMAIN) if is_known else None
-        return clustering.resolve_columns(read_clustering_columns(domain), self.schema, self.mapping)
+        return clustering_columns.resolve_columns(read_clustering_columns(domain), self.schema, self.mapping)
 
     @property
     def high_water_mark(self) -> tuple[int | None, bool | None]:
@@ -132,7 +140,7 @@ class ReplayedState:
         return [name for name in names if table_features.may_alter_replay(name)]
 
     @property
-    def refusal(self) -> Refused | None:
+    def refusal(self) -> Refusal | None:
         """Why a client of an older protocol revision must not read or write the table; None if it may do both.
 
         Always None for the current revision: a feature that it does not define may be newer than the kit.
@@ -140,9 +148,16 @@ class ReplayedState:
         if self.protocol is None or self.revision is Revision.CURRENT:
             return None
         known = table_features.get_known_features(self.revision)
-        for decision in (may_read(self.protocol, known), may_write(self.protocol, known)):
-            if isinstance(decision, Refused):
-                return decision
+        reader, writer = self.protocol.min_reader_version, self.protocol.min_writer_version
+        readers, writers = get_reader_features(self.protocol), get_supported_features(self.protocol)
+        if reader > table_features.MAX_READER_VERSION:
+            return Refusal("protocol.versions-supported", f"reader version {reader}")
+        if unknown := sorted(readers - set(known)):
+            return Refusal("table-features.reader-supports-all", f"reader features {', '.join(unknown)}")
+        if writer > table_features.MAX_WRITER_VERSION:
+            return Refusal("protocol.versions-supported", f"writer version {writer}")
+        if unknown := sorted(writers - set(known)):
+            return Refusal("table-features.writer-supports-all", f"writer features {', '.join(unknown)}")
         return None
 
     @property

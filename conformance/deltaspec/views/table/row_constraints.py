@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from deltaspec.model.actions import MetaData, Protocol, WireStruct
-from deltaspec.model.features import constraints
-from deltaspec.model.features.table_features import get_current_name, strip_preview_suffix
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.data_types import Struct, iter_fields
+from deltaspec.protocol.actions import MetaData, Protocol, WireStruct
+from deltaspec.protocol.features import constraints
+from deltaspec.protocol.features.table_features import get_current_name, strip_preview_suffix
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import Struct, iter_fields
 from deltaspec.views.table.schema_columns import select_special_columns
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.column_mapping import get_partition_types
-from deltaspec.model.schema.data_types import Struct
-from deltaspec.model.schema.required_columns import Path, list_required_columns, list_required_leaves
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.column_mapping import get_partition_types
+from deltaspec.protocol.schema.data_types import Struct
+from deltaspec.protocol.schema.required_columns import Path, list_required_columns, list_required_leaves
 from deltaspec.views.table.row_constraints import RowConstraint, collect_row_constraints
 from deltaspec.views.table.schema_columns import ColumnCache
 

@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from deltaspec.model.schema.data_types import Field, Struct
-from deltaspec.model.schema.schema_string import SchemaError, find_repeated_names, parse_schema
+from deltaspec.protocol.schema.data_types import Field, Struct
+from deltaspec.protocol.schema.schema_string import SchemaError, find_repeated_names, parse_schema
 
 T = TypeVar("T")
 _HEAD, _END = b'{"type":"struct","fields":[', b"]}"

@@ -6,18 +6,24 @@ from typing import Any
 
 import msgspec
 
-from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn, WireStruct
-from deltaspec.model.commit.operations import reuses_existing_files
-from deltaspec.model.features import clustering, table_features, table_properties
 from deltaspec.model.features.feature_uses import FeatureUse
-from deltaspec.model.features.protocol_evolution import CHECKPOINT_PROTECTION, PROTECTED_BEFORE, get_listed_features
-from deltaspec.model.features.undefined_types import find_undefined_types, may_define_types
-from deltaspec.model.revisions import Revision
-from deltaspec.model.rows import row_tracking
-from deltaspec.model.rows.statistics import list_leaf_columns
-from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import Struct
-from deltaspec.model.schema.schema_string import TYPE_CHANGES, find_void_fault
+from deltaspec.protocol.actions import (
+    CommitInfo,
+    DomainMetadata,
+    MetaData,
+    Protocol,
+    RowIdHighWaterMark,
+    Txn,
+    WireStruct,
+)
+from deltaspec.protocol.features import clustering, row_tracking, table_features, table_properties
+from deltaspec.protocol.features.undefined_types import find_undefined_types, may_define_types
+from deltaspec.protocol.files.statistics import list_leaf_columns
+from deltaspec.protocol.log.operations import reuses_existing_files
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import Struct
+from deltaspec.protocol.schema.schema_string import TYPE_CHANGES, find_void_fault
 from deltaspec.views.data.variants import build_variant_use_rows
 from deltaspec.views.files.file_action_facts import FileContext
 from deltaspec.views.files.row_ids import build_former_column_rows, column_rows
@@ -30,6 +36,7 @@ from deltaspec.views.table.file_requirements import FileRequirements, Requiremen
 from deltaspec.views.table.iceberg_history import IcebergHistory
 from deltaspec.views.table.mapping_history import MappingHistory, entry_names
 from deltaspec.views.table.metadata_rows import build_configuration_row, build_metadata_row
+from deltaspec.views.table.protocol_evolution import CHECKPOINT_PROTECTION, PROTECTED_BEFORE, get_listed_features
 from deltaspec.views.table.protocol_rows import build_feature_rows, build_protocol_row
 from deltaspec.views.table.replayed_state import ReplayedState
 from deltaspec.views.table.row_constraints import RowConstraintHistory

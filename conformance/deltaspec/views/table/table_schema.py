@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import msgspec
 
 from deltaspec.model.commit import iceberg_compat
-from deltaspec.model.features import table_features
-from deltaspec.model.schema.data_types import DataType, Struct
+from deltaspec.protocol.features import table_features
+from deltaspec.protocol.schema.data_types import DataType, Struct
 
 
 class TableSchema(msgspec.Struct, frozen=True):

@@ -7,9 +7,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.commit import type_widening
-from deltaspec.model.commit.operations import reuses_existing_files
 from deltaspec.model.commit.type_widening import (
     ChangedType,
     TypeLocation,
@@ -19,11 +17,13 @@ from deltaspec.model.commit.type_widening import (
     list_type_locations,
     read_type_change_record,
 )
-from deltaspec.model.features.protocol import get_supported_features, has_known_features
-from deltaspec.model.features.table_features import strip_preview_suffix
-from deltaspec.model.features.table_properties import is_property_true
-from deltaspec.model.schema.data_types import DataType, Struct, get_type_name, iter_fields
-from deltaspec.model.schema.schema_string import TYPE_CHANGES, TypeChange
+from deltaspec.protocol.actions import MetaData, Protocol
+from deltaspec.protocol.features.supported_features import get_supported_features, has_known_features
+from deltaspec.protocol.features.table_features import strip_preview_suffix
+from deltaspec.protocol.features.table_properties import is_property_true
+from deltaspec.protocol.log.operations import reuses_existing_files
+from deltaspec.protocol.schema.data_types import DataType, Struct, get_type_name, iter_fields
+from deltaspec.protocol.schema.schema_string import TYPE_CHANGES, TypeChange
 from deltaspec.views.base import LOCATION_COLUMNS, STATE_COLUMNS, STATE_KINDS, Column, View
 from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns, select_special_columns
 from deltaspec.views.table.state_rows import StateRows

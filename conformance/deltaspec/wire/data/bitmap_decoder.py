@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 import polars as pl
 from pyroaring import BitMap64
 
-from deltaspec.model.rows.deletion_vectors import MAGIC, DeletionVectorError, decode_z85_text
-from deltaspec.model.rows.deletion_vectors import decode_bitmap as check_bitmap
+from deltaspec.protocol.files.deletion_vectors import MAGIC, DeletionVectorError, decode_z85_text
+from deltaspec.protocol.files.deletion_vectors import decode_bitmap as check_bitmap
 from deltaspec.wire.data.z85_words import DIGITS, GROUP, NO_DIGIT, decode_words
 
 MAX_BITMAP_BYTES = 256 << 20

@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaspec.model.schema.data_types import DataType, Decimal, Primitive, Struct, get_type_name
+from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive, Struct, get_type_name
 from deltaspec.wire.data.column_resolution import FileColumn, is_bytes, is_text, map_entries_as_lists
 from deltaspec.wire.data.leaf_aggregates import LeafAggregate, type_limits
 from deltaspec.wire.data.leaf_values import LeafValues

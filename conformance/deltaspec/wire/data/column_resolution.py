@@ -8,8 +8,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaspec.model.schema.column_mapping import column_id, physical_name
-from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Struct
+from deltaspec.protocol.schema.column_mapping import column_id, physical_name
+from deltaspec.protocol.schema.data_types import Array, DataType, Field, Map, Struct
 
 _FIELD_ID = b"PARQUET:field_id"
 

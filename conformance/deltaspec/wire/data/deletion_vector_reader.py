@@ -5,15 +5,15 @@ from threading import Lock
 
 from pyroaring import BitMap64
 
-from deltaspec.model.actions import DeletionVectorDescriptor
-from deltaspec.model.log.paths import path_key
-from deltaspec.model.rows.deletion_vectors import (
+from deltaspec.protocol.actions import DeletionVectorDescriptor
+from deltaspec.protocol.files.deletion_vectors import (
     DeletionVectorError,
     build_relative_path,
     check_file_version,
     decode_inline,
     read_entry,
 )
+from deltaspec.protocol.files.paths import path_key
 from deltaspec.wire.data.bitmap_decoder import MAX_BITMAP_BYTES, decode_bitmap
 from deltaspec.wire.storage.data_access import DataAccess
 from deltaspec.wire.storage.interface import FileTooLarge

@@ -5,7 +5,7 @@ import polars as pl
 import pyarrow as pa
 from pyroaring import BitMap64
 
-from deltaspec.model.features.identity_columns import Identity, is_in_sequence
+from deltaspec.protocol.features.identity_columns import Identity, is_in_sequence
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.parquet.row_batches import RowBatches
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct, UndefinedType
+from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct, UndefinedType
 from deltaspec.wire.data.column_resolution import FileColumn, is_bytes, is_text
 from deltaspec.wire.data.leaf_values import LeafValues
 from deltaspec.wire.parquet.dictionary_columns import select_distinct_values

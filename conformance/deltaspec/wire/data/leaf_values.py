@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from deltaspec.model.schema.data_types import DataType
+from deltaspec.protocol.schema.data_types import DataType
 
 
 class LeafValues(msgspec.Struct, frozen=True):

@@ -11,8 +11,8 @@ from datetime import UTC, date, datetime
 import pyarrow.parquet as pq
 from msgspec.structs import replace
 
-from deltaspec.model.rows.statistics import list_leaf_columns
-from deltaspec.model.schema.data_types import DataType, Primitive, Struct
+from deltaspec.protocol.files.statistics import list_leaf_columns
+from deltaspec.protocol.schema.data_types import DataType, Primitive, Struct
 from deltaspec.wire.data.leaf_values import LeafValues
 
 _VERSION, _DATES, _INT96 = (

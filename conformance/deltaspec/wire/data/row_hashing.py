@@ -18,9 +18,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaspec.model.rows.variant_encoding import VariantError, VariantUndecided
-from deltaspec.model.rows.variant_values import serialize_value
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
+from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
+from deltaspec.protocol.variants.encoding import VariantError, VariantUndecided
+from deltaspec.protocol.variants.values import serialize_value
 from deltaspec.wire.data.column_resolution import FileColumn, is_bytes, is_list, is_text, map_entries_as_lists
 from deltaspec.wire.data.variant_reader import VariantDecoder, decode_variants
 from deltaspec.wire.parquet.file_opener import UnreadableRows

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
-from deltaspec.model.rows.change_data import CHANGE_TYPE
-from deltaspec.model.schema.column_mapping import get_partition_types
-from deltaspec.model.schema.data_types import DataType, Primitive, Struct
+from deltaspec.protocol.features.change_data import CHANGE_TYPE
+from deltaspec.protocol.schema.column_mapping import get_partition_types
+from deltaspec.protocol.schema.data_types import DataType, Primitive, Struct
 from deltaspec.wire.data.column_aggregates import ColumnAggregate, NotNullAggregate, RowCheck
 from deltaspec.wire.data.column_resolution import (
     FileColumn,

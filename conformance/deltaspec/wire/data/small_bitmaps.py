@@ -6,7 +6,7 @@ A vector is small if its bitmap has one array of at most 32 rows, as Roaring sto
 
 import polars as pl
 
-from deltaspec.model.rows.deletion_vectors import MAGIC
+from deltaspec.protocol.files.deletion_vectors import MAGIC
 from deltaspec.wire.data.z85_words import GROUP, decode_words
 
 _AT_ONCE = 1 << 15

@@ -10,12 +10,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltaspec.model.schema.data_types import DataType, Decimal, Primitive
-from deltaspec.model.schema.partition_values import (
+from deltaspec.protocol.files.partition_values import (
     PartitionValueError,
     parse_partition_value,
     serialize_partition_value,
 )
+from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive
 from deltaspec.wire.data.column_resolution import is_text
 from deltaspec.wire.data.leaf_aggregates import find_conversion, to_python_value
 

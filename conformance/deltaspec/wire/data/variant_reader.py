@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from deltaspec.model.rows.variant_encoding import FieldNames, VariantError, read_metadata
-from deltaspec.model.rows.variant_shredding import Pair, Shape, Typed, find_encoding_faults, read_shredded_value
-from deltaspec.model.rows.variant_values import MISSING, NUMBER, STRING, Scalar, Value
-from deltaspec.model.schema.data_types import Primitive, Struct
+from deltaspec.protocol.schema.data_types import Primitive, Struct
+from deltaspec.protocol.variants.encoding import FieldNames, VariantError, read_metadata
+from deltaspec.protocol.variants.shredding import Pair, Shape, Typed, find_encoding_faults, read_shredded_value
+from deltaspec.protocol.variants.values import MISSING, NUMBER, STRING, Scalar, Value
 from deltaspec.wire.data.column_resolution import FileColumn, UnresolvableColumns, is_list, resolve_columns
 from deltaspec.wire.parquet.file_opener import UnreadableRows, open_data_file
 from deltaspec.wire.storage.interface import StorageError, format_error

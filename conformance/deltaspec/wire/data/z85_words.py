@@ -7,7 +7,7 @@ from operator import or_
 import polars as pl
 import pyarrow as pa
 
-from deltaspec.model.rows.z85 import ALPHABET
+from deltaspec.protocol.files.z85 import ALPHABET
 from deltaspec.wire.arrow_compute import to_series
 
 GROUP = 5

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from deltaspec.model.actions import WireStruct, get_action_types
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.actions import WireStruct, get_action_types
+from deltaspec.protocol.revisions import Revision
 from deltaspec.wire.log.line_validation import FREE_FORM
 
 _encoder = msgspec.json.Encoder()

@@ -8,10 +8,10 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from deltaspec.errors import DeltaspecError
-from deltaspec.model.actions import CheckpointMetadata, Sidecar, WireStruct
-from deltaspec.model.log import paths
-from deltaspec.model.log.segment import Checkpoint
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.actions import CheckpointMetadata, Sidecar, WireStruct
+from deltaspec.protocol.files import paths
+from deltaspec.protocol.log.segment import Checkpoint
+from deltaspec.protocol.revisions import Revision
 from deltaspec.wire.log.checkpoint_summary import (
     CheckpointFileSummary,
     compute_footer_checksum,

@@ -12,7 +12,7 @@ from zlib import crc32
 import msgspec
 import pyarrow as pa
 
-from deltaspec.model.schema.parquet_types import Node
+from deltaspec.protocol.schema.parquet_types import Node
 from deltaspec.wire import arrow_compute as pc
 from deltaspec.wire.log.line_decoder import LogFile
 from deltaspec.wire.log.stats_parsed import PARSED_PARTITION_VALUES, PARSED_STATISTICS

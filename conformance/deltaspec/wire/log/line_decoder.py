@@ -18,9 +18,9 @@ from zlib import crc32
 import msgspec
 from msgspec.structs import replace
 
-from deltaspec.model.actions import WireStruct, get_action_types, normalize_action
-from deltaspec.model.json_values import MAX_DEPTH, JsonTooDeep, Number, parse_lossless
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.actions import WireStruct, get_action_types, normalize_action
+from deltaspec.protocol.json_values import MAX_DEPTH, JsonTooDeep, Number, parse_lossless
+from deltaspec.protocol.revisions import Revision
 from deltaspec.wire.log.canonical_lines import decode_canonical_block, decode_canonical_line
 from deltaspec.wire.log.file_action_rows import FileActions
 from deltaspec.wire.log.line_outcomes import UNREAD, LineOutcomes

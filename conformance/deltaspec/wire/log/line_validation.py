@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
-from deltaspec.model.actions import ACTION_TYPES, WireStruct, get_action_types
-from deltaspec.model.json_values import JsonError, JsonTooDeep, Number, parse_lossless
-from deltaspec.model.log.last_checkpoint import LastCheckpoint, get_hint_type
-from deltaspec.model.log.version_checksum import VersionChecksum
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.actions import ACTION_TYPES, WireStruct, get_action_types
+from deltaspec.protocol.json_values import JsonError, JsonTooDeep, Number, parse_lossless
+from deltaspec.protocol.log.last_checkpoint import LastCheckpoint, get_hint_type
+from deltaspec.protocol.log.version_checksum import VersionChecksum
+from deltaspec.protocol.revisions import Revision
 
 _OLDER_FORMS: dict[tuple[str, Revision], str] = {
     ("add", Revision.R1): "add.r1",

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pyarrow as pa
 
-from deltaspec.model.actions import WireStruct, get_action_types, is_field_defined, normalize_action
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.actions import WireStruct, get_action_types, is_field_defined, normalize_action
+from deltaspec.protocol.revisions import Revision
 from deltaspec.wire import arrow_compute as pc
 from deltaspec.wire.log.checkpoint_summary import CheckpointFileSummary, select_summary_columns
 from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA

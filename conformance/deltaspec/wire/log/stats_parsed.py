@@ -13,8 +13,8 @@ import msgspec
 import polars as pl
 import pyarrow as pa
 
-from deltaspec.model.rows import ordering, z85
-from deltaspec.model.schema.data_types import Primitive
+from deltaspec.protocol.files import ordering, z85
+from deltaspec.protocol.schema.data_types import Primitive
 from deltaspec.wire import arrow_compute as pc
 from deltaspec.wire.storage.interface import format_error
 

@@ -13,7 +13,7 @@ import msgspec
 import pyarrow as pa
 from pyarrow._parquet import ParquetReader
 
-from deltaspec.model.schema.parquet_types import Node
+from deltaspec.protocol.schema.parquet_types import Node
 from deltaspec.wire.parquet.thrift import ThriftError
 from deltaspec.wire.parquet.thrift_footer import SchemaTooLarge, decode_schema, read_external_path
 from deltaspec.wire.storage.data_access import DataAccess

@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from deltaspec.model.schema.parquet_types import Annotation, Node, Repetition
+from deltaspec.protocol.schema.parquet_types import Annotation, Node, Repetition
 from deltaspec.wire.parquet.plain_chunks import find_plain_chunk_end
 from deltaspec.wire.parquet.thrift import BINARY, BYTE, FALSE, I32, I64, LIST, STRUCT, TRUE, ThriftError, ThriftReader
 

@@ -1,7 +1,7 @@
 """Read the files that a log refers to: data, change data and deletion vectors, inside or outside of the table.
 
-A key is the result of `deltaspec.model.log.paths.path_key`: a decoded path relative to the table, or an absolute path
-or URI outside of it. Files outside of the table are read only if the options allow it.
+A key is the result of `deltaspec.protocol.files.paths.path_key`: a decoded path relative to the table, or an absolute
+path or URI outside of it. Files outside of the table are read only if the options allow it.
 """
 
 import posixpath

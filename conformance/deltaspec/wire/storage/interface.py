@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, quote, unquote_to_bytes, urlsplit, urlunsp
 import msgspec
 
 from deltaspec.errors import DeltaspecError, InvalidUsage
-from deltaspec.model.log.file_names import LogFileName, OtherFile, parse_log_file_name
+from deltaspec.protocol.log.file_names import LogFileName, OtherFile, parse_log_file_name
 from deltaspec.wire.storage.settings import StorageSettings
 
 LOG_DIRECTORY = "_delta_log"

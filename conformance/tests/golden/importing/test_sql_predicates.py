@@ -6,7 +6,7 @@ import pytest
 
 from deltaspec.golden.importing.sql_predicates import NotTranslatable, build_predicate_tree
 from deltaspec.model.rows.predicate_trees import parse_predicate
-from deltaspec.model.schema.data_types import Field, Primitive, Struct
+from deltaspec.protocol.schema.data_types import Field, Primitive, Struct
 
 TYPES = ("long", "byte", "double", "string", "boolean", "date", "timestamp", "timestamp_ntz", "binary")
 SCHEMA = Struct(

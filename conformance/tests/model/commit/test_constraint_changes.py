@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from helpers.scenario import Scenario, add, commit_info, field, metadata, protocol, remove, schema
 
-from deltaspec.model.commit.constraint_changes import creates_or_restores_table, is_replaced_table
-from deltaspec.model.revisions import Revision
+from deltaspec.model.commit.constraint_changes import is_replaced_table
+from deltaspec.protocol.log.operations import creates_or_restores_table
+from deltaspec.protocol.revisions import Revision
 
 DEFAULTS = protocol(1, 7, None, ["allowColumnDefaults"])
 WITH_DEFAULT = metadata(schema=schema(field("id"), field("c", CURRENT_DEFAULT="7")))

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.commit.iceberg_compat import (
     NestedIdFaults,
     conflicts_with_vectors,
@@ -21,9 +20,10 @@ from deltaspec.model.commit.iceberg_compat import (
     readers_support_mapping,
 )
 from deltaspec.model.commit.validation import collect_refusals
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, get_type_name
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.actions import MetaData, Protocol
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, get_type_name
+from deltaspec.protocol.schema.schema_string import parse_schema
 
 LONG, TEXT = Primitive("long"), Primitive("string")
 V1, V2 = {"delta.enableIcebergCompatV1": "true"}, {"delta.enableIcebergCompatV2": "TRUE"}

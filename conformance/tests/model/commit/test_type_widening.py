@@ -9,7 +9,6 @@ from helpers.scenario import Scenario, add, field, metadata, protocol, remove, s
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deltaspec.model.actions import Action
 from deltaspec.model.commit.type_widening import (
     find_changed_types,
     find_field_path_fault,
@@ -20,9 +19,19 @@ from deltaspec.model.commit.type_widening import (
     read_type_change_record,
 )
 from deltaspec.model.commit.validation import collect_refusals
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.data_types import Array, Decimal, Field, Map, Primitive, Struct, get_type_name, is_widening
-from deltaspec.model.schema.schema_string import TypeChange, parse_schema
+from deltaspec.protocol.actions import Action
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import (
+    Array,
+    Decimal,
+    Field,
+    Map,
+    Primitive,
+    Struct,
+    get_type_name,
+    is_widening,
+)
+from deltaspec.protocol.schema.schema_string import TypeChange, parse_schema
 
 BYTE, SHORT, INTEGER, LONG = (Primitive(name) for name in ("byte", "short", "integer", "long"))
 FEATURE = protocol(3, 7, ["typeWidening", "timestampNtz"], ["typeWidening", "timestampNtz"])

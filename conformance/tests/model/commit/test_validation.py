@@ -8,23 +8,16 @@ import pytest
 from helpers.scenario import ONE_COLUMN, add, field, metadata, protocol, remove, schema
 from msgspec.structs import replace
 
-from deltaspec.model.actions import (
-    Action,
-    Add,
-    CommitInfo,
-    DomainMetadata,
-    MetaData,
-    RowIdHighWaterMark,
-    Txn,
-)
 from deltaspec.model.commit.file_changes import check_required_columns
 from deltaspec.model.commit.table_changes import FAULT_REQUIREMENTS
 from deltaspec.model.commit.validation import check_commit, collect_refusals
-from deltaspec.model.features.protocol import FAULTS, Accepted, Refused
+from deltaspec.model.decisions import Accepted, Refused
 from deltaspec.model.log.proposed_commit import TableVersion
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot, replay_commit
-from deltaspec.model.revisions import Revision
-from deltaspec.model.rows.deletion_vectors import build_inline_descriptor
+from deltaspec.protocol.actions import Action, Add, CommitInfo, DomainMetadata, MetaData, RowIdHighWaterMark, Txn
+from deltaspec.protocol.features.supported_features import FAULTS
+from deltaspec.protocol.files.deletion_vectors import build_inline_descriptor
+from deltaspec.protocol.revisions import Revision
 
 ID = '{"name":"id","type":"long","nullable":true,"metadata":%s}'
 

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from helpers.scenario import Scenario, domain, field, metadata, protocol, schema
 
-from deltaspec.model.actions import Action
 from deltaspec.model.commit.validation import collect_refusals
 from deltaspec.model.commit.variant_columns import find_variant_columns, is_null_default
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.actions import Action
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.schema_string import parse_schema
 
 V = field("v", "variant")
 

@@ -12,7 +12,7 @@ from deltaspec.model.features.column_mapping_changes import (
     is_illegal_max_column_id,
     merge_mapped_columns,
 )
-from deltaspec.model.schema.data_types import Array, Field, Primitive, Struct
+from deltaspec.protocol.schema.data_types import Array, Field, Primitive, Struct
 
 LONG = Primitive("long")
 

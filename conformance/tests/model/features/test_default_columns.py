@@ -13,8 +13,8 @@ from deltaspec.model.features.default_columns import (
     merge_columns,
     read_defaults,
 )
-from deltaspec.model.schema.data_types import Struct
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.schema.data_types import Struct
+from deltaspec.protocol.schema.schema_string import parse_schema
 
 
 def column(name: str, default: Any = None, number: int | None = None, kind: Any = "long") -> dict[str, Any]:

@@ -20,18 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from deltaspec.model.actions import (
-    ACTION_TYPES,
-    Action,
-    Cdc,
-    CheckpointMetadata,
-    CommitInfo,
-    DomainMetadata,
-    RowIdHighWaterMark,
-    Sidecar,
-)
-from deltaspec.model.features.protocol import Accepted, Refused
-from deltaspec.model.json_values import JsonError, parse_lossless
+from deltaspec.model.decisions import Accepted, Refused
 from deltaspec.model.log.checkpoints import (
     Naming,
     Spec,
@@ -45,9 +34,20 @@ from deltaspec.model.log.checkpoints import (
 )
 from deltaspec.model.log.reconciliation import Snapshot, replay_log
 from deltaspec.model.log.state_differences import Difference
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.data_types import Field, Primitive, Struct
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.actions import (
+    ACTION_TYPES,
+    Action,
+    Cdc,
+    CheckpointMetadata,
+    CommitInfo,
+    DomainMetadata,
+    RowIdHighWaterMark,
+    Sidecar,
+)
+from deltaspec.protocol.json_values import JsonError, parse_lossless
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import Field, Primitive, Struct
+from deltaspec.protocol.schema.schema_string import parse_schema
 
 V2_TABLE = protocol(3, 7, "v2Checkpoint")
 PLAIN_TABLE = protocol(1, 2)

@@ -11,7 +11,7 @@ from deltaspec.model.log.cleanup import (
     find_removable_files,
     was_cleaned_up_too_early,
 )
-from deltaspec.model.log.file_names import (
+from deltaspec.protocol.log.file_names import (
     checksum_name,
     classic_checkpoint_name,
     commit_name,
@@ -20,8 +20,8 @@ from deltaspec.model.log.file_names import (
     staged_commit_name,
     uuid_checkpoint_name,
 )
-from deltaspec.model.log.segment import choose_segment, find_readable_versions
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.log.segment import choose_segment, find_readable_versions
+from deltaspec.protocol.revisions import Revision
 
 DAY = 86_400_000
 LATEST = 12

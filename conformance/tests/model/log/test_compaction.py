@@ -17,13 +17,13 @@ from helpers.small_logs import (
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deltaspec.model.actions import Action, Cdc, CommitInfo, Txn
 from deltaspec.model.log.compaction import build_compaction, compare_compaction
-from deltaspec.model.log.file_names import commit_name, compaction_name
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, replay_commit, replay_log
-from deltaspec.model.log.segment import choose_segment
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.data_types import Primitive
+from deltaspec.protocol.actions import Action, Cdc, CommitInfo, Txn
+from deltaspec.protocol.log.file_names import commit_name, compaction_name
+from deltaspec.protocol.log.segment import choose_segment
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import Primitive
 
 APP = "3ae45b72-24e1-865a-a211-34987ae02f2a"
 V19: dict[int, list[Action]] = {

@@ -16,15 +16,6 @@ from helpers.small_logs import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec.model.actions import (
-    Action,
-    Cdc,
-    CheckpointMetadata,
-    CommitInfo,
-    Remove,
-    RowIdHighWaterMark,
-    Sidecar,
-)
 from deltaspec.model.log.reconciliation import (
     EMPTY_SNAPSHOT,
     Snapshot,
@@ -35,7 +26,8 @@ from deltaspec.model.log.reconciliation import (
     replay_commit,
     replay_log,
 )
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.actions import Action, Cdc, CheckpointMetadata, CommitInfo, Remove, RowIdHighWaterMark, Sidecar
+from deltaspec.protocol.revisions import Revision
 
 BEFORE_CURRENT = [Revision.R1, Revision.R2, Revision.R3]
 

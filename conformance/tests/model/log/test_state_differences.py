@@ -6,17 +6,10 @@ import msgspec
 import pytest
 from helpers.small_logs import add, domain, metadata, protocol, remove
 
-from deltaspec.model.actions import Add, DeletionVectorDescriptor, Format, MetaData, Protocol, Txn
-from deltaspec.model.log.state_differences import (
-    DerivedFileKind,
-    Difference,
-    PartitionTypes,
-    compare_keyed,
-    compare_single,
-    normalize_json,
-    read_partition_types,
-)
-from deltaspec.model.schema.data_types import DataType, Decimal, Primitive
+from deltaspec.model.log.state_differences import Difference, compare_keyed, compare_single, read_partition_types
+from deltaspec.protocol.actions import Add, DeletionVectorDescriptor, Format, MetaData, Protocol, Txn
+from deltaspec.protocol.log.compared_fields import DerivedFileKind, PartitionTypes, normalize_json
+from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive
 
 SCHEMA = '{"type":"struct","fields":[{"name":"p","type":"integer","nullable":true,"metadata":%s}]}'
 MAPPED = '{"delta.columnMapping.physicalName":"col-1","delta.columnMapping.id":1}'

@@ -4,10 +4,10 @@ from helpers.scenario import add, metadata, protocol, remove
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deltaspec.model.actions import Add, DeletionVectorDescriptor, Remove
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, replay_commit
 from deltaspec.model.rows.file_retention import list_data_files, list_vector_files, may_be_removed
-from deltaspec.model.rows.materialized_partitions import find_requiring_features, get_requirement_level
+from deltaspec.protocol.actions import Add, DeletionVectorDescriptor, Remove
+from deltaspec.protocol.features.materialized_partitions import find_requiring_features, get_requirement_level
 
 DAY = 86_400_000
 VECTORS = [

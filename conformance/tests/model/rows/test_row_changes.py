@@ -8,9 +8,6 @@ from helpers.scenario import cdc, remove
 from model.change_feed_tables import NO_CHANGE, ONE_COLUMN_TABLE, PROTOCOL, add, column, id_rows, table
 
 from deltaspec.model import compute_row_changes
-from deltaspec.model.actions import Action
-from deltaspec.model.revisions import Revision
-from deltaspec.model.rows.deletion_vectors import build_inline_descriptor
 from deltaspec.model.rows.row_changes import (
     ChangeDataError,
     ChangesUnavailable,
@@ -19,6 +16,9 @@ from deltaspec.model.rows.row_changes import (
     build_row_key,
     compute_net_effect,
 )
+from deltaspec.protocol.actions import Action
+from deltaspec.protocol.files.deletion_vectors import build_inline_descriptor
+from deltaspec.protocol.revisions import Revision
 
 
 def compute_all_changes(

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from model.change_feed_tables import NO_CHANGE, ONE_COLUMN_TABLE, PROTOCOL, add, id_rows
 
 from deltaspec.model import compute_row_changes
-from deltaspec.model.actions import Action
 from deltaspec.model.log.reconciliation import Snapshot, replay_log
-from deltaspec.model.rows.deletion_vectors import build_inline_descriptor
 from deltaspec.model.rows.row_changes import TableFiles, read_rows
+from deltaspec.protocol.actions import Action
+from deltaspec.protocol.files.deletion_vectors import build_inline_descriptor
 
 
 @dataclass

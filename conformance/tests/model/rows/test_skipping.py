@@ -21,7 +21,7 @@ from deltaspec.model.rows.predicates import (
     StartsWith,
 )
 from deltaspec.model.rows.skipping import PredicateError
-from deltaspec.model.schema.data_types import DataType, Decimal, Field, Primitive, Struct
+from deltaspec.protocol.schema.data_types import DataType, Decimal, Field, Primitive, Struct
 
 TYPES: list[tuple[DataType, str, str, Any, Any, Any]] = [
     (Primitive("byte"), "-3", "4", -4, 0, 5),

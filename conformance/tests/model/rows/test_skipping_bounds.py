@@ -8,7 +8,7 @@ from model.file_statistics import DAY, NAN, Y2020, A, comparison, file, file_wit
 from deltaspec.model import can_skip
 from deltaspec.model.rows.predicates import IsNotNull, IsNull, NanOrder, Not, Or, StartsWith
 from deltaspec.model.rows.skipping import PredicateError
-from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Primitive, Struct, UndefinedType
+from deltaspec.protocol.schema.data_types import Array, DataType, Field, Map, Primitive, Struct, UndefinedType
 
 
 def test_contradictory_bounds_are_ignored() -> None:

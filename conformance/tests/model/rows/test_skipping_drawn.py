@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deltaspec.model import can_skip
-from deltaspec.model.actions import Add, DeletionVectorDescriptor
 from deltaspec.model.rows.predicates import (
     And,
     Compare,
@@ -34,7 +33,8 @@ from deltaspec.model.rows.predicates import (
     filter_rows,
     get_value,
 )
-from deltaspec.model.schema.data_types import DataType, Decimal, Field, Primitive, Struct
+from deltaspec.protocol.actions import Add, DeletionVectorDescriptor
+from deltaspec.protocol.schema.data_types import DataType, Decimal, Field, Primitive, Struct
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LAST = "\U0010ffff"

@@ -21,7 +21,7 @@ from deltaspec.model.rows.predicates import (
     Predicate,
     filter_rows,
 )
-from deltaspec.model.schema.data_types import Field, Primitive, Struct
+from deltaspec.protocol.schema.data_types import Field, Primitive, Struct
 
 COLUMNS = ("a", "b", "c")
 SCHEMA = Struct(tuple(Field(name, Primitive("integer"), True) for name in COLUMNS))

@@ -16,7 +16,7 @@ from deltaspec.model.rows.predicates import (
     NanOrder,
     Operator,
 )
-from deltaspec.model.schema.data_types import DataType, Decimal, Primitive
+from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive
 
 PARTITIONS: list[tuple[DataType, str, Any, Any]] = [
     (Primitive("integer"), "5", 5, 6),

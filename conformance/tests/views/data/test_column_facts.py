@@ -20,9 +20,9 @@ from views.sample_file import (
     find_broken_rules,
 )
 
-from deltaspec.model.rows import z85
-from deltaspec.model.schema.column_mapping import PHYSICAL_NAME
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, UndefinedType
+from deltaspec.protocol.files import z85
+from deltaspec.protocol.schema.column_mapping import PHYSICAL_NAME
+from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, UndefinedType
 from deltaspec.views.data.column_facts import build_column_fact_rows
 from deltaspec.wire.data.leaf_values import LeafValues
 

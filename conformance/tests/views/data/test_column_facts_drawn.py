@@ -22,7 +22,7 @@ from views.sample_file import (
     find_broken_rules,
 )
 
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Primitive, Struct
+from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Primitive, Struct
 from deltaspec.views.data.column_facts import build_column_fact_rows, column_facts
 from deltaspec.wire.data.leaf_values import LeafValues
 from deltaspec_generators.data_files.statistics import StatisticsStyle, compute_statistics

@@ -4,8 +4,8 @@ from typing import Any
 
 import polars as pl
 
-from deltaspec.model.schema.data_types import DataType, Decimal, Field, Primitive, Struct
-from deltaspec.model.schema.parquet_types import Annotation, Node
+from deltaspec.protocol.schema.data_types import DataType, Decimal, Field, Primitive, Struct
+from deltaspec.protocol.schema.parquet_types import Annotation, Node
 from deltaspec.views.data.data_files import data_files
 from deltaspec.views.data.file_columns import file_columns
 from deltaspec.views.data.footer_facts import SchemaFacts, build_data_file_rows, build_schema_facts, column_rows

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from helpers.recording_run import RecordingRun
 
-from deltaspec.model.rows import deletion_vectors
+from deltaspec.protocol.files import deletion_vectors
 from deltaspec.wire.parquet.row_batches import RowBatches
 from deltaspec_generators.bases.column_features import build_identity_column, build_identity_table, get_first_add
 from deltaspec_generators.bases.data_files import add_data_file

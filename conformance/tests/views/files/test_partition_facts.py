@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from deltaspec.model.schema.data_types import DataType, Primitive
+from deltaspec.protocol.schema.data_types import DataType, Primitive
 from deltaspec.views.files.partition_facts import columns, parse_partition_text
 
 INTEGER, DATE, TIMESTAMP = Primitive("integer"), Primitive("date"), Primitive("timestamp")

@@ -8,7 +8,7 @@ from helpers.hypothesis_settings import example_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.revisions import Revision
 from deltaspec.rules import RULES
 from deltaspec.views.files.file_replay import build_empty_replay_frame, build_intervals
 from deltaspec.views.files.row_id_history import (

@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from deltaspec.model.schema.data_types import Primitive
+from deltaspec.protocol.schema.data_types import Primitive
 from deltaspec.views.files.file_action_facts import FileContext
 from deltaspec.views.files.typed_copies import MergedCopies, merge_typed_columns
 from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA

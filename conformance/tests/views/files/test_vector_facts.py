@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from deltaspec.model.rows.deletion_vectors import build_inline_descriptor
+from deltaspec.protocol.files.deletion_vectors import build_inline_descriptor
 from deltaspec.views.files.vector_facts import vector_facts
 from deltaspec.wire.data import small_bitmaps
 

@@ -9,8 +9,8 @@ from helpers.hypothesis_settings import example_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec.model.actions import DeletionVectorDescriptor
-from deltaspec.model.log.spark_hash import compute_part
+from deltaspec.protocol.actions import DeletionVectorDescriptor
+from deltaspec.protocol.log.spark_hash import compute_part
 from deltaspec.views.log.checkpoint_parts import PartAssignmentCheck, compute_spark_parts, split_paths
 
 Row = dict[str, Any]

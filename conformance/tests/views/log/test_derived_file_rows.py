@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from deltaspec.model.actions import Format, MetaData, Protocol
-from deltaspec.model.log.version_checksum import FileSizeHistogram, VersionChecksum
+from deltaspec.protocol.actions import Format, MetaData, Protocol
+from deltaspec.protocol.log.version_checksum import FileSizeHistogram, VersionChecksum
 from deltaspec.views.files.file_replay import REPLAY_COLUMNS
 from deltaspec.views.log.derived_file_rows import (
     CommitFacts,

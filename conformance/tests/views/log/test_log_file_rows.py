@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from deltaspec.model.actions import Protocol
-from deltaspec.model.log.file_names import classic_checkpoint_name, commit_name
+from deltaspec.protocol.actions import Protocol
+from deltaspec.protocol.log.file_names import classic_checkpoint_name, commit_name
 from deltaspec.views.log.log_file_rows import (
     PreviousCommit,
     build_commit_row,

@@ -12,9 +12,9 @@ from helpers.hypothesis_settings import example_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec.model.actions import DomainMetadata, Format, MetaData, Protocol, WireStruct
-from deltaspec.model.schema.data_types import Struct
-from deltaspec.model.schema.schema_string import find_repeated_names
+from deltaspec.protocol.actions import DomainMetadata, Format, MetaData, Protocol, WireStruct
+from deltaspec.protocol.schema.data_types import Struct
+from deltaspec.protocol.schema.schema_string import find_repeated_names
 from deltaspec.views.table.schema_columns import RepeatedNames, SchemaReader, find_appended_columns
 from deltaspec.views.table.state import TableState
 

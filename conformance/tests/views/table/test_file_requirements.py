@@ -1,7 +1,7 @@
 """Changes of the column mapping mode, which rename columns in the files of earlier versions."""
 
-from deltaspec.model.schema.data_types import Struct
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.schema.data_types import Struct
+from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.views.table.file_requirements import FileRequirements, RequirementHistory
 from deltaspec_generators.bases.column_mapping import build_mapped_field
 from deltaspec_generators.table_files import schema_string

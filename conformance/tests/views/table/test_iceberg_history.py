@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from helpers.scenario import metadata, protocol
 
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.revisions import Revision
 from deltaspec.views.table.iceberg_history import IcebergHistory, find_paths_written_under
 
 PROTOCOL = protocol(2, 7, None, ["columnMapping", "icebergCompatV2"])

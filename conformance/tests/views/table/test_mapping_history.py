@@ -5,8 +5,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from deltaspec.model.schema.data_types import Struct
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.schema.data_types import Struct
+from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.views.files.misnamed_statistics import find_misnamed_statistics
 from deltaspec.views.table.mapping_history import MappingHistory, entry_names, logical_partition_names
 from deltaspec_generators.bases.column_mapping import build_mapped_field

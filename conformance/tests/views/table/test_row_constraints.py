@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from deltaspec.model.actions import MetaData
-from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.actions import MetaData
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.sql.tree import Binary, Call, Column, Literal
 from deltaspec.views.table.row_constraints import RowConstraint, RowConstraintHistory, collect_row_constraints
 from deltaspec_generators.bases.expressions import GENERATION_EXPRESSION, build_invariant_metadata

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from deltaspec.model.schema.data_types import Struct
-from deltaspec.model.schema.schema_string import SchemaError, parse_schema
+from deltaspec.protocol.schema.data_types import Struct
+from deltaspec.protocol.schema.schema_string import SchemaError, parse_schema
 from deltaspec.views.table.schema_columns import ColumnCache, SchemaReader, select_special_columns
 
 

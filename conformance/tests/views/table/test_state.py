@@ -8,7 +8,7 @@ from helpers.hypothesis_settings import example_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec.model.actions import (
+from deltaspec.protocol.actions import (
     CommitInfo,
     DomainMetadata,
     Format,
@@ -18,7 +18,7 @@ from deltaspec.model.actions import (
     Txn,
     WireStruct,
 )
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.revisions import Revision
 from deltaspec.views.table.state import TableState
 
 SCHEMA = '{"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":{}}]}'

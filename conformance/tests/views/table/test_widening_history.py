@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from deltaspec.model.schema.schema_string import parse_schema
+from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.views.table.type_widening import WideningHistory
 from deltaspec_generators.bases.type_widening import ENABLED
 from deltaspec_generators.table_files import schema_string

@@ -7,9 +7,9 @@ from helpers.hypothesis_settings import example_settings
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deltaspec.model.rows import deletion_vectors as model
-from deltaspec.model.rows import z85
-from deltaspec.model.rows.deletion_vectors import MAGIC, DeletionVectorError, decode_z85_text, encode_bitmap
+from deltaspec.protocol.files import deletion_vectors as model
+from deltaspec.protocol.files import z85
+from deltaspec.protocol.files.deletion_vectors import MAGIC, DeletionVectorError, decode_z85_text, encode_bitmap
 from deltaspec.wire.data import bitmap_decoder as native
 
 MAX_ROWS = 1 << 20

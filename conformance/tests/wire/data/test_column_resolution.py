@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from deltaspec.model.schema.column_mapping import ID, PHYSICAL_NAME
-from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
+from deltaspec.protocol.schema.column_mapping import ID, PHYSICAL_NAME
+from deltaspec.protocol.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
 from deltaspec.wire.data.column_resolution import FileColumn, UnresolvableColumns, resolve_columns
 
 LONG = Primitive("long")

@@ -5,8 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from deltaspec.model.actions import DeletionVectorDescriptor
-from deltaspec.model.rows.deletion_vectors import DeletionVectorError, build_file, build_file_descriptor, encode_bitmap
+from deltaspec.protocol.actions import DeletionVectorDescriptor
+from deltaspec.protocol.files.deletion_vectors import (
+    DeletionVectorError,
+    build_file,
+    build_file_descriptor,
+    encode_bitmap,
+)
 from deltaspec.wire.data import deletion_vector_reader
 from deltaspec.wire.data.deletion_vector_reader import DeletionVectorReader
 from deltaspec.wire.storage.data_access import DataAccess

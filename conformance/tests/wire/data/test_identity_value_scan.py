@@ -6,7 +6,7 @@ from helpers.hypothesis_settings import example_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec.model.features.identity_columns import Identity, is_in_sequence
+from deltaspec.protocol.features.identity_columns import Identity, is_in_sequence
 from deltaspec.wire.data.identity_value_scan import IdentityValues
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 

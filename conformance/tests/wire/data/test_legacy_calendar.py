@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deltaspec.model.schema.data_types import Field, Primitive, Struct
+from deltaspec.protocol.schema.data_types import Field, Primitive, Struct
 from deltaspec.wire.data.row_reader import DataFileRows, read_rows
 
 LEGACY = {"org.apache.spark.version": "4.2.0", "org.apache.spark.legacyDateTime": ""}

@@ -10,8 +10,9 @@ from helpers.hypothesis_settings import example_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec.model.rows.change_data import DELETE, INSERT, is_consistent_with_files
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, UndefinedType
+from deltaspec.model.rows.changed_rows import is_consistent_with_files
+from deltaspec.protocol.features.change_data import DELETE, INSERT
+from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, UndefinedType
 from deltaspec.wire.data.column_resolution import resolve_columns
 from deltaspec.wire.data.row_hashing import HASH_MODULUS, Incomparable, hash_rows, is_hashable, sum_hashes
 

@@ -21,7 +21,7 @@ from wire.data_row_reading import (
     to_micros,
 )
 
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
+from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
 from deltaspec.wire.data import row_reader
 from deltaspec.wire.data.leaf_values import LeafValues
 from deltaspec.wire.parquet.file_opener import UnreadableRows

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from deltaspec.model.rows import z85
-from deltaspec.model.rows.deletion_vectors import (
+from deltaspec.protocol.files import z85
+from deltaspec.protocol.files.deletion_vectors import (
     DeletionVectorError,
     build_inline_descriptor,
     decode_bitmap,

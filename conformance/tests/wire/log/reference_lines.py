@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from deltaspec.model.actions import ACTION_TYPES
+from deltaspec.protocol.actions import ACTION_TYPES
 from deltaspec.wire.log.line_decoder import LogFile
 
 

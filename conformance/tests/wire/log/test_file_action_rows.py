@@ -7,8 +7,8 @@ from helpers.hypothesis_settings import example_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec.model.actions import Add, Cdc, DeletionVectorDescriptor, Remove, get_action_types
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.actions import Add, Cdc, DeletionVectorDescriptor, Remove, get_action_types
+from deltaspec.protocol.revisions import Revision
 from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA, FileActions
 
 _LONGS = st.none() | st.integers(-(2**63), 2**63 - 1)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wire.log.reference_lines import actions_by_line, assert_equals_reference, lines
 
-from deltaspec.model.actions import ACTION_TYPES, get_action_types
-from deltaspec.model.revisions import Revision
+from deltaspec.protocol.actions import ACTION_TYPES, get_action_types
+from deltaspec.protocol.revisions import Revision
 from deltaspec.wire.log import line_decoder, line_outcomes
 from deltaspec.wire.log.canonical_lines import decode_canonical_block, decode_canonical_line
 from deltaspec.wire.log.line_decoder import LogFile, decode_line_stream, decode_lines

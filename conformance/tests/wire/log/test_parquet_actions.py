@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deltaspec.model.actions import DomainMetadata, Protocol, Txn
+from deltaspec.protocol.actions import DomainMetadata, Protocol, Txn
 from deltaspec.wire.log import parquet_actions
 from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA
 from deltaspec.wire.log.parquet_actions import (

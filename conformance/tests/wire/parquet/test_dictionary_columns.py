@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap64
 
-from deltaspec.model.schema.data_types import Field, Primitive, Struct
+from deltaspec.protocol.schema.data_types import Field, Primitive, Struct
 from deltaspec.wire.data.column_aggregates import ColumnAggregate
 from deltaspec.wire.data.row_reader import DataFileRows, read_rows
 from deltaspec.wire.parquet import page_sizes

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec.model.schema.parquet_types import Annotation, Node
+from deltaspec.protocol.schema.parquet_types import Annotation, Node
 from deltaspec.wire.parquet import footer_reader
 from deltaspec.wire.parquet.footer_reader import FooterReader, NotParquet, UnsupportedFooter, read_footer
 from deltaspec.wire.parquet.thrift import ThriftError

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec.model.schema.data_types import Field, Primitive, Struct
+from deltaspec.protocol.schema.data_types import Field, Primitive, Struct
 from deltaspec.wire.data.column_aggregates import ColumnAggregate
 from deltaspec.wire.data.row_reader import read_rows
 from deltaspec.wire.parquet import page_sizes

@@ -1,0 +1,1 @@
+"""Table features and properties by revision."""

@@ -1,0 +1,39 @@
+"""Domains that the protocol defines: their features and configuration. Source: Row Tracking, Clustered Table."""
+
+from deltaspec.protocol.actions import DomainMetadata
+from deltaspec.protocol.features import clustering, row_tracking
+from deltaspec.protocol.json_values import JsonError, has_lone_surrogate, parse_lossless
+from deltaspec.protocol.revisions import Revision
+
+RESERVED = "delta."
+"""Prefix of system domains."""
+LONE_SURROGATE = "has a lone surrogate"
+"""Fault of a configuration that is undecided: the grammar of JSON allows lone surrogates, but parsers differ."""
+
+
+def find_domain_feature(domain: str, revision: Revision = Revision.CURRENT) -> str | None:
+    """Return the table feature that a system domain belongs to; None if the revision names none."""
+    if not revision.since(Revision.R3):  # [Changed in r3] the domains are new; r2 records row ids in an action
+        return None
+    return {row_tracking.DOMAIN: row_tracking.FEATURE, clustering.DOMAIN: clustering.FEATURE}.get(domain)
+
+
+def find_domain_fault(action: DomainMetadata) -> str | None:
+    """Return the fault in the configuration of a domain that the protocol defines; None for valid and other domains."""
+    if action.domain not in (clustering.DOMAIN, row_tracking.DOMAIN):
+        return None
+    try:
+        value = parse_lossless(action.configuration).value
+    except JsonError as fault:
+        return f"is not JSON: {fault}"
+    if has_lone_surrogate(value):
+        return LONE_SURROGATE
+    if action.domain == clustering.DOMAIN:
+        return clustering.find_configuration_fault(action.configuration)
+    if not isinstance(value, dict):
+        return "is not a JSON object"
+    return (
+        "holds no integer rowIdHighWaterMark"
+        if row_tracking.parse_high_water_mark(action.configuration) is None
+        else None
+    )

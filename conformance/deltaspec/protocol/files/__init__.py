@@ -1,0 +1,1 @@
+"""Values of file actions: paths, partition values, statistics, deletion vectors."""

@@ -1,0 +1,1 @@
+"""Schemas, data types, column mapping, and how columns are stored in Parquet."""

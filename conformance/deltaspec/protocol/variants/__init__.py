@@ -1,0 +1,1 @@
+"""Encoding of variant values."""
