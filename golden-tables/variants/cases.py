@@ -7,7 +7,7 @@ import pyarrow as pa
 from deltaspec.golden.builder.columns import array, struct
 from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
-from deltaspec_generators.bases.variant_encoder import Shape, build_shredded_variants, encode_variant
+from deltaspec_generators.values.variant_encoder import Shape, build_shredded_variants, encode_variant
 
 chapter = Chapter("variants")
 VALUES: dict[str, tuple[str, list[Any]]] = {

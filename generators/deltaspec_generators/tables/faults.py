@@ -1,7 +1,7 @@
 """Faults in the files of generated valid tables, as caused by a disk, a faulty writer or a lost update.
 
-Mutations break one known table in one place; faults break any generated table. Several rules may detect a fault; the
-named requirement is one that it certainly breaks.
+Planted faults break one known table in one place; faults break any generated table. Several rules may detect a fault;
+the named requirement is one that it certainly breaks.
 """
 
 import copy
@@ -22,10 +22,9 @@ from msgspec.structs import replace
 from deltaspec.model.log import paths
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Field, Struct
-from deltaspec_generators.bases.log_only import inline_vector_descriptor
 from deltaspec_generators.data_files.parquet_encodings import build_parquet_fields, build_rows_table, write_parquet
 from deltaspec_generators.data_files.stored_files import StoredFile
-from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.table_files import TableFiles, inline_vector_descriptor
 from deltaspec_generators.table_state import Body
 from deltaspec_generators.tables.file_writer import CHANGE_TYPE
 from deltaspec_generators.tables.strategies import GeneratedTable, data_tables_with_states

@@ -10,7 +10,6 @@ import msgspec
 
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.schema import column_mapping
-from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.data_files.file_actions import list_implied_changes, list_row_ids
 from deltaspec_generators.data_files.parquet_encodings import draw_parquet_encoding
@@ -20,7 +19,7 @@ from deltaspec_generators.layouts.table_layout import draw_layout
 from deltaspec_generators.operations.all_operations import list_operations
 from deltaspec_generators.operations.registry import Operation
 from deltaspec_generators.schemas.value_conversion import build_renamer, convert_all
-from deltaspec_generators.table_files import LOG, TableFiles
+from deltaspec_generators.table_files import LOG, TableFiles, commit_info_action
 from deltaspec_generators.table_state import Body, TableState
 from deltaspec_generators.tables.builder import START_MS, DataTableBuilder, TableVersion
 from deltaspec_generators.tables.features import (
