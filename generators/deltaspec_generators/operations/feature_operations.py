@@ -1,7 +1,7 @@
 """Operations of logs on properties and features: enablement, upgrades, clustering, checkpoint protection."""
 
 from deltaspec_generators.operations.registry import SEEDS_KEEP_TABLES, can_change_metadata, operation
-from deltaspec_generators.operations.table_operations import can_set_domain, record_enablement, support_features
+from deltaspec_generators.operations.table_operations import can_set_domain
 from deltaspec_generators.tables import features
 from deltaspec_generators.tables.features import CLUSTERING, IN_COMMIT_TIMESTAMPS
 from deltaspec_generators.tables.log_builder import LogBuilder
@@ -78,11 +78,11 @@ def upgrade(builder: LogBuilder) -> None:
     """Upgrade to a protocol with all current features and some new ones."""
     new = builder.choices.sample(_list_upgrades(builder), 1, 3)
     needed = {features.REQUIRED_FEATURES[name] for name in new if name in features.REQUIRED_FEATURES}
-    support_features(builder, {*new, *needed})
+    builder.support_features({*new, *needed})
     if "deletionVectors" in new:
         builder.configuration |= features.build_properties("deletionVectors")
     if "inCommitTimestamp" in new:
-        record_enablement(builder, builder.next_in_commit_timestamp_ms)
+        builder.record_enablement(builder.next_in_commit_timestamp_ms)
     builder.actions.append(builder.metadata_action())
 
 
@@ -117,7 +117,7 @@ def change_clustering(builder: LogBuilder) -> None:
 )
 def enable_timestamps(builder: LogBuilder) -> None:
     """Enable in-commit timestamps and record the enablement."""
-    record_enablement(builder, builder.next_in_commit_timestamp_ms)
+    builder.record_enablement(builder.next_in_commit_timestamp_ms)
     builder.actions.append(builder.metadata_action())
 
 

@@ -26,7 +26,7 @@ from deltaspec_generators.data_files.parquet_encodings import build_parquet_fiel
 from deltaspec_generators.data_files.stored_files import StoredFile
 from deltaspec_generators.table_files import TableFiles, inline_vector_descriptor
 from deltaspec_generators.table_state import Body
-from deltaspec_generators.tables.file_writer import CHANGE_TYPE
+from deltaspec_generators.tables.readable import CHANGE_TYPE
 from deltaspec_generators.tables.strategies import GeneratedTable, data_tables_with_states
 
 Break = Callable[[st.DrawFn, "BrokenTable"], None]

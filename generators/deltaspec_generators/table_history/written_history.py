@@ -1,32 +1,34 @@
-"""The versions of a golden table: commits, state, and what a reader must return for each version."""
+"""Written tables: commits, state, and what a reader must return for each version."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from deltaspec.golden.builder.columns import parse_columns
 from deltaspec.model.log.file_names import commit_name
-from deltaspec.model.schema import schema_string
+from deltaspec.model.schema.column_mapping import MODE
 from deltaspec.model.schema.data_types import Field, Struct, get_type_name, iter_leaf_types
 from deltaspec_generators.action_lines import encode_json
-from deltaspec_generators.data_files.file_actions import list_implied_changes, list_row_ids
-from deltaspec_generators.data_files.stored_files import StoredFile, convert_rows
+from deltaspec_generators.data_files.stored_files import StoredFile
 from deltaspec_generators.schemas.changes import ColumnIdSequence, assign_column_ids
-from deltaspec_generators.schemas.value_conversion import build_renamer, convert_all
-from deltaspec_generators.table_files import LOG, TABLE_ID, TableFiles, domain_action, txn_action
-from deltaspec_generators.table_state import Body, TableState, apply_actions
-from deltaspec_generators.tables.builder import PhysicalColumns, build_physical_columns
-from deltaspec_generators.tables.features import build_properties, build_protocol
-from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable
+from deltaspec_generators.table_files import LOG, TABLE_ID, domain_action, txn_action
+from deltaspec_generators.table_history.columns import parse_columns
+from deltaspec_generators.table_history.files import FileHistory
+from deltaspec_generators.table_history.history import build_physical_columns
+from deltaspec_generators.table_state import Body
+from deltaspec_generators.tables.features import (
+    CLUSTERING,
+    FEATURE_OF_TYPE,
+    IN_COMMIT_TIMESTAMPS,
+    ROW_TRACKING,
+    build_properties,
+    build_protocol,
+)
+from deltaspec_generators.tables.readable import ReadableTable
 
 START_MS = 1_767_225_600_000
-"""2026-01-01 00:00:00 UTC, the time of version 0. Versions are one minute apart."""
+"""2026-01-01 00:00:00 UTC, the time of version 0."""
 COPIED_MS = START_MS + 10**9
 """Modification times of commits with in-commit timestamps, in the reverse order: the table was copied later."""
-CHANGE_FEED, IN_COMMIT_TIMESTAMPS = "delta.enableChangeDataFeed", "delta.enableInCommitTimestamps"
-ROW_TRACKING_DOMAIN, CLUSTERING_DOMAIN = "delta.rowTracking", "delta.clustering"
-_FEATURE_OF_TYPE = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
-_MODE, _LAST_ID = "delta.columnMapping.mode", "delta.columnMapping.maxColumnId"
 
 PlainRow = dict[str, Any]
 """Plain values by logical name, as `arrow_values` lists them."""
@@ -34,8 +36,8 @@ Where = Callable[[PlainRow], bool]
 """Condition on a row."""
 
 
-class TableHistory:
-    """State of a golden table while it is built.
+class WrittenHistory(FileHistory):
+    """State of a written table.
 
     Every operation is a commit; operations in `with table.commit():` are one. Nothing here draws or depends on drawing
     generators, so that a golden table changes only with its definition.
@@ -52,6 +54,9 @@ class TableHistory:
         metadata: further fields of metaData, such as `name`.
     """
 
+    start_ms = START_MS
+    clustering_provider = "liquid"
+
     def __init__(
         self,
         columns: Sequence[Any],
@@ -65,44 +70,36 @@ class TableHistory:
         cluster_by: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
-        self.schema = parse_columns(columns)
-        self.partition_columns = list(partition_by)
-        self.column_ids = ColumnIdSequence()
-        self.nested_ids = nested_ids
-        types = {_FEATURE_OF_TYPE.get(get_type_name(each), "") for each in iter_leaf_types(self.schema)} - {""}
-        self.features = {*features, *types, *(("columnMapping",) if mapping else ())}
-        self.features |= {"clustering", "domainMetadata"} if cluster_by else set()
-        self.features |= {"domainMetadata"} if "rowTracking" in self.features else set()
-        self.configuration: dict[str, str] = {}
-        for name in sorted(self.features):
-            self.configuration |= build_properties(name)
-        self.configuration |= properties or {}
+        schema = parse_columns(columns)
+        types = {FEATURE_OF_TYPE.get(get_type_name(each), "") for each in iter_leaf_types(schema)} - {""}
+        supported = {*features, *types, *(("columnMapping",) if mapping else ())}
+        supported |= {"clustering", "domainMetadata"} if cluster_by else set()
+        supported |= {"domainMetadata"} if "rowTracking" in supported else set()
+        configuration: dict[str, str] = {}
+        for name in sorted(supported):
+            configuration |= build_properties(name)
+        configuration |= properties or {}
+        column_ids = ColumnIdSequence()
         if mapping:
-            self.schema = assign_column_ids(self.schema, self.column_ids, own_names=True, nested=nested_ids)
-            self.configuration[_MODE] = mapping
-        self.metadata: Body = {
-            "id": TABLE_ID,
-            "format": {"provider": "parquet", "options": {}},
-            "createdTime": START_MS,
-            **(metadata or {}),
-        }
-        self.files = TableFiles()
-        self.state = TableState()
-        self.states: list[TableState] = []
-        self.versions: list[ExpectedVersion] = []
-        self.actions: list[Body] = []
-        self.commits: list[list[Body]] = []
-        """Actions of each version, without commitInfo."""
-        self.live: dict[str, StoredFile] = {}
-        self.live_before: dict[str, StoredFile] = {}
+            schema = assign_column_ids(schema, column_ids, own_names=True, nested=nested_ids)
+            configuration[MODE] = mapping
+        super().__init__(
+            schema,
+            partition_by,
+            features=supported,
+            configuration=configuration,
+            metadata={
+                "id": TABLE_ID,
+                "format": {"provider": "parquet", "options": {}},
+                "createdTime": START_MS,
+                **(metadata or {}),
+            },
+            column_ids=column_ids,
+        )
+        self.nested_ids = nested_ids
         self.stored: dict[str, StoredFile] = {}
         """The newest state of every file ever added, by path."""
-        self.changes: list[tuple[str, PlainRow]] = []
-        self.history: list[str] = []
-        self.high_water_mark = -1
-        self.numbers = 0
         self._names: list[str] | None = None
-        self._columns: PhysicalColumns | None = None
         with self.commit("create the table"):
             self.actions += [{"protocol": protocol or self._build_protocol()}, self.metadata_action()]
             if cluster_by:
@@ -114,59 +111,15 @@ class TableHistory:
         strict = any(not each.nullable for each in self.schema.fields)
         return build_protocol({*self.features, *(("invariants",) if strict else ())}, reader=1)
 
-    # state
-
-    @property
-    def version(self) -> int:
-        """Version of the current commit; outside of a commit, of the next."""
-        return self.state.version + 1
-
-    @property
-    def timestamp_ms(self) -> int:
-        return START_MS + 60_000 * self.version
-
     @property
     def mapping(self) -> str | None:
-        mode = self.configuration.get(_MODE)
-        return mode if mode in ("id", "name") and "columnMapping" in self.features else None
-
-    @property
-    def columns(self) -> PhysicalColumns:
-        """Physical columns of the current schema."""
-        known = self._columns
-        if known is None or known.schema is not self.schema or known.partition_columns != self.partition_columns:
-            known = build_physical_columns(self.schema, self.partition_columns, self.mapping)
-            self._columns = known
-        return known
-
-    def is_enabled(self, name: str) -> bool:
-        return self.configuration.get(name) == "true"
-
-    def next_number(self) -> int:
-        self.numbers += 1
-        return self.numbers
-
-    def read_file(self, stored: StoredFile) -> list[PlainRow]:
-        """Return all rows of a file, deleted ones included, with the current logical columns."""
-        rows = convert_rows(stored, self.columns.physical)
-        return convert_all(build_renamer(self.schema, self.mapping), ({**row, **stored.partition} for row in rows))
+        """Column mapping mode; None also if the table does not support the feature."""
+        return super().mapping if "columnMapping" in self.features else None
 
     def list_live_rows(self, stored: StoredFile) -> list[tuple[int, PlainRow]]:
         """List position and value of the live rows of a file."""
         rows = self.read_file(stored)
         return [(index, rows[index]) for index in stored.live_indexes]
-
-    def metadata_action(self) -> Body:
-        """Build the `metaData` action of the current state."""
-        if self.mapping:
-            self.configuration[_LAST_ID] = str(self.column_ids.last)
-        body = {
-            **self.metadata,
-            "schemaString": schema_string.serialize_schema(self.schema),
-            "partitionColumns": list(self.partition_columns),
-            "configuration": dict(self.configuration),
-        }
-        return {"metaData": body}
 
     # commits
 
@@ -187,14 +140,14 @@ class TableHistory:
         self.actions += first
         yield
         names, self._names = self._names, None
-        self._finish_commit(what or ", ".join(names), info)
+        self._finish(what or ", ".join(names), info)
 
-    def _finish_commit(self, what: str, info: Body) -> None:
+    def _finish(self, what: str, info: Body) -> None:
         version, timestamp = self.version, self.timestamp_ms
         mark = f'{{"rowIdHighWaterMark":{self.high_water_mark}}}'
-        before = self.state.domains.get(ROW_TRACKING_DOMAIN)
+        before = self.state.domains.get(ROW_TRACKING)
         if self.high_water_mark >= 0 and (before is None or before["configuration"] != mark):
-            self.actions.append(domain_action(ROW_TRACKING_DOMAIN, mark))
+            self.actions.append(domain_action(ROW_TRACKING, mark))
         body: Body = {"timestamp": timestamp, "operation": "MANUAL", "engineInfo": "deltaspec golden tables"}
         written = timestamp
         if self.is_enabled(IN_COMMIT_TIMESTAMPS):
@@ -202,38 +155,11 @@ class TableHistory:
             written = COPIED_MS - 60_000 * version
         if "rowTracking" in self.features:
             body["tags"] = {"delta.rowTracking.preserved": "true"}
-        actions = [{"commitInfo": {**body, **info}}, *self.actions]
-        self.files.commits[version] = [*actions]
         self.files.written_ms[LOG + commit_name(version)] = written
-        self.state = apply_actions(self.state, actions, timestamp)
-        self.states.append(self.state)
-        self.commits.append(self.actions)
+        self.finish_commit([{"commitInfo": {**body, **info}}, *self.actions], timestamp)
         self.history.append(f"{version}: {what}")
-        self.versions.append(self._describe_version())
         self.stored.update(self.live)
-        self.actions, self.changes, self.live_before = [], [], dict(self.live)
-
-    def _describe_version(self) -> ExpectedVersion:
-        rows = [row for stored in self.live.values() for _, row in self.list_live_rows(stored)]
-        ids, commit_versions = list_row_ids(self.live.values())
-        tracked = self.is_enabled("delta.enableRowTracking") and "rowTracking" in self.features
-        return ExpectedVersion(
-            version=self.state.version,
-            timestamp_ms=self.state.timestamp_ms,
-            schema=self.schema,
-            partition_columns=tuple(self.partition_columns),
-            plain_rows=rows,
-            row_ids=ids if tracked else None,
-            row_commit_versions=commit_versions if tracked else None,
-            plain_changes=self._list_changes() if self.is_enabled(CHANGE_FEED) else None,
-            state=self.state,
-        )
-
-    def _list_changes(self) -> list[tuple[str, PlainRow]]:
-        """List the changes of the current commit: those of its change files, or else of its adds and removes."""
-        if any("cdc" in action for action in self.actions):
-            return self.changes
-        return list_implied_changes(self.actions, self.live_before, self.live, self.read_file)
+        self.describe_commit()
 
     # operations without rows
 
@@ -259,10 +185,7 @@ class TableHistory:
                 self.configuration |= build_properties(name)
             self.configuration |= properties or {}
             if "inCommitTimestamp" in features:
-                self.configuration |= {
-                    "delta.inCommitTimestampEnablementVersion": str(self.version),
-                    "delta.inCommitTimestampEnablementTimestamp": str(self.timestamp_ms),
-                }
+                self.record_enablement(self.timestamp_ms)
             self.actions.append(self.metadata_action())
 
     def set_transaction(self, app: str, version: int, **more: Any) -> None:
@@ -285,8 +208,8 @@ class TableHistory:
         """Set the clustering columns."""
         with self.commit(f"cluster by {', '.join(names)}"):
             columns = [[self.find_physical_name(name)] for name in names]
-            text = encode_json({"clusteringColumns": columns, "domainName": CLUSTERING_DOMAIN})
-            self.actions.append(domain_action(CLUSTERING_DOMAIN, text))
+            text = encode_json({"clusteringColumns": columns, "domainName": CLUSTERING})
+            self.actions.append(domain_action(CLUSTERING, text))
 
     def find_field(self, name: str) -> Field:
         """Return a top-level field of the schema."""

@@ -1,4 +1,4 @@
-"""Spell the columns of golden tables."""
+"""Spell the columns of written tables."""
 
 from collections.abc import Sequence
 from typing import Any

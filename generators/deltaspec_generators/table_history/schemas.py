@@ -1,30 +1,27 @@
-"""Operations that change the schema of a golden table."""
+"""Operations that change the schema of a written table."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
-from deltaspec.golden.builder.columns import parse_columns
-from deltaspec.golden.builder.history import TableHistory
 from deltaspec.model.schema import column_mapping
-from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Struct
+from deltaspec.model.schema.data_types import DataType, Field
 from deltaspec_generators.schemas.changes import assign_column_ids, widen_field
 from deltaspec_generators.schemas.value_conversion import build_converter, convert_all
+from deltaspec_generators.table_history.columns import parse_columns
+from deltaspec_generators.table_history.written_history import WrittenHistory
 
 _Change = Callable[[tuple[Field, ...]], Sequence[Field]]
 
 
-class TableSchemas(TableHistory):
-    """Golden table whose schema can be changed."""
+class WrittenSchemas(WrittenHistory):
+    """Written table whose schema can be changed."""
 
     def change_schema(self, what: str, change: _Change, path: Sequence[str] = ()) -> None:
         """Change the fields of the schema, or of the struct at a path of fields, elements, keys and values."""
         with self.commit(what):
-            changed = _change_fields(self.schema, path, change)
-            assert isinstance(changed, Struct)
-            self.schema = changed
-            self.actions.append(self.metadata_action())
+            self.change_struct(path, change)
 
     def add_column(self, name: str, kind: Any, *, path: Sequence[str] = (), at: int | None = None) -> None:
         """Add a column, or a field of the struct at a path; `at` is its position, by default the last."""
@@ -88,20 +85,3 @@ class TableSchemas(TableHistory):
         with self.commit(f"enable column mapping by {mode}"):
             self.schema = assign_column_ids(self.schema, self.column_ids, own_names=False, nested=False)
             self.enable("columnMapping", properties={column_mapping.MODE: mode})
-
-
-def _change_fields(kind: DataType, path: Sequence[str], change: _Change) -> DataType:
-    if not path:
-        assert isinstance(kind, Struct)
-        return Struct(tuple(change(kind.fields)))
-    step, rest = path[0], path[1:]
-    if isinstance(kind, Struct):
-        return Struct(
-            tuple(
-                replace(each, type=_change_fields(each.type, rest, change)) if each.name == step else each
-                for each in kind.fields
-            )
-        )
-    assert isinstance(kind, Array | Map)
-    changed: dict[str, Any] = {step: _change_fields(getattr(kind, step), rest, change)}
-    return replace(kind, **changed)

@@ -27,6 +27,8 @@ class FileOptions(msgspec.Struct, frozen=True):
     """Texts of partition values by logical name instead of the usual ones."""
     left_out: Sequence[str] = ()
     """Physical columns that the file does not have."""
+    store: Callable[[pa.Table], pa.Table] | None = None
+    """How the columns of the schema are stored, such as shredded variants; statistics describe the result."""
     change: Callable[[pa.Table], pa.Table] | None = None
     """Last change of the Arrow table before it is written."""
     add: Mapping[str, Any] = msgspec.field(default_factory=dict)
