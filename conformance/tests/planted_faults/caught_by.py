@@ -161,6 +161,7 @@ EXPLICIT: dict[str, str] = {
     "half_a_pair_as_octets": "LIN006",
     "half_a_pair_escaped": "LIN006",
     "malformed_add": "LIN010",
+    "modification_time_in_seconds": "LIN010",
     "malformed_cdc": "LIN012",
     "malformed_protocol": "LIN014",
     "published_before_the_one_before": "LOG001",

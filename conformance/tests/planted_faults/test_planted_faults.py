@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+from helpers.drawn_tables import draw_table
 from helpers.selection import ROOT
 from planted_faults.caught_by import CAUGHT_BY, EXPLICIT, find_only_rule
 from planted_faults.kill_table import (
@@ -18,8 +20,10 @@ from planted_faults.kill_table import (
     list_planted_pairs,
 )
 
+from deltaspec.cli import main
 from deltaspec.requirements import load_requirements
 from deltaspec.rules import RULES
+from deltaspec_generators.table_files import write_table
 from planted_tables.faults.all_faults import PLANTED_FAULTS
 from planted_tables.permissions.all_permissions import PERMISSIONS
 
@@ -50,6 +54,22 @@ def assert_only_rule(name: str, examples: Mapping[str, int]) -> None:
 @pytest.mark.parametrize("name", sorted(PLANTED_FAULTS))
 def test_planted_fault_gives_exactly_its_rule(name: str) -> None:
     assert_only_rule(name, {find_revisions(PLANTED_FAULTS[name])[-1]: 1})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("line_cut_short", "partition_value_absent", "live_file_kept_under_another_vector", "checkpoint_is_garbage"),
+        *("checksum_file_count", "partition_value_too_many", "property_value_undefined"),
+    ],
+)
+def test_command_names_the_rule_and_has_the_exit_code_of_its_severity(name: str, tmp_path: Path) -> None:
+    files, code = draw_table(PLANTED_FAULTS[name]), CAUGHT_BY[name]
+    write_table(files, tmp_path / "table")
+    result = CliRunner().invoke(main, ["validate", str(tmp_path / "table"), "--level", "log", "--history", "all"])
+    assert code in result.stdout
+    assert result.stderr == ""
+    assert result.exit_code == (1 if RULES[code].severity == "violation" else 0)
 
 
 @pytest.mark.parametrize("name", mark_slow(PLANTED_FAULTS))

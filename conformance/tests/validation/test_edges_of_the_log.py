@@ -311,3 +311,9 @@ def test_incomplete_multipart_checkpoint_is_named_and_a_violation_in_v2_tables(h
     files.extra[LOG + name] = b"part"
     report = validate(files, history)
     assert (report.totals, list_unread(report)) == ({"LOG006": 1}, {name})
+
+
+def test_unknown_action_before_commit_info_with_a_timestamp_is_a_violation() -> None:
+    files = log_only.build_table_with_timestamps()
+    files.commits[2].insert(0, {"someFutureAction": {}})
+    assert set(validate(files).totals) == {"COM006"}

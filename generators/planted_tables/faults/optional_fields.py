@@ -25,6 +25,11 @@ def _build_table_with_field(kind: str, name: str, value: Any, version: int = 2) 
     return files
 
 
+@planted_fault("add.fields")
+def modification_time_in_seconds(draw: st.DrawFn) -> TableFiles:
+    return _build_table_with_field("add", "modificationTime", 1_700_000_002.5)
+
+
 @planted_fault("add.optional-fields")
 def option_of_add_of_another_type(draw: st.DrawFn) -> TableFiles:
     name, value = draw_one(draw, ("stats", 7), ("tags", ["a"]), ("deletionVector", "u"), ("stats", {"numRecords": 1}))

@@ -425,6 +425,21 @@ def malformed_metadata(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+@planted_fault("metadata.fields")
+def schema_that_is_no_text(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table()
+    body = get_action(files, 0, "metaData")
+    body["schemaString"] = json.loads(body["schemaString"])
+    return files
+
+
+@planted_fault("transaction.fields")
+def transaction_version_as_text(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table()
+    files.commits[2].append({"txn": {"appId": "app", "version": draw_one(draw, "1", 1.5)}})
+    return files
+
+
 @planted_fault("protocol.fields")
 def malformed_protocol(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table()
