@@ -1,7 +1,7 @@
 """Actions of data files, from explicit arguments: drawn tables choose the arguments, golden tables state them."""
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
 import msgspec
@@ -14,7 +14,6 @@ from deltaspec_generators.table_state import Body
 from deltaspec_generators.table_uris import TABLE_URI
 
 VectorStorage: TypeAlias = Literal["inline", "stored", "absolute"]
-STORAGES: tuple[VectorStorage, ...] = get_args(VectorStorage)
 _COPIED = ("partitionValues", "size", "tags", "deletionVector", "baseRowId", "defaultRowCommitVersion")
 
 

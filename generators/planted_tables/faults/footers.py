@@ -23,8 +23,6 @@ from planted_tables.bases.column_mapping import (
 from planted_tables.bases.single_file import build_single_file_table
 from planted_tables.faults.registry import draw_one, planted_fault
 
-Names = Mapping[str, pa.DataType]
-
 
 def _replace_last_file(files: TableFiles, data: bytes, rows: int = 10) -> TableFiles:
     """Replace the bytes of file c; its add action gets the true size and this row count."""
