@@ -13,7 +13,7 @@ from deltaspec.report.report_types import Report
 from deltaspec.requirements import load_requirements
 from deltaspec.rules import RULES
 from deltaspec_generators.table_files import TableFiles, write_table
-from deltaspec_generators.tables.faults import FAULTS, broken_tables
+from planted_tables.drawn_table_faults import FAULTS, broken_tables
 
 
 def write_and_validate(files: TableFiles, level: str) -> Report:

@@ -44,10 +44,10 @@ from deltaspec.validation.spark.payloads import (
 from deltaspec.views.base import LEVELS
 from deltaspec.wire.storage.factory import open_store
 from deltaspec_generators.table_files import TableFiles, write_table
-from deltaspec_generators.tables.faults import FAULTS, broken_tables
 from deltaspec_generators.tables.strategies import data_tables, logs
 from planted_tables.bases.actions import build_rearranged_table
 from planted_tables.bases.log_only import build_table
+from planted_tables.drawn_table_faults import FAULTS, broken_tables
 from planted_tables.faults.all_faults import PLANTED_FAULTS
 
 CHAPTERS = sorted({each.requirement.partition(".")[0] for each in PLANTED_FAULTS.values()})

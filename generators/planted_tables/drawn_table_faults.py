@@ -1,6 +1,6 @@
-"""Faults in the files of generated valid tables, as caused by a disk, a faulty writer or a lost update.
+"""Faults planted in the files of drawn tables, as caused by a disk, a faulty writer or a lost update.
 
-Planted faults break one known table in one place; faults break any generated table. Several rules may detect a fault;
+Those of `faults` break one known table in one place; these break any drawn table. Several rules may detect one of them;
 the named requirement is one that it certainly breaks.
 """
 
@@ -33,7 +33,7 @@ Break = Callable[[st.DrawFn, "BrokenTable"], None]
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """A way to break a generated table."""
+    """A way to break a drawn table."""
 
     name: str
     requirement: str
@@ -49,7 +49,7 @@ FAULTS: dict[str, Fault] = {}
 
 
 class BrokenTable(msgspec.Struct):
-    """A generated table to be broken. Its log has no checkpoints, so every fact is stored once."""
+    """A drawn table to be broken. Its log has no checkpoints, so every fact is stored once."""
 
     drawn: GeneratedTable
     files: TableFiles
