@@ -215,5 +215,4 @@ def _can_enable_mapping(builder: TableBuilder) -> bool:
 def enable_mapping(builder: TableBuilder) -> None:
     """Enable column mapping on an existing table; older files have the names but no field ids."""
     builder.schema = assign_column_ids(builder.schema, builder.column_ids, own_names=False, nested=False)
-    builder.configuration[column_mapping.MODE] = "name"
-    builder.actions.append(builder.metadata_action())
+    builder.write_properties({column_mapping.MODE: "name"})

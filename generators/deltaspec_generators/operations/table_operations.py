@@ -73,10 +73,8 @@ def enable_feature(builder: DataTableBuilder) -> None:
     name = builder.choices.pick(_list_features_to_enable(builder))
     builder.record(f"enabled-later:{name}")
     builder.support_features([name])
-    builder.configuration |= build_properties(name)
-    if name == "inCommitTimestamp":
-        builder.record_enablement(builder.timestamp_ms)
-    builder.actions.append(builder.metadata_action())
+    enablement = builder.build_enablement(builder.timestamp_ms) if name == "inCommitTimestamp" else {}
+    builder.write_properties(build_properties(name) | enablement)
     if name == "rowTracking":
         _assign_row_ids(builder)
 
@@ -108,5 +106,4 @@ def _assign_row_ids(builder: DataTableBuilder) -> None:
 )
 def toggle_change_feed(builder: TableBuilder) -> None:
     """Disable the change data feed, or enable it again."""
-    builder.configuration[CHANGE_FEED] = "false" if builder.is_enabled(CHANGE_FEED) else "true"
-    builder.actions.append(builder.metadata_action())
+    builder.toggle(CHANGE_FEED)

@@ -174,6 +174,12 @@ class TableHistory:
             body["description"] = self.description
         return {"metaData": body}
 
+    def write_properties(self, changes: Mapping[str, str | None]) -> None:
+        """Set properties in the current commit; None removes a property."""
+        merged = {**self.configuration, **changes}
+        self.configuration = {name: value for name, value in merged.items() if value is not None}
+        self.actions.append(self.metadata_action())
+
     def change_struct(self, path: Sequence[str], change: Callable[[tuple[Field, ...]], Any]) -> None:
         """Change the fields of the schema, or of the struct at a path of fields, elements, keys and values."""
         self.schema = replace_struct(self.schema, path, lambda kind: Struct(tuple(change(kind.fields))))
@@ -186,9 +192,9 @@ class TableHistory:
         self.features |= frozenset(names)
         self.actions.append({"protocol": protocol})
 
-    def record_enablement(self, timestamp_ms: int) -> None:
-        """Enable in-commit timestamps in the current commit, which has this timestamp."""
-        self.configuration |= {
+    def build_enablement(self, timestamp_ms: int) -> dict[str, str]:
+        """Build the properties that enable in-commit timestamps in the current commit, which has this timestamp."""
+        return {
             IN_COMMIT_TIMESTAMPS: "true",
             "delta.inCommitTimestampEnablementVersion": str(self.version),
             "delta.inCommitTimestampEnablementTimestamp": str(timestamp_ms),

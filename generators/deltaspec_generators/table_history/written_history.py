@@ -170,9 +170,7 @@ class WrittenHistory(FileHistory):
     def change_properties(self, changes: Mapping[str, str | None]) -> None:
         """Set properties by name; None removes a property."""
         with self.commit("change properties"):
-            merged = {**self.configuration, **changes}
-            self.configuration = {name: value for name, value in merged.items() if value is not None}
-            self.actions.append(self.metadata_action())
+            self.write_properties(changes)
 
     def enable(self, *features: str, properties: Mapping[str, str] | None = None) -> None:
         """Add features to the protocol and enable them."""
@@ -181,12 +179,11 @@ class WrittenHistory(FileHistory):
             self.features |= {name for name in ("columnMapping",) if self.state.protocol["minReaderVersion"] == 2}
             reader = self.state.protocol["minReaderVersion"]
             self.actions.append({"protocol": build_protocol(self.features, reader=reader)})
-            for name in features:
-                self.configuration |= build_properties(name)
-            self.configuration |= properties or {}
+            changes = {key: value for name in features for key, value in build_properties(name).items()}
+            changes |= properties or {}
             if "inCommitTimestamp" in features:
-                self.record_enablement(self.timestamp_ms)
-            self.actions.append(self.metadata_action())
+                changes |= self.build_enablement(self.timestamp_ms)
+            self.write_properties(changes)
 
     def set_transaction(self, app: str, version: int, **more: Any) -> None:
         """Record the version of an application."""

@@ -94,6 +94,10 @@ class TableBuilder(FileHistory):
         """Return whether a feature is supported, possibly under its preview name."""
         return features.has_feature(self.features, name)
 
+    def toggle(self, name: str) -> None:
+        """Change the value of a boolean property in the current commit."""
+        self.write_properties({name: "false" if self.is_enabled(name) else "true"})
+
     @property
     def iceberg_version(self) -> int:
         """Enabled version of Iceberg compatibility; 0 for none."""
