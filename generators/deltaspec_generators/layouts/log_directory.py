@@ -66,7 +66,7 @@ def draw_log_files(log: LogSource, files: TableFiles, *, first_deletable: int = 
         shortest = int(log.revision is Revision.CURRENT)
         for start in choices.sample(range(last - shortest + 1), 0, 2):
             end = choices.integer(start + shortest, last)
-            files.compactions[start, end] = _draw_compaction(choices, log.commits[start : end + 1])
+            files.compactions[start, end] = draw_compaction(choices, log.commits[start : end + 1])
     if log.revision is Revision.CURRENT and choices.chance(1, 2):
         first, final = sorted(last - choices.integer(0, last) for _ in range(2))  # checksums have no gaps
         for version in range(first, final + 1):
@@ -208,7 +208,7 @@ def compact_commits(commits: Iterable[Sequence[Body]]) -> tuple[list[Row], list[
     return table, others
 
 
-def _draw_compaction(choices: Choices, commits: Iterable[Sequence[Body]]) -> list[Line]:
+def draw_compaction(choices: Choices, commits: Iterable[Sequence[Body]]) -> list[Line]:
     """Draw the order of the actions of a compaction."""
     table, others = compact_commits(commits)
     marks = [each for each in others if "rowIdHighWaterMark" in each]

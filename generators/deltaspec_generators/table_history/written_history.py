@@ -39,8 +39,8 @@ Where = Callable[[PlainRow], bool]
 class WrittenHistory(FileHistory):
     """State of a written table.
 
-    Every operation is a commit; operations in `with table.commit():` are one. Nothing here draws or depends on drawing
-    generators, so that a golden table changes only with its definition.
+    Every operation is a commit; operations in `with table.commit():` are one. Nothing here draws, so a golden table
+    changes only with its definition or this package, which `deltaspec golden build --check` shows.
 
     Args:
         columns: columns as in `parse_columns`.
