@@ -265,24 +265,24 @@ def acceptance_kernel_rs(session: nox.Session) -> None:
 
 
 @nox.session
-def mutants(session: nox.Session) -> None:
-    """Print the kill table: which mutations each rule finds."""
+def planted_faults(session: nox.Session) -> None:
+    """Print the kill table: which planted faults each rule finds."""
     _with_project(session)
     session.chdir("conformance/tests")
-    session.run("python", "-m", "mutations.kill_table", *session.posargs)
+    session.run("python", "-m", "planted_faults.kill_table", *session.posargs)
 
 
 @nox.session
-def log_examples(session: nox.Session) -> None:
-    """Write the log lines that `deltaspec explain` shows: those in which mutations differ from sound tables."""
+def explain_data(session: nox.Session) -> None:
+    """Write `log_examples.json` and `permissions.json`, which the installed `explain` and `requirements` show."""
     _with_project(session)
     session.chdir("conformance/tests")
-    session.run("python", "-m", "mutations.log_examples")
+    session.run("python", "-m", "planted_faults.explain_data")
 
 
 @nox.session(name="self-mutation")
 def self_mutation(session: nox.Session) -> None:
-    """Plant faults that could make the ledger silent, and list those that no test notices: `reports/self-mutation.md`.
+    """Plant faults that could make the ledger silent, and list those that no test notices: `reports/self-fault.md`.
 
     `nox -s self-mutation -- --module ledger` plants faults of some modules; `-- --resume` continues.
     """
@@ -293,7 +293,7 @@ def self_mutation(session: nox.Session) -> None:
 
 @nox.session
 def compare_engines(session: nox.Session) -> None:
-    """Compare all engines on all mutations and permissions and on tables of Delta Spark.
+    """Compare all engines on all planted faults and permissions and on tables of Delta Spark.
 
     `nox -s compare_engines -- 7 DIRECTORY` draws with the seed 7 and also compares the tables of a directory.
     """
@@ -344,7 +344,7 @@ def sqlglot_latest(session: nox.Session) -> None:
 
 @nox.session
 def coverage(session: nox.Session) -> None:
-    """Write `conformance/COVERAGE.md`: what model, rules and mutations cover in each chapter and revision."""
+    """Write `conformance/COVERAGE.md`: what model, rules and planted faults cover in each chapter and revision."""
     _with_project(session)
     session.chdir("conformance/tests")
     session.run("python", "-m", "project.coverage_page")

@@ -59,7 +59,7 @@ def _describe_log_example(example: LogExample | None) -> dict[str, Any] | None:
         marks = find_marks(pair.conforms, pair.violates)
         for outcome, text, differs in zip(("conforms", "violates"), (pair.conforms, pair.violates), marks, strict=True):
             lines.append({"table": outcome, "file": pair.file, "line": text, "differs": differs})
-    return {"mutation": example.mutation, "lines": lines, "more": example.more}
+    return {"planted_fault": example.planted_fault, "lines": lines, "more": example.more}
 
 
 def _describe_requirement(requirement: Requirement) -> dict[str, Any]:

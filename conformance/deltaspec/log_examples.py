@@ -1,7 +1,7 @@
 """Log lines of a table that violates a rule and of a similar sound table, for `deltaspec explain`.
 
-The lines come from the mutations that test the rules. These need hypothesis, which an installation may lack, so
-`log_examples.json` has what `nox -s log_examples` wrote; a test compares it with the mutations.
+The lines come from the planted faults that test the rules. These need hypothesis, which an installation may lack, so
+`log_examples.json` has what `nox -s explain_data` wrote; a test compares it with the planted faults.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class LinePair(Struct, frozen=True, omit_defaults=True):
 class LogExample(Struct, frozen=True, omit_defaults=True):
     """Lines in which a table that violates a rule differs from a sound one."""
 
-    mutation: str
-    """Function in `deltaspec_generators.mutations` that draws the table."""
+    planted_fault: str
+    """Function in `planted_tables.faults` that draws the table."""
     pairs: tuple[LinePair, ...]
     more: int = 0
     """Number of other lines that differ."""

@@ -1,15 +1,26 @@
 """Compute what covers a requirement, by revision.
 
-A rule checks the requirements that it names. A permission is a valid table that uses what a requirement permits.
+A rule checks the requirements that it names. A permission is a valid table that uses what a requirement permits. The
+tests have these tables, so `permissions.json` has the names that `nox -s explain_data` wrote; a test compares them.
 Checks of the suites and golden cases test requirements about the behaviour of engines. Some of those cannot be tested
 from outside. They have a written reason, and count as not covered.
 """
+
+from functools import cache
+from pathlib import Path
 
 import msgspec
 
 from deltaspec.requirements import REVISIONS, Requirement, load_requirements
 from deltaspec.rules import RULES
-from deltaspec_generators.permissions.all_permissions import PERMISSIONS
+
+PERMISSIONS_FILE = Path(__file__).with_name("permissions.json")
+
+
+@cache
+def load_permissions() -> dict[str, tuple[str, ...]]:
+    """Return the names of the permissions by id of the requirement that they use."""
+    return msgspec.json.decode(PERMISSIONS_FILE.read_bytes(), type=dict[str, tuple[str, ...]])
 
 
 class RevisionCoverage(msgspec.Struct, frozen=True):
@@ -64,7 +75,7 @@ class Coverage(msgspec.Struct, frozen=True):
 def compute_coverage(requirement: Requirement, revisions: tuple[str, ...] = REVISIONS) -> Coverage:
     """Return the coverage of a requirement in those of `revisions` in which it applies."""
     rules = [rule for rule in RULES.values() if requirement.id in rule.requires]
-    permissions = tuple(each.name for each in PERMISSIONS.values() if each.requirement == requirement.id)
+    permissions = load_permissions().get(requirement.id, ())
     checks, reason = _find_suite_coverage(requirement)
     applicable = [revision for revision in requirement.revisions if revision in revisions]
     return Coverage(

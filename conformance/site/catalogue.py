@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from mutations.caught_by import CAUGHT_BY
+from planted_faults.caught_by import CAUGHT_BY
 
 from deltaspec.golden.coverage import compute_coverage as compute_golden_coverage
 from deltaspec.golden.definition import GoldenCase, load_cases
@@ -28,7 +28,7 @@ from deltaspec.requirement_coverage import Coverage, coverage, format_revisions
 from deltaspec.requirements import Requirement, load_requirements
 from deltaspec.rules import RULES, Rule
 from deltaspec.validation.rule_docs import build_rule_doc, build_section_url
-from deltaspec_generators.mutations.all_mutations import MUTATIONS
+from planted_tables.faults.all_faults import PLANTED_FAULTS
 
 _CODE = re.compile(r"(`[^`]+`)")
 _SPECIAL = re.compile(r"([\\*_\[\]|#])")
@@ -146,7 +146,7 @@ def _render_rule(rule: Rule, cases: Mapping[str, tuple[GoldenCase, ...]]) -> str
     )
     parts.append(_bullets(f"`{name}`: {_text(rule.view.columns[name].description)}" for name in rule.reads))
     parts.append("\n## How it is tested\n\n")
-    parts.append(_render_mutations(caught, "../", rules=False))
+    parts.append(_render_planted_faults(caught, "../", rules=False))
     parts.append(_render_cases({case.id: case for each in rule.requires for case in cases.get(each, ())}, "../"))
     parts.append(f"\nOn the command line: `deltaspec explain {rule.code}`.\n")
     return "".join(parts)
@@ -218,7 +218,7 @@ def _render_cell(row: Mapping[str, Any], name: str) -> str:
     return f"<td><code>{escape(json.dumps(row[name], ensure_ascii=False))}</code></td>"
 
 
-def _render_mutations(names: Iterable[str], up: str, *, rules: bool) -> str:
+def _render_planted_faults(names: Iterable[str], up: str, *, rules: bool) -> str:
     found = list(names)
     if not found:
         return ""
@@ -226,8 +226,8 @@ def _render_mutations(names: Iterable[str], up: str, *, rules: bool) -> str:
     for name in found:
         code = CAUGHT_BY.get(name)
         by = f", found by [{code}]({up}rules/{code}.md)" if rules and code else ""
-        lines.append(f"{_text(name.replace('_', ' '))} (level `{MUTATIONS[name].level}`{by})")
-    text = "Mutations: tables that break the requirement and nothing else. No other rule may find them.\n\n"
+        lines.append(f"{_text(name.replace('_', ' '))} (level `{PLANTED_FAULTS[name].level}`{by})")
+    text = "Planted faults: tables that break the requirement and nothing else. No other rule may find them.\n\n"
     return text + _bullets(lines)
 
 
@@ -323,9 +323,8 @@ def _render_requirement(covered: Coverage, cases: Mapping[str, tuple[GoldenCase,
     if covered.permissions:
         parts.append("Sound tables that use it and have no findings:\n\n")
         parts.append(_bullets(_text(name.replace("_", " ")) for name in covered.permissions) + "\n")
-    parts.append(
-        _render_mutations((name for name, found in MUTATIONS.items() if found.requirement == each.id), up, rules=True)
-    )
+    faults = (name for name, found in PLANTED_FAULTS.items() if found.requirement == each.id)
+    parts.append(_render_planted_faults(faults, up, rules=True))
     parts.append(_render_cases({case.id: case for case in cases.get(each.id, ())}, up))
     parts.append(f"\nOn the command line: `deltaspec explain {each.id}`.\n")
     return "".join(parts)

@@ -25,7 +25,7 @@ from deltaspec.rules import RULES
 from deltaspec.suites.checks import SUITES, WRITE_SUITES
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.wire.storage.settings import StorageSettings
-from deltaspec_generators.bases.data_files import add_data_file
+from deltaspec_generators.small_tables import add_data_file
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, write_table
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from deltaspec_generators.bases.checkpoints import build_partitioned_checkpoint_table
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, write_table
+from planted_tables.bases.checkpoints import build_partitioned_checkpoint_table
 
 HEAVY = ("polars", "pyarrow", "obstore", "rich", "jsonschema", "pyroaring")
 UNNEEDED = ("rich", "jsonschema", "pyarrow.compute", "pyarrow.parquet", "deltaspec.sql.parser")

@@ -12,7 +12,7 @@ from deltaspec.golden.coverage import compute_coverage
 from deltaspec.requirements import REVISIONS, load_requirements
 from deltaspec.rules import RULES
 from deltaspec.suites.coverage import GOLDEN_ONLY, list_tested_requirements, load_untestable_requirements
-from deltaspec_generators.permissions.all_permissions import PERMISSIONS
+from planted_tables.permissions.all_permissions import PERMISSIONS
 
 
 def listed(*args: str) -> list[dict[str, Any]]:

@@ -13,8 +13,8 @@ from deltaspec import __version__
 from deltaspec.installation import build_install_command, build_nox_command
 from deltaspec.validation.spark import environment
 from deltaspec.validation.spark.session import find_cause_line
-from deltaspec_generators.bases import log_only
 from deltaspec_generators.table_files import write_table
+from planted_tables.bases import log_only
 
 INSTALL = build_install_command("spark")
 

@@ -12,8 +12,6 @@ from deltaspec.requirement_pages import render_requirement_list, render_requirem
 from deltaspec.requirements import REVISIONS, Requirement
 from deltaspec.rules import RULES, Rule, registry
 from deltaspec.suites import coverage
-from deltaspec_generators.permissions.registry import Permission
-from deltaspec_generators.table_files import TableFiles
 
 LATER = ("r3", "current")
 
@@ -52,8 +50,7 @@ def small_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "load_requirements", lambda: CATALOGUE)
     for module in (requirement_coverage, requirement_pages):
         monkeypatch.setattr(module, "RULES", {each.code: each for each in rules})
-    table = Permission("a_free_path", "paths.permitted", TableFiles)
-    monkeypatch.setattr(requirement_coverage, "PERMISSIONS", {table.name: table})
+    monkeypatch.setattr(requirement_coverage, "load_permissions", lambda: {"paths.permitted": ("a_free_path",)})
 
 
 def covering(identity: str) -> dict[str, RevisionCoverage]:

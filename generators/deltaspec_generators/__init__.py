@@ -1,1 +1,1 @@
-"""Hypothesis strategies for valid tables, a builder that writes them, and mutations that break them."""
+"""Hypothesis strategies for valid tables, a builder that writes them, and planted faults that break them."""

@@ -2,7 +2,7 @@
 
 Either the protocol obliges a reader to refuse them, or every answer would be wrong because a part of the table is
 missing or damaged. A reader that refuses the twin, too, has shown nothing. The suite `refuse` asks engines about these
-tables, the golden tables contain them, and those with a `level` are mutations.
+tables, the golden tables contain them, and those with a `level` are planted faults.
 """
 
 from collections.abc import Callable
@@ -13,15 +13,14 @@ from zlib import crc32
 import msgspec
 import pyarrow as pa
 
-from deltaspec_generators.bases.data_files import (
+from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row, SidecarFile
+from deltaspec_generators.small_tables import (
     VECTOR_FILE_UUID,
     build_rows,
     build_table_with_data,
     build_table_with_stored_vectors,
 )
-from deltaspec_generators.bases.log_only import commit_info_action
-from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row, SidecarFile
-from deltaspec_generators.table_files import Level, TableFiles, metadata_action, protocol_action
+from deltaspec_generators.table_files import Level, TableFiles, commit_info_action, metadata_action, protocol_action
 from deltaspec_generators.tables.readable import ReadableTable
 from deltaspec_generators.tables.written import describe_table
 
@@ -40,9 +39,9 @@ class FaultyTable(msgspec.Struct, frozen=True):
     """Difference to the twin, as a clause: "commit 1 is missing"."""
     reason: Reason
     level: Level | None
-    """Level at which validation reports the first requirement and nothing else; the table is then a mutation, too.
+    """Level at which validation reports the first requirement and nothing else; the table is then a planted fault, too.
 
-    None if validation reports nothing or another requirement, or if a mutation has better log lines to show.
+    None if validation reports nothing or another requirement, or if a planted fault has better log lines to show.
     """
     build_files: Callable[[], TableFiles]
     """Build the files of the twin."""

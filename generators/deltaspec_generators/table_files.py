@@ -19,6 +19,7 @@ import msgspec
 import pyarrow as pa
 from msgspec.structs import replace
 
+from deltaspec.protocol.files import deletion_vectors
 from deltaspec.protocol.log import file_names
 from deltaspec_generators.action_lines import Line, encode_json, encode_line, encode_lines
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row, SidecarFile, encode_checkpoint, encode_parquet
@@ -32,8 +33,11 @@ __all__ = [
     "SidecarFile",
     "TableFiles",
     "add_action",
+    "commit_info_action",
     "domain_action",
     "encode_table",
+    "get_action",
+    "inline_vector_descriptor",
     "metadata_action",
     "protocol_action",
     "remove_action",
@@ -205,3 +209,26 @@ def txn_action(app_id: str, version: int, **more: Any) -> Row:
 def domain_action(domain: str, configuration: str = "{}", *, removed: bool = False) -> Row:
     """Build a `domainMetadata` action."""
     return {"domainMetadata": {"domain": domain, "configuration": configuration, "removed": removed}}
+
+
+def commit_info_action(version: int, **more: Any) -> Row:
+    """Build a `commitInfo` action as engines write it."""
+    return {"commitInfo": {"timestamp": 1_700_000_000_000 + version, "operation": "WRITE", **more}}
+
+
+def get_action(files: TableFiles, version: int, kind: str, which: int = 0) -> dict[str, Any]:
+    """Return the body of an action of a commit, to be edited in place."""
+    found = [line for line in files.commits[version] if isinstance(line, dict) and kind in line]
+    body: dict[str, Any] = found[which][kind]
+    return body
+
+
+def inline_vector_descriptor(rows: Sequence[int] = (1, 3)) -> dict[str, Any]:
+    """Build the raw descriptor of an inline deletion vector."""
+    found = deletion_vectors.build_inline_descriptor(rows)
+    return {
+        "storageType": found.storage_type,
+        "pathOrInlineDv": found.path_or_inline_dv,
+        "sizeInBytes": found.size_in_bytes,
+        "cardinality": found.cardinality,
+    }

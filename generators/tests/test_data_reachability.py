@@ -25,7 +25,8 @@ from deltaspec.protocol.schema.data_types import (
 from deltaspec_generators.data_files.parquet_encodings import COMPRESSIONS
 from deltaspec_generators.data_files.stored_files import ROW_ID, ROW_VERSION
 from deltaspec_generators.schemas.drawing import PARTITION_TYPES
-from deltaspec_generators.tables.file_writer import CHANGE_TYPE, HIVE_NULL
+from deltaspec_generators.tables.file_writer import HIVE_NULL
+from deltaspec_generators.tables.readable import CHANGE_TYPE
 from deltaspec_generators.tables.strategies import GeneratedTable, data_tables_with_states
 from deltaspec_generators.tables.table_specs import FEATURES, NAMES
 
@@ -155,7 +156,8 @@ def _has_narrower_type(drawn: GeneratedTable, path: str) -> bool:
 
 
 def _observe_changes(drawn: GeneratedTable) -> set[str]:
-    seen = {f"change {kind}" for version in drawn.versions for kind, _ in version.changes}
+    with_files = [version for version in drawn.versions if version.has_change_files]
+    seen = {f"change {kind}" for version in with_files for kind, _ in version.plain_changes or ()}
     seen |= (
         {"complete file removed without change data"}
         if any(_is_remove_without_change_data(drawn, number) for number in range(len(drawn.states)))

@@ -2,15 +2,15 @@
 
 import pyarrow as pa
 
-from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
+from deltaspec_generators.table_history.written_table import WrittenTable
 
 chapter = Chapter("change-data")
 SALES = [("id", "long"), ("item", "string")]
 
 
-def build_feed(*features: str, **options: object) -> GoldenTable:
-    table = GoldenTable(SALES, features=["changeDataFeed", *features], **options)  # type: ignore[arg-type]
+def build_feed(*features: str, **options: object) -> WrittenTable:
+    table = WrittenTable(SALES, features=["changeDataFeed", *features], **options)  # type: ignore[arg-type]
     table.append([(1, "a"), (2, "b"), (3, None), (4, "d")])
     return table
 
@@ -22,21 +22,21 @@ def build_feed(*features: str, **options: object) -> GoldenTable:
     "cdc.none-for-whole-files",
     "cdc.no-commit-columns",
 )
-def build_inserts() -> GoldenTable:
+def build_inserts() -> WrittenTable:
     table = build_feed()
     table.append([(5, "e")])
     return table
 
 
 @chapter.case("updates", "Updates have images before and after.", "cdc.preferred", "cdc.images-in-pairs")
-def build_updates() -> GoldenTable:
+def build_updates() -> WrittenTable:
     table = build_feed()
     table.update(lambda row: row["id"] in (2, 3), lambda row: {**row, "item": "new"})
     return table
 
 
 @chapter.case("deletes-with-files", "Deleted rows are in change files.", "cdc.preferred")
-def build_deletes() -> GoldenTable:
+def build_deletes() -> WrittenTable:
     table = build_feed()
     table.delete(lambda row: row["id"] == 2)
     return table
@@ -45,7 +45,7 @@ def build_deletes() -> GoldenTable:
 @chapter.case(
     "deletes-without-files", "A complete file is removed: its rows are deletes.", "cdc.read-alone", bugs=("cdf-004",)
 )
-def build_removed() -> GoldenTable:
+def build_removed() -> WrittenTable:
     table = build_feed()
     table.append([(5, "e")])
     table.remove("part-00001.parquet")
@@ -53,14 +53,14 @@ def build_removed() -> GoldenTable:
 
 
 @chapter.case("overwrite", "An overwrite deletes and inserts.", "cdc.read-alone", bugs=("cdf-004",))
-def build_overwrite() -> GoldenTable:
+def build_overwrite() -> WrittenTable:
     table = build_feed()
     table.overwrite([(1, "z"), (9, None)])
     return table
 
 
 @chapter.case("compaction", "Compacting files changes no row.", "add.rearranged-skipped", "cdc.read-alone")
-def build_compaction() -> GoldenTable:
+def build_compaction() -> WrittenTable:
     table = build_feed()
     table.append([(5, "e")])
     table.optimize()
@@ -72,8 +72,8 @@ def build_compaction() -> GoldenTable:
     "The change data feed is enabled in version 2, and disabled in version 5.",
     "cdc.enabled-with-feature",
 )
-def build_enabled_later() -> GoldenTable:
-    table = GoldenTable(SALES)
+def build_enabled_later() -> WrittenTable:
+    table = WrittenTable(SALES)
     table.append([(1, "a")])
     table.enable("changeDataFeed")
     table.append([(2, "b")])
@@ -84,7 +84,7 @@ def build_enabled_later() -> GoldenTable:
 
 
 @chapter.case("old-protocol", "The change data feed at writer version 4.", "cdc.enabled-before-features")
-def build_old_protocol() -> GoldenTable:
+def build_old_protocol() -> WrittenTable:
     table = build_feed(protocol={"minReaderVersion": 1, "minWriterVersion": 4})
     table.update(lambda row: row["id"] == 1, lambda row: {**row, "item": "new"})
     return table
@@ -96,7 +96,7 @@ def build_old_protocol() -> GoldenTable:
     "cdc.stored-partition-values",
     bugs=("cdf-003",),
 )
-def build_partitioned() -> GoldenTable:
+def build_partitioned() -> WrittenTable:
     table = build_feed(partition_by=["item"])
     table.update(lambda row: row["id"] in (1, 2), lambda row: {**row, "item": None if row["id"] == 1 else "c"})
     table.delete(lambda row: row["id"] == 4)
@@ -104,7 +104,7 @@ def build_partitioned() -> GoldenTable:
 
 
 @chapter.case("column-added", "Changes after a column is added.", "cdc.preferred")
-def build_column_added() -> GoldenTable:
+def build_column_added() -> WrittenTable:
     table = build_feed()
     table.add_column("price", "double")
     table.update(lambda row: row["id"] == 1, lambda row: {**row, "price": 1.5})
@@ -112,7 +112,7 @@ def build_column_added() -> GoldenTable:
 
 
 @chapter.case("cleaned-up", "The first commits are deleted; later changes can be read.", "cdc.read-alone")
-def build_cleaned_up() -> GoldenTable:
+def build_cleaned_up() -> WrittenTable:
     table = build_feed()
     table.append([(5, "e")])
     table.checkpoint()
@@ -129,7 +129,7 @@ def build_cleaned_up() -> GoldenTable:
     "cdc.read-alone",
     "cdc.timestamp-of-file",
 )
-def build_everything() -> GoldenTable:
+def build_everything() -> WrittenTable:
     table = build_feed("deletionVectors")
     table.update(lambda row: row["id"] == 1, lambda row: {**row, "item": "new"})
     table.delete(lambda row: row["id"] == 2, by="inline")
@@ -146,7 +146,7 @@ def build_everything() -> GoldenTable:
     "data-files.change-type-column-ignored",
     "data-files.change-type-column-allowed",
 )
-def build_change_type_column() -> GoldenTable:
+def build_change_type_column() -> WrittenTable:
     table = build_feed()
     nothing = pa.nulls(2, pa.string())
     table.append([(5, "e"), (6, "f")], change=lambda rows: rows.append_column("_change_type", nothing))

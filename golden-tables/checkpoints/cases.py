@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from deltaspec.golden.builder.layout import FORMS, V2_FORMS, CheckpointForm
-from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
 from deltaspec_generators.table_files import CheckpointFiles, TableFiles
+from deltaspec_generators.table_history.layout import FORMS, V2_FORMS, CheckpointForm
+from deltaspec_generators.table_history.written_table import WrittenTable
 
 chapter = Chapter("checkpoints")
 SALES = [("id", "long"), ("item", "string")]
@@ -17,8 +17,8 @@ SALES = [("id", "long"), ("item", "string")]
     "checkpoint.equals-replay",
     "last-checkpoint.version",
 )
-def build_cleaned_up() -> GoldenTable:
-    table = GoldenTable(SALES)
+def build_cleaned_up() -> WrittenTable:
+    table = WrittenTable(SALES)
     table.append([(1, "apple"), (2, "pear"), (3, None)], name="part-0.parquet")
     with table.commit("append one row"):
         table.append([(4, "fig")], name="part 1.parquet")
@@ -36,8 +36,8 @@ def build_cleaned_up() -> GoldenTable:
     "checkpoint.v2-has-metadata",
     "sidecar.files-only",
 )
-def build_v2_with_sidecars() -> GoldenTable:
-    table = GoldenTable(SALES, features=["v2Checkpoint"], properties={"delta.checkpointPolicy": "v2"})
+def build_v2_with_sidecars() -> WrittenTable:
+    table = WrittenTable(SALES, features=["v2Checkpoint"], properties={"delta.checkpointPolicy": "v2"})
     with table.commit("append three files"):
         for number in range(3):
             table.append([(number, f"item {number}")], name=f"part-{number}.parquet")
@@ -47,10 +47,10 @@ def build_v2_with_sidecars() -> GoldenTable:
     return table
 
 
-def build_history(*features: str, partitioned: bool = False, **options: Any) -> GoldenTable:
+def build_history(*features: str, partitioned: bool = False, **options: Any) -> WrittenTable:
     """Build a table whose versions 0 to 4 have adds, removes, a transaction and a domain."""
     columns = [("id", "long"), ("item", "string"), ("part", "string")]
-    table = GoldenTable(
+    table = WrittenTable(
         columns, features=["domainMetadata", *features], partition_by=["part"] if partitioned else [], **options
     )
     table.append([(1, "apple", "p"), (2, "pear", "p"), (3, None, "q")])
@@ -94,7 +94,7 @@ for form in FORMS:
 
             def build_layout(
                 form: CheckpointForm = form, sidecars: int = sidecars, options: dict[str, Any] = options
-            ) -> GoldenTable:
+            ) -> WrittenTable:
                 table = build_history(*needs(form), **options)
                 table.checkpoint(3, form=form, sidecars=sidecars)
                 table.clean_up(3)
@@ -109,7 +109,7 @@ for form in FORMS:
                 bugs=("ckpt-001", "ckpt-004") if layout == "plain" else (),
             )(build_layout)  # fmt: skip
 
-        def build_not_cleaned_up(form: CheckpointForm = form, sidecars: int = sidecars) -> GoldenTable:
+        def build_not_cleaned_up(form: CheckpointForm = form, sidecars: int = sidecars) -> WrittenTable:
             table = build_history(*needs(form))
             table.checkpoint(2, form=form, sidecars=sidecars, hint=False)
             return table
@@ -121,7 +121,7 @@ for form in FORMS:
         )(build_not_cleaned_up)  # fmt: skip
 
 
-def point(hint: Any) -> GoldenTable:
+def point(hint: Any) -> WrittenTable:
     """Build a table with checkpoints of versions 1 and 3 and this `_last_checkpoint`."""
     table = build_history()
     table.checkpoint(1, hint=False)
@@ -163,7 +163,7 @@ def cut_hint(files: TableFiles) -> None:
     "checkpoint.classic-same-content",
     bugs=("ckpt-009",),
 )
-def build_two_of_one_version() -> GoldenTable:
+def build_two_of_one_version() -> WrittenTable:
     table = build_history("v2Checkpoint")
     table.checkpoint(3, form="uuid-parquet", sidecars=1)
     table.checkpoint(3, form="classic-v2", hint=False)
@@ -177,7 +177,7 @@ def build_two_of_one_version() -> GoldenTable:
     "checkpoint.newest-preferred",
     "checkpoint.not-beyond-version",
 )
-def build_three_checkpoints() -> GoldenTable:
+def build_three_checkpoints() -> WrittenTable:
     table = build_history("v2Checkpoint")
     table.checkpoint(1, form="classic-v2", hint=False)
     table.checkpoint(2, form="uuid-json", hint=False)
@@ -191,7 +191,7 @@ def build_three_checkpoints() -> GoldenTable:
     "checkpoint.incomplete-ignored",
     bugs=("ckpt-009",),
 )
-def build_incomplete() -> GoldenTable:
+def build_incomplete() -> WrittenTable:
     table = build_history()
     table.checkpoint(1, hint=False)
     parts = table.checkpoint(3, form="multipart", parts=3, hint=False)
@@ -202,7 +202,7 @@ def build_incomplete() -> GoldenTable:
 @chapter.case(
     "four-parts", "A multipart checkpoint with more parts than actions of files.", "checkpoint.multipart-parts"
 )
-def build_four_parts() -> GoldenTable:
+def build_four_parts() -> WrittenTable:
     table = build_history()
     table.checkpoint(3, form="multipart", parts=9)
     table.clean_up(3)
@@ -216,7 +216,7 @@ def build_four_parts() -> GoldenTable:
     "checkpoint.missing-column-is-null",
     bugs=("ckpt-015",),
 )
-def build_unknown_columns() -> GoldenTable:
+def build_unknown_columns() -> WrittenTable:
     table = build_history()
 
     def add_unknown(checkpoint: CheckpointFiles) -> None:
@@ -235,8 +235,8 @@ def build_unknown_columns() -> GoldenTable:
     "checkpoint.missing-column-is-null",
     bugs=("ckpt-015",),
 )
-def build_absent_columns() -> GoldenTable:
-    table = GoldenTable(SALES)
+def build_absent_columns() -> WrittenTable:
+    table = WrittenTable(SALES)
     table.append([(1, "apple")])
 
     def drop(checkpoint: CheckpointFiles) -> None:
@@ -254,8 +254,8 @@ def build_absent_columns() -> GoldenTable:
     "checkpoint-contents.has-domains",
     bugs=("ckpt-002",),
 )
-def build_removed_domains() -> GoldenTable:
-    table = GoldenTable(SALES, features=["domainMetadata"])
+def build_removed_domains() -> WrittenTable:
+    table = WrittenTable(SALES, features=["domainMetadata"])
     for name in ("first", "second", "third"):
         table.set_domain(name, f'{{"name":"{name}"}}')
     table.remove_domain("first")
@@ -272,8 +272,8 @@ def build_removed_domains() -> GoldenTable:
     "reconciliation.queries-see-live-files",
     bugs=("ckpt-020",),
 )
-def build_tombstones() -> GoldenTable:
-    table = GoldenTable(SALES)
+def build_tombstones() -> WrittenTable:
+    table = WrittenTable(SALES)
     table.append([(1, "apple")], name="a b%c.parquet")
     table.append([(2, "pear")])
     table.remove("part-00001.parquet")
@@ -283,8 +283,8 @@ def build_tombstones() -> GoldenTable:
 
 
 @chapter.case("empty-table", "A checkpoint of a table without files.", "checkpoint.equals-replay")
-def build_empty() -> GoldenTable:
-    table = GoldenTable(SALES)
+def build_empty() -> WrittenTable:
+    table = WrittenTable(SALES)
     table.append([(1, "apple")])
     table.remove("part-00001.parquet")
     table.checkpoint()
@@ -293,8 +293,8 @@ def build_empty() -> GoldenTable:
 
 
 @chapter.case("of-version-0", "A checkpoint of version 0.", "checkpoint.any-version")
-def build_of_version_0() -> GoldenTable:
-    table = GoldenTable(SALES)
+def build_of_version_0() -> WrittenTable:
+    table = WrittenTable(SALES)
     table.checkpoint()
     table.append([(1, "apple")])
     return table
@@ -306,7 +306,7 @@ def build_of_version_0() -> GoldenTable:
     "metadata.replaces-whole",
     bugs=("ckpt-012",),
 )
-def build_schema_changed() -> GoldenTable:
+def build_schema_changed() -> WrittenTable:
     table = build_history()
     table.checkpoint()
     table.add_column("price", "double")
@@ -316,7 +316,7 @@ def build_schema_changed() -> GoldenTable:
 
 
 @chapter.case("protocol-changed-after", "The protocol changes after the checkpoint.", "protocol.latest-holds")
-def build_protocol_changed() -> GoldenTable:
+def build_protocol_changed() -> WrittenTable:
     table = build_history()
     table.checkpoint()
     table.enable("deletionVectors")

@@ -5,10 +5,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltaspec.golden.builder.columns import array, column, map_of, struct
-from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
 from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding
+from deltaspec_generators.table_history.columns import array, column, map_of, struct
+from deltaspec_generators.table_history.written_table import WrittenTable
 
 chapter = Chapter("column-mapping")
 COLUMNS = [("id", "long"), ("item", "string"), ("price", "double")]
@@ -19,7 +19,7 @@ NESTED = [
     ("more", map_of("string", struct(("x", "long")))),
 ]
 READ = {"name": "column-mapping.read-by-physical-name", "id": "column-mapping.read-by-id"}
-Build = Callable[[str], GoldenTable]
+Build = Callable[[str], WrittenTable]
 
 
 def both_modes(name: str, title: str, *requires: str, **options: Any) -> Callable[[Build], Build]:
@@ -35,21 +35,21 @@ def both_modes(name: str, title: str, *requires: str, **options: Any) -> Callabl
     return register
 
 
-def build_mapped(mode: str, **options: Any) -> GoldenTable:
-    table = GoldenTable(COLUMNS, mapping=mode, **options)
+def build_mapped(mode: str, **options: Any) -> WrittenTable:
+    table = WrittenTable(COLUMNS, mapping=mode, **options)
     table.append([(1, "apple", 1.5), (2, None, 2.5)])
     return table
 
 
 @both_modes("plain", "Columns with physical names.", "column-mapping.log-read-by-physical-name")
-def build_plain(mode: str) -> GoldenTable:
+def build_plain(mode: str) -> WrittenTable:
     table = build_mapped(mode)
     table.append([(3, "pear", None)])
     return table
 
 
 @both_modes("renamed", "A column is renamed between two files.", "column-mapping.modes")
-def build_renamed(mode: str) -> GoldenTable:
+def build_renamed(mode: str) -> WrittenTable:
     table = build_mapped(mode)
     table.rename_column("item", "fruit")
     table.append([(3, "pear", None)])
@@ -57,8 +57,8 @@ def build_renamed(mode: str) -> GoldenTable:
 
 
 @both_modes("swapped", "Two columns exchange their names.", "column-mapping.physical-names-unique")
-def build_swapped(mode: str) -> GoldenTable:
-    table = GoldenTable([("a", "long"), ("b", "long")], mapping=mode)
+def build_swapped(mode: str) -> WrittenTable:
+    table = WrittenTable([("a", "long"), ("b", "long")], mapping=mode)
     table.append([(1, 2)])
     with table.commit("exchange two names"):
         table.rename_column("a", "c")
@@ -71,7 +71,7 @@ def build_swapped(mode: str) -> GoldenTable:
 
 
 @both_modes("dropped", "A column is dropped.", "column-mapping.modes")
-def build_dropped(mode: str) -> GoldenTable:
+def build_dropped(mode: str) -> WrittenTable:
     table = build_mapped(mode)
     table.drop_column("item")
     table.append([(3, 4.5)])
@@ -83,7 +83,7 @@ def build_dropped(mode: str) -> GoldenTable:
     "A dropped column's name is used by a new column of another type.",
     "column-mapping.physical-paths-unique",
 )
-def build_reused(mode: str) -> GoldenTable:
+def build_reused(mode: str) -> WrittenTable:
     table = build_mapped(mode)
     table.drop_column("item")
     table.add_column("item", "long")
@@ -92,7 +92,7 @@ def build_reused(mode: str) -> GoldenTable:
 
 
 @both_modes("added", "A column is added in the middle.", "consistency.missing-columns-null")
-def build_added(mode: str) -> GoldenTable:
+def build_added(mode: str) -> WrittenTable:
     table = build_mapped(mode)
     table.add_column("day", "date", at=1)
     table.append([(3, 20_000, "pear", 1.0)])
@@ -100,7 +100,7 @@ def build_added(mode: str) -> GoldenTable:
 
 
 @both_modes("reordered", "The columns are reordered.", "column-mapping.modes")
-def build_reordered(mode: str) -> GoldenTable:
+def build_reordered(mode: str) -> WrittenTable:
     table = build_mapped(mode)
     table.reorder_columns("price", "item", "id")
     table.append([(1.0, "pear", 3)])
@@ -108,8 +108,8 @@ def build_reordered(mode: str) -> GoldenTable:
 
 
 @both_modes("partitioned", "A partition column is renamed.", "column-mapping.log-read-by-physical-name")
-def build_partitioned(mode: str) -> GoldenTable:
-    table = GoldenTable([("id", "long"), ("part", "string")], mapping=mode, partition_by=["part"])
+def build_partitioned(mode: str) -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("part", "string")], mapping=mode, partition_by=["part"])
     table.append([(1, "a"), (2, None)])
     table.rename_column("part", "region")
     table.append([(3, "b")])
@@ -122,8 +122,8 @@ def build_partitioned(mode: str) -> GoldenTable:
     "column-mapping.field-paths",
     bugs=("cm-007",),
 )
-def build_nested(mode: str) -> GoldenTable:
-    table = GoldenTable(NESTED, mapping=mode, nested_ids=mode == "id")
+def build_nested(mode: str) -> WrittenTable:
+    table = WrittenTable(NESTED, mapping=mode, nested_ids=mode == "id")
     old = {"name": "Ann", "age": 7}
     table.append([(1, old, [{"key": "k", "n": 1}, None], [("m", {"x": 1})]), (2, None, [], None)])
     table.rename_column("name", "called", path=["who"])
@@ -140,8 +140,8 @@ def build_nested(mode: str) -> GoldenTable:
     "column-mapping.physical-names-assigned",
     bugs=("cm-007", "cm-013"),
 )
-def build_strange(mode: str) -> GoldenTable:
-    table = GoldenTable([("a.b", "long"), ("a", struct(("b", "long")))], mapping=mode)
+def build_strange(mode: str) -> WrittenTable:
+    table = WrittenTable([("a.b", "long"), ("a", struct(("b", "long")))], mapping=mode)
     table.append([(1, {"b": 2})])
     for old, new in (("a.b", "c#2, {x}"), ("a", "😀 ;=")):
         table.rename_column(old, new)
@@ -150,7 +150,7 @@ def build_strange(mode: str) -> GoldenTable:
 
 
 @both_modes("case-changed", "A column is renamed to upper case.", "column-mapping.modes")
-def build_case_changed(mode: str) -> GoldenTable:
+def build_case_changed(mode: str) -> WrittenTable:
     table = build_mapped(mode)
     table.rename_column("item", "ITEM")
     table.append([(3, "pear", None)])
@@ -158,7 +158,7 @@ def build_case_changed(mode: str) -> GoldenTable:
 
 
 @both_modes("checkpointed", "Renamed columns in a checkpoint, earlier commits deleted.", "checkpoint.equals-replay")
-def build_checkpointed(mode: str) -> GoldenTable:
+def build_checkpointed(mode: str) -> WrittenTable:
     table = build_mapped(mode, properties={"delta.checkpoint.writeStatsAsStruct": "true"})
     table.rename_column("item", "fruit")
     table.append([(3, "pear", None)])
@@ -168,7 +168,7 @@ def build_checkpointed(mode: str) -> GoldenTable:
 
 
 @both_modes("change-data", "Changes before and after a column is renamed.", "cdc.preferred", bugs=("cdf-007",))
-def build_changes(mode: str) -> GoldenTable:
+def build_changes(mode: str) -> WrittenTable:
     table = build_mapped(mode, features=["changeDataFeed"])
     table.update(lambda row: row["id"] == 1, lambda row: {**row, "item": "nut"})
     table.rename_column("item", "fruit")
@@ -183,7 +183,7 @@ def build_changes(mode: str) -> GoldenTable:
     "column-mapping.writer-versions",
     bugs=("proto-006",),
 )
-def build_old_protocol(mode: str) -> GoldenTable:
+def build_old_protocol(mode: str) -> WrittenTable:
     return build_mapped(mode, protocol={"minReaderVersion": 2, "minWriterVersion": 5})
 
 
@@ -193,7 +193,7 @@ def build_old_protocol(mode: str) -> GoldenTable:
     "protocol.columns-mapped-by-either",
     bugs=("proto-002",),
 )
-def build_writer_features(mode: str) -> GoldenTable:
+def build_writer_features(mode: str) -> WrittenTable:
     protocol = {"minReaderVersion": 2, "minWriterVersion": 7, "writerFeatures": ["columnMapping"]}
     return build_mapped(mode, protocol=protocol)
 
@@ -204,8 +204,8 @@ def build_writer_features(mode: str) -> GoldenTable:
     "column-mapping.read-by-physical-name",
     "column-mapping.mode-consulted",
 )
-def build_enabled_later() -> GoldenTable:
-    table = GoldenTable(COLUMNS)
+def build_enabled_later() -> WrittenTable:
+    table = WrittenTable(COLUMNS)
     table.append([(1, "apple", 1.5)])
     table.enable_mapping()
     table.rename_column("item", "fruit")
@@ -223,8 +223,8 @@ def build_enabled_later() -> GoldenTable:
     "table-features.supported-not-active",
     bugs=("cm-003",),
 )
-def build_without_mode() -> GoldenTable:
-    table = GoldenTable(COLUMNS, features=["columnMapping"])
+def build_without_mode() -> WrittenTable:
+    table = WrittenTable(COLUMNS, features=["columnMapping"])
     table.append([(1, "apple", 1.5)])
     return table
 
@@ -235,9 +235,9 @@ def build_without_mode() -> GoldenTable:
     "column-mapping.read-by-display-name",
     bugs=("cm-003",),
 )
-def build_mode_none() -> GoldenTable:
+def build_mode_none() -> WrittenTable:
     metadata = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-1"}
-    table = GoldenTable(
+    table = WrittenTable(
         [column("id", "long", **metadata), ("item", "string")],
         features=["columnMapping"], properties={"delta.columnMapping.mode": "none"},
     )  # fmt: skip
@@ -251,8 +251,8 @@ def build_mode_none() -> GoldenTable:
     "column-mapping.read-by-id",
     bugs=("cm-001",),
 )
-def build_other_names() -> GoldenTable:
-    table = GoldenTable(COLUMNS, mapping="id")
+def build_other_names() -> WrittenTable:
+    table = WrittenTable(COLUMNS, mapping="id")
 
     def rename(rows: pa.Table) -> pa.Table:
         return rows.rename_columns([f"any {number}" for number in range(rows.num_columns)])
@@ -268,15 +268,15 @@ def build_other_names() -> GoldenTable:
     "consistency.missing-columns-null",
     bugs=("cm-001",),
 )
-def build_missing_column() -> GoldenTable:
-    table = GoldenTable(COLUMNS, mapping="id")
+def build_missing_column() -> WrittenTable:
+    table = WrittenTable(COLUMNS, mapping="id")
     table.append([(1, None, 1.5)], left_out=[table.find_physical_name("item")])
     table.append([(2, "pear", 2.5)], encoding=ParquetEncoding(reversed_columns=True))
     return table
 
 
 @chapter.case("name.without-field-ids", "Files have no field ids in mode name.", "column-mapping.read-by-physical-name")
-def build_without_field_ids() -> GoldenTable:
-    table = GoldenTable(COLUMNS, mapping="name")
+def build_without_field_ids() -> WrittenTable:
+    table = WrittenTable(COLUMNS, mapping="name")
     table.append([(1, "apple", 1.5)], encoding=ParquetEncoding(field_ids=False))
     return table

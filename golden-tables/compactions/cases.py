@@ -2,16 +2,16 @@
 
 import json
 
-from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
 from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.table_history.written_table import WrittenTable
 
 chapter = Chapter("compactions")
 SALES = [("id", "long"), ("item", "string")]
 
 
-def build_three_commits() -> GoldenTable:
-    table = GoldenTable(SALES)
+def build_three_commits() -> WrittenTable:
+    table = WrittenTable(SALES)
     table.append([(1, "apple"), (2, "pear"), (3, None)], name="part-0.parquet")
     with table.commit("append one row"):
         table.append([(4, "fig")], name="part 1.parquet")
@@ -27,7 +27,7 @@ def build_three_commits() -> GoldenTable:
     "checksum.table-size",
     "checksum.num-files",
 )
-def build_with_checksums() -> GoldenTable:
+def build_with_checksums() -> WrittenTable:
     table = build_three_commits()
     table.compact(1, 3)
     table.checksum(1, 2, 3)
@@ -44,7 +44,7 @@ RANGES: dict[str, tuple[tuple[int, int], ...]] = {
 }
 for name, ranges in RANGES.items():
 
-    def build_ranges(ranges: tuple[tuple[int, int], ...] = ranges) -> GoldenTable:
+    def build_ranges(ranges: tuple[tuple[int, int], ...] = ranges) -> WrittenTable:
         table = build_three_commits()
         for first, last in ranges:
             table.compact(first, last)
@@ -63,7 +63,7 @@ for name, ranges in RANGES.items():
     "compaction.any-range",
     "compaction.replaces-commits",
 )
-def build_across_checkpoint() -> GoldenTable:
+def build_across_checkpoint() -> WrittenTable:
     table = build_three_commits()
     table.append([(5, "kiwi")])
     table.checkpoint(2)
@@ -78,8 +78,8 @@ def build_across_checkpoint() -> GoldenTable:
     "compaction.equals-replay",
     "reconciliation.file-under-several-vectors",
 )
-def build_with_vectors() -> GoldenTable:
-    table = GoldenTable(SALES, features=["deletionVectors"])
+def build_with_vectors() -> WrittenTable:
+    table = WrittenTable(SALES, features=["deletionVectors"])
     table.append([(number, "abcdef"[number]) for number in range(6)])
     for number in (1, 3, 5):
         table.delete(lambda row, number=number: row["id"] == number, by="stored")
@@ -92,8 +92,8 @@ def build_with_vectors() -> GoldenTable:
     "A compaction with a removed domain, a transaction, new metadata and protocol.",
     "compaction.equals-replay",
 )
-def build_with_domains() -> GoldenTable:
-    table = GoldenTable(SALES, features=["domainMetadata"])
+def build_with_domains() -> WrittenTable:
+    table = WrittenTable(SALES, features=["domainMetadata"])
     table.set_domain("first", "{}")
     table.append([(1, "a")])
     table.remove_domain("first")
@@ -110,7 +110,7 @@ CHECKSUMS: dict[str, tuple[str, tuple[int, ...], bool]] = {
 }
 for name, (text, versions, optional) in CHECKSUMS.items():
 
-    def build_checksums(versions: tuple[int, ...] = versions, optional: bool = optional) -> GoldenTable:
+    def build_checksums(versions: tuple[int, ...] = versions, optional: bool = optional) -> WrittenTable:
         table = build_three_commits()
         table.checksum(*versions, optional=optional)
         return table
@@ -144,7 +144,7 @@ def change_checksum(files: TableFiles) -> None:
     "checksum.readers-free",
     bugs=("crc-003",),
 )
-def build_old_checksum() -> GoldenTable:
+def build_old_checksum() -> WrittenTable:
     table = build_three_commits()
     table.append([(5, "kiwi")])
     table.checksum(1)
@@ -158,8 +158,8 @@ def build_old_checksum() -> GoldenTable:
     "checksum.in-commit-timestamp",
     "checksum.transactions-and-domains",
 )
-def build_checksum_with_timestamp() -> GoldenTable:
-    table = GoldenTable(SALES, features=["inCommitTimestamp", "domainMetadata"])
+def build_checksum_with_timestamp() -> WrittenTable:
+    table = WrittenTable(SALES, features=["inCommitTimestamp", "domainMetadata"])
     table.set_domain("one", "{}")
     table.append([(1, "a")])
     table.checksum(0, 1, 2)

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from deltaspec.golden.builder.layout import FORMS, V2_FORMS, CheckpointForm
-from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
 from deltaspec_generators.data_files.file_actions import VectorOptions
 from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding
 from deltaspec_generators.data_files.statistics import StatisticsStyle
+from deltaspec_generators.table_history.layout import FORMS, V2_FORMS, CheckpointForm
+from deltaspec_generators.table_history.written_table import WrittenTable
 
 chapter = Chapter("deletion-vectors")
 SALES = [("id", "long"), ("item", "string")]
@@ -24,8 +24,8 @@ SALES = [("id", "long"), ("item", "string")]
     "deletion-vectors.example-of-a-path",
     bugs=("dv-010",),
 )
-def build_inline_and_stored() -> GoldenTable:
-    table = GoldenTable(SALES, features=["deletionVectors"])
+def build_inline_and_stored() -> WrittenTable:
+    table = WrittenTable(SALES, features=["deletionVectors"])
     with table.commit("append two files"):
         table.append([(number, f"f{number}") for number in range(6)], name="inline.parquet")
         table.append([(number + 10, f"f{number}") for number in range(6)], name="stored.parquet")
@@ -35,9 +35,9 @@ def build_inline_and_stored() -> GoldenTable:
     return table
 
 
-def build_letters(**options: Any) -> GoldenTable:
+def build_letters(**options: Any) -> WrittenTable:
     """Build a table with ten rows in one file, and two in another."""
-    table = GoldenTable(SALES, features=["deletionVectors"], **options)
+    table = WrittenTable(SALES, features=["deletionVectors"], **options)
     with table.commit("append two files"):
         table.append([(number, "abcdefghij"[number]) for number in range(10)])
         table.append([(20, "y"), (21, None)])
@@ -61,7 +61,7 @@ PLACES: dict[str, VectorOptions] = {
 for place, options in PLACES.items():
     for shape, (text, where) in SHAPES.items():
 
-        def build_shape(options: VectorOptions = options, where: Any = where) -> GoldenTable:
+        def build_shape(options: VectorOptions = options, where: Any = where) -> WrittenTable:
             table = build_letters()
             table.delete(where, by=options.storage, vectors=options)
             return table
@@ -81,7 +81,7 @@ for place, options in PLACES.items():
     portability=("absolute-paths",),
     bugs=("path-009",),
 )
-def build_absolute() -> GoldenTable:
+def build_absolute() -> WrittenTable:
     table = build_letters()
     table.delete(lambda row: row["id"] in (2, 3, 20), by="absolute", vectors=VectorOptions("absolute", prefix="v w"))
     return table
@@ -94,7 +94,7 @@ def build_absolute() -> GoldenTable:
     "add.live-vector-removed",
     bugs=("dv-004",),
 )
-def build_replaced() -> GoldenTable:
+def build_replaced() -> WrittenTable:
     table = build_letters()
     for number, storage in ((1, "inline"), (4, "stored"), (7, "stored")):
         table.delete(lambda row, number=number: row["id"] == number, by=storage)
@@ -108,7 +108,7 @@ def build_replaced() -> GoldenTable:
     "reconciliation.file-under-several-vectors",
     bugs=("dv-013", "log-003"),
 )
-def build_restored() -> GoldenTable:
+def build_restored() -> WrittenTable:
     table = build_letters()
     before = table.live["part-00001.parquet"]
     table.delete(lambda row: row["id"] in (1, 2), by="inline")
@@ -124,7 +124,7 @@ def build_restored() -> GoldenTable:
     "A file with a deletion vector is rewritten without its deleted rows.",
     "deletion-vectors.honoured",
 )
-def build_rewritten() -> GoldenTable:
+def build_rewritten() -> WrittenTable:
     table = build_letters()
     table.delete(lambda row: row["id"] in (1, 2, 21), by="stored")
     table.optimize()
@@ -134,7 +134,7 @@ def build_rewritten() -> GoldenTable:
 @chapter.case(
     "updated", "Rows are updated: deleted by a vector, and added in another file.", "deletion-vectors.honoured"
 )
-def build_updated() -> GoldenTable:
+def build_updated() -> WrittenTable:
     table = build_letters()
     table.update(lambda row: row["id"] in (3, 20), lambda row: {**row, "item": "changed"}, by="stored")
     return table
@@ -146,9 +146,9 @@ def build_updated() -> GoldenTable:
     "deletion-vectors.honoured",
     bugs=("dv-006",),
 )
-def build_partitioned() -> GoldenTable:
+def build_partitioned() -> WrittenTable:
     columns = [("id", "long"), ("item", "string"), ("part", "string")]
-    table = GoldenTable(columns, partition_by=["part"], features=["deletionVectors"])
+    table = WrittenTable(columns, partition_by=["part"], features=["deletionVectors"])
     table.append([(1, "a", "p"), (2, "b", "p"), (3, "c", "q"), (4, "d", None)])
     table.delete(lambda row: row["id"] in (1, 3), by="inline")
     return table
@@ -161,8 +161,8 @@ def build_partitioned() -> GoldenTable:
     bugs=("dv-007",),
     where=(("id", "=", 57), ("id", ">", 55), ("id", "<=", 3)),
 )
-def build_row_groups() -> GoldenTable:
-    table = GoldenTable(SALES, features=["deletionVectors"])
+def build_row_groups() -> WrittenTable:
+    table = WrittenTable(SALES, features=["deletionVectors"])
     encoding = ParquetEncoding(encoding="plain", rows_per_group=20, rows_per_page=5, page_index=True)
     table.append([(number, f"item {number}") for number in range(60)], encoding=encoding)
     table.delete(lambda row: row["id"] in (0, 19, 20, 39, 56, 59), by="stored")
@@ -175,9 +175,9 @@ def build_row_groups() -> GoldenTable:
     "deletion-vectors.bitmap-format",
     meaning=2,
 )
-def build_large() -> GoldenTable:
+def build_large() -> WrittenTable:
     """Build a table whose values repeat, so that files with 70,000 rows stay small."""
-    table = GoldenTable([("id", "long")], features=["deletionVectors"])
+    table = WrittenTable([("id", "long")], features=["deletionVectors"])
     table.append(
         [(number % 509,) for number in range(70_000)], encoding=ParquetEncoding(compression="zstd", encoding="delta")
     )
@@ -192,8 +192,8 @@ def build_large() -> GoldenTable:
     "deletion-vectors.example-of-an-inline-vector",
     bugs=("dv-017",),
 )
-def build_example() -> GoldenTable:
-    table = GoldenTable(SALES, features=["deletionVectors"])
+def build_example() -> WrittenTable:
+    table = WrittenTable(SALES, features=["deletionVectors"])
     table.append([(number, None) for number in range(32)])
     table.delete(lambda row: row["id"] in (3, 4, 7, 11, 18, 29), by="inline")
     return table
@@ -202,7 +202,7 @@ def build_example() -> GoldenTable:
 @chapter.case(
     "property-off", "Deletion vectors apply although the property is off.", "deletion-vectors.honoured-without-property"
 )
-def build_property_off() -> GoldenTable:
+def build_property_off() -> WrittenTable:
     table = build_letters()
     table.delete(lambda row: row["id"] in (1, 20), by="inline")
     table.change_properties({"delta.enableDeletionVectors": "false"})
@@ -215,8 +215,8 @@ def build_property_off() -> GoldenTable:
     "deletion-vectors.needs-feature",
     "protocol.latest-holds",
 )
-def build_enabled_later() -> GoldenTable:
-    table = GoldenTable(SALES)
+def build_enabled_later() -> WrittenTable:
+    table = WrittenTable(SALES)
     table.append([(1, "a"), (2, "b"), (3, "c")])
     table.enable("deletionVectors")
     table.delete(lambda row: row["id"] == 2, by="stored")
@@ -229,8 +229,8 @@ def build_enabled_later() -> GoldenTable:
     "deletion-vectors.honoured",
     bugs=("dv-012",),
 )
-def build_only_counts() -> GoldenTable:
-    table = GoldenTable(SALES, features=["deletionVectors"])
+def build_only_counts() -> WrittenTable:
+    table = WrittenTable(SALES, features=["deletionVectors"])
     table.append([(1, "a"), (2, "b"), (3, None)], style=StatisticsStyle(content="rows"))
     table.delete(lambda row: row["id"] == 3, by="inline")
     return table
@@ -243,7 +243,7 @@ def build_only_counts() -> GoldenTable:
     "statistics.wide-null-count-else",
     where=(("id", "=", 9), ("id", "<", 2), ("item", "is null")),
 )
-def build_wide_bounds() -> GoldenTable:
+def build_wide_bounds() -> WrittenTable:
     table = build_letters()
     table.delete(lambda row: row["id"] in (0, 9, 21), by="stored")
     return table
@@ -256,8 +256,8 @@ def build_wide_bounds() -> GoldenTable:
     "deletion-vectors.honoured",
     bugs=("cdf-006",),
 )
-def build_changes() -> GoldenTable:
-    table = GoldenTable(SALES, features=["deletionVectors", "changeDataFeed"])
+def build_changes() -> WrittenTable:
+    table = WrittenTable(SALES, features=["deletionVectors", "changeDataFeed"])
     table.append([(number, "abcdef"[number]) for number in range(6)])
     table.delete(lambda row: row["id"] == 1, by="inline")
     table.delete(lambda row: row["id"] == 2, by="stored", change_files=False)
@@ -267,8 +267,8 @@ def build_changes() -> GoldenTable:
 
 for form in FORMS:
 
-    def build_checkpointed(form: CheckpointForm = form) -> GoldenTable:
-        table = GoldenTable(SALES, features=["deletionVectors", *(["v2Checkpoint"] if form in V2_FORMS else [])])
+    def build_checkpointed(form: CheckpointForm = form) -> WrittenTable:
+        table = WrittenTable(SALES, features=["deletionVectors", *(["v2Checkpoint"] if form in V2_FORMS else [])])
         table.append([(number, "abcdef"[number]) for number in range(6)])
         table.delete(lambda row: row["id"] == 1, by="inline")
         table.delete(lambda row: row["id"] == 2, by="stored")
@@ -284,8 +284,8 @@ for form in FORMS:
 
 for mode in ("name", "id"):
 
-    def build_mapped(mode: str = mode) -> GoldenTable:
-        table = GoldenTable(SALES, features=["deletionVectors"], mapping=mode)
+    def build_mapped(mode: str = mode) -> WrittenTable:
+        table = WrittenTable(SALES, features=["deletionVectors"], mapping=mode)
         table.append([(number, "abcdef"[number]) for number in range(6)])
         table.delete(lambda row: row["id"] in (1, 5), by="stored")
         table.rename_column("item", "thing")

@@ -1,13 +1,13 @@
 """In-commit timestamps. The modification times of the commits are misleading: the table was copied."""
 
-from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
+from deltaspec_generators.table_history.written_table import WrittenTable
 
 chapter = Chapter("in-commit-timestamps")
 SALES = [("id", "long"), ("item", "string")]
 
 
-def append_three(table: GoldenTable) -> GoldenTable:
+def append_three(table: WrittenTable) -> WrittenTable:
     for number in range(3):
         table.append([(number, "abc"[number])])
     return table
@@ -19,8 +19,8 @@ def append_three(table: GoldenTable) -> GoldenTable:
     "in-commit-timestamp.used-for-time-travel",
     "reconciliation.commit-info-of-its-version",
 )
-def build_from_the_start() -> GoldenTable:
-    return append_three(GoldenTable(SALES, features=["inCommitTimestamp"]))
+def build_from_the_start() -> WrittenTable:
+    return append_three(WrittenTable(SALES, features=["inCommitTimestamp"]))
 
 
 @chapter.case(
@@ -30,8 +30,8 @@ def build_from_the_start() -> GoldenTable:
     "in-commit-timestamp.enabled",
     bugs=("ict-001",),
 )
-def build_enabled_midway() -> GoldenTable:
-    table = GoldenTable(SALES)
+def build_enabled_midway() -> WrittenTable:
+    table = WrittenTable(SALES)
     table.append([(10, "z")])
     table.enable("inCommitTimestamp")
     return append_three(table)
@@ -44,16 +44,16 @@ def build_enabled_midway() -> GoldenTable:
     "checkpoint.equals-replay",
     bugs=("clean-002",),
 )
-def build_in_checkpoint() -> GoldenTable:
-    table = append_three(GoldenTable(SALES, features=["inCommitTimestamp"]))
+def build_in_checkpoint() -> WrittenTable:
+    table = append_three(WrittenTable(SALES, features=["inCommitTimestamp"]))
     table.checkpoint(2)
     table.clean_up(2)
     return table
 
 
 @chapter.case("with-change-data", "The timestamp of changes is the in-commit timestamp.", "cdc.timestamp-in-commit")
-def build_with_changes() -> GoldenTable:
-    table = append_three(GoldenTable(SALES, features=["inCommitTimestamp", "changeDataFeed"]))
+def build_with_changes() -> WrittenTable:
+    table = append_three(WrittenTable(SALES, features=["inCommitTimestamp", "changeDataFeed"]))
     table.delete(lambda row: row["id"] == 1)
     return table
 
@@ -64,6 +64,6 @@ def build_with_changes() -> GoldenTable:
     "in-commit-timestamp.enabled",
     "table-features.supported-not-active",
 )
-def build_supported() -> GoldenTable:
+def build_supported() -> WrittenTable:
     properties = {"delta.enableInCommitTimestamps": "false"}
-    return append_three(GoldenTable(SALES, features=["inCommitTimestamp"], properties=properties))
+    return append_three(WrittenTable(SALES, features=["inCommitTimestamp"], properties=properties))

@@ -1,10 +1,10 @@
 """Commits and their order."""
 
 from deltaspec.candidates.messages import DAMAGED_LOG
-from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
 from deltaspec_generators.data_files.statistics import StatisticsStyle
 from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.table_history.written_table import WrittenTable
 
 chapter = Chapter("log")
 SALES = [("id", "long"), ("item", "string")]
@@ -16,8 +16,8 @@ SALES = [("id", "long"), ("item", "string")]
     "reconciliation.live-and-dead-disjoint",
     "add.path-encoding",
 )
-def build_append_and_remove() -> GoldenTable:
-    table = GoldenTable(SALES)
+def build_append_and_remove() -> WrittenTable:
+    table = WrittenTable(SALES)
     table.append([(1, "apple"), (2, "pear"), (3, None)], name="part-0.parquet")
     with table.commit("append one row"):
         table.append([(4, "fig")], name="part 1.parquet")
@@ -39,13 +39,13 @@ def leave_out_a_commit(files: TableFiles) -> None:
 
 
 @chapter.case("only-metadata", "A table without files.", "metadata.in-first-version", "log.replay-in-order")
-def build_empty() -> GoldenTable:
-    return GoldenTable(SALES)
+def build_empty() -> WrittenTable:
+    return WrittenTable(SALES)
 
 
 @chapter.case("all-deleted", "Every file is removed again.", "reconciliation.queries-see-live-files")
-def build_all_deleted() -> GoldenTable:
-    table = GoldenTable(SALES)
+def build_all_deleted() -> WrittenTable:
+    table = WrittenTable(SALES)
     table.append([(1, "apple")])
     table.append([(2, "pear")])
     table.overwrite([])
@@ -60,8 +60,8 @@ def build_all_deleted() -> GoldenTable:
     "log.replay-in-order",
     bugs=("log-003",),
 )
-def build_added_again() -> GoldenTable:
-    table = GoldenTable(SALES)
+def build_added_again() -> WrittenTable:
+    table = WrittenTable(SALES)
     table.append([(1, "apple")], name="a.parquet")
     for _ in range(2):
         table.remove("a.parquet")
@@ -75,16 +75,16 @@ def build_added_again() -> GoldenTable:
     "add.committed-again",
     "add.replaces-same-file",
 )
-def build_statistics_replaced() -> GoldenTable:
-    table = GoldenTable(SALES)
+def build_statistics_replaced() -> WrittenTable:
+    table = WrittenTable(SALES)
     table.append([(1, "apple"), (2, "pear")], name="a.parquet", style=StatisticsStyle(content="none"))
     table.add_again("a.parquet", stats='{"numRecords":2}', tags={"a": "b"}, dataChange=False)
     return table
 
 
 @chapter.case("twenty-commits", "Twenty commits without a checkpoint.", "checkpoint.not-counted-on")
-def build_twenty_commits() -> GoldenTable:
-    table = GoldenTable([("id", "long")], metadata={"description": "many"})
+def build_twenty_commits() -> WrittenTable:
+    table = WrittenTable([("id", "long")], metadata={"description": "many"})
     with table.commit("append one file"):
         table.append([(1,), (2,)])
     for number in range(18):
@@ -93,8 +93,8 @@ def build_twenty_commits() -> GoldenTable:
 
 
 @chapter.case("overwritten", "All rows are replaced twice.", "reconciliation.queries-see-live-files")
-def build_overwritten() -> GoldenTable:
-    table = GoldenTable(SALES)
+def build_overwritten() -> WrittenTable:
+    table = WrittenTable(SALES)
     table.append([(1, "apple")])
     table.overwrite([(2, "pear")])
     table.overwrite([(3, "fig"), (4, None)])
@@ -108,8 +108,8 @@ def build_overwritten() -> GoldenTable:
     bugs=("ckpt-020",),
     where=(("id", "=", 1), ("id", "<", 5)),
 )
-def build_old_file_matches() -> GoldenTable:
-    table = GoldenTable(SALES)
+def build_old_file_matches() -> WrittenTable:
+    table = WrittenTable(SALES)
     table.append([(1, "apple")], name="a.parquet")
     table.append([(9, "pear")])
     table.remove("a.parquet")

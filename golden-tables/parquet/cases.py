@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from deltaspec.golden.builder.columns import array, map_of, required, struct
-from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
 from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding
+from deltaspec_generators.table_history.columns import array, map_of, required, struct
+from deltaspec_generators.table_history.written_table import WrittenTable
 from deltaspec_generators.values.arrow_values import build_decimal
 
 chapter = Chapter("parquet")
@@ -64,8 +64,8 @@ def build_rows() -> list[tuple[Any, ...]]:
 
 for name, (text, options) in ENCODINGS.items():
 
-    def build(options: dict[str, Any] = options) -> GoldenTable:
-        table = GoldenTable(COLUMNS)
+    def build(options: dict[str, Any] = options) -> WrittenTable:
+        table = WrittenTable(COLUMNS)
         table.append(build_rows(), encoding=ParquetEncoding(**options))
         return table
 
@@ -78,16 +78,16 @@ for name, (text, options) in ENCODINGS.items():
 
 
 @chapter.case("extra-column", "A data file has a column that is not in the schema.", "parquet.names")
-def build_extra_column() -> GoldenTable:
-    table = GoldenTable([("id", "long"), ("item", "string")])
+def build_extra_column() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("item", "string")])
     table.append([(1, "apple")], encoding=ParquetEncoding(extra_column=True))
     table.append([(2, "pear")])
     return table
 
 
 @chapter.case("mixed", "Files with different encodings in one table.", "configuration.codecs-mixed")
-def build_mixed() -> GoldenTable:
-    table = GoldenTable([("id", "long"), ("item", "string")])
+def build_mixed() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("item", "string")])
     for number, name in enumerate(("none", "gzip", "zstd", "snappy")):
         table.append([(number, name)], encoding=ParquetEncoding(compression=name, page_version="2.0"))
     return table

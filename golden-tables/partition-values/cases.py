@@ -6,11 +6,11 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
-from deltaspec.golden.builder.columns import parse_columns
-from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
 from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding
 from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.table_history.columns import parse_columns
+from deltaspec_generators.table_history.written_table import WrittenTable
 
 chapter = Chapter("partition-values")
 
@@ -21,8 +21,8 @@ chapter = Chapter("partition-values")
     "partition-values.serialization",
     "partition-values.empty-is-null",
 )
-def build_null_values() -> GoldenTable:
-    table = GoldenTable([("id", "long"), ("day", "date"), ("place", "string")], partition_by=["day", "place"])
+def build_null_values() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("day", "date"), ("place", "string")], partition_by=["day", "place"])
     with table.commit("append four rows"):
         table.append([(1, 20484, "Zürich"), (2, 20484, "Zürich")], name="day=2026-01-31/place=Z%C3%BCrich/a.parquet")
         texts = {"place": ""}
@@ -107,9 +107,9 @@ TEXTS = (
 )  # fmt: skip
 
 
-def build_text(text: Text) -> GoldenTable:
+def build_text(text: Text) -> WrittenTable:
     """Build a table with the text in the partition directory that Hive-style writers would use, and elsewhere."""
-    table = GoldenTable([("id", "long"), ("part", text.type)], partition_by=["part"])
+    table = WrittenTable([("id", "long"), ("part", text.type)], partition_by=["part"])
     folder = "__HIVE_DEFAULT_PARTITION__" if not text.text else quote(text.text, safe="")
     with table.commit("append to the partition twice"):
         table.append([(1, text.value), (2, text.value)], name=f"part={folder}/a.parquet", texts={"part": text.text})
@@ -130,8 +130,8 @@ for each in TEXTS:
     "directory-contradicts-log", "The directories name other values than the log, which decides.",
     "add.partition-values-from-log",
 )  # fmt: skip
-def build_contradiction() -> GoldenTable:
-    table = GoldenTable([("id", "long"), ("part", "string")], partition_by=["part"])
+def build_contradiction() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("part", "string")], partition_by=["part"])
     table.append([(1, "right")], name="part=wrong/a.parquet")
     return table
 
@@ -142,17 +142,17 @@ def build_contradiction() -> GoldenTable:
     "materialized-partitions.optional",
     "data-files.stored-partition-columns",
 )
-def build_stored_columns() -> GoldenTable:
-    table = GoldenTable([("id", "long"), ("part", "string"), ("day", "date")], partition_by=["part", "day"])
+def build_stored_columns() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("part", "string"), ("day", "date")], partition_by=["part", "day"])
     table.append([(1, "a", 20_000), (2, "b", None)], encoding=ParquetEncoding(partition_columns=True))
     table.append([(3, "a", 20_000)])
     return table
 
 
 @chapter.case("three-columns", "Three partition columns between data columns.", "partition-values.serialization")
-def build_three_columns() -> GoldenTable:
+def build_three_columns() -> WrittenTable:
     columns = [("year", "integer"), ("id", "long"), ("month", "byte"), ("item", "string"), ("day", "date")]
-    table = GoldenTable(columns, partition_by=["day", "year", "month"])
+    table = WrittenTable(columns, partition_by=["day", "year", "month"])
     table.append([(2026, 1, 1, "a", 20_454), (2026, 2, 1, "b", 20_455), (2025, 3, 12, None, None)])
     return table
 
@@ -160,8 +160,8 @@ def build_three_columns() -> GoldenTable:
 @chapter.case(
     "only-column", "The only data column is all null, and one partition has no rows.", "partition-values.serialization"
 )
-def build_empty_partition() -> GoldenTable:
-    table = GoldenTable([("value", "long"), ("part", "string")], partition_by=["part"])
+def build_empty_partition() -> WrittenTable:
+    table = WrittenTable([("value", "long"), ("part", "string")], partition_by=["part"])
     table.append([(None, "a"), (None, "a")])
     table.append([(1, "b")])
     table.delete(lambda row: row["part"] == "b")
@@ -172,8 +172,8 @@ def build_empty_partition() -> GoldenTable:
     "repartitioned", "The table is replaced: a string partition column becomes an integer one.",
     "metadata.replaces-whole", "add.partition-values-from-log", bugs=("part-014",),
 )  # fmt: skip
-def build_repartitioned() -> GoldenTable:
-    table = GoldenTable([("id", "long"), ("part", "string")], partition_by=["part"])
+def build_repartitioned() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("part", "string")], partition_by=["part"])
     table.append([(1, "a"), (2, "b")])
     with table.commit("replace the table"):
         for stored in list(table.live.values()):
@@ -187,8 +187,8 @@ def build_repartitioned() -> GoldenTable:
     "column-becomes-data", "The table is replaced: the partition column becomes a data column.",
     "metadata.partition-columns", bugs=("part-014",),
 )  # fmt: skip
-def build_column_becomes_data() -> GoldenTable:
-    table = GoldenTable([("id", "long"), ("part", "string")], partition_by=["part"])
+def build_column_becomes_data() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("part", "string")], partition_by=["part"])
     table.append([(1, "a"), (2, "b")])
     with table.commit("replace the table"):
         for stored in list(table.live.values()):
@@ -204,8 +204,8 @@ def build_column_becomes_data() -> GoldenTable:
     "partition-values.serialization", "checkpoint.equals-replay", bugs=("part-013",),
     where=(("part", "=", "p7"), ("part", ">=", "p38"), ("part", "is not null")),
 )  # fmt: skip
-def build_many_partitions() -> GoldenTable:
-    table = GoldenTable([("id", "long"), ("part", "string")], partition_by=["part"])
+def build_many_partitions() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("part", "string")], partition_by=["part"])
     table.append([(number, f"p{number}" if number else None) for number in range(40)])
     table.checkpoint()
     return table

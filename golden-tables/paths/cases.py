@@ -1,7 +1,7 @@
 """Paths of data files: what must be decoded, and how often."""
 
-from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
+from deltaspec_generators.table_history.written_table import WrittenTable
 
 chapter = Chapter("paths")
 SALES = [("id", "long"), ("item", "string")]
@@ -36,8 +36,8 @@ POSIX_ONLY = ("question-mark", "colon", "star", "quotes", "newline")
 
 for name, (text, path, bugs) in NAMES.items():
 
-    def build_path(path: str = path) -> GoldenTable:
-        table = GoldenTable(SALES)
+    def build_path(path: str = path) -> WrittenTable:
+        table = WrittenTable(SALES)
         table.append([(1, "apple"), (2, "pear")], name=path)
         table.append([(3, "fig")], name=f"removed/{path}")
         with table.commit("remove one of the files"):
@@ -52,8 +52,8 @@ for name, (text, path, bugs) in NAMES.items():
 
 for name in ("space", "encoded-percent", "umlaut", "plus"):
 
-    def build_in_checkpoint(path: str = NAMES[name][1]) -> GoldenTable:
-        table = GoldenTable(SALES)
+    def build_in_checkpoint(path: str = NAMES[name][1]) -> WrittenTable:
+        table = WrittenTable(SALES)
         table.append([(1, "apple"), (2, "pear")], name=path)
         table.append([(3, "fig")], name=f"removed/{path}")
         table.checkpoint()
@@ -69,23 +69,23 @@ for name in ("space", "encoded-percent", "umlaut", "plus"):
 
 
 @chapter.case("more-encoded-than-needed", "Letters and digits of a path are encoded, too.", "add.path-encoding")
-def build_over_encoded() -> GoldenTable:
-    table = GoldenTable(SALES)
+def build_over_encoded() -> WrittenTable:
+    table = WrittenTable(SALES)
     table.append([(1, "apple")], name="ab1.parquet", path="%61b%31.parquet")
     return table
 
 
 @chapter.case("lower-case-escapes", "The hexadecimal digits of an escape are lower case.", "add.path-encoding")
-def build_lower_case_escapes() -> GoldenTable:
-    table = GoldenTable(SALES)
+def build_lower_case_escapes() -> WrittenTable:
+    table = WrittenTable(SALES)
     table.append([(1, "apple")], name="é.parquet", path="%c3%a9.parquet")
     return table
 
 
 for name, path in (("plain", "a.parquet"), ("encoded", "p=a%20b/c d.parquet")):
 
-    def build_absolute(path: str = path) -> GoldenTable:
-        table = GoldenTable(SALES)
+    def build_absolute(path: str = path) -> WrittenTable:
+        table = WrittenTable(SALES)
         table.append([(1, "apple"), (2, "pear")], name=path, absolute=True)
         table.append([(3, "fig")])
         table.append([(4, "nut")], name="removed.parquet", absolute=True)

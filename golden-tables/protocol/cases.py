@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
+from deltaspec_generators.table_history.written_table import WrittenTable
 
 chapter = Chapter("protocol")
 SALES = [("id", "long"), ("item", "string")]
@@ -11,8 +11,8 @@ LEGACY = ((1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6), (2, 5), (2, 6))
 
 for reader, writer in LEGACY:
 
-    def build_legacy(reader: int = reader, writer: int = writer) -> GoldenTable:
-        table = GoldenTable(SALES, protocol={"minReaderVersion": reader, "minWriterVersion": writer})
+    def build_legacy(reader: int = reader, writer: int = writer) -> WrittenTable:
+        table = WrittenTable(SALES, protocol={"minReaderVersion": reader, "minWriterVersion": writer})
         table.append([(1, "apple"), (2, None)])
         table.delete(lambda row: row["id"] == 2)
         return table
@@ -37,11 +37,11 @@ WRITER_ONLY = (
 )  # fmt: skip
 
 
-def build_with_lists(readers: list[str] | None, writers: list[str], reader: int = 3) -> GoldenTable:
+def build_with_lists(readers: list[str] | None, writers: list[str], reader: int = 3) -> WrittenTable:
     protocol: dict[str, Any] = {"minReaderVersion": reader, "minWriterVersion": 7, "writerFeatures": writers}
     if readers is not None:
         protocol["readerFeatures"] = readers
-    table = GoldenTable(SALES, protocol=protocol)
+    table = WrittenTable(SALES, protocol=protocol)
     table.append([(1, "apple"), (2, None)])
     return table
 
@@ -61,13 +61,13 @@ for name in WRITER_ONLY:
 
 
 @chapter.case("empty-lists", "Reader version 3 with empty lists of features.", "protocol.reader-features-at-3")
-def build_empty_lists() -> GoldenTable:
+def build_empty_lists() -> WrittenTable:
     return build_with_lists([], [])
 
 
 @chapter.case("upgraded", "The protocol is upgraded twice.", "protocol.latest-holds")
-def build_upgraded() -> GoldenTable:
-    table = GoldenTable(SALES, protocol={"minReaderVersion": 1, "minWriterVersion": 1})
+def build_upgraded() -> WrittenTable:
+    table = WrittenTable(SALES, protocol={"minReaderVersion": 1, "minWriterVersion": 1})
     table.append([(1, "apple")])
     table.enable("deletionVectors")
     table.enable("changeDataFeed")
@@ -81,8 +81,8 @@ def build_upgraded() -> GoldenTable:
     "transaction.latest-holds",
     "transaction.may-decrease",
 )
-def build_transactions() -> GoldenTable:
-    table = GoldenTable(SALES)
+def build_transactions() -> WrittenTable:
+    table = WrittenTable(SALES)
     table.set_transaction("one", 5, lastUpdated=table.timestamp_ms)
     table.set_transaction("é two", 2**40)
     table.append([(1, "apple")])
@@ -99,8 +99,8 @@ def build_transactions() -> GoldenTable:
     "domain.readers-ignore",
     bugs=("dm-001",),
 )
-def build_domains() -> GoldenTable:
-    table = GoldenTable(SALES, features=["domainMetadata"])
+def build_domains() -> WrittenTable:
+    table = WrittenTable(SALES, features=["domainMetadata"])
     table.set_domain("user.one", "plain text")
     table.set_domain("é two", '{"a":{"b":[1,2]}}')
     table.set_domain("user.one", "")
@@ -113,8 +113,8 @@ def build_domains() -> GoldenTable:
 @chapter.case(
     "properties", "Properties are set, changed and removed; unknown ones are kept.", "metadata.replaces-whole"
 )
-def build_properties() -> GoldenTable:
-    table = GoldenTable(SALES, properties={"a": "1", "My.Key": "é", "delta.futureProperty": "x"})
+def build_properties() -> WrittenTable:
+    table = WrittenTable(SALES, properties={"a": "1", "My.Key": "é", "delta.futureProperty": "x"})
     table.change_properties({"a": None, "b": "2", "My.Key": ""})
     table.append([(1, "apple")])
     return table
@@ -123,8 +123,8 @@ def build_properties() -> GoldenTable:
 @chapter.case(
     "name-and-description", "The table has a name, a description and a createdTime.", "metadata.optional-fields"
 )
-def build_named() -> GoldenTable:
-    table = GoldenTable(SALES, metadata={"name": "Sales é", "description": "All 'sales'\nof a day"})
+def build_named() -> WrittenTable:
+    table = WrittenTable(SALES, metadata={"name": "Sales é", "description": "All 'sales'\nof a day"})
     table.append([(1, "apple")])
     return table
 
@@ -132,8 +132,8 @@ def build_named() -> GoldenTable:
 @chapter.case(
     "append-only", "An append-only table whose files are rearranged.", "append-only.rearranged", "add.rearranged"
 )
-def build_append_only() -> GoldenTable:
-    table = GoldenTable(SALES, properties={"delta.appendOnly": "true"})
+def build_append_only() -> WrittenTable:
+    table = WrittenTable(SALES, properties={"delta.appendOnly": "true"})
     table.append([(1, "apple")])
     table.append([(2, "pear")])
     table.optimize()
@@ -141,8 +141,8 @@ def build_append_only() -> GoldenTable:
 
 
 @chapter.case("check-constraints", "A table with CHECK constraints.", "check-constraints.in-force")
-def build_constraints() -> GoldenTable:
+def build_constraints() -> WrittenTable:
     properties = {"delta.constraints.positive": "id > 0"}
-    table = GoldenTable(SALES, properties=properties, protocol={"minReaderVersion": 1, "minWriterVersion": 3})
+    table = WrittenTable(SALES, properties=properties, protocol={"minReaderVersion": 1, "minWriterVersion": 3})
     table.append([(1, "apple")])
     return table

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 from deltaspec.candidates.messages import ACCEPTED_ERRORS, DAMAGED, DAMAGED_LOG, UNSUPPORTED
-from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter, Defect, GoldenCase
 from deltaspec_generators.faulty_tables import FAULTY_TABLES
 from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.table_history.written_table import WrittenTable
 
 chapter = Chapter("refusals")
 SALES = [("id", "long"), ("item", "string")]
@@ -41,8 +41,8 @@ def change_protocol(files: TableFiles, **fields: Any) -> None:
 
 
 @chapter.case("twin-with-vectors", "A table with stored and inline deletion vectors.", "deletion-vectors.honoured")
-def build_with_vectors() -> GoldenTable:
-    table = GoldenTable(SALES, features=["deletionVectors"])
+def build_with_vectors() -> WrittenTable:
+    table = WrittenTable(SALES, features=["deletionVectors"])
     table.append([(number, "abcdef"[number]) for number in range(6)])
     table.append([(number, None) for number in range(10, 14)])
     table.delete(lambda row: row["id"] in (1, 2), by="stored")
@@ -51,8 +51,8 @@ def build_with_vectors() -> GoldenTable:
 
 
 @chapter.case("twin-plain", "A table with two files and a transaction.", "protocol.versions-supported")
-def build_plain() -> GoldenTable:
-    table = GoldenTable(SALES)
+def build_plain() -> WrittenTable:
+    table = WrittenTable(SALES)
     table.append([(1, "a"), (2, "b")])
     table.append([(3, "c")])
     table.set_transaction("app", 1)
@@ -60,15 +60,15 @@ def build_plain() -> GoldenTable:
 
 
 @chapter.case("twin-mapped", "A table with column mapping.", "column-mapping.modes")
-def build_mapped() -> GoldenTable:
-    table = GoldenTable(SALES, mapping="name", protocol={"minReaderVersion": 2, "minWriterVersion": 5})
+def build_mapped() -> WrittenTable:
+    table = WrittenTable(SALES, mapping="name", protocol={"minReaderVersion": 2, "minWriterVersion": 5})
     table.append([(1, "a"), (2, "b")])
     return table
 
 
 @chapter.case("twin-partitioned", "A table partitioned by an integer and a date.", "partition-values.serialization")
-def build_partitioned() -> GoldenTable:
-    table = GoldenTable([("id", "long"), ("n", "integer"), ("day", "date")], partition_by=["n", "day"])
+def build_partitioned() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("n", "integer"), ("day", "date")], partition_by=["n", "day"])
     table.append([(1, 7, 20_000), (2, None, None)])
     return table
 

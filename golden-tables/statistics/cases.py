@@ -3,11 +3,11 @@
 import json
 from typing import Any
 
-from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
 from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding
 from deltaspec_generators.data_files.statistics import StatisticsStyle
 from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.table_history.written_table import WrittenTable
 
 chapter = Chapter("statistics")
 MOMENT = 1_767_225_600_000_000
@@ -54,8 +54,8 @@ def build_rows() -> list[list[tuple[Any, ...]]]:
 
 for name, (text, options) in STYLES.items():
 
-    def build(options: dict[str, Any] = options) -> GoldenTable:
-        table = GoldenTable(COLUMNS)
+    def build(options: dict[str, Any] = options) -> WrittenTable:
+        table = WrittenTable(COLUMNS)
         with table.commit("append three files"):
             for rows in build_rows():
                 table.append(rows, style=StatisticsStyle(**options))
@@ -90,8 +90,8 @@ def write_count_as_text(files: TableFiles) -> None:
     bugs=("stat-002",),
     where=CONDITIONS[3:5],
 )
-def build_timestamp_cut() -> GoldenTable:
-    table = GoldenTable(COLUMNS)
+def build_timestamp_cut() -> WrittenTable:
+    table = WrittenTable(COLUMNS)
     for rows in build_rows():
         table.append(rows)
     table.checkpoint()
@@ -105,8 +105,8 @@ def build_timestamp_cut() -> GoldenTable:
     bugs=("stat-006",),
     where=(("at", "=", MOMENT),),
 )
-def build_extreme_times() -> GoldenTable:
-    table = GoldenTable([("id", "long"), ("at", "timestamp")])
+def build_extreme_times() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("at", "timestamp")])
     for number, value in enumerate((-62_135_596_800_000_000, 253_402_300_799_999_999, MOMENT)):
         table.append([(number, value)])
     return table
@@ -115,8 +115,8 @@ def build_extreme_times() -> GoldenTable:
 @chapter.case(
     "some-files-without", "Some files have statistics, others none.", "statistics.optional", bugs=("stat-018",)
 )
-def build_some_without() -> GoldenTable:
-    table = GoldenTable([("id", "long"), ("item", "string")])
+def build_some_without() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("item", "string")])
     for number, content in enumerate(("all", "none", "rows", "all")):
         table.append([(number, f"item {number}")], style=StatisticsStyle(content=content))  # type: ignore[arg-type]
     return table
@@ -129,8 +129,8 @@ def build_some_without() -> GoldenTable:
     bugs=("stat-024",),
     where=(("item", "is null"),),
 )
-def build_footer_without() -> GoldenTable:
-    table = GoldenTable([("id", "long"), ("item", "string")])
+def build_footer_without() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("item", "string")])
     encoding = ParquetEncoding(statistics=False, rows_per_group=2)
     table.append([(1, "a"), (2, None), (3, "c"), (4, "d")], encoding=encoding, style=StatisticsStyle(content="none"))
     return table
@@ -139,7 +139,7 @@ def build_footer_without() -> GoldenTable:
 @chapter.case(
     "case-of-names", "Statistics of columns with upper case letters.", "statistics.mirrors-schema", bugs=("stat-023",)
 )
-def build_case_of_names() -> GoldenTable:
-    table = GoldenTable([("Id", "long"), ("Value", "long")], properties={"delta.dataSkippingStatsColumns": "value"})
+def build_case_of_names() -> WrittenTable:
+    table = WrittenTable([("Id", "long"), ("Value", "long")], properties={"delta.dataSkippingStatsColumns": "value"})
     table.append([(1, 5), (2, None)])
     return table

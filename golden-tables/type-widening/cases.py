@@ -3,9 +3,9 @@
 from decimal import Decimal
 from typing import Any
 
-from deltaspec.golden.builder.columns import array, map_of, struct
-from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
+from deltaspec_generators.table_history.columns import array, map_of, struct
+from deltaspec_generators.table_history.written_table import WrittenTable
 from deltaspec_generators.values.arrow_values import DAY_US
 
 chapter = Chapter("type-widening")
@@ -35,21 +35,21 @@ PAIRS: list[tuple[str, str, Any, str]] = [
 SLUG = str.maketrans("(,_", "---", ")")
 
 
-def build_table(columns: list[Any], **options: Any) -> GoldenTable:
-    return GoldenTable(columns, features=["typeWidening", "timestampNtz"], **options)
+def build_table(columns: list[Any], **options: Any) -> WrittenTable:
+    return WrittenTable(columns, features=["typeWidening", "timestampNtz"], **options)
 
 
 for old, new, value, requires in PAIRS:
     name = f"{old}-to-{new}".translate(SLUG)
 
-    def build_column(old: str = old, new: str = new, value: Any = value) -> GoldenTable:
+    def build_column(old: str = old, new: str = new, value: Any = value) -> WrittenTable:
         table = build_table([("id", "long"), ("value", old)])
         table.append([(number, each) for number, each in enumerate((*OLD[old], None))])
         table.widen("value", new)
         table.append([(10, value), (11, None)])
         return table
 
-    def build_nested(old: str = old, new: str = new, value: Any = value) -> GoldenTable:
+    def build_nested(old: str = old, new: str = new, value: Any = value) -> WrittenTable:
         inside = struct(("value", old), ("items", array(old)), ("pairs", map_of(old, old)))
         table = build_table([("id", "long"), ("inside", inside)])
         first = OLD[old][0]
@@ -84,7 +84,7 @@ for old, new, value, requires in (
     ("date", "timestamp_ntz", 1_767_225_600_123_456, "type-widening.dates"),
 ):
 
-    def build_partition(old: str = old, new: str = new, value: int = value) -> GoldenTable:
+    def build_partition(old: str = old, new: str = new, value: int = value) -> WrittenTable:
         table = build_table([("id", "long"), ("part", old)], partition_by=["part"])
         table.append([(1, 7), (2, None)])
         table.widen("part", new)
@@ -103,7 +103,7 @@ for old, new, value, requires in (
     "type-widening.converted",
     "type-widening.changes-are-list",
 )
-def build_twice() -> GoldenTable:
+def build_twice() -> WrittenTable:
     table = build_table([("id", "long"), ("value", "byte")])
     table.append([(1, 1)])
     table.widen("value", "short")
@@ -116,7 +116,7 @@ def build_twice() -> GoldenTable:
 @chapter.case(
     "with-mapping", "A column becomes wider and is renamed.", "type-widening.converted", "column-mapping.modes"
 )
-def build_with_mapping() -> GoldenTable:
+def build_with_mapping() -> WrittenTable:
     table = build_table([("id", "long"), ("value", "byte")], mapping="name")
     table.append([(1, 1)])
     table.widen("value", "long")
@@ -131,7 +131,7 @@ def build_with_mapping() -> GoldenTable:
     "type-widening.converted",
     "checkpoint.equals-replay",
 )
-def build_in_checkpoint() -> GoldenTable:
+def build_in_checkpoint() -> WrittenTable:
     properties = {"delta.checkpoint.writeStatsAsStruct": "true"}
     table = build_table([("id", "long"), ("value", "byte")], properties=properties)
     table.append([(1, 1), (2, 127)])
@@ -144,11 +144,11 @@ def build_in_checkpoint() -> GoldenTable:
 @chapter.case(
     "preview-feature", "The feature has its name of before.", "type-widening.converted", "type-widening.integers"
 )
-def build_preview() -> GoldenTable:
+def build_preview() -> WrittenTable:
     names = ["typeWidening-preview"]
     protocol = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": names, "writerFeatures": names}
     properties = {"delta.enableTypeWidening": "true"}
-    table = GoldenTable([("id", "long"), ("value", "byte")], protocol=protocol, properties=properties)
+    table = WrittenTable([("id", "long"), ("value", "byte")], protocol=protocol, properties=properties)
     table.append([(1, 1)])
     table.widen("value", "integer")
     table.append([(2, 70_000)])
@@ -158,7 +158,7 @@ def build_preview() -> GoldenTable:
 @chapter.case(
     "rewritten", "The narrower files are rewritten, and the recorded changes are kept.", "type-widening.may-be-dropped"
 )
-def build_rewritten() -> GoldenTable:
+def build_rewritten() -> WrittenTable:
     table = build_table([("id", "long"), ("value", "date")])
     table.append([(1, 3)])
     table.widen("value", "timestamp_ntz")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from deltaspec.golden.builder.columns import array, map_of, required, struct
-from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
+from deltaspec_generators.table_history.columns import array, map_of, required, struct
+from deltaspec_generators.table_history.written_table import WrittenTable
 
 chapter = Chapter("types")
 DAY_US = 86_400_000_000
@@ -58,7 +58,7 @@ SAMPLES = (
 
 
 def add_case(
-    sample: Sample, name: str, title: str, *requires: str, build: Callable[[], GoldenTable], **more: Any
+    sample: Sample, name: str, title: str, *requires: str, build: Callable[[], WrittenTable], **more: Any
 ) -> None:
     since = "r3" if sample.type == "timestamp_ntz" else ""
     chapter.case(f"{sample.name}.{name}", title, "schema.primitive-types", *requires, since=since, **more)(build)
@@ -67,33 +67,33 @@ def add_case(
 def add_cases(sample: Sample) -> None:
     kind, (low, high) = sample.type, sample.ordinary
 
-    def build_column() -> GoldenTable:
-        table = GoldenTable([("id", "long"), ("value", kind)])
+    def build_column() -> WrittenTable:
+        table = WrittenTable([("id", "long"), ("value", kind)])
         table.append([(1, low), (2, high), (3, None)])
         table.append([(4, high), (5, high)])
         return table
 
-    def build_extremes() -> GoldenTable:
-        table = GoldenTable([("id", "long"), ("value", kind)])
+    def build_extremes() -> WrittenTable:
+        table = WrittenTable([("id", "long"), ("value", kind)])
         table.append([(number, value) for number, value in enumerate(sample.extremes)])
         table.append([(100, low), (101, None)])
         return table
 
-    def build_empty() -> GoldenTable:
-        table = GoldenTable([("id", "long"), ("value", kind)])
+    def build_empty() -> WrittenTable:
+        table = WrittenTable([("id", "long"), ("value", kind)])
         table.append([(1, None), (2, None)])
         table.append([(3, low)])
         table.append([])
         return table
 
-    def build_required() -> GoldenTable:
-        table = GoldenTable([required("value", kind), ("id", "long")])
+    def build_required() -> WrittenTable:
+        table = WrittenTable([required("value", kind), ("id", "long")])
         table.append([(low, 1), (high, 2)])
         return table
 
-    def build_struct() -> GoldenTable:
+    def build_struct() -> WrittenTable:
         inner = struct(("value", kind), ("deeper", struct(("value", kind))))
-        table = GoldenTable([("id", "long"), ("inside", inner)])
+        table = WrittenTable([("id", "long"), ("inside", inner)])
         table.append(
             [
                 (1, {"value": low, "deeper": {"value": high}}),
@@ -104,8 +104,8 @@ def add_cases(sample: Sample) -> None:
         )
         return table
 
-    def build_list() -> GoldenTable:
-        table = GoldenTable([("id", "long"), ("items", array(kind)), ("nested", array(array(kind)))])
+    def build_list() -> WrittenTable:
+        table = WrittenTable([("id", "long"), ("items", array(kind)), ("nested", array(array(kind)))])
         table.append(
             [
                 (1, [low, None, high], [[low], []]),
@@ -117,8 +117,8 @@ def add_cases(sample: Sample) -> None:
         )
         return table
 
-    def build_map() -> GoldenTable:
-        table = GoldenTable([("id", "long"), ("keys", map_of(kind, "long")), ("values", map_of("string", kind))])
+    def build_map() -> WrittenTable:
+        table = WrittenTable([("id", "long"), ("keys", map_of(kind, "long")), ("values", map_of("string", kind))])
         table.append(
             [
                 (1, [(low, 1), (high, None)], [("a", low), ("b", None)]),
@@ -155,9 +155,9 @@ for each in SAMPLES:
     add_cases(each)
 
 
-def build_partitioned(sample: Sample) -> GoldenTable:
+def build_partitioned(sample: Sample) -> WrittenTable:
     low, high = sample.ordinary
-    table = GoldenTable([("id", "long"), ("part", sample.type)], partition_by=["part"])
+    table = WrittenTable([("id", "long"), ("part", sample.type)], partition_by=["part"])
     with table.commit("append to three partitions"):
         table.append([(1, low), (2, low)])
         table.append([(3, high)])
@@ -167,8 +167,8 @@ def build_partitioned(sample: Sample) -> GoldenTable:
     return table
 
 
-def build_extreme_partitions(sample: Sample) -> GoldenTable:
-    table = GoldenTable([("part", sample.type), ("id", "long")], partition_by=["part"])
+def build_extreme_partitions(sample: Sample) -> WrittenTable:
+    table = WrittenTable([("part", sample.type), ("id", "long")], partition_by=["part"])
     values = [value for value in sample.extremes if value not in ("", b"")]
     if sample.type == "binary":
         values = [b"\x01\x02", "é".encode(), b"\x7f"]  # others have no text
@@ -193,8 +193,8 @@ for each in SAMPLES:
     "float.not-a-number", "NaN, infinities and both zeros of float and double.", "statistics.bounds-of-nan",
     "schema.number-widths", predicates=False,
 )  # fmt: skip
-def build_special_floats() -> GoldenTable:
-    table = GoldenTable([("id", "long"), ("single", "float"), ("number", "double")])
+def build_special_floats() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("single", "float"), ("number", "double")])
     values = (float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 1.0)
     table.append([(number, value, value) for number, value in enumerate(values)])
     table.append([(10, 1.0, 2.0)])
@@ -204,23 +204,23 @@ def build_special_floats() -> GoldenTable:
 @chapter.case(
     "void.column", "A column of type void, which files do not have.", "schema.void-read-as-null", bugs=("cm-011",)
 )
-def build_void() -> GoldenTable:
-    table = GoldenTable([("id", "long"), ("nothing", "void")])
+def build_void() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("nothing", "void")])
     table.append([(1, None), (2, None)])
     return table
 
 
 @chapter.case("void.in-struct", "A field of type void in a struct.", "schema.void-read-as-null", bugs=("cm-011",))
-def build_void_field() -> GoldenTable:
-    table = GoldenTable([("id", "long"), ("inside", struct(("value", "long"), ("nothing", "void")))])
+def build_void_field() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("inside", struct(("value", "long"), ("nothing", "void")))])
     table.append([(1, {"value": 5, "nothing": None}), (2, None)])
     return table
 
 
 @chapter.case("nested.deep", "Lists of maps of structs of lists.", "parquet.nested-types", "schema.struct")
-def build_deep() -> GoldenTable:
+def build_deep() -> WrittenTable:
     leaf = struct(("a", "long"), ("b", array("string")))
-    table = GoldenTable([("id", "long"), ("deep", array(map_of("string", leaf)))])
+    table = WrittenTable([("id", "long"), ("deep", array(map_of("string", leaf)))])
     table.append(
         [
             (1, [[("x", {"a": 1, "b": ["p", None]}), ("y", None)], []]),
@@ -235,10 +235,10 @@ def build_deep() -> GoldenTable:
 @chapter.case(
     "nested.required-parts", "Elements, map values and fields that are not nullable.", "schema.array", "schema.map"
 )
-def build_required_parts() -> GoldenTable:
+def build_required_parts() -> WrittenTable:
     inner = struct(required("a", "long"), ("b", "string"))
     items, values = array("long", contains_null=False), map_of("string", "long", contains_null=False)
-    table = GoldenTable([("id", "long"), ("items", items), ("values", values), ("inside", inner)])
+    table = WrittenTable([("id", "long"), ("items", items), ("values", values), ("inside", inner)])
     table.append([(1, [1, 2], [("a", 1)], {"a": 1, "b": None}), (2, None, None, None), (3, [], [], {"a": 2, "b": "x"})])
     return table
 
@@ -246,8 +246,8 @@ def build_required_parts() -> GoldenTable:
 @chapter.case(
     "nested.empty-struct-values", "Structs whose fields are all null are not null themselves.", "schema.struct"
 )
-def build_null_fields() -> GoldenTable:
-    table = GoldenTable([("id", "long"), ("inside", struct(("a", "long"), ("b", struct(("c", "string")))))])
+def build_null_fields() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("inside", struct(("a", "long"), ("b", struct(("c", "string")))))])
     table.append([(1, {"a": None, "b": None}), (2, None), (3, {"a": None, "b": {"c": None}})])
     return table
 
@@ -259,10 +259,10 @@ def build_null_fields() -> GoldenTable:
     bugs=("stat-015",),
     where=(("c39", "=", 139), ("c39", ">", 1038)),
 )
-def build_many_columns() -> GoldenTable:
+def build_many_columns() -> WrittenTable:
     from deltaspec_generators.data_files.statistics import StatisticsStyle
 
-    table = GoldenTable([(f"c{number}", "long") for number in range(40)])
+    table = WrittenTable([(f"c{number}", "long") for number in range(40)])
     style = StatisticsStyle(first_columns=32)
     table.append([tuple(range(40)), tuple(range(100, 140))], style=style)
     table.append([tuple(range(1000, 1040))], style=style)

@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from typing import Any
 
-from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
+from deltaspec_generators.table_history.written_table import WrittenTable
 from deltaspec_generators.tables.readable import ReadableTable
 
 chapter = Chapter("unknown")
 SALES = [("id", "long"), ("item", "string")]
 
 
-def build_base() -> GoldenTable:
-    table = GoldenTable(SALES, features=["domainMetadata"])
+def build_base() -> WrittenTable:
+    table = WrittenTable(SALES, features=["domainMetadata"])
     table.append([(1, "apple"), (2, "pear")])
     table.append([(3, "fig")])
     table.set_transaction("app", 1)
@@ -85,7 +85,7 @@ def build_reversed() -> ReadableTable:
 
 
 @chapter.case("only-commit-info", "A commit has nothing but a commitInfo.", "commit-info.optional", bugs=("log-011",))
-def build_only_commit_info() -> GoldenTable:
+def build_only_commit_info() -> WrittenTable:
     table = build_base()
     with table.commit("nothing"):
         pass
@@ -104,7 +104,7 @@ FILES: dict[str, dict[str, bytes]] = {
 }
 for name, extra in FILES.items():
 
-    def build_files(extra: dict[str, bytes] = extra) -> GoldenTable:
+    def build_files(extra: dict[str, bytes] = extra) -> WrittenTable:
         table = build_base()
         table.files.extra |= extra
         return table

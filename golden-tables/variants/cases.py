@@ -4,10 +4,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltaspec.golden.builder.columns import array, struct
-from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
-from deltaspec_generators.bases.variant_encoder import Shape, build_shredded_variants, encode_variant
+from deltaspec_generators.table_history.columns import array, struct
+from deltaspec_generators.table_history.written_table import WrittenTable
+from deltaspec_generators.values.variant_encoder import Shape, build_shredded_variants, encode_variant
 
 chapter = Chapter("variants")
 VALUES: dict[str, tuple[str, list[Any]]] = {
@@ -37,8 +37,8 @@ def build_rows(values: list[Any]) -> list[tuple[int, Any]]:
 
 for name, (text, values) in VALUES.items():
 
-    def build_unshredded(values: list[Any] = values) -> GoldenTable:
-        table = GoldenTable([("id", "long"), ("v", "variant")])
+    def build_unshredded(values: list[Any] = values) -> WrittenTable:
+        table = WrittenTable([("id", "long"), ("v", "variant")])
         table.append(build_rows(values))
         return table
 
@@ -47,8 +47,8 @@ for name, (text, values) in VALUES.items():
     )
     for shape_name, (shape_text, shape) in SHAPES.items():
 
-        def build_shredded(values: list[Any] = values, shape: Shape = shape) -> GoldenTable:
-            table = GoldenTable([("id", "long"), ("v", "variant")], features=["variantType", "variantShredding"])
+        def build_shredded(values: list[Any] = values, shape: Shape = shape) -> WrittenTable:
+            table = WrittenTable([("id", "long"), ("v", "variant")], features=["variantType", "variantShredding"])
 
             def shred(rows: pa.Table) -> pa.Table:
                 column = build_shredded_variants([*values, None], shape)
@@ -65,8 +65,8 @@ for name, (text, values) in VALUES.items():
 
 
 @chapter.case("nested", "Variants in structs and lists.", "variant.tolerated")
-def build_nested() -> GoldenTable:
-    table = GoldenTable([("id", "long"), ("inside", struct(("v", "variant"))), ("many", array("variant"))])
+def build_nested() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("inside", struct(("v", "variant"))), ("many", array("variant"))])
     table.append([(1, {"v": encode({"a": 1})}, [encode(1), None]), (2, {"v": None}, []), (3, None, None)])
     return table
 
@@ -78,8 +78,8 @@ def build_nested() -> GoldenTable:
     "deletion-vectors.honoured",
     bugs=("cm-016",),
 )
-def build_with_vector() -> GoldenTable:
-    table = GoldenTable([("id", "long"), ("v", "variant")], features=["deletionVectors"])
+def build_with_vector() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("v", "variant")], features=["deletionVectors"])
     table.append(build_rows([1, "x", {"a": 1}]))
     table.delete(lambda row: row["id"] == 1, by="inline")
     return table
@@ -90,8 +90,8 @@ def build_with_vector() -> GoldenTable:
     "Shredding is no longer enabled, and older files are shredded.",
     "variant-shredding.older-files",
 )
-def build_disabled_later() -> GoldenTable:
-    table = GoldenTable([("id", "long"), ("v", "variant")], features=["variantType", "variantShredding"])
+def build_disabled_later() -> WrittenTable:
+    table = WrittenTable([("id", "long"), ("v", "variant")], features=["variantType", "variantShredding"])
     column = build_shredded_variants([1, "x"], pa.int64())
     rows = [(1, encode(1)), (2, encode("x"))]
     table.append(rows, change=lambda rows: rows.set_column(1, pa.field("v", column.type), column))

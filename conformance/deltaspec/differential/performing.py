@@ -18,14 +18,8 @@ from deltaspec.suites.history_requests import build_request, find_reason_to_skip
 from deltaspec.suites.kit_steps import perform_step_of_the_kit
 from deltaspec.suites.write_judging import TableReader, find_newest_version, validate_table
 from deltaspec_generators.histories.drawing import Step
-from deltaspec_generators.histories.plain_table import (
-    STEPS_OF_THE_KIT,
-    Effect,
-    Forbidden,
-    NotApplicable,
-    PlainTable,
-    perform,
-)
+from deltaspec_generators.histories.kinds import STEPS_OF_THE_KIT
+from deltaspec_generators.histories.plain_table import Effect, Forbidden, NotApplicable, PlainTable, perform
 
 _CHANGES = "delta.enableChangeDataFeed"
 

@@ -11,11 +11,11 @@ import msgspec
 
 from deltaspec.candidates.messages import AcceptedErrors
 from deltaspec.errors import InvalidUsage
-from deltaspec.golden.builder.history import TableHistory
 from deltaspec.golden.case_format import Portability
 from deltaspec.installation import GOLDEN_TABLES, find_checkout
 from deltaspec.requirements import REVISIONS, load_requirements
 from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.table_history.written_table import WrittenTable
 from deltaspec_generators.tables.readable import ReadableTable
 
 ROOT = (find_checkout() or Path(__file__).parents[3]) / GOLDEN_TABLES
@@ -43,7 +43,7 @@ class GoldenCase(msgspec.Struct, frozen=True):
     title: str
     requires: tuple[str, ...]
     """Requirements that the case is about; of a broken case the violated one first."""
-    build_table: Callable[[], TableHistory | ReadableTable] | None
+    build_table: Callable[[], WrittenTable | ReadableTable] | None
     """Build a valid table; None for a broken case."""
     meaning: int = 1
     since: str = ""
@@ -75,7 +75,7 @@ class GoldenCase(msgspec.Struct, frozen=True):
             return load_cases()[self.defect.twin].build()
         assert self.build_table is not None
         built = self.build_table()
-        return built.describe() if isinstance(built, TableHistory) else built
+        return built.describe() if isinstance(built, WrittenTable) else built
 
     def build_broken(self) -> TableFiles:
         """Build the broken table of a broken case."""
@@ -91,8 +91,8 @@ class Chapter(msgspec.Struct):
     chapter = Chapter("log")
 
     @chapter.case("empty", "A table without files.", "metadata.in-first-version")
-    def build_empty() -> GoldenTable:
-        return GoldenTable([("id", "long")])
+    def build_empty() -> WrittenTable:
+        return WrittenTable([("id", "long")])
     """
 
     name: str
@@ -100,10 +100,10 @@ class Chapter(msgspec.Struct):
 
     def case(
         self, name: str, title: str, *requires: str, **options: Any
-    ) -> Callable[[Callable[[], TableHistory | ReadableTable]], Any]:
+    ) -> Callable[[Callable[[], WrittenTable | ReadableTable]], Any]:
         """Register a valid case; `options` are fields of `GoldenCase`."""
 
-        def register(build: Callable[[], TableHistory | ReadableTable]) -> Any:
+        def register(build: Callable[[], WrittenTable | ReadableTable]) -> Any:
             self.cases.append(GoldenCase(f"{self.name}.{name}", title, requires, build, **options))
             return build
 

@@ -1,7 +1,7 @@
 """Normative statements of the protocol in our own words, one TOML file per chapter.
 
-Rules, mutations, reports and `deltaspec explain` refer to requirements by id (`chapter.name`). The rules declare which
-requirements they check; it is not stored here.
+Rules, planted faults, reports and `deltaspec explain` refer to requirements by id (`chapter.name`). The rules declare
+which requirements they check; it is not stored here.
 """
 
 import re

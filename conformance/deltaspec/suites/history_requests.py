@@ -10,7 +10,8 @@ import pyarrow as pa
 from deltaspec.candidates.messages import Apply, Capabilities
 from deltaspec.candidates.write_operations import CommitOptions, parse_operation
 from deltaspec_generators.histories.drawing import FEATURE_PROPERTIES, Step
-from deltaspec_generators.histories.plain_table import FEATURES_OF_STEPS, STEPS_OF_THE_KIT, PlainTable
+from deltaspec_generators.histories.kinds import FEATURES_OF_STEPS, STEPS_OF_THE_KIT
+from deltaspec_generators.histories.plain_table import PlainTable
 
 STEP_ARGUMENTS = {"step": "version", "start_step": "start", "end_step": "end"}
 """Arguments that are numbers of steps, and the arguments with versions that replace them."""

@@ -14,7 +14,7 @@ from deltaspec.candidates.messages import SnapshotAnswer
 from deltaspec.model.log.cleanup import DAY_MS, PROTECTED_BEFORE, floor_to_midnight
 from deltaspec.protocol.log.file_names import SIDECARS, commit_name
 from deltaspec.suites.write_judging import LOG, get_clock_ms
-from deltaspec_generators.histories.plain_table import (
+from deltaspec_generators.histories.kinds import (
     AGE_LOG,
     CLUSTERED_BY_OTHERS,
     DROP_UNKNOWN_FEATURE,

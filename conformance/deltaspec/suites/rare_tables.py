@@ -8,12 +8,18 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from deltaspec.protocol.log.file_names import commit_name
-from deltaspec_generators.bases.data_files import FIELDS, add_data_file, build_rows, build_table_with_stored_vectors
-from deltaspec_generators.bases.log_only import commit_info_action
-from deltaspec_generators.bases.variant_encoder import build_variant_column
-from deltaspec_generators.table_files import LOG, TableFiles, domain_action, metadata_action, protocol_action
+from deltaspec_generators.small_tables import FIELDS, add_data_file, build_rows, build_table_with_stored_vectors
+from deltaspec_generators.table_files import (
+    LOG,
+    TableFiles,
+    commit_info_action,
+    domain_action,
+    metadata_action,
+    protocol_action,
+)
 from deltaspec_generators.tables.readable import ReadableTable
 from deltaspec_generators.tables.written import describe_table
+from deltaspec_generators.values.variant_encoder import build_variant_column
 
 START_MS = 1_700_000_000_000
 

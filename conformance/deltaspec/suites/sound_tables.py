@@ -7,18 +7,18 @@ from typing import Any
 import pyarrow as pa
 
 from deltaspec.protocol.log.file_names import commit_name
-from deltaspec_generators.bases.data_files import (
+from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row
+from deltaspec_generators.small_tables import (
     FIELDS,
     add_data_file,
     build_rows,
     build_table_with_data,
     build_table_with_stored_vectors,
 )
-from deltaspec_generators.bases.log_only import commit_info_action
-from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row
 from deltaspec_generators.table_files import (
     LOG,
     TableFiles,
+    commit_info_action,
     domain_action,
     metadata_action,
     protocol_action,

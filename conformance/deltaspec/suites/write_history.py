@@ -39,12 +39,12 @@ from deltaspec.suites.write_judging import (
 )
 from deltaspec_generators.choices import SeededChoices
 from deltaspec_generators.histories.drawing import FEATURE_PROPERTIES, Offer, Step, draw_history
+from deltaspec_generators.histories.kinds import STEPS_OF_THE_KIT
 from deltaspec_generators.histories.plain_table import (
     GENERATED,
     ID,
     IN_COMMIT_TIMESTAMPS,
     REFUSAL_CATEGORIES,
-    STEPS_OF_THE_KIT,
     Effect,
     Forbidden,
     NotApplicable,

@@ -10,7 +10,7 @@ from helpers.cli import run, single_error_line
 
 from deltaspec.report.estimate import Amount, Estimate, LevelReads, Reads, exact_amount
 from deltaspec.report.estimates_summary import compute_totals
-from deltaspec_generators.bases.data_files import add_data_file
+from deltaspec_generators.small_tables import add_data_file
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, write_table
 
 LEVELS = ["log", "files", "footers", "rows"]

@@ -21,7 +21,7 @@ from deltaspec.commands.table_workers import run_in_workers, run_tables
 from deltaspec.errors import StorageUnavailable
 from deltaspec.report.report_types import Report
 from deltaspec.wire.storage import retries
-from deltaspec_generators.bases.data_files import build_table_with_data
+from deltaspec_generators.small_tables import build_table_with_data
 from deltaspec_generators.table_files import encode_table
 
 TABLES = [f"s3://{BUCKET}/t{number}" for number in range(6)]

@@ -11,13 +11,13 @@ import pyarrow as pa
 from fuzz.mutate import TableBytes
 from helpers.raw_logs import RICH_CHECKPOINT_TABLE_ROWS, RawLog, write_sidecar_checkpoint
 
-from deltaspec_generators.bases.column_features import build_identity_table
-from deltaspec_generators.bases.data_files import (
+from deltaspec_generators.small_tables import (
     build_table_with_change_data,
     build_table_with_data,
     build_table_with_stored_vectors,
 )
 from deltaspec_generators.table_files import encode_table, protocol_action
+from planted_tables.bases.column_features import build_identity_table
 
 _STRUCT = {
     "type": "struct",

@@ -16,15 +16,14 @@ import pyarrow.parquet as pq
 
 from deltaspec.errors import DeltaspecError
 from deltaspec.report.report_types import Report
-from deltaspec_generators.bases.data_files import (
+from deltaspec_generators.checkpoint_writer import CheckpointFiles, SidecarFile
+from deltaspec_generators.small_tables import (
     add_data_file,
     build_rows,
     build_table_with_stored_vectors,
     encode_data_file,
 )
-from deltaspec_generators.bases.log_only import commit_info_action
-from deltaspec_generators.checkpoint_writer import CheckpointFiles, SidecarFile
-from deltaspec_generators.table_files import TableFiles, add_action, protocol_action, remove_action
+from deltaspec_generators.table_files import TableFiles, add_action, commit_info_action, protocol_action, remove_action
 
 FEATURES = ["deletionVectors", "v2Checkpoint"]
 INPUTS = {

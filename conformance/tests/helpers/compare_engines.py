@@ -1,8 +1,8 @@
-"""Compare the reports of all engines on tables of all mutations and permissions, and on tables in directories.
+"""Compare the reports of all engines on tables of all planted faults and permissions, and on tables in directories.
 
 python -m helpers.compare_engines [SEED] [DIRECTORY ...]      (in conformance/tests; or `nox -s compare_engines`)
 
-One table is drawn per mutation. Level, history, revision, samples and clock are drawn for each table.
+One table is drawn per planted fault. Level, history, revision, samples and clock are drawn for each table.
 Differences are printed; the exit code is then 1.
 """
 
@@ -28,15 +28,15 @@ from helpers.engines import (
 )
 
 from deltaspec.views.base import LEVELS
-from deltaspec_generators.mutations.all_mutations import MUTATIONS
-from deltaspec_generators.permissions.all_permissions import PERMISSIONS
+from planted_tables.faults.all_faults import PLANTED_FAULTS
+from planted_tables.permissions.all_permissions import PERMISSIONS
 
 
 def iter_tables(choice: random.Random, directories: list[str]) -> Iterator[tuple[str, str, Any, int | None]]:
     """Yield name, minimum level, a context manager that returns the path of the table, and a clock."""
-    for name, mutation in sorted(MUTATIONS.items()):
-        files = draw_table(mutation, choice.randrange(1 << 30))
-        yield name, mutation.level, table_in_temporary_directory(files), files.clock_ms
+    for name, fault in sorted(PLANTED_FAULTS.items()):
+        files = draw_table(fault, choice.randrange(1 << 30))
+        yield name, fault.level, table_in_temporary_directory(files), files.clock_ms
     for name, permission in sorted(PERMISSIONS.items()):
         files = permission.table()
         yield name, permission.level, table_in_temporary_directory(files), files.clock_ms

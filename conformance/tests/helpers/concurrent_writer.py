@@ -186,7 +186,7 @@ class DrawnTableWriter:
         if len(states) > 2:
             for end in range(2, len(states)):
                 start = draw(st.integers(1, end - 1))
-                self._compactions[start, end] = log_directory.build_compaction(choices, actions, start, end)
+                self._compactions[start, end] = log_directory.draw_compaction(choices, actions[start : end + 1])
         self._written: CheckpointFiles | None = None
         self._has_checksums = False
         self._log.mkdir(parents=True)

@@ -1,17 +1,17 @@
-"""Draw tables of mutations outside a property test."""
+"""Draw tables of planted faults outside a property test."""
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from deltaspec_generators.mutations.registry import Mutation
 from deltaspec_generators.table_files import TableFiles
+from planted_tables.faults.registry import PlantedFault
 
 
-def draw_tables(mutation: Mutation, number: int, chosen_seed: int = 0) -> list[TableFiles]:
-    """Draw tables of a mutation; the same seed gives the same tables.
+def draw_tables(fault: PlantedFault, number: int, chosen_seed: int = 0) -> list[TableFiles]:
+    """Draw tables of a planted fault; the same seed gives the same tables.
 
     Args:
-        mutation: draws the tables.
-        number: how many; fewer are returned if the mutation has no more.
+        fault: draws the tables.
+        number: how many; fewer are returned if the planted fault has no more.
         chosen_seed: decides which.
     """
     drawn: list[TableFiles] = []
@@ -24,7 +24,7 @@ def draw_tables(mutation: Mutation, number: int, chosen_seed: int = 0) -> list[T
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(mutation.tables())
+    @given(fault.tables())
     def keep(files: TableFiles) -> None:
         drawn.append(files)
 
@@ -32,6 +32,6 @@ def draw_tables(mutation: Mutation, number: int, chosen_seed: int = 0) -> list[T
     return drawn[:number]
 
 
-def draw_table(mutation: Mutation, chosen_seed: int = 0) -> TableFiles:
-    """Draw one table of a mutation."""
-    return draw_tables(mutation, 1, chosen_seed)[0]
+def draw_table(fault: PlantedFault, chosen_seed: int = 0) -> TableFiles:
+    """Draw one table of a planted fault."""
+    return draw_tables(fault, 1, chosen_seed)[0]

@@ -15,6 +15,16 @@ VALID_LOGS = Path(__file__).parent / "valid_logs"
 """`plain`: protocol (1, 2), partitioned by a date, commits 0 to 2. `rich`: protocol (3, 7), commits 0 to 3, with column
 mapping, deletion vectors, row tracking, in-commit timestamps and V2 checkpoints."""
 
+_STATE = (
+    '"metadata":{"id":"3c5e0b9c-2f4e-4d0f-8a55-6f0f6f4f7a01","format":{"provider":"parquet","options":{}},'
+    r'"schemaString":"{\"type\":\"struct\",\"fields\":[{\"name\":\"id\",\"type\":\"long\",\"nullable\":true,'
+    r"\"metadata\":{}},{\"name\":\"price\",\"type\":\"decimal(10,2)\",\"nullable\":true,\"metadata\":{}},"
+    r'{\"name\":\"day\",\"type\":\"date\",\"nullable\":true,\"metadata\":{}}]}","partitionColumns":["day"],'
+    '"configuration":{},"createdTime":1700000000000},"protocol":{"minReaderVersion":1,"minWriterVersion":2}'
+)
+PLAIN_CHECKSUM = f'{{"tableSizeBytes":290,"numFiles":2,"numMetadata":1,"numProtocol":1,{_STATE}}}'
+"""A valid version checksum of `plain` at version 2."""
+
 Action = dict[str, Any]
 
 
@@ -34,12 +44,6 @@ class RawLog:
         """Replace a string that occurs exactly once in a commit."""
         text = self.files[commit_name(version)].decode()
         assert text.count(old) == 1, f"{text.count(old)} times {old!r} in version {version}"
-        self.files[commit_name(version)] = text.replace(old, new).encode()
-
-    def edit_all(self, version: int, old: str, new: str) -> None:
-        """Replace all occurrences of a string in a commit; there must be several."""
-        text = self.files[commit_name(version)].decode()
-        assert text.count(old) > 1
         self.files[commit_name(version)] = text.replace(old, new).encode()
 
     def append(self, version: int, *lines: str) -> None:

@@ -3,15 +3,22 @@
 import json
 from typing import Any
 
-from deltaspec_generators.bases.data_files import (
+from deltaspec_generators.checkpoint_writer import CheckpointFiles
+from deltaspec_generators.small_tables import (
     add_data_file,
     build_rows,
     build_table_with_stored_vectors,
     encode_data_file,
 )
-from deltaspec_generators.bases.log_only import build_state_rows, commit_info_action, get_action
-from deltaspec_generators.checkpoint_writer import CheckpointFiles
-from deltaspec_generators.table_files import TableFiles, add_action, protocol_action, remove_action
+from deltaspec_generators.table_files import (
+    TableFiles,
+    add_action,
+    commit_info_action,
+    get_action,
+    protocol_action,
+    remove_action,
+)
+from planted_tables.bases.log_only import build_state_rows
 
 OPTIONS: dict[str, Any] = {"level": "rows", "history": "all", "clock": 1_700_000_600_000}
 

@@ -5,10 +5,16 @@ from typing import Any
 import pyarrow as pa
 from known_bugs.registry import known_bug
 
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.data_files import FIELDS, add_data_file, build_rows, encode_data_file
-from deltaspec_generators.bases.log_only import commit_info_action
-from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
+from deltaspec_generators.small_tables import FIELDS, add_data_file, build_rows, encode_data_file
+from deltaspec_generators.table_files import (
+    TableFiles,
+    commit_info_action,
+    inline_vector_descriptor,
+    metadata_action,
+    protocol_action,
+    remove_action,
+)
+from planted_tables.bases import log_only
 
 CHANGE_FEED_ENABLED = {"delta.enableChangeDataFeed": "true"}
 
@@ -68,7 +74,7 @@ def update_by_vector_without_change_data(is_sound: bool) -> TableFiles:
     events."""
     protocol = protocol_action(3, 7, ["deletionVectors"], ["deletionVectors", "changeDataFeed"])
     files, old = _build_one_file(protocol, {**CHANGE_FEED_ENABLED, "delta.enableDeletionVectors": "true"})
-    marked = {"add": {**old["add"], "deletionVector": log_only.inline_vector_descriptor([3])}}
+    marked = {"add": {**old["add"], "deletionVector": inline_vector_descriptor([3])}}
     before = build_rows(3, 1)
     after = before.set_column(1, "name", pa.array(["changed"], pa.string()))
     files.commits[2] = [

@@ -4,10 +4,9 @@ from datetime import date
 
 from known_bugs.registry import known_bug, no_finding, no_table
 
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row
-from deltaspec_generators.table_files import TableFiles, domain_action, protocol_action, txn_action
+from deltaspec_generators.table_files import TableFiles, domain_action, get_action, protocol_action, txn_action
+from planted_tables.bases import log_only
 
 no_table(
     "ckpt-012", "the writer fails to write the second checkpoint after a schema change, so there is nothing to validate"

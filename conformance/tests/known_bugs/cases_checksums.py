@@ -2,9 +2,8 @@
 
 from known_bugs.registry import known_bug
 
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.log_only import commit_info_action, get_action
-from deltaspec_generators.table_files import TableFiles, add_action, schema_string
+from deltaspec_generators.table_files import TableFiles, add_action, commit_info_action, get_action, schema_string
+from planted_tables.bases import log_only
 
 
 @known_bug("crc-001", CRC010=1)

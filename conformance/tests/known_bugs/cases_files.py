@@ -6,11 +6,10 @@ import pyarrow as pa
 from known_bugs.registry import known_bug, no_finding
 from known_bugs.single_file_tables import build_feature_protocol, build_single_file_table
 
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.data_files import build_table_with_data, encode_data_file
-from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.checkpoint_writer import encode_checkpoint
-from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.small_tables import build_table_with_data, encode_data_file
+from deltaspec_generators.table_files import TableFiles, get_action
+from planted_tables.bases import log_only
 
 
 @known_bug("log-013", level="files", DAT002=1)

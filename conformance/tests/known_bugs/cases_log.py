@@ -2,10 +2,16 @@
 
 from known_bugs.registry import known_bug, no_finding
 
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
-from deltaspec_generators.table_files import TableFiles, add_action, metadata_action, protocol_action
+from deltaspec_generators.table_files import (
+    TableFiles,
+    add_action,
+    commit_info_action,
+    get_action,
+    metadata_action,
+    protocol_action,
+)
+from planted_tables.bases import log_only
 
 
 @known_bug("log-006", COM001=1)

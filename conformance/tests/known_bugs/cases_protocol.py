@@ -2,9 +2,8 @@
 
 from known_bugs.registry import known_bug, no_finding
 
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.log_only import commit_info_action
-from deltaspec_generators.table_files import TableFiles, protocol_action
+from deltaspec_generators.table_files import TableFiles, commit_info_action, protocol_action
+from planted_tables.bases import log_only
 
 
 @known_bug("proto-001", PRO001=1, PRO002=1)

@@ -5,9 +5,15 @@ from typing import Any
 import pyarrow as pa
 from known_bugs.registry import known_bug
 
-from deltaspec_generators.bases.data_files import FIELDS, add_data_file, build_rows
-from deltaspec_generators.bases.log_only import commit_info_action
-from deltaspec_generators.table_files import TableFiles, domain_action, metadata_action, protocol_action, remove_action
+from deltaspec_generators.small_tables import FIELDS, add_data_file, build_rows
+from deltaspec_generators.table_files import (
+    TableFiles,
+    commit_info_action,
+    domain_action,
+    metadata_action,
+    protocol_action,
+    remove_action,
+)
 
 COLUMNS = {
     "delta.rowTracking.materializedRowIdColumnName": "_row-id",

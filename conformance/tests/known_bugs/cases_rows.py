@@ -4,9 +4,9 @@ import pyarrow as pa
 from known_bugs.registry import known_bug
 from known_bugs.single_file_tables import build_single_file_table
 
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.column_features import build_identity_table
 from deltaspec_generators.table_files import TableFiles, protocol_action
+from planted_tables.bases import log_only
+from planted_tables.bases.column_features import build_identity_table
 
 
 @known_bug("wr-005", SCH003=1)

@@ -5,9 +5,8 @@ from typing import Any
 
 from known_bugs.registry import known_bug, no_finding, no_table
 
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.log_only import get_action
-from deltaspec_generators.table_files import TableFiles, domain_action, metadata_action, protocol_action
+from deltaspec_generators.table_files import TableFiles, domain_action, get_action, metadata_action, protocol_action
+from planted_tables.bases import log_only
 
 no_table("cm-012", "limits of char and varchar are Spark's own metadata, which the protocol does not define")
 

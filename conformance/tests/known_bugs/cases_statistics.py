@@ -8,11 +8,16 @@ import pyarrow as pa
 from known_bugs.registry import known_bug, no_finding
 from known_bugs.single_file_tables import build_bounds, build_feature_protocol, build_single_file_table
 
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.data_files import build_table_with_data, build_table_with_stored_vectors
-from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
-from deltaspec_generators.table_files import TableFiles, remove_action
+from deltaspec_generators.small_tables import build_table_with_data, build_table_with_stored_vectors
+from deltaspec_generators.table_files import (
+    TableFiles,
+    commit_info_action,
+    get_action,
+    inline_vector_descriptor,
+    remove_action,
+)
+from planted_tables.bases import log_only
 
 BLOSSOM = "\U0001f33c"
 VECTORS = {"delta.enableDeletionVectors": "true"}
@@ -239,7 +244,7 @@ def null_count_set_to_zero_by_a_delete(is_sound: bool) -> TableFiles:
     before = files.commits[1][1]
     assert isinstance(before, dict)
     text = json.dumps({**stats, "tightBounds": False})
-    after = {"add": {**before["add"], "stats": text, "deletionVector": log_only.inline_vector_descriptor([1])}}
+    after = {"add": {**before["add"], "stats": text, "deletionVector": inline_vector_descriptor([1])}}
     files.commits[2] = [commit_info_action(2), remove_action(before), after]
     return files
 

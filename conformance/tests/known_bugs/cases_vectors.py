@@ -4,10 +4,16 @@ from typing import Any
 
 from known_bugs.registry import known_bug, no_finding, no_table
 
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
-from deltaspec_generators.table_files import TableFiles, add_action, remove_action
+from deltaspec_generators.table_files import (
+    TableFiles,
+    add_action,
+    commit_info_action,
+    get_action,
+    inline_vector_descriptor,
+    remove_action,
+)
+from planted_tables.bases import log_only
 
 no_table("dv-016", "the delete fails with an exception and commits nothing")
 
@@ -24,7 +30,7 @@ def second_delete_ignores_the_first_vector(is_sound: bool) -> TableFiles:
     files.commits[4] = [
         commit_info_action(4),
         removed,
-        {"add": {**first, "deletionVector": log_only.inline_vector_descriptor([1, 3, 5])}},
+        {"add": {**first, "deletionVector": inline_vector_descriptor([1, 3, 5])}},
     ]
     return files
 
@@ -75,6 +81,6 @@ def _build_table_with_delete() -> TableFiles:
     """A table where version 3 deletes two rows of a file."""
     files = log_only.build_table_with_features("deletionVectors", configuration={"delta.enableDeletionVectors": "true"})
     added: dict[str, Any] = add_action("c.parquet", rows=10)
-    marked = {"add": {**added["add"], "deletionVector": log_only.inline_vector_descriptor([1, 3])}}
+    marked = {"add": {**added["add"], "deletionVector": inline_vector_descriptor([1, 3])}}
     files.commits[3] = [commit_info_action(3), remove_action(added), marked]
     return files

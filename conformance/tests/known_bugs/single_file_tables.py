@@ -6,9 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltaspec_generators.bases.data_files import add_data_file
-from deltaspec_generators.bases.log_only import commit_info_action
-from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
+from deltaspec_generators.small_tables import add_data_file
+from deltaspec_generators.table_files import TableFiles, commit_info_action, metadata_action, protocol_action
 
 Field = tuple[str, Any] | dict[str, Any]
 

@@ -13,8 +13,8 @@ from deltaspec.installation import build_install_command
 from deltaspec.pages import renderer
 from deltaspec.pages.validation import MOST_FINDINGS, Charts, render_validation
 from deltaspec.report.report_types import AcceptEntry, Verdict
-from deltaspec_generators.bases import log_only
 from deltaspec_generators.table_files import write_table
+from planted_tables.bases import log_only
 
 
 def test_no_text_of_a_table_becomes_markup() -> None:

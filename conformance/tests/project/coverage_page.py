@@ -1,4 +1,4 @@
-"""Write `conformance/COVERAGE.md`: coverage of each chapter and revision by the model, the rules and the mutations.
+"""Write `conformance/COVERAGE.md`: coverage of each chapter and revision by model, rules and planted faults.
 
 Run `nox -s coverage`, or `python -m project.coverage_page` in conformance/tests.
 """
@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mutations.kill_table import find_revisions
+from planted_faults.kill_table import find_revisions
 
 import deltaspec.model
 import deltaspec.protocol
 from deltaspec.requirement_coverage import Coverage, coverage, format_revisions
 from deltaspec.requirements import REVISIONS
-from deltaspec_generators.mutations.all_mutations import MUTATIONS
+from planted_tables.faults.all_faults import PLANTED_FAULTS
 
 PAGE = Path(__file__).parents[2] / "COVERAGE.md"
 MODEL = [Path(str(package.__file__)).parent for package in (deltaspec.protocol, deltaspec.model)]
@@ -24,7 +24,7 @@ MODEL = [Path(str(package.__file__)).parent for package in (deltaspec.protocol, 
 HEAD = """# Coverage
 
 `nox -s coverage` generates this page from the catalogue, the docstrings of the model, the rules, the permissions and
-the mutations. A test fails if it is out of date. Each cell describes one chapter in one revision:
+the planted faults. A test fails if it is out of date. Each cell describes one chapter in one revision:
 
     M/N · R · D/S · E/B · T
 
@@ -34,7 +34,7 @@ the mutations. A test fails if it is out of date. Each cell describes one chapte
 - **decided** D/S: a log or data files can show S of the statements; D of them have a rule or, if they permit or define
   something, a sound table without findings.
 - **tested** E/B: the other B statements concern the behavior of an engine; the suites or golden cases test E of them.
-- **planted** T: mutations that one of these rules catches in the revision, plus sound tables that use a permission.
+- **planted** T: faults that one of these rules catches in the revision, plus sound tables that use a permission.
 
 """
 
@@ -95,17 +95,17 @@ def group_by_chapter() -> dict[str, list[Coverage]]:
     return dict(sorted(found.items()))
 
 
-def count_mutations() -> dict[tuple[str, str], int]:
-    """Count the mutations that break a requirement in a revision."""
+def count_planted_faults() -> dict[tuple[str, str], int]:
+    """Count the planted faults that break a requirement in a revision."""
     found: dict[tuple[str, str], int] = defaultdict(int)
-    for mutation in MUTATIONS.values():
-        for revision in find_revisions(mutation):
-            found[mutation.requirement, revision] += 1
+    for fault in PLANTED_FAULTS.values():
+        for revision in find_revisions(fault):
+            found[fault.requirement, revision] += 1
     return found
 
 
 def build_cell(
-    chapter: list[Coverage], revision: str, sources: dict[str, set[str]], mutation_counts: dict[tuple[str, str], int]
+    chapter: list[Coverage], revision: str, sources: dict[str, set[str]], fault_counts: dict[tuple[str, str], int]
 ) -> Cell | None:
     """Build the cell of a chapter in a revision; None if the chapter has no statement there."""
     statements = [each for each in chapter if revision in each.revisions]
@@ -121,20 +121,20 @@ def build_cell(
         visible=len(visible),
         decided=sum(bool(each.revisions[revision]) for each in visible),
         tested=sum(bool(each.revisions[revision]) for each in statements if each not in visible),
-        planted=sum(mutation_counts.get((each.requirement.id, revision), 0) for each in statements) + len(permitted),
+        planted=sum(fault_counts.get((each.requirement.id, revision), 0) for each in statements) + len(permitted),
     )
 
 
 def render_page() -> str:
     """Render the page. The last line has the totals, where a rule of several chapters counts once."""
-    mutation_counts, sources = count_mutations(), collect_sources()
+    fault_counts, sources = count_planted_faults(), collect_sources()
     lines = [HEAD + f"| chapter | {' | '.join(REVISIONS)} | modules of the model |", "|-" * (len(REVISIONS) + 2) + "|"]
     for name, chapter in group_by_chapter().items():
-        cells = [build_cell(chapter, revision, sources, mutation_counts) for revision in REVISIONS]
+        cells = [build_cell(chapter, revision, sources, fault_counts) for revision in REVISIONS]
         modules = sorted({module for each in chapter for module in find_modules(each.requirement.section, sources)})
         lines.append(f"| {name} | {' | '.join(str(each or '–') for each in cells)} | {', '.join(modules)} |")
     every = [each for chapter in group_by_chapter().values() for each in chapter]
-    cells = [build_cell(every, revision, sources, mutation_counts) for revision in REVISIONS]
+    cells = [build_cell(every, revision, sources, fault_counts) for revision in REVISIONS]
     lines.append(f"| **all** | {' | '.join(str(each) for each in cells)} | {len(sources)} |")
     return "\n".join([*lines, *_render_untested(every)]) + "\n"
 

@@ -1,4 +1,4 @@
-"""`conformance/COVERAGE.md` is up to date with the catalogue, the model, the rules and the mutations."""
+"""`conformance/COVERAGE.md` is up to date with the catalogue, the model, the rules and the planted faults."""
 
 from project.coverage_page import PAGE, render_page
 

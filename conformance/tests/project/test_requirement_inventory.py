@@ -16,7 +16,7 @@ import pytest
 from deltaspec.requirement_coverage import coverage
 from deltaspec.requirements import REVISIONS, Requirement, load_requirements
 from deltaspec.rules import RULES
-from deltaspec_generators.permissions.all_permissions import PERMISSIONS
+from planted_tables.permissions.all_permissions import PERMISSIONS
 
 HERE = Path(__file__).parent
 with (HERE / "inventory.tsv").open(encoding="utf-8") as _file:
@@ -140,7 +140,7 @@ def find_uncovered(chapter: str) -> dict[str, tuple[str, ...]]:
 
 @pytest.mark.parametrize("chapter", sorted({requirement.chapter for requirement in load_requirements().values()}))
 def test_only_behavior_is_uncovered(chapter: str) -> None:
-    """Every other requirement has, in each revision, a rule that catches its mutation or a table that uses it."""
+    """Every other requirement has, in each revision, a rule that catches its planted fault or a table that uses it."""
     assert find_uncovered(chapter) == {}
 
 

@@ -15,19 +15,25 @@ from helpers.hypothesis_settings import EXAMPLES_FACTOR
 from helpers.recording_run import RecordingRun
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from mutations.caught_by import CAUGHT_BY
+from planted_faults.caught_by import CAUGHT_BY
 
 import deltaspec.views
 from deltaspec.protocol.revisions import Revision
 from deltaspec.requirements import load_requirements
 from deltaspec.rules import RULES, Rule
 from deltaspec.views.base import LEVELS, LOCATION, Level, View
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.single_file import build_required_field, build_single_file_table
-from deltaspec_generators.mutations.all_mutations import MUTATIONS
-from deltaspec_generators.mutations.registry import Mutation
-from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
+from deltaspec_generators.table_files import (
+    TableFiles,
+    commit_info_action,
+    get_action,
+    metadata_action,
+    protocol_action,
+)
 from deltaspec_generators.tables.strategies import logs
+from planted_tables.bases import log_only
+from planted_tables.bases.single_file import build_required_field, build_single_file_table
+from planted_tables.faults.all_faults import PLANTED_FAULTS
+from planted_tables.faults.registry import PlantedFault
 
 
 def _all_views() -> dict[str, View]:
@@ -96,7 +102,7 @@ def test_unknown_column_raises_key_error(view: View) -> None:
         view.frame([{"made_up": 1}])
 
 
-# real rows, of valid logs and of every mutation
+# real rows, of valid logs and of every planted fault
 
 
 _WITH_OWN_COLUMNS = ("deletionVectors", "changeDataFeed", "inCommitTimestamp")
@@ -140,7 +146,7 @@ class CapturedRows:
 
 
 def capture_rows() -> CapturedRows:
-    """Capture rows of drawn logs, and of as many mutations as it takes to complete them."""
+    """Capture rows of drawn logs, and of as many planted faults as it takes to complete them."""
     captured = CapturedRows()
 
     @settings(
@@ -161,19 +167,19 @@ def capture_rows() -> CapturedRows:
     captured.record(_required_after_null(column="x"), "rows")
     captured.record(_required_after_null(nulls=1, vector=_VECTOR))
     others = []
-    for name, mutation in MUTATIONS.items():
+    for name, fault in PLANTED_FAULTS.items():
         if captured.is_incomplete_for(RULES[CAUGHT_BY[name]]):
-            # checksum mutations have many variants, each of which fills other columns
-            _record_mutation(captured, mutation, 10 if name.startswith("checksum_") else 1)
+            # checksum planted faults have many variants, each of which fills other columns
+            _record_fault(captured, fault, 10 if name.startswith("checksum_") else 1)
         else:
-            others.append(mutation)
-    for mutation in sorted(others, key=lambda each: -LEVELS.index(each.level)):  # columns of data are filled rarely
+            others.append(fault)
+    for fault in sorted(others, key=lambda each: -LEVELS.index(each.level)):  # columns of data are filled rarely
         if captured.empty_columns or captured.silent_rules:
-            _record_mutation(captured, mutation, 1)
+            _record_fault(captured, fault, 1)
     return captured
 
 
-def _record_mutation(captured: CapturedRows, mutation: Mutation, examples: int) -> None:
+def _record_fault(captured: CapturedRows, fault: PlantedFault, examples: int) -> None:
     @settings(
         max_examples=examples,
         derandomize=True,
@@ -182,23 +188,23 @@ def _record_mutation(captured: CapturedRows, mutation: Mutation, examples: int) 
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(files=mutation.tables())
+    @given(files=fault.tables())
     def draw(files: TableFiles) -> None:
-        captured.record(files, mutation.level, _newest(mutation))
+        captured.record(files, fault.level, _newest(fault))
 
     draw()
 
 
-def _newest(mutation: Mutation) -> Revision:
-    """Return the newest revision in which the table of a mutation has the fault."""
-    revisions = load_requirements()[mutation.requirement].revisions
-    return Revision([each for each in revisions if each in (mutation.revisions or revisions)][-1])
+def _newest(fault: PlantedFault) -> Revision:
+    """Return the newest revision in which the table of a planted fault has the fault."""
+    revisions = load_requirements()[fault.requirement].revisions
+    return Revision([each for each in revisions if each in (fault.revisions or revisions)][-1])
 
 
 def _timestamped_with_checksum() -> TableFiles:
     """Build a table with in-commit timestamps and a checksum that has one: they are rarely drawn together."""
     files = log_only.build_table_with_timestamps()
-    stated = {kind: log_only.get_action(files, 0, kind) for kind in ("protocol", "metaData")}
+    stated = {kind: get_action(files, 0, kind) for kind in ("protocol", "metaData")}
     files.checksums[2] = {
         "tableSizeBytes": 1,
         "numFiles": 1,
@@ -232,7 +238,7 @@ def _required_after_null(
         **({"deletionVector": vector} if vector else {}),
     )
     fields = [build_required_field(each, "long") if each == column else (each, "long") for each in ("id", "x")]
-    files.commits[2] = [log_only.commit_info_action(2), metadata_action(fields)]
+    files.commits[2] = [commit_info_action(2), metadata_action(fields)]
     return files
 
 

@@ -34,7 +34,8 @@ from deltaspec.views.files.file_replay import DATA_REPLAY_COLUMNS, build_empty_r
 from deltaspec.views.table.state import TableState
 from deltaspec.wire.log.line_decoder import decode_lines
 from deltaspec.wire.storage.local import LocalStore
-from deltaspec_generators.bases.expressions import (
+from deltaspec_generators.table_files import write_table
+from planted_tables.bases.expressions import (
     CONSTRAINTS_PROTOCOL,
     GENERATED_COLUMNS_PROTOCOL,
     GENERATION_EXPRESSION,
@@ -43,8 +44,7 @@ from deltaspec_generators.bases.expressions import (
     build_invariant_metadata,
     replace_last_row,
 )
-from deltaspec_generators.bases.single_file import build_single_file_table
-from deltaspec_generators.table_files import write_table
+from planted_tables.bases.single_file import build_single_file_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,8 +12,8 @@ import pytest
 
 from deltaspec import __version__
 from deltaspec.validation.spark.probe import PACKAGES, check_session
-from deltaspec_generators.bases import log_only
 from deltaspec_generators.table_files import write_table
+from planted_tables.bases import log_only
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow("conformance/deltaspec/validation/spark")]
 

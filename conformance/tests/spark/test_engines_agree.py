@@ -12,11 +12,11 @@ from helpers.engines import table_in_temporary_directory
 from spark.engine_differences import find_engine_differences
 
 import deltaspec
-from deltaspec_generators.bases.expressions import CONSTRAINTS_PROTOCOL, build_constrained_table, build_fields
-from deltaspec_generators.bases.log_only import build_table, build_table_with_features, commit_info_action
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
-from deltaspec_generators.mutations.all_mutations import MUTATIONS
-from deltaspec_generators.table_files import add_action, write_table
+from deltaspec_generators.table_files import add_action, commit_info_action, write_table
+from planted_tables.bases.expressions import CONSTRAINTS_PROTOCOL, build_constrained_table, build_fields
+from planted_tables.bases.log_only import build_table, build_table_with_features
+from planted_tables.faults.all_faults import PLANTED_FAULTS
 
 pytestmark = pytest.mark.spark
 
@@ -35,14 +35,14 @@ BROKEN = (
     ("value_of_rows_before_their_expression", "all", 1000),
     ("compaction_of_the_future", "all", 2),
 )
-"""Mutations with the history to validate and the number of samples; some for every level."""
+"""Planted faults with the history to validate and the number of samples; some for every level."""
 
 
 @pytest.mark.slow("conformance/deltaspec/validation/spark")
 @pytest.mark.parametrize(("name", "history", "samples"), BROKEN)
 def test_engines_agree_on_a_faulty_table(name: str, history: str, samples: int, spark: object) -> None:
-    files = draw_table(MUTATIONS[name], 7)
-    options = {"level": MUTATIONS[name].level, "history": history, "samples": samples, "clock": files.clock_ms}
+    files = draw_table(PLANTED_FAULTS[name], 7)
+    options = {"level": PLANTED_FAULTS[name].level, "history": history, "samples": samples, "clock": files.clock_ms}
     with table_in_temporary_directory(files) as uri:
         assert find_engine_differences(spark, uri, 2 + len(name) % 4, **options) == []
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deltaspec_generators.bases.data_files import build_table_with_data
+from deltaspec_generators.small_tables import build_table_with_data
 from deltaspec_generators.table_files import write_table
 
 pytest_plugins = ["pytester"]

@@ -24,7 +24,6 @@ from deltaspec.validation.fingerprint import compute_fingerprint
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.run import run_embedded
 from deltaspec.views.data.data_files import data_files
-from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.table_files import (
     CheckpointFiles,
     TableFiles,
@@ -34,6 +33,7 @@ from deltaspec_generators.table_files import (
     remove_action,
     write_table,
 )
+from planted_tables.faults.all_faults import PLANTED_FAULTS
 
 DAY = 86_400_000
 """Milliseconds."""
@@ -302,13 +302,13 @@ def test_findings_of_rules_that_did_not_run_are_not_gone(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MUTATIONS)
+@pytest.mark.parametrize("name", PLANTED_FAULTS)
 def test_baseline_has_every_fault_and_later_commits_keep_it_valid(name: str, tmp_path: Path) -> None:
-    mutation, baseline, root = MUTATIONS[name], tmp_path / "b.json", tmp_path / "t"
-    files = draw_table(mutation)
+    fault, baseline, root = PLANTED_FAULTS[name], tmp_path / "b.json", tmp_path / "t"
+    files = draw_table(fault)
     if not files.commits:
         return
-    options: Any = {"level": mutation.level, "clock": files.clock_ms, "select": None}
+    options: Any = {"level": fault.level, "clock": files.clock_ms, "select": None}
     write_table(files, root)
     before = deltaspec.validate(str(root), samples=1_000_000, **options)
     record(str(root), baseline, **options)

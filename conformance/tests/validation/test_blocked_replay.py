@@ -3,21 +3,21 @@
 from collections.abc import Iterator
 
 import pytest
-from mutations.caught_by import CAUGHT_BY
-from mutations.log_examples import draw_simplest
+from planted_faults.caught_by import CAUGHT_BY
+from planted_faults.log_examples import draw_simplest
 from validation.test_concurrent_writes import use_store
 from validation.test_failing_reads import FailingStore, commit_path
 
 import deltaspec
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
-from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.table_files import commit_info_action
 
 VIEWS = ("added_vectors", "adds_without_stats", "null_columns", "outdated_files")
 
 
-def list_mutations() -> Iterator[str]:
-    """Yield a mutation of each rule over one of the views."""
+def list_planted_faults() -> Iterator[str]:
+    """Yield a planted fault of each rule over one of the views."""
     seen: set[str] = set()
     for name, rule in CAUGHT_BY.items():
         if rule in RULES and RULES[rule].view.name in VIEWS and rule not in seen:
@@ -34,7 +34,7 @@ def validate(name: str, *, is_blocked: bool) -> Report:
         return deltaspec.validate("memory", level="log", history="all")
 
 
-@pytest.mark.parametrize("name", [*list_mutations()])
+@pytest.mark.parametrize("name", [*list_planted_faults()])
 def test_rule_is_undecided_if_replay_is_blocked(name: str) -> None:
     rule = CAUGHT_BY[name]
     assert rule in validate(name, is_blocked=False).totals

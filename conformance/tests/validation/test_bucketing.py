@@ -1,8 +1,8 @@
 """The report of a table depends neither on the distribution and order of its rows nor on how lines are decoded.
 
 `assert_same_report` validates a table in memory, in spilled buckets, with the Spark engine on lists of rows, and
-without the fast ways to decode lines. These tests draw one mutation of every chapter; `nox -s compare_engines` covers
-all mutations and permissions.
+without the fast ways to decode lines. These tests draw one planted fault of every chapter;
+`nox -s compare_engines` covers all planted faults and permissions.
 """
 
 import resource
@@ -43,14 +43,14 @@ from deltaspec.validation.spark.payloads import (
 )
 from deltaspec.views.base import LEVELS
 from deltaspec.wire.storage.factory import open_store
-from deltaspec_generators.bases.actions import build_rearranged_table
-from deltaspec_generators.bases.log_only import build_table
-from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.table_files import TableFiles, write_table
-from deltaspec_generators.tables.faults import FAULTS, broken_tables
 from deltaspec_generators.tables.strategies import data_tables, logs
+from planted_tables.bases.actions import build_rearranged_table
+from planted_tables.bases.log_only import build_table
+from planted_tables.drawn_table_faults import FAULTS, broken_tables
+from planted_tables.faults.all_faults import PLANTED_FAULTS
 
-CHAPTERS = sorted({each.requirement.partition(".")[0] for each in MUTATIONS.values()})
+CHAPTERS = sorted({each.requirement.partition(".")[0] for each in PLANTED_FAULTS.values()})
 
 
 @st.composite
@@ -103,10 +103,10 @@ def test_tables_with_broken_files_give_one_report(data: st.DataObject) -> None:
 @pytest.mark.parametrize("chapter", CHAPTERS)
 @example_settings(1)
 @given(data=st.data())
-def test_mutations_of_every_chapter_give_one_report(chapter: str, data: st.DataObject) -> None:
-    names = sorted(name for name, each in MUTATIONS.items() if each.requirement.startswith(f"{chapter}."))
-    mutation = MUTATIONS[data.draw(st.sampled_from(names))]
-    assert_same_report(data.draw, data.draw(mutation.tables()), mutation.level)
+def test_planted_faults_of_every_chapter_give_one_report(chapter: str, data: st.DataObject) -> None:
+    names = sorted(name for name, each in PLANTED_FAULTS.items() if each.requirement.startswith(f"{chapter}."))
+    fault = PLANTED_FAULTS[data.draw(st.sampled_from(names))]
+    assert_same_report(data.draw, data.draw(fault.tables()), fault.level)
 
 
 @pytest.mark.parametrize(

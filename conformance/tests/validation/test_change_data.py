@@ -9,8 +9,18 @@ import pytest
 
 import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.actions import (
+from deltaspec_generators.small_tables import FIELDS, add_data_file, build_rows, encode_data_file
+from deltaspec_generators.table_files import (
+    TableFiles,
+    commit_info_action,
+    get_action,
+    inline_vector_descriptor,
+    metadata_action,
+    protocol_action,
+    remove_action,
+    write_table,
+)
+from planted_tables.bases.actions import (
     CHANGE_FEED_ENABLED,
     CHANGE_FILE_PATH,
     add_change_file,
@@ -18,9 +28,6 @@ from deltaspec_generators.bases.actions import (
     build_updated_table,
     build_updated_table_with_changes,
 )
-from deltaspec_generators.bases.data_files import FIELDS, add_data_file, build_rows, encode_data_file
-from deltaspec_generators.bases.log_only import commit_info_action, get_action
-from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action, write_table
 
 Validate = Callable[[TableFiles], Report]
 
@@ -203,7 +210,7 @@ def test_rows_deleted_by_vector_match_change_data(validate: Validate) -> None:
     ]
     add = add_data_file(files, "a.parquet", build_rows())
     files.commits[1] = [commit_info_action(1), add]
-    vectored = {"add": {**add["add"], "deletionVector": log_only.inline_vector_descriptor([2, 5])}}
+    vectored = {"add": {**add["add"], "deletionVector": inline_vector_descriptor([2, 5])}}
     deleted = pa.concat_tables([build_rows(2, 1), build_rows(5, 1)])
     change = add_change_file(files, CHANGE_FILE_PATH, build_change_rows(deleted, ["delete"] * 2))
     files.commits[2] = [commit_info_action(2), vectored, remove_action(add), change]

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 import deltaspec
 from deltaspec.protocol.revisions import Revision
 from deltaspec.report.report_types import Report
-from deltaspec_generators.bases import log_only
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
-from deltaspec_generators.table_files import TableFiles, txn_action, write_table
+from deltaspec_generators.table_files import TableFiles, get_action, txn_action, write_table
 from deltaspec_generators.tables.strategies import GeneratedLog, logs_with_states
+from planted_tables.bases import log_only
 
 REMOVED_MS = 1_700_000_000_000
 """`deletionTimestamp` of the file that the table removes."""
@@ -32,9 +32,9 @@ def build_checkpoint_without_tombstone(
     """A checkpoint that is missing the tombstone of a file removed in its version."""
     settings = {} if retention is None else {"delta.deletedFileRetentionDuration": retention}
     files = log_only.build_table(configuration=settings)
-    log_only.get_action(files, 2, "remove").pop("deletionTimestamp")
+    get_action(files, 2, "remove").pop("deletionTimestamp")
     if deletion_timestamp is not None:
-        log_only.get_action(files, 2, "remove")["deletionTimestamp"] = deletion_timestamp
+        get_action(files, 2, "remove")["deletionTimestamp"] = deletion_timestamp
     rows = [files.commits[0][1], files.commits[0][2], files.commits[1][2], files.commits[2][1]]
     files.checkpoints.append(CheckpointFiles(2, rows=rows))
     return files
@@ -74,7 +74,7 @@ def test_missing_tombstone_is_found_until_its_retention_expires(
 @pytest.mark.parametrize("retention", ["interval 1 month", "a while", "interval -1 days"])
 def test_missing_actions_are_undecided_if_their_retention_is_not_known(retention: str, tmp_path: Path) -> None:
     files = build_checkpoint_without_tombstone(retention)
-    log_only.get_action(files, 0, "metaData")["configuration"]["delta.setTransactionRetentionDuration"] = retention
+    get_action(files, 0, "metaData")["configuration"]["delta.setTransactionRetentionDuration"] = retention
     files.commits[1].append(txn_action("app", 5, lastUpdated=REMOVED_MS))
     report = write_and_validate(files, tmp_path, REMOVED_MS)
     assert report.totals.keys() <= {"CFG005"}

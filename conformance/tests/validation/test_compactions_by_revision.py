@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import deltaspec
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.table_files import TableFiles, add_action, write_table
+from deltaspec_generators.table_files import TableFiles, add_action, commit_info_action, write_table
+from planted_tables.bases import log_only
 
 
 def count_findings_by_revision(files: TableFiles, root: Path) -> dict[str, dict[str, int]]:
@@ -43,7 +43,7 @@ def test_compaction_of_one_version_must_equal_its_commit_in_r3_and_current(tmp_p
 
 def test_commit_info_in_compaction_violates_another_rule_in_r3_than_in_current(tmp_path: Path) -> None:
     files = log_only.build_table_with_compaction()
-    files.compactions[1, 2].insert(0, log_only.commit_info_action(2))
+    files.compactions[1, 2].insert(0, commit_info_action(2))
     assert count_findings_by_revision(files, tmp_path) == {
         "r1": {},
         "r2": {},

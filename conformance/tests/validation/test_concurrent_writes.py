@@ -34,9 +34,8 @@ from deltaspec.validation.describe.table_description import describe_table
 from deltaspec.validation.ledger import find_unused_rules
 from deltaspec.wire.storage.interface import Store
 from deltaspec_generators.action_lines import encode_lines
-from deltaspec_generators.bases.data_files import build_table_with_data
-from deltaspec_generators.bases.log_only import commit_info_action
-from deltaspec_generators.table_files import add_action, remove_action, write_table
+from deltaspec_generators.small_tables import build_table_with_data
+from deltaspec_generators.table_files import add_action, commit_info_action, remove_action, write_table
 from deltaspec_generators.tables.strategies import data_tables_with_states
 
 LEVELS = ("log", "files", "footers", "rows")

@@ -10,17 +10,19 @@ from typing import Any
 import deltaspec
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
-from deltaspec_generators.bases import log_only
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.table_files import (
     TableFiles,
     add_action,
+    commit_info_action,
     domain_action,
+    inline_vector_descriptor,
     metadata_action,
     protocol_action,
     remove_action,
     write_table,
 )
+from planted_tables.bases import log_only
 
 DAY = "2024-03-01"
 
@@ -96,7 +98,7 @@ def test_low_row_id_high_water_mark_is_found_in_r2_and_r3(tmp_path: Path) -> Non
 
 def test_checkpoint_may_contain_commit_info_before_r3(tmp_path: Path) -> None:
     files = log_only.build_checkpointed_table()
-    files.checkpoints[0].rows.append(log_only.commit_info_action(1))
+    files.checkpoints[0].rows.append(commit_info_action(1))
     found = write_and_validate(files, tmp_path, "r1", "r2", "r3", "current")
     assert {name: report.verdict for name, report in found.items()} == {
         "r1": "conforms",
@@ -110,8 +112,8 @@ def test_checkpoint_may_contain_commit_info_before_r3(tmp_path: Path) -> None:
 def build_table_with_two_vectors() -> TableFiles:
     """Build a table that commits a file with a vector, then with another one, without a remove in between."""
     files = log_only.build_table_with_features("deletionVectors", configuration={"delta.enableDeletionVectors": "true"})
-    first = add_action("c.parquet", rows=10, deletionVector=log_only.inline_vector_descriptor((1,)))
-    second = add_action("c.parquet", rows=10, deletionVector=log_only.inline_vector_descriptor((1, 3)))
+    first = add_action("c.parquet", rows=10, deletionVector=inline_vector_descriptor((1,)))
+    second = add_action("c.parquet", rows=10, deletionVector=inline_vector_descriptor((1, 3)))
     files.commits = {0: files.commits[0], 1: [first], 2: [second]}
     return files
 

@@ -16,7 +16,6 @@ from deltaspec.errors import TableUnreadable
 from deltaspec.report.description import FileFacts, FilesDescription, PartitionFacts, RowsPerFile, SizeBin
 from deltaspec.validation.describe import table_description
 from deltaspec.validation.describe.file_description import MAX_BINS, SMALL_FILE_LIMIT, build_size_bins, describe_files
-from deltaspec_generators.bases.log_only import build_checkpointed_table
 from deltaspec_generators.table_files import (
     CheckpointFiles,
     TableFiles,
@@ -26,6 +25,7 @@ from deltaspec_generators.table_files import (
     remove_action,
     write_table,
 )
+from planted_tables.bases.log_only import build_checkpointed_table
 
 VECTOR = {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "offset": 1, "sizeInBytes": 36}
 

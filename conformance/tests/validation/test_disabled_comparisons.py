@@ -15,8 +15,8 @@ import pytest
 from helpers.hypothesis_settings import example_settings
 from hypothesis import given
 from hypothesis import strategies as st
-from mutations.caught_by import CAUGHT_BY
-from mutations.kill_table import write_and_validate
+from planted_faults.caught_by import CAUGHT_BY
+from planted_faults.kill_table import write_and_validate
 
 from deltaspec.protocol.schema import parquet_types
 from deltaspec.protocol.variants import shredding
@@ -25,8 +25,9 @@ from deltaspec.report.report_types import Report
 from deltaspec.validation.data import variant_bound_checks
 from deltaspec.views.data import footer_facts, variants
 from deltaspec.wire.data import row_hashing
-from deltaspec_generators.bases.log_only import get_action
-from deltaspec_generators.bases.variant_encoder import (
+from deltaspec_generators.table_files import TableFiles, get_action
+from deltaspec_generators.tables.strategies import shapes, variant_arrays, variant_values
+from deltaspec_generators.values.variant_encoder import (
     MISSING,
     Shape,
     build_shredded_type,
@@ -35,15 +36,8 @@ from deltaspec_generators.bases.variant_encoder import (
     encode_variant_bound,
     shred_value,
 )
-from deltaspec_generators.bases.variants import (
-    ENABLED,
-    PLACES,
-    build_table_with_changed_variant,
-    build_table_with_variants,
-)
-from deltaspec_generators.mutations.all_mutations import MUTATIONS
-from deltaspec_generators.table_files import TableFiles
-from deltaspec_generators.tables.strategies import shapes, variant_arrays, variant_values
+from planted_tables.bases.variants import ENABLED, PLACES, build_table_with_changed_variant, build_table_with_variants
+from planted_tables.faults.all_faults import PLANTED_FAULTS
 
 
 @dataclass(frozen=True)
@@ -101,7 +95,7 @@ COMPARISONS = {
     "partition_column_of_another_type": Comparison(footer_facts, "_stored_partition_columns", return_empty),
     "narrower_file_without_a_record": Comparison(footer_facts._WideningFacts, "of", describe_nothing),
 }
-"""Comparisons by the mutation that contradicts them."""
+"""Comparisons by the planted fault that contradicts them."""
 
 
 def test_every_shredding_rule_is_listed() -> None:
@@ -112,9 +106,9 @@ def test_every_shredding_rule_is_listed() -> None:
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_contradiction_goes_unnoticed_without_the_comparison(name: str) -> None:
     @example_settings(2)
-    @given(MUTATIONS[name].tables())
+    @given(PLANTED_FAULTS[name].tables())
     def run(files: TableFiles) -> None:
-        level = MUTATIONS[name].level
+        level = PLANTED_FAULTS[name].level
         assert CAUGHT_BY[name] in write_and_validate(files, level).totals
         with COMPARISONS[name].off():
             assert CAUGHT_BY[name] not in write_and_validate(files, level).totals

@@ -9,16 +9,17 @@ import pytest
 import deltaspec
 from deltaspec.report.report_types import Report
 from deltaspec.validation.data import earlier_requirement_checks
-from deltaspec_generators.bases.expressions import build_invariant_metadata
-from deltaspec_generators.bases.log_only import commit_info_action, get_action
-from deltaspec_generators.bases.single_file import build_required_field, build_single_file_table
 from deltaspec_generators.table_files import (
     TableFiles,
+    commit_info_action,
+    get_action,
     metadata_action,
     protocol_action,
     remove_action,
     write_table,
 )
+from planted_tables.bases.expressions import build_invariant_metadata
+from planted_tables.bases.single_file import build_required_field, build_single_file_table
 
 ROWS = pa.table({"id": pa.array([1, None], pa.int64())})
 OPTIONAL: list[Any] = [("id", "long")]

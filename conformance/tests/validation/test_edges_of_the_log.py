@@ -21,11 +21,19 @@ from deltaspec.protocol.log.file_names import (
     parse_log_file_name,
 )
 from deltaspec.report.report_types import Report
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.retention import build_state_rows_at_2
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
-from deltaspec_generators.table_files import LOG, TableFiles, add_action, encode_table, txn_action, write_table
+from deltaspec_generators.table_files import (
+    LOG,
+    TableFiles,
+    add_action,
+    commit_info_action,
+    encode_table,
+    txn_action,
+    write_table,
+)
 from deltaspec_generators.tables.strategies import logs
+from planted_tables.bases import log_only
+from planted_tables.bases.retention import build_state_rows_at_2
 
 
 def validate(files: TableFiles, history: str = "all", **options: Any) -> Report:
@@ -150,8 +158,8 @@ def test_later_derived_files_are_not_blamed_for_a_wrong_base(history: str, kind:
     files = build_table_with_base()
     own = add_action("of_the_commit.parquet", rows=1) if kind == "add" else txn_action("stream", 7)
     files.commits[2].append(own)
-    files.commits[3] = [log_only.commit_info_action(3), add_action("later.parquet", rows=1)]
-    files.commits[4] = [log_only.commit_info_action(4)]
+    files.commits[3] = [commit_info_action(3), add_action("later.parquet", rows=1)]
+    files.commits[4] = [commit_info_action(4)]
     rows = [*build_table_with_base().checkpoints[0].rows, own, add_action("later.parquet", rows=1)]
     files.checkpoints.append(CheckpointFiles(4, rows=rows))
     adds = [row["add"] for row in rows if isinstance(row, dict) and "add" in row]
@@ -195,7 +203,7 @@ def test_repeated_add_in_an_earlier_commit_is_a_violation() -> None:
 
 def test_compaction_over_the_base_is_compared_with_its_commits() -> None:
     files = build_table_with_base(1)
-    files.commits[3] = [log_only.commit_info_action(3), add_action("later.parquet", rows=1)]
+    files.commits[3] = [commit_info_action(3), add_action("later.parquet", rows=1)]
     lines = [row for version in (1, 2, 3) for row in files.commits[version] if "commitInfo" not in row]
     files.compactions[1, 3] = [row for row in lines if "add" not in row or row["add"]["path"] != "later.parquet"]
     assert "COP001" in validate(files).totals
@@ -226,7 +234,7 @@ def test_gap_before_the_base_is_found_and_makes_all_incomplete() -> None:
     report = validate(files)
     assert (report.verdict, report.totals) == ("conforms", {"LOG010": 1})
     files = build_table_with_base(0)
-    files.commits[3] = [log_only.commit_info_action(3)]
+    files.commits[3] = [commit_info_action(3)]
     files.checkpoints[0].version = 3
     del files.commits[1]
     report = validate(files)
@@ -303,3 +311,9 @@ def test_incomplete_multipart_checkpoint_is_named_and_a_violation_in_v2_tables(h
     files.extra[LOG + name] = b"part"
     report = validate(files, history)
     assert (report.totals, list_unread(report)) == ({"LOG006": 1}, {name})
+
+
+def test_unknown_action_before_commit_info_with_a_timestamp_is_a_violation() -> None:
+    files = log_only.build_table_with_timestamps()
+    files.commits[2].insert(0, {"someFutureAction": {}})
+    assert set(validate(files).totals) == {"COM006"}

@@ -16,8 +16,8 @@ from deltaspec.validation.engine_choice import (
     choose_engine,
     parse_engine,
 )
-from deltaspec_generators.bases import log_only
 from deltaspec_generators.table_files import write_table
+from planted_tables.bases import log_only
 
 
 def build_estimate(log: int = 0, footers: int = 0, rows: int | None = 0) -> Estimate:

@@ -23,9 +23,18 @@ from deltaspec.wire.storage import rate_limit
 from deltaspec.wire.storage.object_store import ObjectStore
 from deltaspec.wire.storage.rate_limit import RateLimit
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
-from deltaspec_generators.bases import data_files, log_only
+from deltaspec_generators import small_tables
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
-from deltaspec_generators.table_files import TableFiles, add_action, metadata_action, protocol_action, write_table
+from deltaspec_generators.table_files import (
+    TableFiles,
+    add_action,
+    commit_info_action,
+    get_action,
+    metadata_action,
+    protocol_action,
+    write_table,
+)
+from planted_tables.bases import log_only
 
 LEVELS = ("log", "files", "footers", "rows")
 
@@ -86,8 +95,8 @@ def build_table_with_large_checkpoint(parts: int) -> TableFiles:
     files.commits[0] = [protocol_action(1, 2), metadata_action([("id", "long")])]
     random = Random(7)
     names = [f"part-{UUID(int=random.getrandbits(128))}.parquet" for _ in range(4000)]
-    files.commits[1] = [log_only.commit_info_action(1), *(add_action(name, rows=3) for name in names)]
-    files.commits[2] = [log_only.commit_info_action(2), add_action("last.parquet", rows=3)]
+    files.commits[1] = [commit_info_action(1), *(add_action(name, rows=3) for name in names)]
+    files.commits[2] = [commit_info_action(2), add_action("last.parquet", rows=3)]
     rows = [*files.commits[0], *files.commits[1][1:]]
     naming: Any = "classic" if parts == 1 else "multipart"
     files.checkpoints.append(CheckpointFiles(1, naming, rows=rows, parts=parts))
@@ -161,15 +170,15 @@ def test_estimate_opens_two_small_files(tmp_path: Path, counter: RequestCounter)
 
 def build_checksummed_table() -> TableFiles:
     """Build a table with the live files b and c, and a correct version checksum."""
-    files = data_files.build_table_with_data()
+    files = small_tables.build_table_with_data()
     live = [len(data) for path, data in files.data.items() if path != "a.parquet" and isinstance(data, bytes)]
     files.checksums[2] = {
         "tableSizeBytes": sum(live),
         "numFiles": len(live),
         "numMetadata": 1,
         "numProtocol": 1,
-        "metadata": log_only.get_action(files, 0, "metaData"),
-        "protocol": log_only.get_action(files, 0, "protocol"),
+        "metadata": get_action(files, 0, "metaData"),
+        "protocol": get_action(files, 0, "protocol"),
     }
     return files
 

@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 import deltaspec
 from deltaspec.protocol.log.compared_fields import COMPARED_FIELDS
 from deltaspec.protocol.revisions import Revision
-from deltaspec_generators.bases.log_only import inline_vector_descriptor
 from deltaspec_generators.checkpoint_writer import CLASSIC_COLUMNS, CheckpointFiles
 from deltaspec_generators.table_files import (
     TableFiles,
     add_action,
     domain_action,
+    inline_vector_descriptor,
     metadata_action,
     protocol_action,
     txn_action,

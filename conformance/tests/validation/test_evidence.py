@@ -5,13 +5,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-from mutations.caught_by import CAUGHT_BY
+from planted_faults.caught_by import CAUGHT_BY
 
 import deltaspec
 from deltaspec.report.report_types import Finding
-from deltaspec_generators.bases.single_file import build_single_file_table, build_string_array
-from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.table_files import TableFiles, write_table
+from planted_tables.bases.single_file import build_single_file_table, build_string_array
+from planted_tables.faults.all_faults import PLANTED_FAULTS
 
 
 def find_first(files: TableFiles, path: Path, level: str) -> Finding:
@@ -26,7 +26,7 @@ def test_finding_over_rows_names_the_first_row_and_its_value(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("mutation", "names"),
+    ("fault", "names"),
     [
         ("file_changed_in_checkpoint", {"difference", "field", "recorded"}),
         ("tombstone_changed", {"difference", "field", "recorded", "replayed"}),
@@ -34,7 +34,7 @@ def test_finding_over_rows_names_the_first_row_and_its_value(tmp_path: Path) -> 
         ("domain_of_reserved_name", {"domain"}),
     ],
 )
-def test_evidence_shows_what_differs(tmp_path_factory: pytest.TempPathFactory, mutation: str, names: set[str]) -> None:
+def test_evidence_shows_what_differs(tmp_path_factory: pytest.TempPathFactory, fault: str, names: set[str]) -> None:
     @settings(
         max_examples=3,
         database=None,
@@ -43,10 +43,10 @@ def test_evidence_shows_what_differs(tmp_path_factory: pytest.TempPathFactory, m
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(MUTATIONS[mutation].tables())
+    @given(PLANTED_FAULTS[fault].tables())
     def run(files: TableFiles) -> None:
-        finding = find_first(files, tmp_path_factory.mktemp("table"), MUTATIONS[mutation].level)
-        assert finding.rule == CAUGHT_BY[mutation]
+        finding = find_first(files, tmp_path_factory.mktemp("table"), PLANTED_FAULTS[fault].level)
+        assert finding.rule == CAUGHT_BY[fault]
         assert {name for name, value in finding.evidence.items() if value is not None} >= names
 
     run()

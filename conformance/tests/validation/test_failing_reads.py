@@ -16,20 +16,20 @@ from deltaspec.rules import RULES
 from deltaspec.views.base import Level
 from deltaspec.wire.storage.interface import StorageError
 from deltaspec.wire.storage.settings import ENVIRONMENT
-from deltaspec_generators.bases.actions import build_updated_table
-from deltaspec_generators.bases.column_features import build_identity_table
-from deltaspec_generators.bases.data_files import build_table_with_stored_vectors
-from deltaspec_generators.bases.log_only import (
+from deltaspec_generators.small_tables import build_table_with_stored_vectors
+from deltaspec_generators.table_files import LOG, TableFiles, encode_table
+from deltaspec_generators.values.variant_encoder import build_variant_column
+from planted_tables.bases.actions import build_updated_table
+from planted_tables.bases.column_features import build_identity_table
+from planted_tables.bases.log_only import (
     build_checkpointed_table,
     build_table_with_checksum,
     build_table_with_compaction,
     build_table_with_hint,
     build_v2_checkpointed_table,
 )
-from deltaspec_generators.bases.row_ids import build_rewritten_table
-from deltaspec_generators.bases.variant_encoder import build_variant_column
-from deltaspec_generators.bases.variants import build_table_with_variants
-from deltaspec_generators.table_files import LOG, TableFiles, encode_table
+from planted_tables.bases.row_ids import build_rewritten_table
+from planted_tables.bases.variants import build_table_with_variants
 
 Access = tuple[str, str, int]
 """Operation, path, and the number of the access with both, from 1."""

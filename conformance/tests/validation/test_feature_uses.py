@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec_generators.bases.feature_uses import FEATURE_USES, FeatureUse, append_commit
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, txn_action, write_table
+from planted_tables.bases.feature_uses import FEATURE_USES, FeatureUse, append_commit
 
 USES = st.sampled_from(sorted(FEATURE_USES))
 LEGACY = protocol_action(1, 1)

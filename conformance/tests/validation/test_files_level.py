@@ -13,7 +13,7 @@ import deltaspec
 from deltaspec.report.report_types import Report
 from deltaspec.wire.storage.interface import Entry, StorageError
 from deltaspec.wire.storage.local import LocalStore
-from deltaspec_generators.bases.data_files import (
+from deltaspec_generators.small_tables import (
     VECTOR_FILE_UUID,
     add_data_file,
     build_rows,
@@ -21,8 +21,7 @@ from deltaspec_generators.bases.data_files import (
     build_table_with_data,
     build_table_with_stored_vectors,
 )
-from deltaspec_generators.bases.log_only import commit_info_action, get_action
-from deltaspec_generators.table_files import TableFiles, remove_action, write_table
+from deltaspec_generators.table_files import TableFiles, commit_info_action, get_action, remove_action, write_table
 
 VECTORS = f"deletion_vector_{VECTOR_FILE_UUID}.bin"
 

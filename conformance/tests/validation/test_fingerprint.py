@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import deltaspec
 from deltaspec.report.report_types import Finding
 from deltaspec.validation.fingerprint import compute_fingerprint
-from deltaspec_generators.mutations.all_mutations import MUTATIONS
-from deltaspec_generators.mutations.registry import Mutation
 from deltaspec_generators.table_files import TableFiles, write_table
+from planted_tables.faults.all_faults import PLANTED_FAULTS
+from planted_tables.faults.registry import PlantedFault
 
 PATHS = st.text(st.characters(codec="utf-8"), min_size=1)
 
@@ -40,28 +40,28 @@ def add_commits(files: TableFiles, number: int) -> TableFiles:
     return longer
 
 
-def validate(files: TableFiles, mutation: Mutation, root: Path) -> list[Finding]:
+def validate(files: TableFiles, fault: PlantedFault, root: Path) -> list[Finding]:
     write_table(files, root)
-    return deltaspec.validate(str(root), level=mutation.level, clock=files.clock_ms).findings
+    return deltaspec.validate(str(root), level=fault.level, clock=files.clock_ms).findings
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MUTATIONS)
+@pytest.mark.parametrize("name", PLANTED_FAULTS)
 def test_later_commits_keep_the_fingerprints_of_a_fault(name: str, tmp_path: Path) -> None:
-    files = draw_table(MUTATIONS[name])
+    files = draw_table(PLANTED_FAULTS[name])
     if not files.commits:
         return
-    before = validate(files, MUTATIONS[name], tmp_path / "before")
-    after = validate(add_commits(files, 2), MUTATIONS[name], tmp_path / "after")
+    before = validate(files, PLANTED_FAULTS[name], tmp_path / "before")
+    after = validate(add_commits(files, 2), PLANTED_FAULTS[name], tmp_path / "after")
     found = {each.rule for each in after}
     kept = Counter(each.fingerprint for each in before if each.rule in found)
     assert kept <= Counter(each.fingerprint for each in after)
 
 
 def test_moved_table_keeps_the_fingerprints(tmp_path: Path) -> None:
-    mutation = MUTATIONS["maximum_too_low"]
-    files = draw_table(mutation)
-    first, second = (validate(files, mutation, tmp_path / name) for name in ("here", "there"))
+    fault = PLANTED_FAULTS["maximum_too_low"]
+    files = draw_table(fault)
+    first, second = (validate(files, fault, tmp_path / name) for name in ("here", "there"))
     assert [each.fingerprint for each in first] == [each.fingerprint for each in second] != []
 
 

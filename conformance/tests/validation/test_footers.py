@@ -19,11 +19,17 @@ from deltaspec.rules import RULES
 from deltaspec.validation.data import footer_checks
 from deltaspec.wire.parquet.footer_reader import MAX_FOOTER_BYTES
 from deltaspec.wire.storage.local import LocalStore
-from deltaspec_generators.bases import data_files
-from deltaspec_generators.bases.column_mapping import build_mapped_rows, build_mapped_table_with_data
-from deltaspec_generators.bases.data_files import add_data_file, build_rows, build_table_with_data, encode_data_file
-from deltaspec_generators.bases.log_only import commit_info_action, get_action
-from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, write_table
+from deltaspec_generators import small_tables
+from deltaspec_generators.small_tables import add_data_file, build_rows, build_table_with_data, encode_data_file
+from deltaspec_generators.table_files import (
+    TableFiles,
+    commit_info_action,
+    get_action,
+    metadata_action,
+    protocol_action,
+    write_table,
+)
+from planted_tables.bases.column_mapping import build_mapped_rows, build_mapped_table_with_data
 
 PQT = {code for code in RULES if code.startswith("PQT")}
 
@@ -65,7 +71,7 @@ def test_level_files_opens_no_footer(tmp_path: Path) -> None:
 
 
 def test_finding_names_file_and_column(tmp_path: Path) -> None:
-    files = build_table_with_data(fields=[*data_files.FIELDS, ("c", "long")])
+    files = build_table_with_data(fields=[*small_tables.FIELDS, ("c", "long")])
     data = encode_data_file(build_rows(20).append_column("c", pa.nulls(10, pa.string())))
     files.data["c.parquet"] = data
     get_action(files, 2, "add")["size"] = len(data)
@@ -111,7 +117,7 @@ def test_only_live_files_are_opened(tmp_path: Path) -> None:
 # legal, but unlike current writers
 
 
-def build_table_with_file(table: pa.Table, fields: Any = data_files.FIELDS, **options: Any) -> TableFiles:
+def build_table_with_file(table: pa.Table, fields: Any = small_tables.FIELDS, **options: Any) -> TableFiles:
     """Build a table whose file c contains this data."""
     files = build_table_with_data(fields=fields, **options)
     add = add_data_file(files, "c.parquet", table)["add"]
@@ -138,7 +144,7 @@ def test_legal_file_conforms(tmp_path: Path, table: pa.Table) -> None:
 @pytest.mark.parametrize(("stored", "rules"), [(pa.int32(), []), (pa.string(), ["PQT010"]), (pa.int16(), [])])
 def test_partition_column_in_a_file_has_its_type(tmp_path: Path, stored: pa.DataType, rules: list[str]) -> None:
     files = TableFiles()
-    base = build_table_with_data(fields=[*data_files.FIELDS, ("p", "integer")])
+    base = build_table_with_data(fields=[*small_tables.FIELDS, ("p", "integer")])
     files.commits[0] = base.commits[0]
     get_action(files, 0, "metaData")["partitionColumns"] = ["p"]
     table = build_rows(0).append_column("p", pa.array([1] * 10).cast(stored))
@@ -152,7 +158,7 @@ def test_file_from_before_type_widening_conforms(tmp_path: Path, feature: str) -
     files = build_table_with_file(old, protocol=protocol_action(3, 7, [feature], [feature]))
     changes = {"delta.typeChanges": [{"fromType": "short", "toType": "long"}]}
     column = {"name": "id", "type": "long", "nullable": True, "metadata": changes}
-    files.commits[3] = [commit_info_action(3), metadata_action([column, *data_files.FIELDS[1:]])]
+    files.commits[3] = [commit_info_action(3), metadata_action([column, *small_tables.FIELDS[1:]])]
     assert write_and_validate(files, tmp_path).verdict == "conforms"
 
 
@@ -171,7 +177,7 @@ def test_int96_timestamps_conform(tmp_path: Path) -> None:
 def test_files_from_before_column_mapping_conform(tmp_path: Path) -> None:
     """Such files have no field ids. Physical names are the names before the upgrade; columns may be renamed since."""
     fields = []
-    for number, (name, kind) in enumerate(data_files.FIELDS, 1):
+    for number, (name, kind) in enumerate(small_tables.FIELDS, 1):
         metadata = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": name}
         logical = "label" if name == "name" else name
         fields.append({"name": logical, "type": kind, "nullable": True, "metadata": metadata})
@@ -249,7 +255,7 @@ def test_shredded_variant_conforms_with_the_feature(tmp_path: Path) -> None:
     kind = pa.struct([("metadata", pa.binary()), ("value", pa.binary()), ("typed_value", pa.int64())])
     table = build_rows(20).append_column("v", pa.nulls(10, kind))
     files = build_table_with_file(
-        table, [*data_files.FIELDS, ("v", "variant")], protocol=protocol_action(3, 7, features, features)
+        table, [*small_tables.FIELDS, ("v", "variant")], protocol=protocol_action(3, 7, features, features)
     )
     assert not count_footer_findings(write_and_validate(files, tmp_path))
 

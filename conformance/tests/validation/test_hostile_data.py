@@ -25,14 +25,14 @@ import deltaspec
 from deltaspec.wire.storage import local
 from deltaspec.wire.storage.interface import Entry, StorageError
 from deltaspec.wire.storage.local import LocalStore
-from deltaspec_generators.bases.data_files import (
+from deltaspec_generators.small_tables import (
     add_data_file,
     build_rows,
     build_table_with_change_data,
     build_table_with_data,
     build_table_with_stored_vectors,
 )
-from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.table_files import commit_info_action
 
 
 @pytest.fixture(autouse=True)

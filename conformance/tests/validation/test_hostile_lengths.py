@@ -10,14 +10,14 @@ import pyarrow as pa
 import pytest
 from validation.hostile_tables import LEVELS, TIME_LIMIT_SECONDS, VECTORS, validate_unchanged, write_table_below
 
-from deltaspec_generators.bases.data_files import (
+from deltaspec_generators.small_tables import (
     add_data_file,
     build_table_with_change_data,
     build_table_with_data,
     build_table_with_stored_vectors,
     encode_data_file,
 )
-from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.table_files import commit_info_action
 
 
 @pytest.mark.slow("conformance/deltaspec/wire")

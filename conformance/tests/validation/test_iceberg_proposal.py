@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import deltaspec
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.column_mapping import build_mapped_field
-from deltaspec_generators.bases.iceberg import build_configuration
-from deltaspec_generators.bases.log_only import get_action
-from deltaspec_generators.table_files import protocol_action, write_table
+from deltaspec_generators.table_files import get_action, protocol_action, write_table
+from planted_tables.bases import log_only
+from planted_tables.bases.column_mapping import build_mapped_field
+from planted_tables.bases.iceberg import build_configuration
 
 
 def test_findings_of_the_proposal_are_divergences(tmp_path: Path) -> None:

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 from helpers.raw_logs import (
     PLAIN_CHECKPOINT_ROWS,
+    PLAIN_CHECKSUM,
     RICH_CHECKPOINT_ROWS,
     RawLog,
     count_findings_by_rule,
     validate_unchanged,
 )
-from validation.broken_derived_files import CHECKSUM
 
 UUID = "80a083e8-7026-4e79-81be-64bd76c43a11"
 
@@ -28,6 +28,11 @@ def assert_no_findings(log: RawLog, root: Path, **divergences: int) -> None:
         assert (report.verdict, report.checked.not_checked) == ("conforms", [])
         assert count_findings_by_rule(report).items() <= divergences.items()
     assert count_findings_by_rule(report) == divergences
+
+
+@pytest.mark.parametrize("name", ["plain", "rich"])
+def test_valid_log_has_no_findings(name: str, tmp_path: Path) -> None:
+    assert_no_findings(RawLog(name), tmp_path)
 
 
 # files in and next to the log
@@ -358,7 +363,7 @@ def test_hint_may_be_older_than_the_newest_checkpoint(tmp_path: Path) -> None:
 def test_some_versions_may_have_no_checksum(tmp_path: Path) -> None:
     log = RawLog("plain")
     log.append(3, '{"commitInfo":{"operation":"RESTORE"}}')
-    log.checksum(2, CHECKSUM)
+    log.checksum(2, PLAIN_CHECKSUM)
     assert_no_findings(log, tmp_path)
 
 
@@ -366,15 +371,18 @@ def test_checksum_may_outlive_its_commit(tmp_path: Path) -> None:
     log = RawLog("plain")
     log.checkpoint(2, log.rows(*PLAIN_CHECKPOINT_ROWS))
     log.drop(0, 1)
-    log.checksum(0, CHECKSUM.replace('"tableSizeBytes":290,"numFiles":2', '"tableSizeBytes":0,"numFiles":0'))
-    log.checksum(2, CHECKSUM)
+    log.checksum(0, PLAIN_CHECKSUM.replace('"tableSizeBytes":290,"numFiles":2', '"tableSizeBytes":0,"numFiles":0'))
+    log.checksum(2, PLAIN_CHECKSUM)
     assert_no_findings(log, tmp_path)
 
 
 def test_checksum_and_domains_may_have_unknown_fields(tmp_path: Path) -> None:
     log = RawLog("plain")
     log.checksum(
-        2, CHECKSUM.replace('"numFiles":2', '"numFiles":2,"txnId":"t","mood":{"good":true},"fileSizeHistogram":null')
+        2,
+        PLAIN_CHECKSUM.replace(
+            '"numFiles":2', '"numFiles":2,"txnId":"t","mood":{"good":true},"fileSizeHistogram":null'
+        ),
     )
     assert_no_findings(log, tmp_path / "checksum")
     log = RawLog("rich")

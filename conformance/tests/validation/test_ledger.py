@@ -7,14 +7,9 @@ import pytest
 import deltaspec
 from deltaspec.rules import RULES
 from deltaspec.validation.ledger import find_unused_rules
-from deltaspec_generators.bases.data_files import (
-    VECTOR_FILE_UUID,
-    build_table_with_data,
-    build_table_with_stored_vectors,
-)
-from deltaspec_generators.bases.log_only import get_action
-from deltaspec_generators.bases.row_ids import build_rewritten_table
-from deltaspec_generators.table_files import TableFiles, write_table
+from deltaspec_generators.small_tables import VECTOR_FILE_UUID, build_table_with_data, build_table_with_stored_vectors
+from deltaspec_generators.table_files import TableFiles, get_action, write_table
+from planted_tables.bases.row_ids import build_rewritten_table
 
 RULES_WITHOUT_SCHEMA = {"PQT050", "PQT051", "PQT052", "PQT053", "PQT001", "PQT002", "PQT003", "PQT004"}
 

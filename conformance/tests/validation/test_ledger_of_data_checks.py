@@ -20,9 +20,7 @@ from deltaspec.validation.data.data_stages import check_data
 from deltaspec.wire.data import row_reader
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.storage.interface import Entry, StorageError
-from deltaspec_generators.bases.actions import build_updated_table, build_updated_table_with_changes
-from deltaspec_generators.bases.clustering import build_clustered_table
-from deltaspec_generators.bases.data_files import (
+from deltaspec_generators.small_tables import (
     FIELDS,
     add_data_file,
     build_rows,
@@ -30,12 +28,22 @@ from deltaspec_generators.bases.data_files import (
     build_table_with_stored_vectors,
     encode_data_file,
 )
-from deltaspec_generators.bases.expressions import build_constrained_table, build_fields
-from deltaspec_generators.bases.log_only import build_table, commit_info_action, get_action
-from deltaspec_generators.bases.retention import REMOVED_MS, build_table_cleaned_up_at_2
-from deltaspec_generators.bases.variant_encoder import build_variant_column
-from deltaspec_generators.bases.variants import build_table_with_variants
-from deltaspec_generators.table_files import TableFiles, domain_action, metadata_action, protocol_action, write_table
+from deltaspec_generators.table_files import (
+    TableFiles,
+    commit_info_action,
+    domain_action,
+    get_action,
+    metadata_action,
+    protocol_action,
+    write_table,
+)
+from deltaspec_generators.values.variant_encoder import build_variant_column
+from planted_tables.bases.actions import build_updated_table, build_updated_table_with_changes
+from planted_tables.bases.clustering import build_clustered_table
+from planted_tables.bases.expressions import build_constrained_table, build_fields
+from planted_tables.bases.log_only import build_table
+from planted_tables.bases.retention import REMOVED_MS, build_table_cleaned_up_at_2
+from planted_tables.bases.variants import build_table_with_variants
 
 Entries = set[tuple[str, str, str | None]]
 

@@ -19,14 +19,26 @@ from deltaspec.views.files import outdated_files
 from deltaspec.wire.log import checkpoint_summary
 from deltaspec.wire.parquet.thrift import ThriftError
 from deltaspec_generators.action_lines import encode_lines
-from deltaspec_generators.bases.catalog_managed import (
+from deltaspec_generators.checkpoint_writer import CheckpointFiles
+from deltaspec_generators.table_files import (
+    LOG,
+    TableFiles,
+    add_action,
+    commit_info_action,
+    get_action,
+    metadata_action,
+    protocol_action,
+    remove_action,
+    txn_action,
+)
+from planted_tables.bases.catalog_managed import (
     FIRST_UUID,
     add_staged_commit,
     build_managed_table,
     transaction_commit_info,
 )
-from deltaspec_generators.bases.iceberg import build_compatible_table
-from deltaspec_generators.bases.log_only import (
+from planted_tables.bases.iceberg import build_compatible_table
+from planted_tables.bases.log_only import (
     build_checkpointed_table,
     build_state_rows,
     build_table,
@@ -34,21 +46,9 @@ from deltaspec_generators.bases.log_only import (
     build_table_with_compaction,
     build_table_with_hint,
     build_v2_checkpointed_table,
-    commit_info_action,
-    get_action,
 )
-from deltaspec_generators.bases.retention import REMOVED_MS
-from deltaspec_generators.bases.row_ids import build_r1_tracked_table, build_tracked_table
-from deltaspec_generators.checkpoint_writer import CheckpointFiles
-from deltaspec_generators.table_files import (
-    LOG,
-    TableFiles,
-    add_action,
-    metadata_action,
-    protocol_action,
-    remove_action,
-    txn_action,
-)
+from planted_tables.bases.retention import REMOVED_MS
+from planted_tables.bases.row_ids import build_r1_tracked_table, build_tracked_table
 
 CHECKPOINT = f"{LOG}{1:020}.checkpoint.parquet"
 OTHER_UUID = "00000000-0000-4000-8000-000000000001"

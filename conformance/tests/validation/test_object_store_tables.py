@@ -16,15 +16,14 @@ from helpers.raw_logs import RawLog, count_findings_by_rule, write_sidecar_check
 import deltaspec
 from deltaspec.cli import main
 from deltaspec.report.report_types import Report
-from deltaspec_generators.bases.data_files import (
+from deltaspec_generators.small_tables import (
     add_data_file,
     build_rows,
     build_table_with_change_data,
     build_table_with_data,
     build_table_with_stored_vectors,
 )
-from deltaspec_generators.bases.log_only import commit_info_action
-from deltaspec_generators.table_files import CheckpointFiles, SidecarFile, TableFiles, encode_table
+from deltaspec_generators.table_files import CheckpointFiles, SidecarFile, TableFiles, commit_info_action, encode_table
 
 LEVELS = ("log", "files", "footers", "rows")
 COMMIT_2 = "t/_delta_log/00000000000000000002.json"

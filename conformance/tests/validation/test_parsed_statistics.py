@@ -8,10 +8,9 @@ import pyarrow as pa
 import pytest
 
 import deltaspec
-from deltaspec_generators.bases.data_files import build_table_with_data
-from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, SidecarFile
-from deltaspec_generators.table_files import TableFiles, write_table
+from deltaspec_generators.small_tables import build_table_with_data
+from deltaspec_generators.table_files import TableFiles, get_action, write_table
 
 _BOUNDS = pa.struct([("id", pa.int64()), ("name", pa.string()), ("price", pa.float64())])
 _COUNTS = pa.struct([("id", pa.int64()), ("name", pa.int64()), ("price", pa.int64())])

@@ -6,8 +6,8 @@ import pytest
 
 import deltaspec
 from deltaspec.requirements import REVISIONS
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.table_files import TableFiles, add_action, remove_action, write_table
+from deltaspec_generators.table_files import TableFiles, add_action, commit_info_action, remove_action, write_table
+from planted_tables.bases import log_only
 
 VALID_PATHS = (
     "a%20b.parquet",
@@ -39,8 +39,8 @@ INVALID_PATHS = {
 def build_table_with_path(path: str) -> TableFiles:
     files = log_only.build_table()
     added = add_action(path, rows=1)
-    files.commits[3] = [log_only.commit_info_action(3), added]
-    files.commits[4] = [log_only.commit_info_action(4), remove_action(added)]
+    files.commits[3] = [commit_info_action(3), added]
+    files.commits[4] = [commit_info_action(4), remove_action(added)]
     return files
 
 
@@ -54,7 +54,7 @@ def count_findings(files: TableFiles, directory: Path, revision: str = "current"
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_valid_paths_have_no_finding(revision: str, tmp_path: Path) -> None:
     files = log_only.build_table()
-    files.commits[3] = [log_only.commit_info_action(3), *(add_action(path, rows=1) for path in VALID_PATHS)]
+    files.commits[3] = [commit_info_action(3), *(add_action(path, rows=1) for path in VALID_PATHS)]
     assert count_findings(files, tmp_path, revision) == {}
 
 
@@ -76,7 +76,7 @@ def test_invalid_path_is_found_in_add_and_remove(path: str, rule: str, tmp_path:
 def test_file_removed_by_another_encoding_is_removed(one: str, other: str, tmp_path: Path) -> None:
     files = log_only.build_table_with_checksum()
     checksum = files.checksums.pop(2)
-    files.commits[3] = [log_only.commit_info_action(3), add_action(one, rows=1)]
-    files.commits[4] = [log_only.commit_info_action(4), remove_action(add_action(other, rows=1))]
+    files.commits[3] = [commit_info_action(3), add_action(one, rows=1)]
+    files.commits[4] = [commit_info_action(4), remove_action(add_action(other, rows=1))]
     files.checksums[4] = checksum
     assert count_findings(files, tmp_path) == {"FIL035": 1}

@@ -7,9 +7,16 @@ import pytest
 
 import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.log_only import get_action
-from deltaspec_generators.table_files import TableFiles, add_action, protocol_action, remove_action, write_table
+from deltaspec_generators.table_files import (
+    TableFiles,
+    add_action,
+    commit_info_action,
+    get_action,
+    protocol_action,
+    remove_action,
+    write_table,
+)
+from planted_tables.bases import log_only
 
 
 def write_and_validate(files: TableFiles, root: Path, **options: Any) -> Report:
@@ -21,12 +28,12 @@ def add_configuration_commit(
     files: TableFiles, version: int, configuration: dict[str, str], *more: dict[str, Any]
 ) -> None:
     metadata = {**get_action(files, 0, "metaData"), "configuration": configuration}
-    files.commits[version] = [log_only.commit_info_action(version), {"metaData": metadata}, *more]
+    files.commits[version] = [commit_info_action(version), {"metaData": metadata}, *more]
 
 
 def test_upgrade_may_omit_unused_features(tmp_path: Path) -> None:
     files = log_only.build_table(protocol=protocol_action(1, 6))
-    files.commits[3] = [log_only.commit_info_action(3), protocol_action(1, 7, None, [])]
+    files.commits[3] = [commit_info_action(3), protocol_action(1, 7, None, [])]
     assert write_and_validate(files, tmp_path).totals == {}
 
 
@@ -34,7 +41,7 @@ def test_upgrade_may_list_unused_features(tmp_path: Path) -> None:
     """A client may list every feature that could be in use."""
     files = log_only.build_table(protocol=protocol_action(1, 3))
     files.commits[3] = [
-        log_only.commit_info_action(3),
+        commit_info_action(3),
         protocol_action(1, 7, None, ["appendOnly", "invariants", "checkConstraints"]),
     ]
     assert write_and_validate(files, tmp_path).totals == {}
@@ -43,7 +50,7 @@ def test_upgrade_may_list_unused_features(tmp_path: Path) -> None:
 def test_finding_names_the_omitted_feature(tmp_path: Path) -> None:
     files = log_only.build_table(protocol=protocol_action(1, 4), configuration={"delta.enableChangeDataFeed": "true"})
     add_configuration_commit(files, 3, {})
-    files.commits[4] = [log_only.commit_info_action(4), protocol_action(3, 7, [], ["appendOnly", "invariants"])]
+    files.commits[4] = [commit_info_action(4), protocol_action(3, 7, [], ["appendOnly", "invariants"])]
     (finding,) = write_and_validate(files, tmp_path).findings
     assert finding.rule == "EVO001"
     assert finding.version == 4
@@ -53,7 +60,7 @@ def test_finding_names_the_omitted_feature(tmp_path: Path) -> None:
 def test_property_does_not_use_an_unsupported_feature(tmp_path: Path) -> None:
     files = log_only.build_table(protocol=protocol_action(1, 2), configuration={"delta.enableChangeDataFeed": "true"})
     add_configuration_commit(files, 3, {})
-    files.commits[4] = [log_only.commit_info_action(4), protocol_action(1, 7, None, [])]
+    files.commits[4] = [commit_info_action(4), protocol_action(1, 7, None, [])]
     assert set(write_and_validate(files, tmp_path, history="all").totals) <= {"CFG002"}
 
 
@@ -61,7 +68,7 @@ def test_property_does_not_use_an_unsupported_feature(tmp_path: Path) -> None:
 def test_append_only_can_be_disabled(tmp_path: Path, configuration: dict[str, str]) -> None:
     files = log_only.build_table(configuration={"delta.appendOnly": "true"}, last_remove=False)
     add_configuration_commit(files, 3, configuration, remove_action(add_action("a.parquet", rows=10)))
-    files.commits[4] = [log_only.commit_info_action(4), remove_action(add_action("b.parquet", rows=10))]
+    files.commits[4] = [commit_info_action(4), remove_action(add_action("b.parquet", rows=10))]
     assert write_and_validate(files, tmp_path, history="all").totals == {}
 
 

@@ -11,8 +11,7 @@ from helpers.cli import run
 
 import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec_generators.bases.column_mapping import build_mapped_field
-from deltaspec_generators.bases.data_files import (
+from deltaspec_generators.small_tables import (
     FIELDS,
     add_data_file,
     add_rewrite,
@@ -20,8 +19,17 @@ from deltaspec_generators.bases.data_files import (
     build_table_with_data,
     build_table_with_stored_vectors,
 )
-from deltaspec_generators.bases.log_only import commit_info_action, get_action, inline_vector_descriptor
-from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action, write_table
+from deltaspec_generators.table_files import (
+    TableFiles,
+    commit_info_action,
+    get_action,
+    inline_vector_descriptor,
+    metadata_action,
+    protocol_action,
+    remove_action,
+    write_table,
+)
+from planted_tables.bases.column_mapping import build_mapped_field
 
 RULES = ["COM020", "COM021", "COM022"]
 

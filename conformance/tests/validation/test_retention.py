@@ -9,9 +9,19 @@ import deltaspec
 from deltaspec.errors import InvalidUsage
 from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.report.report_types import Report
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.log_only import get_action
-from deltaspec_generators.bases.retention import (
+from deltaspec_generators.checkpoint_writer import CheckpointFiles
+from deltaspec_generators.table_files import (
+    LOG,
+    TableFiles,
+    add_action,
+    commit_info_action,
+    get_action,
+    protocol_action,
+    remove_action,
+    write_table,
+)
+from planted_tables.bases import log_only
+from planted_tables.bases.retention import (
     DAY_MS,
     HOUR_MS,
     REMOVED_MS,
@@ -19,8 +29,6 @@ from deltaspec_generators.bases.retention import (
     build_table_cleaned_up_at_2,
     build_table_with_replaced_vector,
 )
-from deltaspec_generators.checkpoint_writer import CheckpointFiles
-from deltaspec_generators.table_files import LOG, TableFiles, add_action, protocol_action, remove_action, write_table
 
 LONG, SHORT = ({"delta.deletedFileRetentionDuration": text} for text in ("interval 30 days", "interval 1 hour"))
 
@@ -78,7 +86,7 @@ def test_file_removed_without_timestamp_may_be_missing(tmp_path: Path) -> None:
 
 def test_file_removed_by_a_repair_may_be_missing(tmp_path: Path) -> None:
     files = build_vacuumed_table(HOUR_MS)
-    files.commits[2][0] = log_only.commit_info_action(2, operation="FSCK")
+    files.commits[2][0] = commit_info_action(2, operation="FSCK")
     assert write_and_validate(files, tmp_path).totals == {}
 
 
@@ -93,7 +101,7 @@ def test_file_outside_the_table_is_not_checked(tmp_path: Path) -> None:
 
 def test_missing_files_of_an_older_version_are_not_checked(tmp_path: Path) -> None:
     files = build_vacuumed_table(HOUR_MS)
-    files.commits[3] = [log_only.commit_info_action(3)]
+    files.commits[3] = [commit_info_action(3)]
     report = write_and_validate(files, tmp_path / "missing", at=2)
     assert report.totals == {}
     assert {(entry.rule, entry.file) for entry in report.checked.not_checked} == {
@@ -144,7 +152,7 @@ def test_dropping_a_feature_may_remove_history(tmp_path: Path) -> None:
     files = build_cleaned_up_table(
         0, protocol=protocol_action(1, 7, None, ["domainMetadata", "appendOnly"]), configuration=LOG_RETENTION
     )
-    files.commits[3] = [log_only.commit_info_action(3), protocol_action(1, 7, None, ["appendOnly"])]
+    files.commits[3] = [commit_info_action(3), protocol_action(1, 7, None, ["appendOnly"])]
     assert write_and_validate(files, tmp_path, level="log").totals == {}
 
 
@@ -165,9 +173,9 @@ def test_commit_without_timestamp_is_not_checked(tmp_path: Path) -> None:
 
 def test_removed_history_is_found_only_with_complete_history(tmp_path: Path) -> None:
     files = build_cleaned_up_table(0, configuration=LOG_RETENTION)
-    files.commits[3] = [log_only.commit_info_action(3)]
+    files.commits[3] = [commit_info_action(3)]
     files.checkpoints.append(CheckpointFiles(3, rows=files.checkpoints[0].rows))
-    files.commits[4] = [log_only.commit_info_action(4)]
+    files.commits[4] = [commit_info_action(4)]
     files.checkpoints.append(CheckpointFiles(4, rows=files.checkpoints[0].rows))
     report = write_and_validate(files, tmp_path / "latest", level="log")
     assert report.totals == {}

@@ -9,8 +9,8 @@ import deltaspec
 from deltaspec.errors import InvalidUsage
 from deltaspec.requirements import REVISIONS
 from deltaspec.rules import RULES
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.table_files import TableFiles, protocol_action, write_table
+from deltaspec_generators.table_files import TableFiles, get_action, protocol_action, write_table
+from planted_tables.bases import log_only
 
 
 def write_and_get_path(files: TableFiles, directory: Path) -> str:
@@ -74,7 +74,7 @@ def test_table_with_features_unknown_to_the_revision_is_refused(
 
 def test_refused_table_has_no_findings_outside_its_protocol(tmp_path: Path) -> None:
     files = log_only.build_table_with_features("v2Checkpoint")
-    del log_only.get_action(files, 1, "add")["size"]
+    del get_action(files, 1, "add")["size"]
     table = write_and_get_path(files, tmp_path)
     assert deltaspec.validate(table, level="log").verdict == "violations"
     report = deltaspec.validate(table, level="log", revision="r2")

@@ -14,9 +14,8 @@ import deltaspec
 from deltaspec.validation.data import data_bucket
 from deltaspec.wire.storage.interface import StorageError
 from deltaspec.wire.storage.local import LocalStore
-from deltaspec_generators.bases.data_files import add_data_file, build_rows, build_table_with_data, encode_data_file
-from deltaspec_generators.bases.log_only import commit_info_action
-from deltaspec_generators.table_files import TableFiles, protocol_action, write_table
+from deltaspec_generators.small_tables import add_data_file, build_rows, build_table_with_data, encode_data_file
+from deltaspec_generators.table_files import TableFiles, commit_info_action, protocol_action, write_table
 
 PLAIN = {"compression": "none"}
 """With these options all files of ten rows have the same size."""

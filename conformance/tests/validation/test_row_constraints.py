@@ -9,9 +9,16 @@ import pytest
 
 import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec_generators.bases.data_files import FIELDS, add_data_file, build_table_with_stored_vectors
-from deltaspec_generators.bases.data_files import build_rows as plain_rows
-from deltaspec_generators.bases.expressions import (
+from deltaspec_generators.small_tables import FIELDS, add_data_file, build_table_with_stored_vectors
+from deltaspec_generators.small_tables import build_rows as plain_rows
+from deltaspec_generators.table_files import (
+    TableFiles,
+    commit_info_action,
+    metadata_action,
+    protocol_action,
+    write_table,
+)
+from planted_tables.bases.expressions import (
     CONSTRAINTS_PROTOCOL,
     GENERATED_COLUMNS_PROTOCOL,
     GENERATION_EXPRESSION,
@@ -23,9 +30,8 @@ from deltaspec_generators.bases.expressions import (
     replace_last_row,
     rewrite_data_file,
 )
-from deltaspec_generators.bases.log_only import build_checkpointed_table, commit_info_action
-from deltaspec_generators.bases.single_file import build_single_file_table
-from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, write_table
+from planted_tables.bases.log_only import build_checkpointed_table
+from planted_tables.bases.single_file import build_single_file_table
 
 CONSTRAINT_RULES = ("ROW04", "CON03")
 

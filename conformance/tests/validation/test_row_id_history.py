@@ -10,11 +10,19 @@ import pytest
 
 import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.actions import legacy_row_id_mark_action
-from deltaspec_generators.bases.data_files import FIELDS, build_rows
-from deltaspec_generators.bases.log_only import commit_info_action, get_action
-from deltaspec_generators.bases.row_ids import (
+from deltaspec_generators.small_tables import FIELDS, build_rows
+from deltaspec_generators.table_files import (
+    CheckpointFiles,
+    TableFiles,
+    commit_info_action,
+    get_action,
+    metadata_action,
+    remove_action,
+    write_table,
+)
+from planted_tables.bases import log_only
+from planted_tables.bases.actions import legacy_row_id_mark_action
+from planted_tables.bases.row_ids import (
     ENABLED,
     PROTOCOL,
     ROW_COMMIT_VERSION,
@@ -28,8 +36,7 @@ from deltaspec_generators.bases.row_ids import (
     row_id_mark_actions,
     row_id_mark_domain,
 )
-from deltaspec_generators.permissions.row_ids import restored_files_bring_their_row_ids_back
-from deltaspec_generators.table_files import CheckpointFiles, TableFiles, metadata_action, remove_action, write_table
+from planted_tables.permissions.row_ids import restored_files_bring_their_row_ids_back
 
 Validate = Callable[..., Report]
 

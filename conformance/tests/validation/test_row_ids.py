@@ -10,10 +10,21 @@ import pytest
 
 import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.data_files import FIELDS, add_data_file, build_rows
-from deltaspec_generators.bases.log_only import commit_info_action, get_action
-from deltaspec_generators.bases.row_ids import (
+from deltaspec_generators.small_tables import FIELDS, add_data_file, build_rows
+from deltaspec_generators.table_files import (
+    CheckpointFiles,
+    TableFiles,
+    commit_info_action,
+    domain_action,
+    get_action,
+    inline_vector_descriptor,
+    metadata_action,
+    protocol_action,
+    remove_action,
+    write_table,
+)
+from planted_tables.bases import log_only
+from planted_tables.bases.row_ids import (
     ENABLED,
     PROTOCOL,
     ROW_ID,
@@ -22,15 +33,6 @@ from deltaspec_generators.bases.row_ids import (
     build_tracked_table,
     preserving_commit_info,
     row_id_mark_domain,
-)
-from deltaspec_generators.table_files import (
-    CheckpointFiles,
-    TableFiles,
-    domain_action,
-    metadata_action,
-    protocol_action,
-    remove_action,
-    write_table,
 )
 
 Validate = Callable[..., Report]
@@ -310,7 +312,7 @@ def test_deleted_rows_have_no_ids(validate: Validate) -> None:
     moved = add_data_file(files, "e.parquet", table, stats='{"numRecords":1}', baseRowId=25, defaultRowCommitVersion=4)
     files.commits[4] = [preserving_commit_info(4), moved, row_id_mark_domain(25)]
     assert validate(files).totals == {"RID008": 1, "RID033": 1}
-    vectored = {"add": {**d["add"], "deletionVector": log_only.inline_vector_descriptor([2])}}
+    vectored = {"add": {**d["add"], "deletionVector": inline_vector_descriptor([2])}}
     files.commits[4] = [preserving_commit_info(4), moved, vectored, remove_action(d), row_id_mark_domain(25)]
     assert is_clean(validate(files))
 

@@ -14,18 +14,17 @@ from deltaspec.report.report_types import Report
 from deltaspec.validation.data import read_ahead, row_value_checks
 from deltaspec.wire.parquet import file_opener
 from deltaspec.wire.parquet.footer_reader import FooterReader
-from deltaspec_generators.bases.data_files import build_rows as plain_rows
-from deltaspec_generators.bases.data_files import build_table_with_data, build_table_with_stored_vectors
-from deltaspec_generators.bases.log_only import get_action
-from deltaspec_generators.bases.nested_types import struct_type
-from deltaspec_generators.bases.single_file import (
+from deltaspec_generators.small_tables import build_rows as plain_rows
+from deltaspec_generators.small_tables import build_table_with_data, build_table_with_stored_vectors
+from deltaspec_generators.table_files import TableFiles, add_action, get_action, protocol_action, write_table
+from deltaspec_generators.tables.strategies import data_tables
+from planted_tables.bases.nested_types import struct_type
+from planted_tables.bases.single_file import (
     FILE_PATH,
     build_required_field,
     build_single_file_table,
     build_string_array,
 )
-from deltaspec_generators.table_files import TableFiles, add_action, protocol_action, write_table
-from deltaspec_generators.tables.strategies import data_tables
 
 ROW_RULES = ("ROW", "STA")
 

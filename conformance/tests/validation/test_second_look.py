@@ -14,8 +14,7 @@ from deltaspec.report.report_types import Report
 from deltaspec.validation.data import data_bucket, second_look
 from deltaspec.wire.storage.interface import Entry, FileGone, StorageError
 from deltaspec.wire.storage.local import LocalStore
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.data_files import (
+from deltaspec_generators.small_tables import (
     VECTOR_FILE_UUID,
     add_data_file,
     build_rows,
@@ -23,9 +22,9 @@ from deltaspec_generators.bases.data_files import (
     build_table_with_stored_vectors,
     encode_data_file,
 )
-from deltaspec_generators.bases.log_only import commit_info_action
-from deltaspec_generators.bases.retention import REMOVED_MS, add_live_files
-from deltaspec_generators.table_files import TableFiles, write_table
+from deltaspec_generators.table_files import TableFiles, commit_info_action, write_table
+from planted_tables.bases import log_only
+from planted_tables.bases.retention import REMOVED_MS, add_live_files
 
 PLAIN = {"compression": "none"}
 """With these options all files of ten rows have the same size."""

@@ -8,16 +8,16 @@ import pytest
 import deltaspec
 from deltaspec.protocol.log.file_names import commit_name
 from deltaspec_generators.action_lines import encode_lines
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.catalog_managed import (
+from deltaspec_generators.table_files import LOG, TableFiles, add_action, write_table
+from planted_tables.bases import log_only
+from planted_tables.bases.catalog_managed import (
     FIRST_UUID,
     SECOND_UUID,
     add_staged_commit,
     build_managed_table,
     transaction_commit_info,
 )
-from deltaspec_generators.bases.in_commit_timestamps import ENABLED_AT_MS, build_table_enabled_by_version_2
-from deltaspec_generators.table_files import LOG, TableFiles, add_action, write_table
+from planted_tables.bases.in_commit_timestamps import ENABLED_AT_MS, build_table_enabled_by_version_2
 
 ADDED = add_action("d.parquet", rows=1)
 

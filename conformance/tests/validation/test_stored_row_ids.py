@@ -17,7 +17,7 @@ from deltaspec.validation.data.row_id_reader import MaterializedColumns, RowIds,
 from deltaspec.views.data.data_files import DataFile
 from deltaspec.wire.parquet.row_batches import UnreadableRows
 from deltaspec.wire.storage.data_access import DataAccess
-from deltaspec_generators.bases.data_files import encode_data_file
+from deltaspec_generators.small_tables import encode_data_file
 
 MATERIALIZED = MaterializedColumns("id", "version")
 Drawn = list[tuple[list[int | None], set[int]]]

@@ -8,7 +8,7 @@ from helpers.engines import list_engine, table_in_temporary_directory
 from deltaspec.validation.options import Options
 from deltaspec.validation.spark.log_tasks import RAW, FactsTask
 from deltaspec.validation.spark.payloads import Payload
-from deltaspec_generators.bases.log_only import build_checkpointed_table
+from planted_tables.bases.log_only import build_checkpointed_table
 
 _RUN_TASK = FactsTask.__call__
 

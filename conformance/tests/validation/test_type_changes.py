@@ -9,9 +9,21 @@ import pytest
 
 import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec_generators.bases import data_files, log_only
-from deltaspec_generators.bases.log_only import build_state_rows, commit_info_action, get_action
-from deltaspec_generators.bases.type_widening import (
+from deltaspec_generators import small_tables
+from deltaspec_generators.checkpoint_writer import CheckpointFiles
+from deltaspec_generators.table_files import (
+    TableFiles,
+    add_action,
+    commit_info_action,
+    get_action,
+    metadata_action,
+    protocol_action,
+    remove_action,
+    write_table,
+)
+from planted_tables.bases import log_only
+from planted_tables.bases.log_only import build_state_rows
+from planted_tables.bases.type_widening import (
     ENABLED,
     INTEGER_TO_LONG,
     build_column,
@@ -19,15 +31,6 @@ from deltaspec_generators.bases.type_widening import (
     build_type_change,
     build_widened_files_table,
     recompute_statistics,
-)
-from deltaspec_generators.checkpoint_writer import CheckpointFiles
-from deltaspec_generators.table_files import (
-    TableFiles,
-    add_action,
-    metadata_action,
-    protocol_action,
-    remove_action,
-    write_table,
 )
 
 INTEGER, LONG = build_column("integer"), build_column("long", [build_type_change("integer", "long")])
@@ -118,7 +121,7 @@ def test_record_may_be_removed_if_the_time_of_the_change_is_unknown(tmp_path: Pa
 def build_table_without_record() -> TableFiles:
     """Build a table with integer files whose column became long, without the record of the change."""
     files = build_widened_files_table(rewritten=False)
-    fields: list[Any] = [*data_files.FIELDS, build_column("long")]
+    fields: list[Any] = [*small_tables.FIELDS, build_column("long")]
     files.commits[4] = [commit_info_action(4), metadata_action(fields, configuration=ENABLED)]
     return files
 
@@ -137,7 +140,7 @@ def test_record_may_be_removed_with_the_older_files(tmp_path: Path) -> None:
 
 def test_record_may_be_restored_later(tmp_path: Path) -> None:
     files = build_table_without_record()
-    fields: list[Any] = [*data_files.FIELDS, build_column("long", INTEGER_TO_LONG)]
+    fields: list[Any] = [*small_tables.FIELDS, build_column("long", INTEGER_TO_LONG)]
     files.commits[5] = [commit_info_action(5), metadata_action(fields, configuration=ENABLED)]
     assert write_and_validate(files, tmp_path, level="footers").totals == {}
 
@@ -159,7 +162,7 @@ def test_illegal_change_over_files_of_the_first_checkpoint_is_undecided(
 
 def test_restored_version_has_no_later_record(tmp_path: Path) -> None:
     files = build_widened_files_table(rewritten=False)
-    fields: list[Any] = [*data_files.FIELDS, build_column("integer")]
+    fields: list[Any] = [*small_tables.FIELDS, build_column("integer")]
     files.commits[4] = [commit_info_action(4), metadata_action(fields, configuration=ENABLED)]
     assert write_and_validate(files, tmp_path, level="footers").totals == {}
 

@@ -17,9 +17,19 @@ from hypothesis import strategies as st
 import deltaspec
 from deltaspec.report.report_types import Report
 from deltaspec.views.files import copy_differences
-from deltaspec_generators.bases.data_files import encode_data_file
-from deltaspec_generators.bases.log_only import commit_info_action
-from deltaspec_generators.bases.typed_copies import (
+from deltaspec_generators.checkpoint_writer import CheckpointFiles
+from deltaspec_generators.small_tables import encode_data_file
+from deltaspec_generators.table_files import (
+    TableFiles,
+    add_action,
+    commit_info_action,
+    domain_action,
+    metadata_action,
+    protocol_action,
+    write_table,
+)
+from deltaspec_generators.values.variant_encoder import encode_variant, encode_variant_bound
+from planted_tables.bases.typed_copies import (
     FEATURE_TYPES,
     LAYOUTS,
     SAMPLES,
@@ -30,16 +40,6 @@ from deltaspec_generators.bases.typed_copies import (
     build_table_of_copies,
     change_typed_statistic,
     get_column_name,
-)
-from deltaspec_generators.bases.variant_encoder import encode_variant, encode_variant_bound
-from deltaspec_generators.checkpoint_writer import CheckpointFiles
-from deltaspec_generators.table_files import (
-    TableFiles,
-    add_action,
-    domain_action,
-    metadata_action,
-    protocol_action,
-    write_table,
 )
 
 NOON = datetime(2024, 1, 2, 12, tzinfo=UTC)

@@ -8,9 +8,9 @@ import deltaspec
 from deltaspec.validation.ledger import find_unused_rules
 from deltaspec.wire.storage.interface import Entry
 from deltaspec.wire.storage.local import LocalStore
-from deltaspec_generators.bases.data_files import build_table_with_stored_vectors
-from deltaspec_generators.bases.log_only import build_checkpointed_table, build_state_rows
+from deltaspec_generators.small_tables import build_table_with_stored_vectors
 from deltaspec_generators.table_files import CheckpointFiles, TableFiles, write_table
+from planted_tables.bases.log_only import build_checkpointed_table, build_state_rows
 
 FEATURES = {"deletionVectors", "appendOnly", "invariants"}
 """Features of the table with deletion vectors."""

@@ -11,15 +11,15 @@ from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
 from deltaspec.validation.describe.table_description import describe_table
 from deltaspec.validation.ledger import find_unused_rules
-from deltaspec_generators.bases.actions import build_updated_table
-from deltaspec_generators.bases.clustering import build_clustered_table
-from deltaspec_generators.bases.column_features import build_identity_table
-from deltaspec_generators.bases.iceberg import build_compatible_table
-from deltaspec_generators.bases.log_only import build_table_with_checksum, commit_info_action
-from deltaspec_generators.bases.row_ids import build_rewritten_table
-from deltaspec_generators.bases.variant_encoder import build_variant_column
-from deltaspec_generators.bases.variants import build_table_with_variants
-from deltaspec_generators.table_files import TableFiles, write_table
+from deltaspec_generators.table_files import TableFiles, commit_info_action, write_table
+from deltaspec_generators.values.variant_encoder import build_variant_column
+from planted_tables.bases.actions import build_updated_table
+from planted_tables.bases.clustering import build_clustered_table
+from planted_tables.bases.column_features import build_identity_table
+from planted_tables.bases.iceberg import build_compatible_table
+from planted_tables.bases.log_only import build_table_with_checksum
+from planted_tables.bases.row_ids import build_rewritten_table
+from planted_tables.bases.variants import build_table_with_variants
 
 TABLES: dict[str, Callable[[], TableFiles]] = {
     "change data": lambda: build_updated_table()[0],

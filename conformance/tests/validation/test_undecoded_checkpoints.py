@@ -4,9 +4,9 @@ import pytest
 from validation.test_edges_of_the_log import build_table_with_base, validate
 
 from deltaspec.report.report_types import Report
-from deltaspec_generators.bases import log_only
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row
 from deltaspec_generators.table_files import LOG, TableFiles, encode_table
+from planted_tables.bases import log_only
 
 HISTORIES = ("latest", "1", "all")
 ACTIONS = {

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 import deltaspec
 from deltaspec.protocol.actions import is_field_defined
 from deltaspec.protocol.revisions import Revision
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.log_only import get_action
-from deltaspec_generators.table_files import TableFiles, write_table
+from deltaspec_generators.table_files import TableFiles, get_action, write_table
+from planted_tables.bases import log_only
 
 LATER_FIELDS = (
     ("add", "defaultRowCommitVersion", Revision.R2),

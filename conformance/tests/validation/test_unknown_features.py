@@ -18,8 +18,8 @@ from deltaspec.protocol.features.table_features import (
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import PRIMITIVES
 from deltaspec.report import Report
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.table_files import protocol_action, write_table
+from deltaspec_generators.table_files import commit_info_action, protocol_action, write_table
+from planted_tables.bases import log_only
 
 
 def _validate_with_features(directory: Path, *features: str) -> Report:
@@ -80,7 +80,7 @@ def test_a_table_with_an_unchecked_feature_conforms_only_if_it_is_accepted(name:
 
 def test_feature_of_an_earlier_version_is_reported(tmp_path: Path) -> None:
     files = log_only.build_table(protocol=protocol_action(3, 7, ["fromTheFuture"], ["fromTheFuture"]))
-    files.commits[3] = [log_only.commit_info_action(3), protocol_action(3, 7, [], [])]
+    files.commits[3] = [commit_info_action(3), protocol_action(3, 7, [], [])]
     write_table(files, tmp_path)
     report = deltaspec.validate(str(tmp_path), level="log", history="all")
     assert "feature:fromTheFuture" in {each.rule for each in report.checked.not_checked}
@@ -137,7 +137,7 @@ def test_an_undefined_type_without_its_feature_is_a_violation(
 
 def test_type_is_a_violation_once_its_feature_is_dropped(tmp_path: Path) -> None:
     files = log_only.build_table_with_features("geospatial", fields=[("id", "long"), ("g", "geometry(OGC:CRS84)")])
-    files.commits[3] = [log_only.commit_info_action(3), protocol_action(3, 7, [], [])]
+    files.commits[3] = [commit_info_action(3), protocol_action(3, 7, [], [])]
     write_table(files, tmp_path)
     report = deltaspec.validate(str(tmp_path), level="log", history="all")
     assert [each.version for each in report.findings if each.rule == "MET003"] == [3]

@@ -9,10 +9,9 @@ import pytest
 
 import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec_generators.bases.data_files import build_table_with_data
-from deltaspec_generators.bases.log_only import get_action
-from deltaspec_generators.bases.variant_encoder import build_variant_column, encode_variant_bound
-from deltaspec_generators.table_files import TableFiles, protocol_action, write_table
+from deltaspec_generators.small_tables import build_table_with_data
+from deltaspec_generators.table_files import TableFiles, get_action, protocol_action, write_table
+from deltaspec_generators.values.variant_encoder import build_variant_column, encode_variant_bound
 
 FEATURES = ["variantType", "variantShredding"]
 

@@ -7,9 +7,16 @@ import pytest
 
 import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec_generators.bases.actions import CHANGE_FILE_PATH
-from deltaspec_generators.bases.log_only import commit_info_action, get_action
-from deltaspec_generators.bases.variants import (
+from deltaspec_generators.table_files import (
+    TableFiles,
+    commit_info_action,
+    get_action,
+    metadata_action,
+    remove_action,
+    write_table,
+)
+from planted_tables.bases.actions import CHANGE_FILE_PATH
+from planted_tables.bases.variants import (
     ENABLED,
     NAMES,
     NUMBER,
@@ -21,8 +28,7 @@ from deltaspec_generators.bases.variants import (
     build_variant_field,
     build_variant_table,
 )
-from deltaspec_generators.permissions.variants import variants_within_other_types
-from deltaspec_generators.table_files import TableFiles, metadata_action, remove_action, write_table
+from planted_tables.permissions.variants import variants_within_other_types
 
 BROKEN = b"\x05\xff"
 

@@ -7,10 +7,18 @@ import pytest
 
 import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
-from deltaspec_generators.table_files import TableFiles, add_action, metadata_action, protocol_action, write_table
+from deltaspec_generators.table_files import (
+    TableFiles,
+    add_action,
+    commit_info_action,
+    get_action,
+    inline_vector_descriptor,
+    metadata_action,
+    protocol_action,
+    write_table,
+)
+from planted_tables.bases import log_only
 
 VOIDS = [("id", "long"), ("c", {"type": "array", "elementType": "void", "containsNull": True})]
 UTC, PLAIN = "2024-03-01T10:00:00.000000Z", "2024-03-01 10:00:00"
@@ -44,7 +52,7 @@ def test_older_revisions_do_not_define_void(tmp_path: Path) -> None:
 def test_file_added_again_is_not_new(tmp_path: Path) -> None:
     """One file gets a vector from DELETE; the other is added again without a change of data, as by a backfill."""
     features = ["deletionVectors"]
-    vector = {"deletionVector": log_only.inline_vector_descriptor(), "stats": '{"numRecords":10}'}
+    vector = {"deletionVector": inline_vector_descriptor(), "stats": '{"numRecords":10}'}
     files = build_table_with_later_void(
         {"remove": {"path": "b.parquet", "dataChange": True, "deletionTimestamp": 1}},
         add_action("b.parquet", **vector),

@@ -7,10 +7,16 @@ import pytest
 
 import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec_generators.bases import data_files
-from deltaspec_generators.bases.data_files import add_data_file, build_table_with_data, encode_data_file
-from deltaspec_generators.bases.log_only import commit_info_action, get_action
-from deltaspec_generators.table_files import TableFiles, metadata_action, remove_action, write_table
+from deltaspec_generators import small_tables
+from deltaspec_generators.small_tables import add_data_file, build_table_with_data, encode_data_file
+from deltaspec_generators.table_files import (
+    TableFiles,
+    commit_info_action,
+    get_action,
+    metadata_action,
+    remove_action,
+    write_table,
+)
 
 CODEC = {"delta.parquet.compression.codec": "zstd"}
 
@@ -23,7 +29,7 @@ def write_and_validate(files: TableFiles, directory: Path) -> Report:
 def build_table_with_later_properties(configuration: dict[str, str]) -> TableFiles:
     """Build a table of Snappy files whose properties are set in version 3."""
     files = build_table_with_data()
-    files.commits[3] = [commit_info_action(3), metadata_action(data_files.FIELDS, configuration=configuration)]
+    files.commits[3] = [commit_info_action(3), metadata_action(small_tables.FIELDS, configuration=configuration)]
     return files
 
 
@@ -33,7 +39,7 @@ def test_files_older_than_the_property_are_not_checked(tmp_path: Path) -> None:
 
 def test_new_file_must_use_the_codec(tmp_path: Path) -> None:
     files = build_table_with_later_properties(CODEC)
-    files.commits[4] = [commit_info_action(4), add_data_file(files, "d.parquet", data_files.build_rows(30))]
+    files.commits[4] = [commit_info_action(4), add_data_file(files, "d.parquet", small_tables.build_rows(30))]
     report = write_and_validate(files, tmp_path)
     assert report.totals == {"PQT050": 1}
     assert report.verdict == "conforms"
@@ -57,7 +63,10 @@ def test_restored_file_is_not_new(tmp_path: Path) -> None:
 
 def test_file_without_rows_has_no_codec(tmp_path: Path) -> None:
     files = build_table_with_later_properties({**CODEC, "delta.parquet.format.version": "2.0.0"})
-    files.commits[4] = [commit_info_action(4), add_data_file(files, "d.parquet", data_files.build_rows(30).slice(0, 0))]
+    files.commits[4] = [
+        commit_info_action(4),
+        add_data_file(files, "d.parquet", small_tables.build_rows(30).slice(0, 0)),
+    ]
     assert write_and_validate(files, tmp_path).totals == {}
 
 
@@ -84,6 +93,6 @@ def test_files_are_not_checked_without_the_property(tmp_path: Path) -> None:
 
 def test_invalid_footer_is_one_finding(tmp_path: Path) -> None:
     files: Any = build_table_with_data(configuration=CODEC, parquet_options={"compression": "zstd"})
-    files.data["c.parquet"] = encode_data_file(data_files.build_rows(20))[:-1] + b"X"
+    files.data["c.parquet"] = encode_data_file(small_tables.build_rows(20))[:-1] + b"X"
     get_action(files, 2, "add")["size"] = len(files.data["c.parquet"])
     assert write_and_validate(files, tmp_path).totals == {"PQT001": 1}

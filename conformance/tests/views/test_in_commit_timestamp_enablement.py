@@ -4,9 +4,8 @@ from typing import Any
 
 from helpers.recording_run import RecordingRun
 
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.log_only import commit_info_action
-from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
+from deltaspec_generators.table_files import TableFiles, commit_info_action, metadata_action, protocol_action
+from planted_tables.bases import log_only
 
 ON = {"delta.enableInCommitTimestamps": "true"}
 RECORDED = {

@@ -14,8 +14,8 @@ from deltaspec.protocol.files import paths
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
 from deltaspec_generators.table_files import TableFiles, write_table
+from deltaspec_generators.table_history.files import CHANGE_DATA
 from deltaspec_generators.tables.corpus import read_corpus
-from deltaspec_generators.tables.file_writer import CHANGE_DATA
 from deltaspec_generators.tables.strategies import GeneratedTable, data_tables, data_tables_with_states
 
 

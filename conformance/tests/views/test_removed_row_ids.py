@@ -5,9 +5,14 @@ from typing import Any
 import pytest
 from helpers.recording_run import RecordingRun
 
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.log_only import commit_info_action, get_action
-from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
+from deltaspec_generators.table_files import (
+    TableFiles,
+    commit_info_action,
+    get_action,
+    metadata_action,
+    protocol_action,
+)
+from planted_tables.bases import log_only
 
 TRACKED = protocol_action(1, 7, None, ["rowTracking", "domainMetadata"])
 

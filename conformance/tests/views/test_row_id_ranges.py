@@ -18,9 +18,9 @@ from deltaspec.rules import RULES
 from deltaspec.views.files.file_replay import build_empty_replay_frame
 from deltaspec.views.files.row_ids import build_row_id_ranges
 from deltaspec.views.table.enablement import build_enablement_history, get_enablement_at, get_property_at
-from deltaspec_generators.bases.row_ids import build_tracked_table
 from deltaspec_generators.table_files import TableFiles
 from deltaspec_generators.tables.strategies import logs
+from planted_tables.bases.row_ids import build_tracked_table
 
 
 @example_settings(15)

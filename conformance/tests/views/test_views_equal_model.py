@@ -34,16 +34,11 @@ from deltaspec.protocol.files.paths import path_key
 from deltaspec.protocol.log.segment import Checkpoint
 from deltaspec.protocol.revisions import Revision
 from deltaspec.views.files.file_replay import find_live_files
-from deltaspec_generators.bases.log_only import (
-    build_checkpointed_table,
-    build_table_with_vector,
-    get_action,
-    inline_vector_descriptor,
-)
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
-from deltaspec_generators.mutations.all_mutations import MUTATIONS
-from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.table_files import TableFiles, get_action, inline_vector_descriptor
 from deltaspec_generators.tables.strategies import logs
+from planted_tables.bases.log_only import build_checkpointed_table, build_table_with_vector
+from planted_tables.faults.all_faults import PLANTED_FAULTS
 
 # files
 
@@ -333,7 +328,7 @@ def differences_of_run(run: RecordingRun, checkpoints: Iterable[Checkpoint] | No
 
 _UNEQUAL = sorted(
     name
-    for name, each in MUTATIONS.items()
+    for name, each in PLANTED_FAULTS.items()
     if each.requirement == "checkpoint.equals-replay"
     and not each.breaks.__module__.endswith("typed_copies")  # which the model does not read
     and "current" in (each.revisions or ("current",))
@@ -343,7 +338,7 @@ _UNEQUAL = sorted(
 @example_settings(30)
 @given(data=st.data())
 def test_differences_of_mutated_checkpoints_equal_the_model(data: st.DataObject) -> None:
-    files = data.draw(MUTATIONS[data.draw(st.sampled_from(_UNEQUAL))].tables())
+    files = data.draw(PLANTED_FAULTS[data.draw(st.sampled_from(_UNEQUAL))].tables())
     run = RecordingRun(files)
     assert differences_of_run(run) == differences_of_model(run, DecodedLog.decode(files))
 

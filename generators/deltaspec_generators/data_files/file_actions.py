@@ -1,7 +1,7 @@
 """Actions of data files, from explicit arguments: drawn tables choose the arguments, golden tables state them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
 import msgspec
@@ -13,7 +13,6 @@ from deltaspec_generators.table_state import Body
 from deltaspec_generators.table_uris import TABLE_URI
 
 VectorStorage: TypeAlias = Literal["inline", "stored", "absolute"]
-STORAGES: tuple[VectorStorage, ...] = get_args(VectorStorage)
 _COPIED = ("partitionValues", "size", "tags", "deletionVector", "baseRowId", "defaultRowCommitVersion")
 
 
@@ -107,6 +106,27 @@ def list_row_ids(files: Iterable[StoredFile]) -> tuple[list[int], list[int]]:
         [each.row_ids[index] for each, index in tracked],
         [each.row_commit_versions[index] for each, index in tracked],
     )
+
+
+def list_kept_row_ids(
+    stored: StoredFile, indexes: Sequence[int], changed: Container[int], new: int = 0
+) -> tuple[list[int | None], list[int | None]]:
+    """List id and commit version that rows of a file keep in another one: changed rows only their id.
+
+    Args:
+        stored: the file.
+        indexes: positions of the rows.
+        changed: positions of rows that change.
+        new: number of new rows after them, which have neither.
+
+    Returns:
+        One entry for each row; empty lists without row tracking.
+    """
+    if not stored.row_ids:
+        return [], []
+    ids = [stored.row_ids[index] for index in indexes]
+    versions = [None if index in changed else stored.row_commit_versions[index] for index in indexes]
+    return [*ids, *[None] * new], [*versions, *[None] * new]
 
 
 def list_implied_changes(

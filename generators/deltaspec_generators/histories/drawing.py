@@ -8,9 +8,9 @@ import msgspec
 
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.histories import conditions
+from deltaspec_generators.histories.kinds import KINDS, UNKNOWN_FEATURE
 from deltaspec_generators.histories.plain_table import (
     ID,
-    UNKNOWN_FEATURE,
     Column,
     Effect,
     Forbidden,
@@ -57,7 +57,6 @@ _NEUTRAL_PROPERTIES = (
     {"delta.checkpointInterval": "3"},
     {"delta.dataSkippingNumIndexedCols": "2"},
 )
-_WEIGHTS = {"append": 4, "delete": 4, "update": 4, "merge": 4, "overwrite": 2, "checkpoint": 3, "optimize": 2}
 MOST_STEPS = 9
 
 
@@ -257,13 +256,12 @@ class _Author:
         return found
 
     def draw_operation(self) -> None:
-        drawers = {kind: drawer for kind, drawer in _DRAWERS.items() if kind in self.offer.kinds}
-        weighted = [kind for kind in drawers for _ in range(_WEIGHTS.get(kind, 1))]
+        drawers = {kind: drawer for kind, drawer in DRAWERS.items() if kind in self.offer.kinds}
+        weighted = [kind for kind in drawers for _ in range(KINDS[kind].weight)]
         kind = self.choices.pick(weighted)
         operation = drawers[kind](self)
         if operation is not None:
-            changes_rows = kind in ("append", "overwrite", "delete", "update", "merge")
-            self.add({"kind": kind, **operation}, self.draw_commit() if changes_rows else None)
+            self.add({"kind": kind, **operation}, self.draw_commit() if KINDS[kind].changes == "rows" else None)
 
     def draw_forbidden(self) -> None:
         """Draw an operation that the protocol forbids, if the table has a reason for one."""
@@ -375,7 +373,7 @@ def _draw_renamed_column(author: _Author) -> Operation | None:
     return None if name is None else {"from": [name], "to": [author.new_name()]}
 
 
-_DRAWERS: dict[str, Callable[[_Author], Operation | None]] = {
+DRAWERS: dict[str, Callable[[_Author], Operation | None]] = {
     "append": lambda author: {"rows": author.draw_rows()},
     "delete": lambda author: {"where": author.draw_where()},
     "update": _draw_update,

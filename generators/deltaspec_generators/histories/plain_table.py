@@ -19,45 +19,19 @@ from deltaspec.protocol.features.constraints import DEFAULT
 from deltaspec.protocol.features.identity_columns import EXPLICIT, START, STEP, Identity
 from deltaspec.protocol.schema.data_types import Primitive, Struct
 from deltaspec.protocol.schema.schema_string import parse_schema
+from deltaspec_generators.histories.kinds import (
+    CLUSTERED_BY_OTHERS,
+    DROP_UNKNOWN_FEATURE,
+    FAST_CLOCK,
+    KINDS,
+    STEPS_OF_THE_KIT,
+    UNKNOWN_FEATURE,
+)
 from deltaspec_generators.values.arrow_values import DAY_US, arrow_type
 
 Row: TypeAlias = dict[str, Any]
 Json: TypeAlias = Mapping[str, Any]
 ID = "id"
-UNKNOWN_FEATURE = "unknown-writer-feature"
-"""Kind of a step that the kit performs itself: the table gets a writer feature that no engine knows."""
-FAST_CLOCK = "commit-of-a-fast-clock"
-"""Kind of a step that the kit performs itself: a commit whose in-commit timestamp is a day ahead of the clock."""
-DROP_UNKNOWN_FEATURE = "drop-unknown-writer-feature"
-"""Kind of a step that the kit performs itself: the feature is dropped, and checkpoints before that are protected."""
-AGE_LOG = "age-log"
-"""Kind of a step that the kit performs itself: the modification times of all files of the log are moved back."""
-UNREFERENCED_SIDECAR = "unreferenced-sidecar"
-"""Kind of a step that the kit performs itself: it writes a sidecar that no checkpoint refers to."""
-CLUSTERED_BY_OTHERS = "files-clustered-by-others"
-"""Kind of a step that the kit performs itself: the table is clustered, and an unknown engine marks its files."""
-STEPS_OF_THE_KIT = (
-    UNKNOWN_FEATURE,
-    FAST_CLOCK,
-    DROP_UNKNOWN_FEATURE,
-    AGE_LOG,
-    UNREFERENCED_SIDECAR,
-    CLUSTERED_BY_OTHERS,
-)
-FEATURES_OF_STEPS = {CLUSTERED_BY_OTHERS: ("clustering", "domainMetadata")}
-"""Writer features that a table has after a step of the kit."""
-WITHOUT_ROWS = (
-    "optimize",
-    "purge",
-    "vacuum",
-    "checkpoint",
-    "checksum",
-    "compact-log",
-    "cleanup-log",
-    "add-feature",
-    *STEPS_OF_THE_KIT,
-)
-"""Kinds that change neither rows nor metadata in the model."""
 IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
 _GENERATED = "delta.generationExpression"
 _MAX_COLUMN_ID = "delta.columnMapping.maxColumnId"
@@ -293,7 +267,7 @@ def _perform(table: PlainTable, operation: Json, past: Sequence[PlainTable | Non
         return Effect(replace(table, is_clustered_by_others=True))
     if kind == FAST_CLOCK and not table.is_enabled(IN_COMMIT_TIMESTAMPS):
         raise NotApplicable("in-commit timestamps are not enabled")
-    if kind not in WITHOUT_ROWS:
+    if kind not in KINDS or KINDS[kind].changes != "nothing":
         raise NotApplicable(f"the kind {kind} is not modelled, or the table exists")
     if kind == "compact-log" and (len(past) <= operation["end_step"] or past[operation["start_step"]] is None):
         raise NotApplicable("the steps are missing")

@@ -6,16 +6,18 @@ from typing import Any
 from deltaspec.protocol.features.identity_columns import Identity
 from deltaspec_generators.histories import conditions
 from deltaspec_generators.histories.drawing import FEATURE_PROPERTIES, Step
-from deltaspec_generators.histories.plain_table import (
+from deltaspec_generators.histories.kinds import (
     AGE_LOG,
     CLUSTERED_BY_OTHERS,
-    CODEC,
     DROP_UNKNOWN_FEATURE,
     FAST_CLOCK,
-    ID,
-    IN_COMMIT_TIMESTAMPS,
     UNKNOWN_FEATURE,
     UNREFERENCED_SIDECAR,
+)
+from deltaspec_generators.histories.plain_table import (
+    CODEC,
+    ID,
+    IN_COMMIT_TIMESTAMPS,
     Column,
     PlainTable,
     Row,

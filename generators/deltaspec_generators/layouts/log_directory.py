@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from deltaspec.protocol.json_values import parse_lossless
@@ -66,7 +66,7 @@ def draw_log_files(log: LogSource, files: TableFiles, *, first_deletable: int = 
         shortest = int(log.revision is Revision.CURRENT)
         for start in choices.sample(range(last - shortest + 1), 0, 2):
             end = choices.integer(start + shortest, last)
-            files.compactions[start, end] = build_compaction(choices, log.commits, start, end)
+            files.compactions[start, end] = draw_compaction(choices, log.commits[start : end + 1])
     if log.revision is Revision.CURRENT and choices.chance(1, 2):
         first, final = sorted(last - choices.integer(0, last) for _ in range(2))  # checksums have no gaps
         for version in range(first, final + 1):
@@ -94,7 +94,7 @@ def draw_checkpoint(log: LogSource, state: TableState) -> CheckpointFiles:
     # JSON cannot contain typed statistics: if only those are enabled, files are written to sidecars.
     sidecar_count = choices.integer(1 if kind == "uuid-json" and not as_json else 0, 2) if v2 else 0
     if kind != "uuid-json" or sidecar_count:
-        files = [_build_file_row(state, row, as_json=as_json, as_struct=as_struct) for row in files]
+        files = [build_statistics_columns(state, row, as_json=as_json, as_struct=as_struct) for row in files]
     if not log.revision.since(Revision.R3) and log.choices.chance(1, 2):
         table.append({"commitInfo": state.commit_info or {"operation": "WRITE"}})
     number = log.next_number()
@@ -108,14 +108,8 @@ def draw_checkpoint(log: LogSource, state: TableState) -> CheckpointFiles:
         if choices.chance(1, 2):
             metadata["tags"] = {"numOfAddFiles": str(len(state.live))}
         table.insert(0, {"checkpointMetadata": metadata})
-    if sidecar_count:
-        for index in range(sidecar_count):
-            sidecar_rows = files[index * len(files) // sidecar_count : (index + 1) * len(files) // sidecar_count]
-            name = f"{build_uuid(log.next_number())}.parquet"
-            checkpoint.sidecars.append(SidecarFile(name, sidecar_rows, modification_time=state.timestamp_ms))
-        checkpoint.rows = [*table]
-    else:
-        checkpoint.rows = [*table, *files]
+    add_sidecars(checkpoint, files, sidecar_count, state, log.next_number)
+    checkpoint.rows = [*table, *([] if sidecar_count else files)]
     if kind == "multipart":
         checkpoint.parts = choices.integer(2, max(2, len(checkpoint.rows) // 2))
         if not log.revision.since(Revision.R3):  # which assign parts by path only
@@ -124,6 +118,16 @@ def draw_checkpoint(log: LogSource, state: TableState) -> CheckpointFiles:
     elif choices.chance(1, 2):
         checkpoint.rows = choices.shuffle(checkpoint.rows)
     return checkpoint
+
+
+def add_sidecars(
+    checkpoint: CheckpointFiles, files: Sequence[Row], count: int, state: TableState, next_number: Callable[[], int]
+) -> None:
+    """Distribute the rows of file actions over sidecars of a checkpoint."""
+    for index in range(count):
+        rows = [*files[index * len(files) // count : (index + 1) * len(files) // count]]
+        name = f"{build_uuid(next_number())}.parquet"
+        checkpoint.sidecars.append(SidecarFile(name, rows, modification_time=state.timestamp_ms))
 
 
 def build_table_rows(state: TableState) -> list[Row]:
@@ -141,9 +145,7 @@ def _draw_file_rows(log: LogSource, state: TableState) -> list[Row]:
     rewritten = log.choices.chance(1, 2)
     found: list[Row] = []
     for kind, body in sorted(rows, key=lambda row: str(row[1]["path"])):
-        dropped = _NOT_IN_CHECKPOINT if kind == "remove" else ()
-        row = {name: value for name, value in body.items() if name not in dropped}
-        found.append({kind: {**row, "dataChange": False} if rewritten else row})
+        found.append(build_file_row(kind, {**body, "dataChange": False} if rewritten else body))
     return found
 
 
@@ -164,8 +166,14 @@ def _draw_tombstones(log: LogSource, state: TableState) -> list[Body]:
     return log.tombstones[state.version]
 
 
-def _build_file_row(state: TableState, row: Row, *, as_json: bool, as_struct: bool) -> Row:
-    """Build a row with statistics as JSON, as struct columns, or both."""
+def build_file_row(kind: str, body: Body) -> Row:
+    """Build the row of a file action in a checkpoint; a remove has fewer columns there."""
+    dropped = _NOT_IN_CHECKPOINT if kind == "remove" else ()
+    return {kind: {name: value for name, value in body.items() if name not in dropped}}
+
+
+def build_statistics_columns(state: TableState, row: Row, *, as_json: bool, as_struct: bool) -> Row:
+    """Return the row of a file action with statistics as JSON, as struct columns, or both."""
     if "add" not in row:
         return row
     add = dict(row["add"])
@@ -176,33 +184,41 @@ def _build_file_row(state: TableState, row: Row, *, as_json: bool, as_struct: bo
     return {"add": add}
 
 
-def build_compaction(choices: Choices, commits: Sequence[Sequence[Body]], start: int, end: int) -> list[Line]:
-    """Build the reconciled actions of a commit range, including removed domains and tombstones."""
+def compact_commits(commits: Iterable[Sequence[Body]]) -> tuple[list[Row], list[Row]]:
+    """Reconcile the actions of a range of commits, and keep removed domains and tombstones.
+
+    Returns:
+        Protocol and metadata, as far as there are any, and the other actions.
+    """
     state = TableState()
     removed_domains: dict[str, Body] = {}
-    for version in range(start, end + 1):
-        actions = commits[version]
+    for actions in commits:
         state = apply_actions(state, actions, 0)
-        for action in actions:
-            body = action.get("domainMetadata")
-            if body is not None:
-                removed_domains.pop(body["domain"], None)
-                if body["removed"]:
-                    removed_domains[body["domain"]] = body
-    lines: list[Line] = [{"add": body} for body in state.live.values()]
-    lines += [{"remove": body} for body in state.tombstones.values()]
-    lines += [{"txn": body} for body in state.transactions.values()]
-    lines += [{"domainMetadata": body} for body in (*state.domains.values(), *removed_domains.values())]
-    lines += [{"metaData": state.metadata}] if state.metadata else []
-    lines += [{"protocol": state.protocol}] if state.protocol else []
-    lines += [{"rowIdHighWaterMark": state.row_id_action}] if state.row_id_action else []
+        for body in (action["domainMetadata"] for action in actions if "domainMetadata" in action):
+            removed_domains.pop(body["domain"], None)
+            if body["removed"]:
+                removed_domains[body["domain"]] = body
+    table: list[Row] = [{"protocol": state.protocol}] if state.protocol else []
+    table += [{"metaData": state.metadata}] if state.metadata else []
+    others: list[Row] = [{"add": body} for body in state.live.values()]
+    others += [{"remove": body} for body in state.tombstones.values()]
+    others += [{"txn": body} for body in state.transactions.values()]
+    others += [{"domainMetadata": body} for body in (*state.domains.values(), *removed_domains.values())]
+    others += [{"rowIdHighWaterMark": state.row_id_action}] if state.row_id_action else []
+    return table, others
+
+
+def draw_compaction(choices: Choices, commits: Iterable[Sequence[Body]]) -> list[Line]:
+    """Draw the order of the actions of a compaction."""
+    table, others = compact_commits(commits)
+    marks = [each for each in others if "rowIdHighWaterMark" in each]
+    lines: list[Line] = [*(each for each in others if each not in marks), *reversed(table), *marks]
     return choices.shuffle(lines) if choices.chance(1, 2) else lines
 
 
-def draw_checksum(choices: Choices, state: TableState) -> Body:
-    """Draw the version checksum of a state: required fields and some optional fields."""
-    adds = list(state.live.values())
-    cardinalities = [add["deletionVector"]["cardinality"] if "deletionVector" in add else 0 for add in adds]
+def build_checksum(state: TableState) -> Body:
+    """Build the version checksum of a state, with the fields that it must have."""
+    adds = state.live.values()
     found: Body = {
         "tableSizeBytes": sum(add["size"] for add in adds),
         "numFiles": len(adds),
@@ -212,11 +228,15 @@ def draw_checksum(choices: Choices, state: TableState) -> Body:
         "protocol": state.protocol,
     }
     info = state.commit_info or {}
-    if "inCommitTimestamp" in info:
-        found["inCommitTimestampOpt"] = info["inCommitTimestamp"]
-    if "txnId" in info:
-        found["txnId"] = info["txnId"]
-    optional: Body = {
+    fields = {"inCommitTimestampOpt": "inCommitTimestamp", "txnId": "txnId"}
+    return found | {name: info[field] for name, field in fields.items() if field in info}
+
+
+def build_optional_checksum_fields(state: TableState) -> Body:
+    """Build the other fields that the protocol lists for the version checksum of a state."""
+    adds = list(state.live.values())
+    cardinalities = [add["deletionVector"]["cardinality"] if "deletionVector" in add else 0 for add in adds]
+    return {
         "setTransactions": list(state.transactions.values()),
         "domainMetadata": list(state.domains.values()),
         "allFiles": adds,
@@ -224,10 +244,14 @@ def draw_checksum(choices: Choices, state: TableState) -> Body:
         "numDeletedRecordsOpt": sum(cardinalities),
         "numDeletionVectorsOpt": sum("deletionVector" in add for add in adds),
         "deletedRecordCountsHistogramOpt": {"deletedRecordCounts": _count_by_decade(cardinalities)},
-        "futureField": {"a": 1},
     }
+
+
+def draw_checksum(choices: Choices, state: TableState) -> Body:
+    """Draw the version checksum of a state: required fields and some optional fields."""
+    optional = build_optional_checksum_fields(state) | {"futureField": {"a": 1}}
     names = choices.sample(sorted(optional), 0, len(optional))
-    return found | {name: optional[name] for name in names}
+    return build_checksum(state) | {name: optional[name] for name in names}
 
 
 def _build_size_histogram(sizes: list[int]) -> Body:
@@ -248,14 +272,24 @@ def _count_by_decade(cardinalities: list[int]) -> list[int]:
     return [bins.count(index) for index in range(10)]
 
 
-def draw_hint(choices: Choices, checkpoint: CheckpointFiles, *, overwritten: bool) -> Body:
-    """Draw a `_last_checkpoint` that names a checkpoint; it has a checksum if it overwrites an older one."""
-    all_rows = [row for row in checkpoint.rows if isinstance(row, dict)]
-    for sidecar in checkpoint.sidecars:
-        all_rows += sidecar.rows
-    hint: Body = {"version": checkpoint.version, "size": len(all_rows) + len(checkpoint.sidecars)}
+def build_hint(checkpoint: CheckpointFiles) -> Body:
+    """Build the required fields of a `_last_checkpoint` that names a checkpoint."""
+    hint: Body = {"version": checkpoint.version, "size": len(_list_rows(checkpoint)) + len(checkpoint.sidecars)}
     if checkpoint.naming == "multipart":
         hint["parts"] = checkpoint.parts
+    return hint
+
+
+def _list_rows(checkpoint: CheckpointFiles) -> list[Row]:
+    """List the rows of a checkpoint and of its sidecars."""
+    rows = [row for row in checkpoint.rows if isinstance(row, dict)]
+    return rows + [row for sidecar in checkpoint.sidecars for row in sidecar.rows]
+
+
+def draw_hint(choices: Choices, checkpoint: CheckpointFiles, *, overwritten: bool) -> Body:
+    """Draw a `_last_checkpoint` that names a checkpoint; it has a checksum if it overwrites an older one."""
+    hint = build_hint(checkpoint)
+    all_rows = _list_rows(checkpoint)
     if choices.chance(1, 2):
         if not has_table_uri(all_rows):
             hint["sizeInBytes"] = sum(map(len, encode_checkpoint(checkpoint).values()))

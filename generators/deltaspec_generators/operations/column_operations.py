@@ -27,11 +27,10 @@ def change_constraint(builder: LogBuilder) -> None:
     """Add or drop a constraint that all rows satisfy."""
     named = sorted(name for name in builder.configuration if name.startswith(CONSTRAINT))
     if named and builder.choices.chance(1, 2):
-        del builder.configuration[builder.choices.pick(named)]
+        builder.write_properties({builder.choices.pick(named): None})
     else:
         name = builder.choices.pick(("first", "second", "odd name"))
-        builder.configuration[CONSTRAINT + name] = builder.choices.pick(list_conditions(builder.spec.positive))
-    builder.actions.append(builder.metadata_action())
+        builder.write_properties({CONSTRAINT + name: builder.choices.pick(list_conditions(builder.spec.positive))})
 
 
 def _can_change_default(builder: LogBuilder) -> bool:

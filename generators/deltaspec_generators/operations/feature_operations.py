@@ -1,7 +1,7 @@
 """Operations of logs on properties and features: enablement, upgrades, clustering, checkpoint protection."""
 
 from deltaspec_generators.operations.registry import SEEDS_KEEP_TABLES, can_change_metadata, operation
-from deltaspec_generators.operations.table_operations import can_set_domain, record_enablement, support_features
+from deltaspec_generators.operations.table_operations import can_set_domain
 from deltaspec_generators.tables import features
 from deltaspec_generators.tables.features import CLUSTERING, IN_COMMIT_TIMESTAMPS
 from deltaspec_generators.tables.log_builder import LogBuilder
@@ -14,8 +14,7 @@ _NOT_TOGGLED = (*features.ROW_ID_FEATURES, "inCommitTimestamp", "changeDataFeed"
 @operation(can_change_metadata, log_only=SEEDS_KEEP_TABLES)
 def set_property(builder: LogBuilder) -> None:
     """Set a user property."""
-    builder.configuration["owner"] = builder.choices.pick(("someone", "nobody"))
-    builder.actions.append(builder.metadata_action())
+    builder.write_properties({"owner": builder.choices.pick(("someone", "nobody"))})
 
 
 def _list_toggles(builder: LogBuilder) -> list[str]:
@@ -35,9 +34,7 @@ def _list_toggles(builder: LogBuilder) -> list[str]:
 )
 def toggle_feature(builder: LogBuilder) -> None:
     """Enable or disable a feature; Iceberg compatibility can only be disabled."""
-    name = builder.choices.pick(_list_toggles(builder))
-    builder.configuration[name] = "false" if builder.is_enabled(name) else "true"
-    builder.actions.append(builder.metadata_action())
+    builder.toggle(builder.choices.pick(_list_toggles(builder)))
 
 
 _UPGRADES = (
@@ -78,12 +75,11 @@ def upgrade(builder: LogBuilder) -> None:
     """Upgrade to a protocol with all current features and some new ones."""
     new = builder.choices.sample(_list_upgrades(builder), 1, 3)
     needed = {features.REQUIRED_FEATURES[name] for name in new if name in features.REQUIRED_FEATURES}
-    support_features(builder, {*new, *needed})
-    if "deletionVectors" in new:
-        builder.configuration |= features.build_properties("deletionVectors")
+    builder.support_features({*new, *needed})
+    changes = features.build_properties("deletionVectors") if "deletionVectors" in new else {}
     if "inCommitTimestamp" in new:
-        record_enablement(builder, builder.next_in_commit_timestamp_ms)
-    builder.actions.append(builder.metadata_action())
+        changes |= builder.build_enablement(builder.next_in_commit_timestamp_ms)
+    builder.write_properties(changes)
 
 
 def _can_cluster(builder: LogBuilder) -> bool:
@@ -117,8 +113,7 @@ def change_clustering(builder: LogBuilder) -> None:
 )
 def enable_timestamps(builder: LogBuilder) -> None:
     """Enable in-commit timestamps and record the enablement."""
-    record_enablement(builder, builder.next_in_commit_timestamp_ms)
-    builder.actions.append(builder.metadata_action())
+    builder.write_properties(builder.build_enablement(builder.next_in_commit_timestamp_ms))
 
 
 @operation(
@@ -132,11 +127,10 @@ def enable_timestamps(builder: LogBuilder) -> None:
 )
 def disable_timestamps(builder: LogBuilder) -> None:
     """Disable in-commit timestamps; the enablement properties may stay."""
-    builder.configuration[IN_COMMIT_TIMESTAMPS] = "false"
+    changes: dict[str, str | None] = {IN_COMMIT_TIMESTAMPS: "false"}
     if builder.choices.chance(1, 2):
-        for name in ("Version", "Timestamp"):
-            builder.configuration.pop(f"delta.inCommitTimestampEnablement{name}", None)
-    builder.actions.append(builder.metadata_action())
+        changes |= {f"delta.inCommitTimestampEnablement{name}": None for name in ("Version", "Timestamp")}
+    builder.write_properties(changes)
 
 
 @operation(
@@ -146,5 +140,4 @@ def disable_timestamps(builder: LogBuilder) -> None:
 )
 def protect_checkpoints(builder: LogBuilder) -> None:
     """Require that versions before the current one are cleaned up completely or not at all."""
-    builder.configuration[PROTECTED] = str(builder.version)
-    builder.actions.append(builder.metadata_action())
+    builder.write_properties({PROTECTED: str(builder.version)})

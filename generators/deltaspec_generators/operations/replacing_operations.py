@@ -14,11 +14,9 @@ from deltaspec_generators.schemas.drawing import PARTITION_TYPES
 from deltaspec_generators.tables.builder import DataTableBuilder
 from deltaspec_generators.tables.features import CHANGE_FEED, DELETION_VECTORS
 from deltaspec_generators.tables.file_writer import (
-    add_stored_file,
     draw_indexes,
     draw_partition,
     draw_rows,
-    remove_file,
     write_changes,
     write_data_file,
     write_deletion_vectors,
@@ -35,7 +33,7 @@ def overwrite(builder: DataTableBuilder) -> None:
     else:
         partition = draw_partition(builder)
     for stored in files:
-        remove_file(builder, stored)
+        builder.remove_file(stored)
     write_data_file(builder, draw_rows(builder, builder.choices.integer(0, 4)), partition)
 
 
@@ -49,7 +47,7 @@ def merge(builder: DataTableBuilder) -> None:
         updates = draw_updates(builder, stored, [index for index in chosen if index not in deleted])
         remaining = [index for index in stored.live_indexes if index not in deleted]
         rows = convert_rows(stored, builder.data_schema)
-        remove_file(builder, stored)
+        builder.remove_file(stored)
         if remaining:
             rewrite_rows(builder, stored, remaining, updates)
         found = [("delete", rows[index]) for index in deleted] + build_images(builder, stored, updates)
@@ -105,10 +103,10 @@ def restore(builder: DataTableBuilder) -> None:
     target = builder.live_by_version[builder.choices.pick(_list_restorable_versions(builder))]
     for path, stored in list(builder.live.items()):
         if path not in target or target[path].add != stored.add:
-            remove_file(builder, stored)
+            builder.remove_file(stored)
     for path, stored in target.items():
         if path not in builder.live:
-            add_stored_file(builder, stored)
+            builder.add_stored_file(stored)
 
 
 def _can_repartition(builder: DataTableBuilder) -> bool:
@@ -119,7 +117,7 @@ def _can_repartition(builder: DataTableBuilder) -> bool:
 def repartition(builder: DataTableBuilder) -> None:
     """Replace all rows of the table, and its partition columns."""
     for stored in list(builder.live.values()):
-        remove_file(builder, stored)
+        builder.remove_file(stored)
     names = [
         each.name
         for each in builder.schema.fields

@@ -46,8 +46,7 @@ def _can_enable(builder: LogBuilder) -> bool:
 def enable_row_ids(builder: LogBuilder) -> None:
     """Enable row ids; every file has them now."""
     feature = next(name for name in features.ROW_ID_FEATURES if name in builder.features)
-    builder.configuration |= features.build_properties(feature)
-    builder.actions.append(builder.metadata_action())
+    builder.write_properties(features.build_properties(feature))
 
 
 @operation(
@@ -57,10 +56,8 @@ def enable_row_ids(builder: LogBuilder) -> None:
 )
 def disable_row_ids(builder: LogBuilder) -> None:
     """Disable row ids; new files still get them."""
-    for name in features.ROW_ID_FEATURES:
-        if builder.is_enabled(features.ENABLING_PROPERTIES[name]):
-            builder.configuration[features.ENABLING_PROPERTIES[name]] = "false"
-    builder.actions.append(builder.metadata_action())
+    names = [features.ENABLING_PROPERTIES[name] for name in features.ROW_ID_FEATURES]
+    builder.write_properties({name: "false" for name in names if builder.is_enabled(name)})
 
 
 def _can_suspend(builder: LogBuilder) -> bool:
@@ -75,5 +72,4 @@ def _can_suspend(builder: LogBuilder) -> bool:
 @operation(_can_suspend, log_only="tables with data do not support suspended row tracking", weight=8)
 def suspend_row_ids(builder: LogBuilder) -> None:
     """Suspend or resume the assignment of row ids."""
-    builder.configuration[SUSPENDED] = "false" if builder.row_ids_suspended else "true"
-    builder.actions.append(builder.metadata_action())
+    builder.write_properties({SUSPENDED: "false" if builder.row_ids_suspended else "true"})

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from deltaspec_generators.data_files.file_actions import list_kept_row_ids
 from deltaspec_generators.data_files.stored_files import Row, StoredFile, convert_rows
 from deltaspec_generators.operations.registry import always, has_rows, operation
 from deltaspec_generators.tables.builder import DataTableBuilder, TableBuilder
@@ -9,7 +10,6 @@ from deltaspec_generators.tables.features import DELETION_VECTORS
 from deltaspec_generators.tables.file_writer import (
     draw_indexes,
     draw_rows,
-    remove_file,
     write_changes,
     write_data_file,
     write_deletion_vectors,
@@ -55,7 +55,7 @@ def delete_by_rewriting(builder: DataTableBuilder) -> None:
     """Replace a file by one without some of its rows, or remove it."""
     stored = draw_file(builder)
     deleted = draw_indexes(builder, stored.live_indexes)
-    remove_file(builder, stored)
+    builder.remove_file(stored)
     remaining = [index for index in stored.live_indexes if index not in deleted]
     if remaining:
         rewrite_rows(builder, stored, remaining)
@@ -71,7 +71,7 @@ def update_by_rewriting(builder: DataTableBuilder) -> None:
     """Replace a file by one with some updated rows and perhaps a new row."""
     stored = draw_file(builder)
     changed = draw_indexes(builder, stored.live_indexes)
-    remove_file(builder, stored)
+    builder.remove_file(stored)
     new = draw_rows(builder, builder.choices.integer(0, 1))
     updates = draw_updates(builder, stored, changed)
     rewrite_rows(builder, stored, stored.live_indexes, updates, new)
@@ -118,13 +118,8 @@ def rewrite_rows(
     changed = updates or {}
     old = convert_rows(stored, builder.data_schema)
     rows = [changed.get(index, old[index]) for index in indexes]
-    ids: list[int | None] = []
-    versions: list[int | None] = []
-    if stored.row_ids:
-        ids = [*(stored.row_ids[index] for index in indexes), *(None for _ in new)]
-        versions = [None if index in changed else stored.row_commit_versions[index] for index in indexes]
-        versions += [None for _ in new]
-    write_data_file(builder, [*rows, *new], stored.partition, row_ids=ids, row_commit_versions=versions)
+    ids, versions = list_kept_row_ids(stored, indexes, changed, len(new))
+    write_data_file(builder, [*rows, *new], stored.partition, row_ids=ids, row_versions=versions)
 
 
 @operation(has_rows, log_weight=5)

@@ -1,7 +1,6 @@
 """Operations that change the columns of a table, and the fields inside them at every depth."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
@@ -35,29 +34,6 @@ def iter_structs(kind: DataType, path: Path = ()) -> Iterator[tuple[Path, Struct
             yield from iter_structs(element, (*path, "element"))
         case Map(_, value):
             yield from iter_structs(value, (*path, "value"))
-
-
-def replace_struct(kind: Any, path: Path, change: Callable[[Struct], Struct]) -> Any:
-    """Replace the struct with this path in a type."""
-    if not path:
-        return change(kind)
-    match kind:
-        case Struct(fields):
-            return Struct(
-                tuple(
-                    replace(each, type=replace_struct(each.type, path[1:], change)) if each.name == path[0] else each
-                    for each in fields
-                )
-            )
-        case Array(element):
-            return replace(kind, element=replace_struct(element, path[1:], change))
-    return replace(kind, value=replace_struct(kind.value, path[1:], change))
-
-
-def change_struct(builder: TableBuilder, path: Path, change: Callable[[tuple[Field, ...]], Any]) -> None:
-    """Change the fields of a struct in the schema, and write the new metadata."""
-    builder.schema = replace_struct(builder.schema, path, lambda kind: Struct(tuple(change(kind.fields))))
-    builder.actions.append(builder.metadata_action())
 
 
 def _name_depth(path: Path) -> str:
@@ -107,7 +83,7 @@ def draw_field(builder: TableBuilder, siblings: tuple[Field, ...]) -> Field:
 def add_column(builder: TableBuilder) -> None:
     """Add a column; older files have null for it."""
     new = draw_field(builder, builder.schema.fields)
-    change_struct(builder, (), lambda fields: (*fields, new))
+    builder.change_struct((), lambda fields: (*fields, new))
 
 
 def _list_inner_structs(builder: TableBuilder) -> list[Path]:
@@ -123,7 +99,7 @@ def add_field(builder: TableBuilder) -> None:
     new = draw_field(builder, siblings)
     at = builder.choices.pick((len(siblings), 0)) if "nested" in builder.options.extras else len(siblings)
     builder.record(f"field-added:{_name_depth(path)}")
-    change_struct(builder, path, lambda fields: (*fields[:at], new, *fields[at:]))
+    builder.change_struct(path, lambda fields: (*fields[:at], new, *fields[at:]))
 
 
 def _list_droppable_fields(builder: TableBuilder, path: Path, kind: Struct) -> list[Field]:
@@ -162,7 +138,7 @@ def drop_column(builder: TableBuilder) -> None:
     path, dropped = _draw_droppable(builder)
     builder.record(f"field-dropped:{_name_depth(path)}")
     builder.former_names |= set() if path else {dropped.name}
-    change_struct(builder, path, lambda fields: (each for each in fields if each.name != dropped.name))
+    builder.change_struct(path, lambda fields: (each for each in fields if each.name != dropped.name))
 
 
 @operation(_can_drop, weight=2)
@@ -172,8 +148,8 @@ def rename_column(builder: TableBuilder) -> None:
     name = f"re named.{builder.next_number()}"
     builder.record(f"field-renamed:{_name_depth(path)}")
     builder.former_names |= set() if path else {old.name}
-    change_struct(
-        builder, path, lambda fields: (replace(each, name=name) if each.name == old.name else each for each in fields)
+    builder.change_struct(
+        path, lambda fields: (replace(each, name=name) if each.name == old.name else each for each in fields)
     )
 
 
@@ -182,7 +158,7 @@ def reorder_columns(builder: TableBuilder) -> None:
     """Change the order of the columns, or of the fields of a struct."""
     path = _draw_struct(builder, [path for path, _ in iter_structs(builder.schema)])
     builder.record(f"field-reordered:{_name_depth(path)}")
-    change_struct(builder, path, builder.choices.shuffle)
+    builder.change_struct(path, builder.choices.shuffle)
 
 
 def _is_free(builder: TableBuilder, path: Path, field: Field) -> bool:
@@ -225,8 +201,7 @@ def widen(builder: TableBuilder) -> None:
     path, name, steps = builder.choices.pick(list(dict.fromkeys(each[:3] for each in options)))
     after = builder.choices.pick([each[3] for each in options if each[:3] == (path, name, steps)])
     builder.record(f"widened:{steps[-1] if steps else 'field' if path else 'column'}")
-    change_struct(
-        builder,
+    builder.change_struct(
         path,
         lambda fields: (widen_field(each, steps, after) if each.name == name else each for each in fields),
     )
@@ -240,5 +215,4 @@ def _can_enable_mapping(builder: TableBuilder) -> bool:
 def enable_mapping(builder: TableBuilder) -> None:
     """Enable column mapping on an existing table; older files have the names but no field ids."""
     builder.schema = assign_column_ids(builder.schema, builder.column_ids, own_names=False, nested=False)
-    builder.configuration[column_mapping.MODE] = "name"
-    builder.actions.append(builder.metadata_action())
+    builder.write_properties({column_mapping.MODE: "name"})

@@ -1,7 +1,5 @@
 """Operations that change properties, features, transactions and domains."""
 
-from collections.abc import Collection
-
 from msgspec.structs import replace
 
 from deltaspec_generators.operations.registry import can_change_metadata, operation
@@ -10,10 +8,8 @@ from deltaspec_generators.table_state import Body
 from deltaspec_generators.tables.builder import DataTableBuilder, TableBuilder
 from deltaspec_generators.tables.features import (
     CHANGE_FEED,
-    IN_COMMIT_TIMESTAMPS,
     build_domain,
     build_properties,
-    build_protocol,
 )
 
 _ENABLED_LATER = ("deletionVectors", "changeDataFeed", "inCommitTimestamp", "rowTracking", "v2Checkpoint")
@@ -76,30 +72,11 @@ def enable_feature(builder: DataTableBuilder) -> None:
     """Upgrade the protocol and enable a feature on an existing table."""
     name = builder.choices.pick(_list_features_to_enable(builder))
     builder.record(f"enabled-later:{name}")
-    support_features(builder, [name])
-    builder.configuration |= build_properties(name)
-    if name == "inCommitTimestamp":
-        record_enablement(builder, builder.timestamp_ms)
-    builder.actions.append(builder.metadata_action())
+    builder.support_features([name])
+    enablement = builder.build_enablement(builder.timestamp_ms) if name == "inCommitTimestamp" else {}
+    builder.write_properties(build_properties(name) | enablement)
     if name == "rowTracking":
         _assign_row_ids(builder)
-
-
-def support_features(builder: TableBuilder, names: Collection[str]) -> None:
-    """Upgrade the protocol to one that also supports these features."""
-    reader = builder.state.protocol["minReaderVersion"]
-    protocol = build_protocol({*builder.state.features, *builder.features, *names}, reader=reader)
-    builder.features = frozenset({*builder.features, *names})
-    builder.actions.append({"protocol": protocol})
-
-
-def record_enablement(builder: TableBuilder, timestamp_ms: int) -> None:
-    """Enable in-commit timestamps in the current commit, which has this timestamp."""
-    builder.configuration |= {
-        IN_COMMIT_TIMESTAMPS: "true",
-        "delta.inCommitTimestampEnablementVersion": str(builder.version),
-        "delta.inCommitTimestampEnablementTimestamp": str(timestamp_ms),
-    }
 
 
 def _assign_row_ids(builder: DataTableBuilder) -> None:
@@ -129,5 +106,4 @@ def _assign_row_ids(builder: DataTableBuilder) -> None:
 )
 def toggle_change_feed(builder: TableBuilder) -> None:
     """Disable the change data feed, or enable it again."""
-    builder.configuration[CHANGE_FEED] = "false" if builder.is_enabled(CHANGE_FEED) else "true"
-    builder.actions.append(builder.metadata_action())
+    builder.toggle(CHANGE_FEED)

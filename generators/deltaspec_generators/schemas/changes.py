@@ -1,6 +1,6 @@
 """Changes of a schema over time: column ids and physical names, and type widening."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -31,6 +31,19 @@ def drop_void_columns(kind: Any) -> Any:
 def drop_columns(kind: Struct, names: Sequence[str]) -> Struct:
     """Remove these columns."""
     return Struct(tuple(each for each in kind.fields if each.name not in names))
+
+
+def replace_struct(kind: Any, path: Sequence[str], change: Callable[[Struct], Struct]) -> Any:
+    """Replace the struct at a path of field names, elements, keys and values."""
+    if not path:
+        return change(kind)
+    if isinstance(kind, Struct):
+        fields = [
+            replace(each, type=replace_struct(each.type, path[1:], change)) if each.name == path[0] else each
+            for each in kind.fields
+        ]
+        return Struct(tuple(fields))
+    return replace(kind, **{path[0]: replace_struct(getattr(kind, path[0]), path[1:], change)})
 
 
 class ColumnIdSequence:

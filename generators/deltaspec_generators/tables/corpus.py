@@ -16,7 +16,7 @@ from functools import partial
 from deltaspec_generators.choices import Choices, SeededChoices
 from deltaspec_generators.tables.dimensions import observe
 from deltaspec_generators.tables.history import GeneratedTable, draw_generated_table
-from deltaspec_generators.tables.readable import ExpectedVersion, ReadableTable
+from deltaspec_generators.tables.readable import ReadableTable
 from deltaspec_generators.tables.table_specs import ALL_FEATURES, EXTRAS, TableOptions
 from deltaspec_generators.values.arrow_values import PRIMITIVES
 
@@ -91,23 +91,5 @@ def read_corpus(seed: int, count: int) -> Iterator[ReadableTable]:
 
 def build_readable_table(drawn: GeneratedTable, choices: tuple[int, ...] = ()) -> ReadableTable:
     """Build the expected results of a generated table; `choices` produced it."""
-    versions = []
-    for state, version in zip(drawn.states, drawn.versions, strict=True):
-        if state.version not in drawn.files.commits:
-            continue  # cleaned up
-        tracked = state.is_enabled("delta.enableRowTracking")
-        changes = version.changes if version.has_change_files else version.implied_changes
-        versions.append(
-            ExpectedVersion(
-                version=state.version,
-                timestamp_ms=state.timestamp_ms,
-                schema=version.schema,
-                partition_columns=tuple(state.metadata["partitionColumns"]),
-                plain_rows=version.rows,
-                row_ids=version.row_ids if tracked else None,
-                row_commit_versions=version.row_commit_versions if tracked else None,
-                plain_changes=changes if state.is_enabled("delta.enableChangeDataFeed") else None,
-                state=state,
-            )
-        )
+    versions = [each for each in drawn.versions if each.version in drawn.files.commits]  # others are cleaned up
     return ReadableTable(drawn.files, tuple(versions), tuple(drawn.history), choices, partial(observe, drawn))

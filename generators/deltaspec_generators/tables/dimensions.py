@@ -142,8 +142,8 @@ def _observe_values(drawn: GeneratedTable) -> Iterator[str]:
             for row in stored.rows[:8]:
                 yield from _observe_value(each.type, row.get(each.name))
     for version in drawn.versions:
-        yield from ("state:no-rows",) if not version.rows else ()
-        yield from ("state:twenty-rows",) if len(version.rows) >= 20 else ()
+        yield from ("state:no-rows",) if not version.plain_rows else ()
+        yield from ("state:twenty-rows",) if len(version.plain_rows) >= 20 else ()
 
 
 def _observe_value(kind: DataType, value: Any) -> Iterator[str]:
@@ -299,9 +299,9 @@ def _iter_rows(checkpoint: Any) -> Iterator[dict[str, Any]]:
 
 def _observe_changes(drawn: GeneratedTable) -> Iterator[str]:
     before = None
-    for state, version in zip(drawn.states, drawn.versions, strict=True):
-        if state.is_enabled("delta.enableChangeDataFeed"):
-            changes = version.changes if version.has_change_files else version.implied_changes
+    for version in drawn.versions:
+        if version.plain_changes is not None:
+            changes = version.plain_changes
             yield from (f"changes:{kind}" for kind, _ in changes)
             yield from (f"changes:{'files' if version.has_change_files else 'implied'}",) if changes else ()
             if before is not None and before != version.schema:

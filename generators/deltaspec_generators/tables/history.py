@@ -10,27 +10,24 @@ import msgspec
 
 from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.protocol.schema import column_mapping
-from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.choices import Choices
-from deltaspec_generators.data_files.file_actions import list_implied_changes, list_row_ids
 from deltaspec_generators.data_files.parquet_encodings import draw_parquet_encoding
 from deltaspec_generators.data_files.statistics import draw_statistics_style
 from deltaspec_generators.data_files.stored_files import StoredFile
 from deltaspec_generators.layouts.table_layout import draw_layout
 from deltaspec_generators.operations.all_operations import list_operations
 from deltaspec_generators.operations.registry import Operation
-from deltaspec_generators.schemas.value_conversion import build_renamer, convert_all
-from deltaspec_generators.table_files import LOG, TableFiles
+from deltaspec_generators.table_files import LOG, TableFiles, commit_info_action
 from deltaspec_generators.table_state import Body, TableState
-from deltaspec_generators.tables.builder import START_MS, DataTableBuilder, TableVersion
+from deltaspec_generators.tables.builder import DataTableBuilder
 from deltaspec_generators.tables.features import (
-    CHANGE_FEED,
     CLUSTERING,
     IN_COMMIT_TIMESTAMPS,
     build_domain,
     build_row_id_mark,
 )
 from deltaspec_generators.tables.file_writer import DataFiles
+from deltaspec_generators.tables.readable import ExpectedVersion
 from deltaspec_generators.tables.table_specs import TableOptions, draw_table_spec
 
 _COMMITS_PER_STOP = 8
@@ -42,7 +39,7 @@ class GeneratedTable(msgspec.Struct, frozen=True):
 
     files: TableFiles
     states: list[TableState]
-    versions: list[TableVersion]
+    versions: list[ExpectedVersion]
     stored: list[StoredFile]
     """Every data file ever added; the newest description of a file comes last."""
     history: list[str]
@@ -123,15 +120,14 @@ def _finalize_commit(builder: DataTableBuilder) -> None:
     info: dict[str, Any] = {}
     if builder.is_enabled(IN_COMMIT_TIMESTAMPS):
         # The table was copied later, so modification times of these commits are misleading.
-        written, info = START_MS + 10**9 - timestamp % 10**6, {"inCommitTimestamp": timestamp}
+        written, info = builder.start_ms + 10**9 - timestamp % 10**6, {"inCommitTimestamp": timestamp}
     builder.files.written_ms[LOG + commit_name(version)] = written
     tags = {"tags": {"delta.rowTracking.preserved": "true"}} if "rowTracking" in builder.features else {}
     commit_info = commit_info_action(version, **tags, **info)
     builder.finish_commit([commit_info, *builder.actions], timestamp)
     builder.live_by_version.append(dict(builder.live))
-    builder.versions.append(_build_version(builder))
     builder.stored.update({(path, each.deleted): each for path, each in builder.live.items()})
-    builder.actions, builder.changes, builder.live_before = [], [], dict(builder.live)
+    builder.describe_commit()
 
 
 def _build_clustering_action(builder: DataTableBuilder) -> Body:
@@ -140,18 +136,3 @@ def _build_clustering_action(builder: DataTableBuilder) -> Body:
     columns = [[column_mapping.physical_name(field, builder.mapping)]]
     configuration = {"clusteringColumns": columns, "domainName": CLUSTERING}
     return {"domainMetadata": build_domain(builder.revision, CLUSTERING, configuration)}
-
-
-def _build_version(builder: DataTableBuilder) -> TableVersion:
-    rows: list[dict[str, Any]] = []
-    for stored in builder.live.values():
-        found = builder.read_file(stored)
-        rows += [found[index] for index in stored.live_indexes]
-    ids, commits = list_row_ids(builder.live.values())
-    changed = convert_all(build_renamer(builder.schema, builder.mapping), (row for _, row in builder.changes))
-    changes = [(kind, row) for (kind, _), row in zip(builder.changes, changed, strict=True)]
-    has_change_files = any("cdc" in action for action in builder.actions)
-    implied: list[tuple[str, dict[str, Any]]] = []
-    if builder.is_enabled(CHANGE_FEED):
-        implied = list_implied_changes(builder.actions, builder.live_before, builder.live, builder.read_file)
-    return TableVersion(builder.schema, rows, ids, changes, commits, implied, has_change_files)

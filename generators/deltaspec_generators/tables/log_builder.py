@@ -1,27 +1,28 @@
 """Builder of a log without data files."""
 
-from dataclasses import dataclass, field
-
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import Field, Struct
+from deltaspec_generators.choices import Choices
 from deltaspec_generators.data_files.stored_files import StoredFile
 from deltaspec_generators.tables import features
-from deltaspec_generators.tables.builder import START_MS, TableBuilder
+from deltaspec_generators.tables.builder import TableBuilder
+from deltaspec_generators.tables.table_specs import TableOptions, TableSpec
 
 
-@dataclass
 class LogBuilder(TableBuilder):
     """Mutable state of a log."""
 
-    now_ms: int = START_MS
-    """Clock time of the current commit in milliseconds since the epoch."""
-    copies_rows: bool = False
-    """Whether the current commit copies existing rows to new files."""
-    moves_identity_marks: bool = False
-    """Whether the files of the current commit advanced identity columns."""
-    in_commit_timestamp_ms: int = 0
-    removed: dict[str, StoredFile] = field(default_factory=dict)
-    """Files by path that are not live any more."""
+    def __init__(self, choices: Choices, options: TableOptions, spec: TableSpec) -> None:
+        super().__init__(choices, options, spec)
+        self.now_ms = self.start_ms
+        """Clock time of the current commit in milliseconds since the epoch."""
+        self.copies_rows = False
+        """Whether the current commit copies existing rows to new files."""
+        self.moves_identity_marks = False
+        """Whether the files of the current commit advanced identity columns."""
+        self.in_commit_timestamp_ms = 0
+        self.removed: dict[str, StoredFile] = {}
+        """Files by path that are not live any more."""
 
     @property
     def timestamp_ms(self) -> int:

@@ -12,15 +12,15 @@ from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive
 from deltaspec_generators.data_files.statistics import StatisticsStyle, compute_row_statistics
 from deltaspec_generators.data_files.stored_files import Row, StoredFile, convert_rows
 from deltaspec_generators.schemas.column_features import CONSTANT, COPY, GENERATED, HIGH_WATER_MARK, START, STEP
+from deltaspec_generators.table_history.files import CHANGE_DATA
 from deltaspec_generators.table_state import Body
 from deltaspec_generators.tables.file_writer import (
-    CHANGE_DATA,
     build_partition_folder,
     draw_partition,
     draw_partition_texts,
     draw_path,
     draw_rows,
-    write_vectors,
+    draw_vector_options,
 )
 from deltaspec_generators.tables.log_builder import LogBuilder
 
@@ -59,7 +59,8 @@ class LoggedFiles:
         builder = self._builder
         files = [builder.live[path] for path in deleted]
         rows = [stored.deleted | {*deleted[stored.add["path"]]} for stored in files]
-        for stored, all_deleted, vector in zip(files, rows, write_vectors(builder, rows), strict=True):
+        vectors = builder.write_vectors(rows, draw_vector_options(builder))
+        for stored, all_deleted, vector in zip(files, rows, vectors, strict=True):
             remove_logged_file(builder, stored, data_change=True)
             style = replace(stored.style.for_deleted(), tightness="wide")
             stats = compute_row_statistics(stored.rows, stored.row_count, stored.schema, style)

@@ -17,7 +17,6 @@ from deltaspec_generators.names import build_uuid
 from deltaspec_generators.operations.all_operations import list_log_operations
 from deltaspec_generators.table_files import TableFiles
 from deltaspec_generators.table_state import DAY_MS, Body, TableState
-from deltaspec_generators.tables.builder import START_MS
 from deltaspec_generators.tables.features import CHANGE_FEED, IN_COMMIT_TIMESTAMPS, build_row_id_mark
 from deltaspec_generators.tables.log_builder import LogBuilder
 from deltaspec_generators.tables.log_files import LoggedFiles, draw_change_file
@@ -75,7 +74,7 @@ def draw_log(
 def _draw_commit(builder: LogBuilder) -> None:
     choices = builder.choices
     gap = choices.pick(_GAPS_MS) if builder.version else 0
-    builder.now_ms = (builder.state.timestamp_ms or START_MS) + gap
+    builder.now_ms = (builder.state.timestamp_ms or builder.start_ms) + gap
     builder.actions, builder.copies_rows, builder.moves_identity_marks = [], False, False
     if not builder.version:
         builder.actions += [{"protocol": builder.spec.protocol}, builder.metadata_action()]

@@ -37,6 +37,8 @@ class ExpectedVersion(msgspec.Struct, frozen=True, dict=True):
     """Change type and row of each change of this version; None if the change data feed is not enabled."""
     state: TableState
     """Raw protocol, metadata, live adds, transactions and domains."""
+    has_change_files: bool = False
+    """Whether the changes are those of change data files; otherwise the adds and removes imply them."""
 
     @cached_property
     def rows(self) -> pa.Table:

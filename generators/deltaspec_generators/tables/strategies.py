@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import DataType
-from deltaspec_generators.bases.variant_encoder import Shape
 from deltaspec_generators.choices import DrawnChoices
 from deltaspec_generators.data_files import parquet_encodings as encodings
 from deltaspec_generators.data_files import statistics
@@ -25,6 +24,7 @@ from deltaspec_generators.tables.table_specs import ALL_FEATURES, TableOptions
 from deltaspec_generators.values import plain_values as values
 from deltaspec_generators.values import variants
 from deltaspec_generators.values.arrow_values import build_array
+from deltaspec_generators.values.variant_encoder import Shape
 
 __all__ = [
     "GeneratedLog",

@@ -5,13 +5,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltaspec_generators.bases.variant_encoder import (
+from deltaspec_generators.choices import Choices
+from deltaspec_generators.values.variant_encoder import (
     Shape,
     build_shredded_variants,
     build_variant_column,
     encode_variant,
 )
-from deltaspec_generators.choices import Choices
 
 NAMES = ("a", "b", "c")
 _NO_NAMES = b"\x01\x00\x00"

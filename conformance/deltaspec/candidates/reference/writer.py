@@ -1,4 +1,7 @@
-"""The reference writer: performs the operations of `apply` with the model, and asks the model before each commit."""
+"""The reference writer: independent of `TableHistory` on purpose, so that tests can compare two implementations.
+
+It performs the operations of `apply` with the model, and asks the model before each commit.
+"""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence

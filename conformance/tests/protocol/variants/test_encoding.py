@@ -21,7 +21,7 @@ from deltaspec.protocol.variants.encoding import (
     read_value,
 )
 from deltaspec.protocol.variants.values import Scalar, Value
-from deltaspec_generators.bases.variant_encoder import encode_variant
+from deltaspec_generators.values.variant_encoder import encode_variant
 
 METADATA = b"\x11\x02\x00\x01\x02ab"
 """Sorted: the names a and b."""

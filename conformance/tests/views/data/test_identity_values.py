@@ -8,11 +8,16 @@ from helpers.recording_run import RecordingRun
 
 from deltaspec.protocol.files import deletion_vectors
 from deltaspec.wire.parquet.row_batches import RowBatches
-from deltaspec_generators.bases.column_features import build_identity_column, build_identity_table, get_first_add
-from deltaspec_generators.bases.data_files import add_data_file
-from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
-from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
+from deltaspec_generators.small_tables import add_data_file
+from deltaspec_generators.table_files import (
+    TableFiles,
+    commit_info_action,
+    metadata_action,
+    protocol_action,
+    remove_action,
+)
+from planted_tables.bases.column_features import build_identity_column, build_identity_table, get_first_add
 
 SOUND = (104, [100, 102, 104]), (108, [106, None, 108])
 

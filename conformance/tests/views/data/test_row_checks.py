@@ -5,15 +5,15 @@ from typing import Any
 import pyarrow as pa
 from helpers.recording_run import RecordingRun
 
-from deltaspec_generators.bases.data_files import build_table_with_stored_vectors
-from deltaspec_generators.bases.nested_types import struct_type
-from deltaspec_generators.bases.single_file import (
+from deltaspec_generators.small_tables import build_table_with_stored_vectors
+from deltaspec_generators.table_files import TableFiles
+from planted_tables.bases.nested_types import struct_type
+from planted_tables.bases.single_file import (
     FILE_PATH,
     build_required_field,
     build_single_file_table,
     build_string_array,
 )
-from deltaspec_generators.table_files import TableFiles
 
 
 def checks(files: TableFiles, *columns: str) -> list[tuple[Any, ...]]:

@@ -7,17 +7,18 @@ from typing import Any
 import pytest
 
 import deltaspec
-from deltaspec_generators.bases.log_only import commit_info_action, get_action
-from deltaspec_generators.bases.nested_types import struct_type
-from deltaspec_generators.bases.single_file import build_required_field
 from deltaspec_generators.table_files import (
     TableFiles,
     add_action,
+    commit_info_action,
+    get_action,
     metadata_action,
     protocol_action,
     remove_action,
     write_table,
 )
+from planted_tables.bases.nested_types import struct_type
+from planted_tables.bases.single_file import build_required_field
 
 NEEDED = build_required_field("x", "long")
 FIELDS: list[Any] = [("x", "long"), ("p", "string")]

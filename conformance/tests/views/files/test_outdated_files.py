@@ -11,20 +11,20 @@ from hypothesis import strategies as st
 
 import deltaspec
 from deltaspec.report.report_types import Report
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.column_mapping import build_mapped_field
-from deltaspec_generators.bases.log_only import commit_info_action
-from deltaspec_generators.bases.row_ids import COLUMNS, ENABLED, row_id_mark_domain
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.table_files import (
     Row,
     TableFiles,
     add_action,
+    commit_info_action,
+    inline_vector_descriptor,
     metadata_action,
     protocol_action,
     remove_action,
     write_table,
 )
+from planted_tables.bases.column_mapping import build_mapped_field
+from planted_tables.bases.row_ids import COLUMNS, ENABLED, row_id_mark_domain
 
 FIELDS = (("id", "long"), ("p", "string"))
 MAPPED = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "2"}
@@ -60,7 +60,7 @@ def facts(draw: st.DrawFn) -> Fact:
             without = draw(st.sampled_from([protocol_action(1, 2), protocol_action(3, 7, [], []), tracked]))
             return Fact(
                 [protocol, metadata_action(FIELDS, configuration={"delta.enableDeletionVectors": "true"})],
-                {"deletionVector": log_only.inline_vector_descriptor(rows)},
+                {"deletionVector": inline_vector_descriptor(rows)},
                 [without, metadata_action(FIELDS)],
                 frozenset({"FIL070"}),
                 {"deletionVector": None},

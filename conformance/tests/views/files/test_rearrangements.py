@@ -7,10 +7,16 @@ from typing import Any
 import pytest
 
 import deltaspec
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.actions import build_rearranged_table
-from deltaspec_generators.bases.log_only import commit_info_action
-from deltaspec_generators.table_files import TableFiles, add_action, remove_action, write_table
+from deltaspec_generators.table_files import (
+    TableFiles,
+    add_action,
+    commit_info_action,
+    inline_vector_descriptor,
+    remove_action,
+    write_table,
+)
+from planted_tables.bases import log_only
+from planted_tables.bases.actions import build_rearranged_table
 
 QUIET: dict[str, Any] = {"dataChange": False}
 
@@ -55,8 +61,8 @@ def test_removed_file_added_again_adds_rows() -> None:
 def _with_vectors(before: tuple[int, ...], after: tuple[int, ...]) -> TableFiles:
     """Build a table whose last commit replaces the vector of a file with dataChange false."""
     files = log_only.build_table_with_features("deletionVectors", configuration={"delta.enableDeletionVectors": "true"})
-    first = add_action("d.parquet", rows=10, deletionVector=log_only.inline_vector_descriptor(before))
-    second = add_action("d.parquet", rows=10, deletionVector=log_only.inline_vector_descriptor(after), **QUIET)
+    first = add_action("d.parquet", rows=10, deletionVector=inline_vector_descriptor(before))
+    second = add_action("d.parquet", rows=10, deletionVector=inline_vector_descriptor(after), **QUIET)
     files.commits[3] = [commit_info_action(3), first]
     files.commits[4] = [commit_info_action(4), remove_action(first, **QUIET), second]
     return files

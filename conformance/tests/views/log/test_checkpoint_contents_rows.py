@@ -6,14 +6,10 @@ import polars as pl
 import pytest
 from helpers.recording_run import RecordingRun
 
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.checkpoints import (
-    add_statistics_columns,
-    edit_checkpoint_adds,
-    remove_json_statistics,
-)
 from deltaspec_generators.checkpoint_writer import Row
 from deltaspec_generators.table_files import TableFiles, protocol_action
+from planted_tables.bases import log_only
+from planted_tables.bases.checkpoints import add_statistics_columns, edit_checkpoint_adds, remove_json_statistics
 
 STRUCT, JSON = "delta.checkpoint.writeStatsAsStruct", "delta.checkpoint.writeStatsAsJson"
 

@@ -8,17 +8,23 @@ from helpers.recording_run import RecordingRun
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.column_features import (
+from deltaspec_generators.checkpoint_writer import CheckpointFiles
+from deltaspec_generators.table_files import (
+    TableFiles,
+    commit_info_action,
+    get_action,
+    metadata_action,
+    protocol_action,
+    remove_action,
+)
+from planted_tables.bases import log_only
+from planted_tables.bases.column_features import (
     DEFAULTS_PROTOCOL,
     build_column,
     build_identity_column,
     build_table_with_column_history,
     get_first_add,
 )
-from deltaspec_generators.bases.log_only import commit_info_action
-from deltaspec_generators.checkpoint_writer import CheckpointFiles
-from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
 
 PLAIN = [build_column(), build_column("name", "string")]
 WITH_DEFAULT = [*PLAIN, build_column("c", CURRENT_DEFAULT="7")]
@@ -60,7 +66,7 @@ def test_commit_that_replaces_the_table_is_not_checked(operation: str) -> None:
 
 def test_changed_table_id_is_another_table() -> None:
     files = table(PLAIN, WITH_DEFAULT)
-    log_only.get_action(files, 1, "metaData")["id"] = "22222222-2222-4333-8444-555555555555"
+    get_action(files, 1, "metaData")["id"] = "22222222-2222-4333-8444-555555555555"
     assert new_defaults(files) == {}
 
 

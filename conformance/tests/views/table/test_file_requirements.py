@@ -3,8 +3,8 @@
 from deltaspec.protocol.schema.data_types import Struct
 from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.views.table.file_requirements import FileRequirements, RequirementHistory
-from deltaspec_generators.bases.column_mapping import build_mapped_field
 from deltaspec_generators.table_files import schema_string
+from planted_tables.bases.column_mapping import build_mapped_field
 
 A, B = build_mapped_field("a", 1), build_mapped_field("b", 2)
 Version = tuple[Struct | None, str | None]

@@ -9,8 +9,8 @@ from deltaspec.protocol.schema.data_types import Struct
 from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.views.files.misnamed_statistics import find_misnamed_statistics
 from deltaspec.views.table.mapping_history import MappingHistory, entry_names, logical_partition_names
-from deltaspec_generators.bases.column_mapping import build_mapped_field
 from deltaspec_generators.table_files import schema_string
+from planted_tables.bases.column_mapping import build_mapped_field
 
 SETTINGS = {"delta.columnMapping.maxColumnId": "9"}
 

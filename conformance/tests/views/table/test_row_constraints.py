@@ -10,8 +10,8 @@ from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.sql.tree import Binary, Call, Column, Literal
 from deltaspec.views.table.row_constraints import RowConstraint, RowConstraintHistory, collect_row_constraints
-from deltaspec_generators.bases.expressions import GENERATION_EXPRESSION, build_invariant_metadata
 from deltaspec_generators.table_files import metadata_action, schema_string
+from planted_tables.bases.expressions import GENERATION_EXPRESSION, build_invariant_metadata
 
 
 def _column(name: str, kind: Any = "long", **metadata: Any) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import pytest
 
 from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.views.table.type_widening import WideningHistory
-from deltaspec_generators.bases.type_widening import ENABLED
 from deltaspec_generators.table_files import schema_string
+from planted_tables.bases.type_widening import ENABLED
 
 COMMIT, CHECKPOINT = "_delta_log/commit.json", "_delta_log/00000000000000000000.checkpoint.parquet"
 

@@ -25,7 +25,6 @@ from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field
 from deltaspec.wire.data import row_reader
 from deltaspec.wire.data.leaf_values import LeafValues
 from deltaspec.wire.parquet.file_opener import UnreadableRows
-from deltaspec_generators.bases.single_file import build_string_array
 from deltaspec_generators.data_files.parquet_encodings import (
     ParquetEncoding,
     build_parquet_fields,
@@ -35,6 +34,7 @@ from deltaspec_generators.data_files.parquet_encodings import (
 from deltaspec_generators.tables.strategies import column_values as columns_of
 from deltaspec_generators.tables.strategies import data_types, parquet_encodings
 from deltaspec_generators.values.arrow_values import to_plain_values
+from planted_tables.bases.single_file import build_string_array
 
 # bounds of every type
 

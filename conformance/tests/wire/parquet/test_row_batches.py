@@ -11,7 +11,7 @@ from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.parquet.row_batches import BATCH_ROWS, RowBatches, compute_remaining_rows, iter_empty_batches
 from deltaspec.wire.storage.data_access import DataAccess
 from deltaspec.wire.storage.interface import FileGone
-from deltaspec_generators.bases.data_files import encode_data_file
+from deltaspec_generators.small_tables import encode_data_file
 
 
 def open_batches(table: pa.Table | bytes, **options: object) -> RowBatches:

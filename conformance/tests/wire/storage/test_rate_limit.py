@@ -13,7 +13,7 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.wire.storage import rate_limit
 from deltaspec.wire.storage.rate_limit import SETTING, RateLimit, get_rate_limit
 from deltaspec.wire.storage.settings import StorageSettings
-from deltaspec_generators.bases.data_files import build_table_with_stored_vectors
+from deltaspec_generators.small_tables import build_table_with_stored_vectors
 from deltaspec_generators.table_files import encode_table
 
 

@@ -1,1 +1,0 @@
-"""Build golden tables operation by operation, with the expected answer of every version."""

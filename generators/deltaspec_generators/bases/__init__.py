@@ -1,1 +1,0 @@
-"""Base tables that mutations and permissions start from."""

@@ -1,0 +1,74 @@
+"""The kinds of operations that histories have: what each changes, and how often drawn histories ask for it."""
+
+from typing import Literal
+
+import msgspec
+
+UNKNOWN_FEATURE = "unknown-writer-feature"
+"""Kind of a step that the kit performs itself: the table gets a writer feature that no engine knows."""
+FAST_CLOCK = "commit-of-a-fast-clock"
+"""Kind of a step that the kit performs itself: a commit whose in-commit timestamp is a day ahead of the clock."""
+DROP_UNKNOWN_FEATURE = "drop-unknown-writer-feature"
+"""Kind of a step that the kit performs itself: the feature is dropped, and checkpoints before that are protected."""
+AGE_LOG = "age-log"
+"""Kind of a step that the kit performs itself: the modification times of all files of the log are moved back."""
+UNREFERENCED_SIDECAR = "unreferenced-sidecar"
+"""Kind of a step that the kit performs itself: it writes a sidecar that no checkpoint refers to."""
+CLUSTERED_BY_OTHERS = "files-clustered-by-others"
+"""Kind of a step that the kit performs itself: the table is clustered, and an unknown engine marks its files."""
+FEATURES_OF_STEPS = {CLUSTERED_BY_OTHERS: ("clustering", "domainMetadata")}
+"""Writer features that a table has after a step of the kit."""
+
+
+class OperationKind(msgspec.Struct, frozen=True):
+    """A kind of operation of `apply`, or a step of the kit."""
+
+    changes: Literal["rows", "metadata", "nothing"]
+    """What it changes in the plain table."""
+    weight: int = 1
+    """How often drawn histories choose it, relative to other kinds."""
+    not_drawn: str = ""
+    """Why drawn histories do not have it; empty if they do."""
+
+
+WRITTEN_ONLY = "only written histories have it"
+NOT_ASKED = "no history has it yet"
+"""Reasons why drawn histories do not have a kind."""
+_STEP = OperationKind("nothing", not_drawn=WRITTEN_ONLY)
+KINDS: dict[str, OperationKind] = {
+    "create": OperationKind("metadata", not_drawn="every history starts with it"),
+    "replace": OperationKind("rows", not_drawn=NOT_ASKED),
+    "append": OperationKind("rows", weight=4),
+    "overwrite": OperationKind("rows", weight=2),
+    "delete": OperationKind("rows", weight=4),
+    "update": OperationKind("rows", weight=4),
+    "merge": OperationKind("rows", weight=4),
+    "optimize": OperationKind("nothing", weight=2),
+    "purge": OperationKind("nothing"),
+    "restore": OperationKind("metadata"),
+    "vacuum": OperationKind("nothing"),
+    "checkpoint": OperationKind("nothing", weight=3),
+    "checksum": OperationKind("nothing"),
+    "compact-log": OperationKind("nothing"),
+    "cleanup-log": OperationKind("nothing"),
+    "set-properties": OperationKind("metadata"),
+    "add-column": OperationKind("metadata"),
+    "rename-column": OperationKind("metadata"),
+    "drop-column": OperationKind("metadata"),
+    "widen-column": OperationKind("metadata", not_drawn=WRITTEN_ONLY),
+    "add-feature": OperationKind("nothing", not_drawn=NOT_ASKED),
+    "drop-feature": OperationKind("metadata", not_drawn=NOT_ASKED),
+    "add-constraint": OperationKind("metadata"),
+    "drop-constraint": OperationKind("metadata"),
+    UNKNOWN_FEATURE: OperationKind("nothing"),
+    **dict.fromkeys((FAST_CLOCK, DROP_UNKNOWN_FEATURE, AGE_LOG, UNREFERENCED_SIDECAR, CLUSTERED_BY_OTHERS), _STEP),
+}
+"""Every kind of `apply`, in the order of its schema, and then the steps that the kit performs itself."""
+STEPS_OF_THE_KIT = (
+    UNKNOWN_FEATURE,
+    FAST_CLOCK,
+    DROP_UNKNOWN_FEATURE,
+    AGE_LOG,
+    UNREFERENCED_SIDECAR,
+    CLUSTERED_BY_OTHERS,
+)

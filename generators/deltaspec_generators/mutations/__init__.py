@@ -1,1 +1,0 @@
-"""Mutations: tables that break one requirement each."""

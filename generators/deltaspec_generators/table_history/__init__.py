@@ -1,0 +1,1 @@
+"""Tables that explicit operations lay down: drawn tables choose the arguments, written tables state them."""

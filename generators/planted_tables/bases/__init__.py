@@ -1,0 +1,1 @@
+"""Base tables that planted faults and permissions start from."""

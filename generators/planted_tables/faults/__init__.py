@@ -1,0 +1,1 @@
+"""Planted faults: tables that break one requirement each."""
