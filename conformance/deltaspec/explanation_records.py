@@ -11,6 +11,7 @@ from deltaspec.requirement_pages import WIDTH, build_url
 from deltaspec.requirements import Requirement, load_requirements
 from deltaspec.rule_pages import find_explained, list_differences
 from deltaspec.rules import Rule
+from deltaspec.views.view_sources import VIEW_SOURCES
 
 
 def render_record(name: str, output_format: str) -> str:
@@ -38,6 +39,8 @@ def _describe_rule(rule: Rule) -> dict[str, Any]:
         "severity": rule.severity,
         "level": rule.level,
         "view": rule.view.name,
+        "filled_by": list(VIEW_SOURCES[rule.view.name].filled_by),
+        "steps": list(VIEW_SOURCES[rule.view.name].steps),
         "revisions": list(rule.revisions),
         "message": rule.message,
         "why": rule.why,

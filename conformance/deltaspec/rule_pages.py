@@ -20,6 +20,7 @@ from deltaspec.requirement_pages import (
 )
 from deltaspec.requirements import Requirement, load_requirements
 from deltaspec.rules import RULES, Rule
+from deltaspec.views.view_sources import VIEW_SOURCES
 
 _NOTE = re.compile(r"[ES]\d+", re.ASCII)
 """Number of an erratum or of a silent point."""
@@ -124,6 +125,9 @@ def _rule_page(rule: Rule, width: int) -> str:
     lines += ["", *wrap_text(view, width)]
     for name in rule.reads:
         lines += wrap_text(f"  {name}: {rule.view.columns[name].description}", width, indent="      ")
+    source = VIEW_SOURCES[rule.view.name]
+    lines += ["", "Functions of deltaspec that fill the view", *(f"  {name}" for name in source.filled_by)]
+    lines += ["Steps that evaluate its rules", *(f"  {name}" for name in source.steps)]
     return "\n".join(lines)
 
 

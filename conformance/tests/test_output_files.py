@@ -16,7 +16,7 @@ from helpers.restricted_runs import FullDisk, open_full_disk, run_with_permissio
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.output_files import fill_directory, is_temporary, replace_file, require_writable, write_file
-from deltaspec.validation.embedded import EmbeddedRun
+from deltaspec.validation import run as embedded_run
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, write_table
 
 CHECKOUT = Path(__file__).parents[2]
@@ -184,7 +184,7 @@ def test_findings_of_a_failed_run_do_not_replace_earlier_ones(
     assert run("validate", tables / "sales", "--findings-out", found).exit_code == 1
     assert pq.read_table(found).num_rows > 0
     before = found.read_bytes()
-    monkeypatch.setattr(EmbeddedRun, "run", None)
+    monkeypatch.setattr(embedded_run, "check_table", None)
     assert run("validate", tables / "sales", "--findings-out", found).exit_code == 4
     assert found.read_bytes() == before
     assert os.listdir(tmp_path) == ["found.parquet"]

@@ -10,10 +10,13 @@ from msgspec.structs import replace
 from deltaspec.errors import DeltaspecError, InvalidUsage
 from deltaspec.report.report_types import Finding, Report
 from deltaspec.report.text import size
-from deltaspec.validation.embedded import EmbeddedRun
+from deltaspec.validation.buckets import LocalBuckets
+from deltaspec.validation.embedded import EmbeddedLog
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
+from deltaspec.validation.log.derived_files import build_read_context
 from deltaspec.validation.log.new_files import plan_run
 from deltaspec.validation.options import Options
+from deltaspec.validation.pipeline import check_table
 from deltaspec.validation.report_builder import build_report
 from deltaspec.wire.storage.in_memory import InMemoryStore
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry, FileGone, StorageError, Store
@@ -117,6 +120,5 @@ class FindingTest(msgspec.Struct):
 def validate_store(store: Store, options: Options) -> Report:
     """Validate the table of a store in this process."""
     plan, options = plan_run(store, load_pinned_listing(store), options)
-    run = EmbeddedRun(store, plan, options, options.create_findings())
-    run.run({})
-    return build_report(run, "embedded")
+    context = build_read_context(store, plan, options)
+    return build_report(check_table(EmbeddedLog(context, options.create_findings(), LocalBuckets())), "embedded")

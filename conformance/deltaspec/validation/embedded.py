@@ -8,19 +8,21 @@ undecided, so that one fault gives one finding and not a cascade.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
 from msgspec.structs import replace
 
-from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.log.file_names import CompactionName, commit_name
 from deltaspec.protocol.log.segment import Checkpoint
-from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.buckets import Buckets, LocalBuckets
 from deltaspec.validation.findings import Findings
+from deltaspec.validation.log.derived_files import build_read_context
+from deltaspec.validation.log.facts import LogFacts, LogFactsBuilder, ReadContext
 from deltaspec.validation.log.file_action_checks import (
     FileActionFacts,
     StateActions,
@@ -29,9 +31,11 @@ from deltaspec.validation.log.file_action_checks import (
     check_file_action_facts,
     check_lines,
 )
-from deltaspec.validation.log.log_run import LogRun, ReadLog
+from deltaspec.validation.log.history_reader import read_history
+from deltaspec.validation.log.log_source import CheckpointFiles, JsonFile, ReadLog, compaction_file
+from deltaspec.validation.log.read_log import finish_reading
 from deltaspec.validation.log.replay_stage import REPLAY_ROWS
-from deltaspec.validation.options import Options
+from deltaspec.validation.log.undecided import mark_checkpoint_undecided
 from deltaspec.validation.plan import Plan
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.validation.results_ahead import MOST_AHEAD, ResultsAhead
@@ -45,10 +49,10 @@ from deltaspec.views.files.file_replay import (
 from deltaspec.views.log.checkpoint_parts import PartAssignmentCheck
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint, iter_file_action_batches, read_checkpoint
 from deltaspec.wire.log.file_action_rows import FileActions
-from deltaspec.wire.log.line_decoder import MAX_LINE_BYTES, LogFile, LogSummary, decode_line_stream, decode_lines
+from deltaspec.wire.log.line_decoder import MAX_LINE_BYTES, LogFile, decode_line_stream, decode_lines
 from deltaspec.wire.log.line_outcomes import LineOutcomes
 from deltaspec.wire.storage.in_memory import InMemoryStore
-from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError
 from deltaspec.wire.storage.prefetch import prefetch_contents
 from deltaspec.wire.storage.prefetch import read_lines as stream_lines
 
@@ -59,140 +63,120 @@ MAX_BUFFERED_BYTES = 64 << 20
 """Larger commits are read as a stream of lines."""
 
 
-class EmbeddedRun(LogRun):
-    """One run over one table. Call `run` once."""
+class EmbeddedLog:
+    """The log of a table, read in this process. A `LogSource`."""
 
     def __init__(
-        self,
-        store: Store,
-        plan: Plan,
-        options: Options,
-        findings: Findings,
-        progress: Progress = ignore_progress,
-        buckets: Buckets | None = None,
+        self, context: ReadContext, findings: Findings, buckets: Buckets, progress: Progress = ignore_progress
     ) -> None:
-        """Prepare a run.
-
-        Args:
-            store: the table.
-            plan: what to read of the log.
-            options: what to check.
-            findings: receives what is found, and has the rules to evaluate.
-            progress: called while the run works.
-            buckets: receive the rows of the table's files; None keeps them in memory and spills beyond a limit.
-        """
-        super().__init__(store, plan, options, findings, progress)
-        self.buckets = LocalBuckets(progress=progress) if buckets is None else buckets
+        self.context = context
+        self.findings = findings
+        self.buckets = buckets
+        self.progress = progress
+        self.parsed_checkpoints: dict[Checkpoint, ParsedCheckpoint] = {}
         self._pending = _Pending()
         self._ahead = ResultsAhead[FileActionFacts]()
 
-    def _check_log(self) -> Aggregates | None:
-        with _without_garbage_collection():
-            return super()._check_log()
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Switch off the cyclic collector: actions have no cycles, and it would traverse millions of them."""
+        enabled = gc.isenabled()
+        gc.disable()
+        try:
+            yield
+        finally:
+            if enabled:
+                gc.enable()
 
-    def _read_log(self) -> ReadLog:
-        log = self.buckets.run_once(self._read_log_for_state)
-        return replace(log, facts=replace(log.facts, store=self.store, plan=self.plan))
+    @contextmanager
+    def open_range(self, part: Plan) -> Iterator[EmbeddedLog]:
+        """Yield the source of a part of the log, with buckets of its own."""
+        context = build_read_context(self.context.store, part, replace(self.context.options, level="log"))
+        with closing(LocalBuckets(progress=self.progress)) as buckets:
+            yield EmbeddedLog(context, self.findings.copy_without_findings(), buckets, self.progress)
 
-    def _read_log_for_state(self) -> ReadLog:
-        """Read the log. The result has no store, because a store may contain credentials."""
-        log = super()._read_log()
-        return replace(log, facts=replace(log.facts, store=InMemoryStore(self.store.uri, {}, root=self.store.root)))
+    def run_once(self, read: Callable[[], ReadLog]) -> ReadLog:
+        """Read the log, or load what an earlier run saved of it: without its store, which may contain credentials."""
+        store = self.context.store
 
-    def replay(self) -> pl.DataFrame:
-        """Read the validated history. Return all file actions, as `build_intervals` does."""
-        buckets = self.buckets = LocalBuckets(rows_in_memory=None)
-        self.read_history()
-        self.finalize()
-        self.facts = self.history.build()
-        chain = buckets.rows(REPLAY_ROWS)
-        empty = build_empty_replay_frame(REPLAY_COLUMNS if self.options.level == "log" else DATA_REPLAY_COLUMNS)
-        return build_intervals(empty if chain is None else chain, self.options.revision)
+        def read_for_state() -> ReadLog:
+            return _with_facts(read(), store=InMemoryStore(store.uri, {}, root=store.root))
 
-    def _create_range_run(self, part: Plan, options: Options) -> LogRun:
-        return EmbeddedRun(self.store, part, options, self.findings.copy_without_findings(), self.progress)
+        return _with_facts(self.buckets.run_once(read_for_state), store=store, plan=self.context.plan)
 
-    # commits
+    # commits and compactions
 
-    def _iter_commits(self, versions: Sequence[int]) -> Iterator[LogSummary | StorageError]:
+    def iter_commits(self, versions: Sequence[int]) -> Iterator[JsonFile | StorageError]:
+        """Yield commits in the given order, or the reason why a commit cannot be read."""
         names = list(map(commit_name, versions))
         files = [f"{LOG_DIRECTORY}/{name}" for name in names]
-        sizes = [self.plan.entries[name].size_bytes for name in names]
+        sizes = [self.context.plan.entries[name].size_bytes for name in names]
         small = (file for file, size in zip(files, sizes, strict=True) if size <= MAX_BUFFERED_BYTES)
-        contents = prefetch_contents(self.store, small, MAX_BUFFERED_BYTES)
+        contents = prefetch_contents(self.context.store, small, MAX_BUFFERED_BYTES)
         for version, file, size in zip(versions, files, sizes, strict=True):
             try:
-                if size <= MAX_BUFFERED_BYTES:
-                    log = self._decode_commit(next(contents))
-                else:
-                    log = decode_line_stream(stream_lines(self.store, file, MAX_LINE_BYTES), self.options.revision)
+                log = self._decode_commit(next(contents)) if size <= MAX_BUFFERED_BYTES else self._decode_stream(file)
             except StorageError as fault:
                 yield fault
                 continue
-            self._pending.add_lines(file, version, log.lines)
-            self._pending.current = log.files
-            yield log.summary
+            yield JsonFile(log.summary, partial(self._check_commit, file, version, log))
 
     def _decode_commit(self, content: bytes | StorageError) -> LogFile:
         if isinstance(content, StorageError):
             raise content
-        return decode_lines(content, self.options.revision, with_digest=True)
+        return decode_lines(content, self.context.options.revision, with_digest=True)
 
-    def _put_commit_files(self, file: str, version: int, context: FileContext, tag: str = REPLAY_ROWS) -> None:
+    def _decode_stream(self, file: str) -> LogFile:
+        return decode_line_stream(stream_lines(self.context.store, file, MAX_LINE_BYTES), self.context.options.revision)
+
+    def _check_commit(self, file: str, version: int, log: LogFile, context: FileContext, tag: str) -> None:
+        """Collect the lines and file actions of a commit. They are checked once enough have the same state."""
+        self._pending.add_lines(file, version, log.lines)
         if self._pending.context not in (None, context) or self._pending.size > BATCH_ROWS:
-            self._flush()
-        self._pending.tag = tag
-        self._pending.add_current(file, version, context)
+            self._check_pending()
+        actions, log.files = log.files, FileActions()  # so that only these collected ones remain in memory
+        self._pending.add_actions(file, version, actions, context, tag)
 
-    def _end_commits(self) -> None:
-        self._flush()
-        self._ahead.finish()
-        pa.default_memory_pool().release_unused()  # the next stages have the peak of memory, and use Polars
-
-    def _check_what_was_read(self) -> None:
-        self._ahead.finish()
-
-    def _flush(self) -> None:
+    def _check_pending(self) -> None:
         """Check the lines and file actions collected so far, which all belong to one state of the table."""
-        pending, self._pending = self._pending, _Pending(self._pending.current)
+        pending, self._pending = self._pending, _Pending()
         check_lines(self.findings, pending.lines)
         if pending.context is not None and len(pending.actions):
             provenance = Provenance("commit", pending.files, pending.versions)
             self._put_file_actions(StateActions(pending.actions.table(), provenance, pending.context, pending.tag))
 
-    # checkpoints and other files of actions
+    def flush(self) -> None:
+        """Check the commits collected so far."""
+        self._check_pending()
+        self._ahead.finish()
+        pa.default_memory_pool().release_unused()  # the next stages have the peak of memory, and use Polars
 
-    def _read_base(self, base: Checkpoint) -> ParsedCheckpoint:
-        return self._read_table_actions(base)
+    def read_compaction(self, name: CompactionName) -> JsonFile:
+        """Read a log compaction. Raise `StorageError`."""
+        file = compaction_file(name)
+        log = self._decode_stream(file)
+        check_lines(self.findings, [(file, name.end, log.lines)])
+        return JsonFile(log.summary, partial(self._check_compaction, file, name.end, log))
 
-    def _put_base_files(self, read: ParsedCheckpoint, context: FileContext) -> None:
-        self._read_files(read, context, REPLAY_ROWS)
-
-    def read_derived_checkpoint(self, checkpoint: Checkpoint, context: FileContext, tag: str) -> ParsedCheckpoint:
-        read = self._read_table_actions(checkpoint)
-        self._read_files(read, context, tag)
-        return read
-
-    def read_compaction(self, file: str, version: int, context: FileContext, tag: str) -> LogSummary:
-        log = decode_line_stream(stream_lines(self.store, file, MAX_LINE_BYTES), self.options.revision)
-        check_lines(self.findings, [(file, version, log.lines)])
+    def _check_compaction(self, file: str, version: int, log: LogFile, context: FileContext, tag: str) -> None:
         self._put_file_actions(StateActions(log.files.table(), Provenance("compaction", file, version), context, tag))
         self._ahead.finish()
-        return log.summary
 
-    def _read_table_actions(self, checkpoint: Checkpoint) -> ParsedCheckpoint:
-        """Read the table actions of a checkpoint and check its lines."""
-        read = read_checkpoint(self.store, checkpoint, self.plan.sizes, self.options.revision)
+    # checkpoints
+
+    def read_checkpoint(self, checkpoint: Checkpoint) -> CheckpointFiles:
+        """Read the table actions of a checkpoint, and check its lines."""
+        read = read_checkpoint(self.context.store, checkpoint, self.context.plan.sizes, self.context.options.revision)
         self.parsed_checkpoints[checkpoint] = read
         check_checkpoint_lines(self.findings, read)
-        return read
+        return CheckpointFiles(read, partial(self._check_checkpoint, read))
 
-    def _read_files(self, read: ParsedCheckpoint, context: FileContext, tag: str) -> None:
+    def _check_checkpoint(self, read: ParsedCheckpoint, context: FileContext, tag: str) -> None:
         """Check the file actions of a checkpoint, and put them into the buckets."""
         done = 0
         files = tuple(f"{LOG_DIRECTORY}/{name}" for name in read.checkpoint.files)
         parts = PartAssignmentCheck(files, vectors_supported=context.deletion_vectors_supported)
-        for batch in iter_file_action_batches(self.store, read, compared=self.context.compares_files):
+        for batch in iter_file_action_batches(self.context.store, read, compared=self.context.compares_files):
             parts.check_batch(batch.file, batch.table)
             provenance = Provenance(batch.source, batch.file, read.checkpoint.version)
             self._put_file_actions(StateActions(batch.table, provenance, context, tag, batch.typed))
@@ -200,8 +184,9 @@ class EmbeddedRun(LogRun):
             self.progress(f"checkpoint {read.checkpoint.version}", done, None)
         self._ahead.finish()
         read.misplaced_files = parts.misplaced_files
-        self.register_parts(read.checkpoint, tag)
-        self.mark_checkpoint_undecided(read)
+        mark_checkpoint_undecided(self.findings, read)
+
+    # file actions
 
     def _put_file_actions(self, actions: StateActions) -> None:
         """Check file actions while the facts of the next ones are built."""
@@ -213,13 +198,44 @@ class EmbeddedRun(LogRun):
             )
 
     def _check_facts(self, actions: StateActions, facts: FileActionFacts) -> None:
-        check_file_action_facts(self.context, self.findings, actions, facts, self.put_rows)
+        check_file_action_facts(self.context, self.findings, actions, facts, self.buckets.put)
+
+    def finish(self) -> Collection[str]:
+        """Return no file: everything was read once, and has been checked."""
+        return ()
+
+    def finish_started(self) -> None:
+        """Use the facts that threads have built or are building."""
+        self._ahead.finish()
+
+
+def _with_facts(log: ReadLog, **changes: Any) -> ReadLog:
+    return replace(log, facts=replace(log.facts, **changes))
+
+
+def replay_log(context: ReadContext, buckets: LocalBuckets, progress: Progress) -> tuple[LogFacts, pl.DataFrame]:
+    """Read the validated history without evaluating rules.
+
+    Args:
+        context: what the log is read with.
+        buckets: receive the file actions, and do not spill.
+        progress: called while the log is read.
+
+    Returns:
+        The facts of the log, and all file actions, as `build_intervals` does.
+    """
+    source, history = EmbeddedLog(context, Findings([], 0), buckets, progress), LogFactsBuilder(context)
+    read_history(source, history)
+    finish_reading(source, history)
+    chain = buckets.rows(REPLAY_ROWS)
+    empty = build_empty_replay_frame(REPLAY_COLUMNS if context.options.level == "log" else DATA_REPLAY_COLUMNS)
+    return history.build(), build_intervals(empty if chain is None else chain, context.options.revision)
 
 
 class _Pending:
     """File actions and lines of commits that belong to one state of the table and are not checked yet."""
 
-    def __init__(self, current: FileActions | None = None) -> None:
+    def __init__(self) -> None:
         self.lines: list[tuple[str, int, LineOutcomes]] = []
         self.line_count = 0
         self.actions = FileActions()
@@ -227,8 +243,6 @@ class _Pending:
         self.versions: list[int] = []
         self.context: FileContext | None = None
         self.tag = REPLAY_ROWS
-        self.current = FileActions() if current is None else current
-        """File actions of the commit that was read last. They belong to this state or to the next one."""
 
     @property
     def size(self) -> int:
@@ -240,23 +254,11 @@ class _Pending:
         self.lines.append((file, version, outcomes))
         self.line_count += len(outcomes)
 
-    def add_current(self, file: str, version: int, context: FileContext) -> None:
-        """Add the file actions of the commit that was read last."""
-        actions, self.current = self.current, FileActions()
+    def add_actions(self, file: str, version: int, actions: FileActions, context: FileContext, tag: str) -> None:
+        """Add the file actions of a commit."""
+        self.tag = tag
         if len(actions):
             self.actions.extend(actions)
             self.files += [file] * len(actions)
             self.versions += [version] * len(actions)
             self.context = context
-
-
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Switch off the cyclic collector: actions have no cycles, and it would traverse millions of them."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

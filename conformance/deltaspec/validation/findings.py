@@ -1,4 +1,4 @@
-"""Evaluate rules over frames of their views, and keep a bounded number of findings. Several recorders can be merged.
+"""Record what the rules of a run find: a bounded number of findings, and the ledger. Several recorders can be merged.
 
 The result does not depend on the order of the frames, nor on how the rows of a view are distributed over them. Both
 engines, with any number of buckets, give the same report.
@@ -6,7 +6,7 @@ engines, with any number of buckets, give the same report.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from itertools import chain
 from typing import Any
@@ -20,22 +20,20 @@ from deltaspec.validation.acceptance import Acceptance, AcceptedFindings
 from deltaspec.validation.findings_table import InMemorySink, Sink, build_finding_rows
 from deltaspec.validation.kept_findings import KeptFindings, build_findings
 from deltaspec.validation.ledger import Ledger
-from deltaspec.views.base import CHANGED_COLUMNS, LEVELS, View
+from deltaspec.validation.rule_set import RuleSet, select_new_hits
+from deltaspec.views.base import LEVELS, View
 from deltaspec.views.files.file_actions import deletion_vectors
 
 
 class Findings:
-    """The rules of a run, and what they found so far.
+    """What the rules of a run found so far, and what they could not decide.
 
-    All rules of a view are evaluated in one pass over a frame. Of each rule, the first `samples` findings in report
-    order are kept, and all are counted.
+    Of each rule, the first `samples` findings in report order are kept, and all are counted.
     """
 
-    def __init__(self, rules: Iterable[Rule], samples: int, revision: str = Revision.CURRENT) -> None:
-        self._rules: dict[str, list[Rule]] = defaultdict(list)
-        for rule in rules:
-            self._rules[rule.view.name].append(rule)
-        self._codes = frozenset(rule.code for rule in self.rules)
+    def __init__(self, rules: RuleSet | Iterable[Rule], samples: int, revision: str = Revision.CURRENT) -> None:
+        self.rules = rules if isinstance(rules, RuleSet) else RuleSet(rules)
+        """The rules of the run."""
         self._samples = samples
         self._revision = str(revision)
         self._kept: KeptFindings[str] = KeptFindings(samples)
@@ -54,11 +52,6 @@ class Findings:
         """Receives every finding, not only the first of each rule; None if they are not needed."""
         self.acceptance: Acceptance | None = None
         """What the user accepts; None for nothing."""
-
-    @property
-    def rules(self) -> list[Rule]:
-        """The rules of the run."""
-        return [rule for rules in self._rules.values() for rule in rules]
 
     @property
     def totals(self) -> Counter[str]:
@@ -106,11 +99,11 @@ class Findings:
 
     def has_rules_for(self, *views: View) -> bool:
         """Return whether the run has a rule over one of the views."""
-        return any(view.name in self._rules for view in views)
+        return self.rules.has_rules_over(*views)
 
     def has_rule(self, code: str) -> bool:
         """Return whether the run has a rule."""
-        return code in self._codes
+        return code in self.rules.codes
 
     def evaluate(
         self,
@@ -126,34 +119,28 @@ class Findings:
             confirm: called with the rows and which of them a rule reports, if any; returns the rows to evaluate
                 instead. None trusts the rows.
         """
-        rules = self._rules.get(view.name)
-        if not rules or frame.is_empty():
+        if not self.rules.has_rules_over(view) or frame.is_empty():
             return
         self.evaluated_views.add(view.name)
-        answers = self._answer(view, frame)
+        answers = self.rules.evaluate(view, frame)
         if confirm is not None:
             hits = answers.select(pl.any_horizontal(pl.all().fill_null(False))).to_series()
             confirmed = confirm(frame, hits) if hits.any() else frame
             if confirmed is not frame:
                 self.evaluate(view, confirmed)
                 return
-        for rule in rules:
-            hits = answers[rule.code]
-            if rule.null == "not checked" and hits.null_count():
-                self._ledger.add_undecided_rows(rule.code, view.name, hits.null_count())
-            if CHANGED_COLUMNS in frame.columns and hits.any():
-                hits &= _has_new_evidence(rule, frame[CHANGED_COLUMNS])
+        for rule in self.rules.iter_rules_over(view):
+            answer = answers[rule.code]
+            if rule.null == "not checked" and answer.null_count():
+                self._ledger.add_undecided_rows(rule.code, view.name, answer.null_count())
+            hits = select_new_hits(rule, frame, answer)
             if hits.any():
                 self._record(rule, frame.filter(hits))
 
     def find_violated_rules(self, view: View, frame: pl.DataFrame) -> list[str]:
         """Return the codes of the rules of a view that report one of the rows. Nothing is recorded."""
-        answers = self._answer(view, frame)
+        answers = self.rules.evaluate(view, frame)
         return [name for name in answers.columns if answers[name].any()]
-
-    def _answer(self, view: View, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return a Boolean column for each rule of a view: whether it reports the row; null if undecided."""
-        return frame.select(rule.built_expression.alias(rule.code) for rule in self._rules[view.name])
 
     def evaluate_rows(self, view: View, rows: list[dict[str, Any]]) -> None:
         """Evaluate every rule of a view over rows given as dictionaries."""
@@ -172,15 +159,14 @@ class Findings:
             read_columns: only rules that read one of these columns; None for all rules.
         """
         for view in views:
-            for rule in self._rules.get(view.name, ()):
+            for rule in self.rules.iter_rules_over(view):
                 if read_columns is None or not read_columns.isdisjoint(rule.reads):
                     self._ledger.add_reason(rule.code, reason, file)
 
     def mark_lost_actions(self, kinds: Set[str | None], reason: str, file: str | None = None) -> None:
         """Record that rules could not be decided because actions of these kinds are not known (None: of any kind)."""
-        for rule in self.rules:
-            if rule.decided_by and (None in kinds or not rule.decided_by.isdisjoint(kinds)):
-                self._ledger.add_reason(rule.code, reason, file)
+        for rule in self.rules.iter_rules_decided_by(kinds):
+            self._ledger.add_reason(rule.code, reason, file)
 
     def mark_files_undecided(
         self,
@@ -205,7 +191,7 @@ class Findings:
 
     def mark_rule_undecided(self, code: str, reason: str, file: str | None = None) -> None:
         """Record that one rule could not be decided, if the run has it."""
-        if code in self._codes:
+        if code in self.rules.codes:
             self._ledger.add_reason(code, reason, file)
 
     def mark_feature_unchecked(self, name: str, reason: str) -> None:
@@ -254,11 +240,11 @@ class Findings:
         """Discard all findings except those over some views, and record that all other rules could not be decided."""
         remaining = [rule.code for rule in self.rules if rule.view in except_views]
         self.evaluated_views &= {view.name for view in except_views}
-        for code in self._codes.difference(remaining):
+        for code in self.rules.codes.difference(remaining):
             self._totals.pop(code, None)
             self._ledger.replace_reasons(code, reason)
-        self._kept.drop(self._codes.difference(remaining))
-        self.accepted.drop_rules(self._codes.difference(remaining))
+        self._kept.drop(self.rules.codes.difference(remaining))
+        self.accepted.drop_rules(self.rules.codes.difference(remaining))
         if self.sink is not None:
             self.sink.retain_rules(remaining)
 
@@ -271,9 +257,3 @@ class Findings:
         if len(rows):
             self._totals[rule.code] += len(rows)
             self._kept.add(rule.code, build_findings(rule, self._revision, rows, self._samples))
-
-
-def _has_new_evidence(rule: Rule, changed_columns: pl.Series) -> pl.Series:
-    """Return for each row whether a rule over the state may give another result than in the preceding version."""
-    other = changed_columns.list.set_intersection(pl.Series([list(rule.reads)])).list.len() > 0
-    return other.fill_null(True)

@@ -32,8 +32,9 @@ from deltaspec.rules import RULES
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.fingerprint import compute_fingerprint
 from deltaspec.validation.ledger import find_unused_rules
-from deltaspec.validation.log.log_run import LogRun, describe_unknown_readers
+from deltaspec.validation.log.undecided import describe_unknown_readers
 from deltaspec.validation.options import Options
+from deltaspec.validation.pipeline import RunResult
 from deltaspec.validation.plan import MAX_LISTED_GAPS, NO_VERSION, group_files, list_unread_files
 from deltaspec.validation.rule_docs import build_rule_doc
 from deltaspec.validation.since import build_continuation
@@ -47,14 +48,15 @@ _MAX_COPIED_FROM = 3
 """Locations that the report names."""
 
 
-def build_report(run: LogRun, engine: str) -> Report:
+def build_report(result: RunResult, engine: str) -> Report:
     """Build the report of a finished run.
 
     Args:
-        run: the run.
+        result: of the run.
         engine: name of the engine.
     """
-    findings, plan, options = run.findings, run.plan, run.options
+    context, facts, findings = result.context, result.facts, result.findings
+    plan, options = context.plan, context.options
     revision, selection = options.revision, options.selection
     totals = findings.totals
     evaluated = [
@@ -62,8 +64,8 @@ def build_report(run: LogRun, engine: str) -> Report:
         for code in selection.in_level
         if RULES[code].view.name in findings.evaluated_views and code not in selection.without_clock
     ]
-    undecided = _drop_unused_rules(findings.not_checked, run.facts.state)
-    accepted = _find_accepted_reasons(run)
+    undecided = _drop_unused_rules(findings.not_checked, facts.state)
+    accepted = _find_accepted_reasons(result)
     ledger = _build_ledger([*undecided, *_list_blocked_rules(options)], options.accept_unchecked, accepted)
     decided = {*evaluated, *(entry.rule for entry in ledger)}
     not_applicable = [code for code in selection.in_level if code not in decided]
@@ -71,14 +73,14 @@ def build_report(run: LogRun, engine: str) -> Report:
         severity: sum(number for code, number in totals.items() if RULES[code].severity_in(revision) == severity)
         for severity in SEVERITIES
     }
-    refusal = run.facts.state.refusal
+    refusal = facts.state.refusal
     checked = Checked(
         run=evaluated,
         not_applicable=not_applicable,
         skipped=[code for code in RULES if code not in selection.in_level and code not in decided],
         not_checked=ledger,
-        derived_files_not_compared=_list_uncompared_files(run),
-        files_not_read=[*plan.not_read, *_list_unread_files(run)],
+        derived_files_not_compared=_list_uncompared_files(result),
+        files_not_read=[*plan.not_read, *_list_unread_files(result)],
         rows_not_compared=_list_commits_without_rows(findings.rows_not_compared),
         missing_commits=list(plan.gaps[:MAX_LISTED_GAPS]),
         reasons={code: why for code, why in _build_reasons(options, not_applicable).items() if code not in decided},
@@ -86,7 +88,7 @@ def build_report(run: LogRun, engine: str) -> Report:
     return Report(
         report_version=REPORT_VERSION,
         deltaspec=__version__,
-        table=run.store.uri,
+        table=context.store.uri,
         version=None if plan.version == NO_VERSION else plan.version,
         at=plan.at,
         revision=str(revision),
@@ -94,24 +96,25 @@ def build_report(run: LogRun, engine: str) -> Report:
         engine=engine,
         history=options.history,
         clock=options.clock_ms,
-        verdict="refused" if refusal else _compute_verdict(counts, ledger, run.stop_reason),
+        verdict="refused" if refusal else _compute_verdict(counts, ledger, result.stop_reason),
         counts=counts,
         totals=dict(sorted(totals.items())),
         findings=[
-            replace(each, fingerprint=compute_fingerprint(each, run.store.root)) for each in findings.sorted_findings
+            replace(each, fingerprint=compute_fingerprint(each, context.store.root))
+            for each in findings.sorted_findings
         ],
         rules={code: build_rule_doc(code) for code in sorted(findings.found_rules)},
-        inventory=run.inventory,
+        inventory=result.inventory,
         continuation=build_continuation(
-            run.store, plan, run.facts.state.metadata, run.facts.commit_sha256, run.facts.commit_digests, options.since
+            context.store, plan, facts.state.metadata, facts.commit_sha256, facts.commit_digests, options.since
         ),
-        since=run.since,
+        since=result.since,
         sound_again=_list_sound_again(findings.sound_again),
         copied_from=[
             CopiedFrom(location=location, file=file)
             for location, file in sorted(findings.copied_from.items())[:_MAX_COPIED_FROM]
         ],
-        stopped=run.stop_reason,
+        stopped=result.stop_reason,
         refusal=Refusal(requirement=refusal.requirement, why=refusal.reason) if refusal else None,
         checked=checked,
         **_build_acceptance(findings, options, totals.total(), checked.decided_rules),
@@ -187,9 +190,9 @@ def _list_blocked_rules(options: Options) -> Iterator[NotChecked]:
             yield NotChecked(rule=code, reason=NEEDS_CLOCK)
 
 
-def _list_uncompared_files(run: LogRun) -> list[DerivedFileNotCompared]:
-    found = [each for part in (*run.plan.earlier_ranges, run.plan) for each in part.not_compared]
-    return found if run.hint_not_compared is None else [*found, run.hint_not_compared]
+def _list_uncompared_files(result: RunResult) -> list[DerivedFileNotCompared]:
+    found = [each for part in (*result.context.plan.earlier_ranges, result.context.plan) for each in part.not_compared]
+    return found if result.hint_not_compared is None else [*found, result.hint_not_compared]
 
 
 def _list_commits_without_rows(files: set[str]) -> list[FilesNotRead]:
@@ -197,15 +200,15 @@ def _list_commits_without_rows(files: set[str]) -> list[FilesNotRead]:
     return [group_files(reason, files)] if files else []
 
 
-def _list_unread_files(run: LogRun) -> Iterator[FilesNotRead]:
+def _list_unread_files(result: RunResult) -> Iterator[FilesNotRead]:
     """Yield the sidecars and staged commits that were not read."""
-    named = {each.name for read in run.all_parsed_checkpoints.values() for each in read.sidecars}
-    parsed = {name: parse_log_file_name(name) for name in run.plan.entries if "/" in name}
+    named = {each.name for read in result.parsed_checkpoints.values() for each in read.sidecars}
+    parsed = {name: parse_log_file_name(name) for name in result.context.plan.entries if "/" in name}
     sidecars = [name for name, each in parsed.items() if isinstance(each, SidecarName) and each.name not in named]
     if sidecars:
         yield list_unread_files("no checkpoint that was read refers to them", sidecars)
     staged = [name for name, each in parsed.items() if isinstance(each, StagedCommit)]
-    if staged and not run.facts.state.supports(FEATURE):
+    if staged and not result.facts.state.supports(FEATURE):
         yield list_unread_files("the table is not catalog-managed, so readers ignore staged commits", staged)
 
 
@@ -230,11 +233,11 @@ def _build_reasons(options: Options, not_applicable: list[str]) -> dict[str, str
     return reasons
 
 
-def _find_accepted_reasons(run: LogRun) -> list[str]:
+def _find_accepted_reasons(result: RunResult) -> list[str]:
     """Return the reasons of entries that the user accepts: unchecked features, and files that `--since` leaves out."""
-    needed = run.facts.state.unknown_reader_features
-    accepted = bool(needed) and all(map(run.options.accepts_feature, needed))
-    earlier = () if run.facts.since is None else run.facts.since.accepted_reasons
+    needed = result.facts.state.unknown_reader_features
+    accepted = bool(needed) and all(map(result.context.options.accepts_feature, needed))
+    earlier = () if result.facts.since is None else result.facts.since.accepted_reasons
     return [*([describe_unknown_readers(needed)] if accepted else []), *earlier]
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from deltaspec.report.report_types import Report
 from deltaspec.validation.acceptance import build_acceptance
-from deltaspec.validation.buckets import SPILLED_BUCKETS, Buckets
-from deltaspec.validation.embedded import EmbeddedRun
+from deltaspec.validation.buckets import SPILLED_BUCKETS, Buckets, LocalBuckets
+from deltaspec.validation.embedded import EmbeddedLog
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.findings_table import open_parquet_sink
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
+from deltaspec.validation.log.derived_files import build_read_context
 from deltaspec.validation.log.new_files import plan_run
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.output_location import require_outside_table
+from deltaspec.validation.pipeline import check_table
 from deltaspec.validation.plan import Plan
 from deltaspec.validation.report_builder import build_report
 from deltaspec.wire.storage.factory import open_store
@@ -56,8 +58,10 @@ def _run(
     findings: Findings,
     buckets: Buckets | None = None,
 ) -> Report:
-    run = EmbeddedRun(store, plan, options, findings, settings.limited_progress, buckets)
-    run.run(settings.interrupts)
+    progress = settings.limited_progress
+    buckets = LocalBuckets(progress=progress) if buckets is None else buckets
+    log = EmbeddedLog(build_read_context(store, plan, options), findings, buckets, progress)
+    result = check_table(log, settings.interrupts)
     if settings.recorded is not None:
-        settings.recorded.take(run.findings.accepted, store)
-    return build_report(run, "embedded")
+        settings.recorded.take(result.findings.accepted, store)
+    return build_report(result, "embedded")

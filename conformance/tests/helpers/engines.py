@@ -22,16 +22,19 @@ from deltaspec.report.report_types import Report
 from deltaspec.validation import buckets, embedded
 from deltaspec.validation.acceptance import build_acceptance
 from deltaspec.validation.buckets import LocalBuckets
-from deltaspec.validation.embedded import EmbeddedRun
+from deltaspec.validation.embedded import EmbeddedLog
+from deltaspec.validation.log.derived_files import build_read_context
 from deltaspec.validation.log.new_files import plan_run
 from deltaspec.validation.options import Options, RunSettings
+from deltaspec.validation.pipeline import check_table
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.validation.report_builder import build_report
 from deltaspec.validation.resume import saved_buckets
 from deltaspec.validation.spark import driver, log_sources, log_tasks, payloads, spark_buckets
-from deltaspec.validation.spark.driver import SparkRun
+from deltaspec.validation.spark.driver import SparkLog, check_table_on_spark
 from deltaspec.validation.spark.log_fetch import Fetch
 from deltaspec.validation.spark.payloads import Payload, batches_to_payloads, payloads_to_batches
+from deltaspec.validation.spark.spark_buckets import SparkBuckets
 from deltaspec.validation.spark.table_access import TableAccess
 from deltaspec.validation.stopping import Budget
 from deltaspec.wire.log import line_decoder
@@ -51,9 +54,8 @@ def embedded_engine(rows_in_memory: int | None = None, count: int = 1, progress:
         buckets = LocalBuckets(rows_in_memory, count, rows_of_a_stage=0)
         findings = options.create_findings()
         findings.acceptance = build_acceptance(options.accept, options.baseline, store)
-        run = EmbeddedRun(store, plan, options, findings, progress, buckets)
-        run.run()
-        return build_report(run, "embedded")
+        log = EmbeddedLog(build_read_context(store, plan, options), findings, buckets, progress)
+        return build_report(check_table(log), "embedded")
 
     return validate
 
@@ -94,14 +96,15 @@ def list_engine(
                 uri, store, listing, InMemoryStore(store.uri, {}, root=store.root), "executors cannot read"
             )
         plan, options = plan_run(store, listing, options)
-        run = SparkRun(jobs, access, plan, options, count, budget=budget)  # type: ignore[arg-type]
-        run.findings.acceptance = build_acceptance(options.accept, options.baseline, store)
+        findings, buckets = options.create_findings(), SparkBuckets(jobs, access, count, budget=budget)  # type: ignore[arg-type]
+        findings.acceptance = build_acceptance(options.accept, options.baseline, store)
+        log = SparkLog(jobs, access, build_read_context(store, plan, options), findings, buckets)  # type: ignore[arg-type]
         with (
             patch.object(driver, "has_row_constraints", lambda facts, findings: False),
             patch.object(log_sources, "fetch", _build_fetch(jobs)),
         ):
-            run.run()
-        report = build_report(run, "spark")
+            result = check_table_on_spark(log)
+        report = build_report(result, "spark")
         assert report.stopped or not jobs.persisted, "every frame is unpersisted"
         return report
 

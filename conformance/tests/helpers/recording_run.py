@@ -3,9 +3,10 @@
 import io
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 import polars as pl
@@ -18,10 +19,13 @@ from deltaspec.protocol.files.paths import path_key
 from deltaspec.protocol.log import file_names, segment
 from deltaspec.protocol.revisions import Revision
 from deltaspec.validation.buckets import LocalBuckets
-from deltaspec.validation.embedded import EmbeddedRun
+from deltaspec.validation.embedded import EmbeddedLog
 from deltaspec.validation.findings import Findings
+from deltaspec.validation.log.derived_files import build_read_context
+from deltaspec.validation.log.facts import LogFactsBuilder
 from deltaspec.validation.log.replay_stage import REPLAY_ROWS
 from deltaspec.validation.options import Options
+from deltaspec.validation.pipeline import check_table
 from deltaspec.validation.plan import build_plan
 from deltaspec.views.base import Level, View
 from deltaspec.views.files.file_replay import (
@@ -128,7 +132,7 @@ class _RecordingBuckets(LocalBuckets):
         super().drop(tags)
 
 
-class RecordingRun(EmbeddedRun):
+class RecordingRun:
     """A run that records its replay, the state after every version, and every frame."""
 
     def __init__(
@@ -144,17 +148,26 @@ class RecordingRun(EmbeddedRun):
         plan = build_plan(store.uri, store.list_log(), at=at, history=history)
         self.recorded, buckets = RecordingFindings(), _RecordingBuckets()
         options = Options.create(level=level, revision=revision, clock=files.clock_ms)
-        super().__init__(store, plan, options, self.recorded, buckets=buckets)
         self.states_by_version: dict[int, RecordedState] = {}
-        self.run()
+        log = EmbeddedLog(build_read_context(store, plan, options), self.recorded, buckets)
+        with patch.object(LogFactsBuilder, "remember_state", self._build_recorder()):
+            self.facts = check_table(log).facts
+        self.plan = plan
         empty = build_empty_replay_frame(REPLAY_COLUMNS if level == "log" else DATA_REPLAY_COLUMNS)
         self.intervals = build_intervals(empty if buckets.replay_rows is None else buckets.replay_rows, revision)
 
-    def _remember(self, version: int) -> None:
-        super()._remember(version)
-        state = self.state
-        recorded = RecordedState(state.protocol, state.metadata, dict(state.transactions), dict(state.domains))
-        self.states_by_version[version] = recorded
+    def _build_recorder(self) -> Callable[[LogFactsBuilder, int], None]:
+        """Return a function that remembers the state of a version, and records it."""
+        remember = LogFactsBuilder.remember_state
+
+        def record(history: LogFactsBuilder, version: int) -> None:
+            remember(history, version)
+            state = history.state
+            self.states_by_version[version] = RecordedState(
+                state.protocol, state.metadata, dict(state.transactions), dict(state.domains)
+            )
+
+        return record
 
 
 # independent decoder of the log: json, pyarrow and msgspec only

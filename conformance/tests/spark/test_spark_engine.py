@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from deltaspec.validation.acceptance import RecordedFindings
 from deltaspec.validation.baseline import build_table_key, write_baseline
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.spark import jobs, table_access
-from deltaspec.validation.spark.driver import SparkRun
+from deltaspec.validation.spark.driver import SparkLog
 from deltaspec.validation.spark.run import run_on_spark
 
 pytestmark = pytest.mark.spark
@@ -163,15 +164,16 @@ def test_missing_table_and_invalid_options_are_reported(spark: Any, tmp_path: Pa
 
 def test_log_is_read_once(spark: Any, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = []
-    finalize = SparkRun.finalize
+    finish = SparkLog.finish
 
-    def finalize_and_record(run: SparkRun) -> None:
-        assert run._raw is not None
-        kept.append(run._raw.is_cached)
-        finalize(run)
-        kept.append(run._raw.is_cached)
+    def finish_and_record(log: SparkLog) -> Collection[str]:
+        assert log._raw is not None
+        kept.append(log._raw.is_cached)
+        lost = finish(log)
+        kept.append(log._raw.is_cached)
+        return lost
 
-    monkeypatch.setattr(SparkRun, "finalize", finalize_and_record)
+    monkeypatch.setattr(SparkLog, "finish", finish_and_record)
     run_on_spark(spark, table, Options.create(level="log"), RunSettings())
     assert kept == [True, False]
 

@@ -25,11 +25,11 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.validation import pipeline
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.bucketing import compute_buckets, normalize_path_keys, split_by_bucket
 from deltaspec.validation.buckets import LocalBuckets, RowsByTag, StageOutput
 from deltaspec.validation.findings import Findings
-from deltaspec.validation.log import log_run
 from deltaspec.validation.log.facts import LogFacts, LogFactsBuilder, ReadContext
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import build_plan
@@ -315,7 +315,7 @@ def test_failed_run_leaves_no_temporary_files(temporary_root: Path, monkeypatch:
     def fails(*_: object) -> None:
         raise RuntimeError("in the middle")
 
-    monkeypatch.setattr(log_run, "check_type_changes", fails)
+    monkeypatch.setattr(pipeline, "check_type_changes", fails)
     with table_in_temporary_directory(build_table()) as uri:
         assert [each.name for each in temporary_root.iterdir()] == [Path(uri).parent.name]
         with pytest.raises(RuntimeError, match="in the middle"):

@@ -36,7 +36,7 @@ def cardinality(action: Add | Remove) -> int | None:
 
 
 def compute_snapshots(run: RecordingRun, decoded: DecodedLog) -> dict[int, Snapshot]:
-    return decoded.snapshots(run.plan.base, run.plan.version, run.options.revision)
+    return decoded.snapshots(run.plan.base, run.plan.version, run.facts.options.revision)
 
 
 def list_actions(run: RecordingRun, decoded: DecodedLog) -> list[tuple[int, str, int, str, Any]]:

@@ -56,7 +56,7 @@ def assert_files_equal(run: RecordingRun, decoded: DecodedLog) -> None:
             "path_key", "deletion_vector_id", "deletion_timestamp"
         )
         expected_tombstones = [(*key, remove.deletion_timestamp) for key, remove in snapshot.tombstones.items()]
-        if not run.context.compares_files:  # the timestamps are kept only for comparisons
+        if not run.facts.compares_files:  # the timestamps are kept only for comparisons
             expected_tombstones = [(*key, None) for key in snapshot.tombstones]
         assert sort_rows(tombstones.iter_rows()) == sort_rows(expected_tombstones)
 

@@ -48,7 +48,10 @@ def check_change_data(data: DataBucket) -> None:
 
 
 def _with_feed(data: DataBucket) -> list[int]:
-    rows = (data.state.rows[table_actions.protocols.name], data.state.rows[table_actions.configuration.name])
+    rows = (
+        data.facts.state.rows[table_actions.protocols.name],
+        data.facts.state.rows[table_actions.configuration.name],
+    )
     since = build_enablement_history(*rows, change_data.FEATURE, change_data.ENABLED)
     return [version for version in data.commits.rewriting if all(get_enablement_at(since, version))]
 

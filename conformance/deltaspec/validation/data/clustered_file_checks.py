@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def check_clustered_files(data: DataBucket) -> None:
     """Check statistics for the columns that became clustering columns after a file was added."""
-    state = data.state
+    state = data.facts.state
     if not state.supports(clustering.FEATURE) or not data.findings.has_rules_for(clustered_files):
         return
     columns = state.clustering_columns
@@ -25,8 +25,8 @@ def check_clustered_files(data: DataBucket) -> None:
         since,
         state.clustered.fields_since(columns),
         data.intervals,
-        data.operations,
-        begins_with_checkpoint=data.starts_after_version_0,
+        data.facts.operations,
+        begins_with_checkpoint=data.facts.plan.base is not None,
     )
     data.findings.evaluate(clustered_files, rows)
     if has_undecided_files:

@@ -72,22 +72,8 @@ class DataBucket:
         self.facts = facts
         self.findings = findings
         self.progress = progress
-        self.operations = facts.operations
-        self.starts_after_version_0 = facts.plan.base is not None
-        """There are versions before the validated history."""
-        self.stated_row_ids = facts.stated_row_ids
-        self.history_is_complete = facts.plan.history_is_complete
-        self.level = facts.options.level
-        self.writer_time_zone = facts.options.writer_time_zone
-        self.version = facts.plan.version
-        self.history = facts.options.history
-        self.constraints_on_spark = facts.constraints_on_spark
-        """Spark evaluates the row constraints of the validated version."""
-        self.clock_ms = facts.options.clock_ms
         self.table: TableSchema | None = facts.state.table_schema
         """Schema of the snapshot; None if it is not known."""
-        self.state = facts.state
-        """State of the table at the validated version."""
         self.intervals = intervals
         self.access = DataAccess(facts.store, allow_outside=facts.options.allow_outside)
         self.vectors = DeletionVectorReader(self.access)
@@ -97,13 +83,10 @@ class DataBucket:
         """Confirms findings about the rows of one file."""
         self.undecided_sizes: dict[str, StorageError] = {}
         """Files whose existence or size a second look does not confirm, and why."""
-        self.listing_error = facts.listing_error
-        self.listing_is_partial = facts.bucket_count > 1
-        """Other buckets may contain listed files too."""
         self.listed = listed
         adds = number_repeated_adds(intervals.filter(pl.col("kind") == "add"), "partition_text", "size")
         self._adds = adds.unique("_series", keep="last", maintain_order=True).drop("_series")
-        live = find_live_files(self._adds, self.version)
+        live = find_live_files(self._adds, self.facts.plan.version)
         self.files = DataFiles(self._with_sizes(self._select_new(live)))
         """Live data files of the validated version; with `--since` only those after the earlier report."""
         self.skipped_files = len(live) - len(self.files.rows)
@@ -112,11 +95,6 @@ class DataBucket:
         """Change data files of the validated commits, selected as `files`."""
         self.commits = Commits(facts.store, intervals.clear(), intervals.clear())
         """Commits that change or rearrange rows; set for the checks of commits."""
-
-    @property
-    def versions_with_change_data(self) -> list[int]:
-        """Versions of the commits with change data."""
-        return self.facts.versions_with_change_data
 
     def get_table_schema(self, version: int) -> TableSchema | None:
         """Return the schema at a version that `LogFacts.schemas` has; None if it is not known."""
@@ -138,7 +116,7 @@ class DataBucket:
     @property
     def earlier_files(self) -> DataFiles:
         """Data files that earlier versions of the validated history had, and the validated version does not."""
-        ended = (pl.col("until") <= self.version) & (pl.col("until") > pl.col("version"))
+        ended = (pl.col("until") <= self.facts.plan.version) & (pl.col("until") > pl.col("version"))
         return DataFiles(self._with_sizes(self._select_new(self._adds.filter(ended))))
 
     def select_versions(self, versions: Iterable[int]) -> list[int]:
@@ -213,8 +191,8 @@ class DataBucket:
         """Return why a file was not found: `FileGone`, unless storage or the listing failed."""
         if key in self.undecided_sizes:
             return self.undecided_sizes[key]
-        if self.listing_error and not self._is_unlisted(key):
-            return StorageError(f"the table cannot be listed completely: {self.listing_error}")
+        if self.facts.listing_error and not self._is_unlisted(key):
+            return StorageError(f"the table cannot be listed completely: {self.facts.listing_error}")
         if not self._is_unlisted(key):
             return FileGone(MISSING.format(key))
         try:
@@ -225,7 +203,7 @@ class DataBucket:
 
     def is_known_missing(self, key: str) -> bool:
         """Return whether a complete listing of its directory does not have a file."""
-        return not self.listing_error and not self._is_unlisted(key)
+        return not self.facts.listing_error and not self._is_unlisted(key)
 
     def _is_unlisted(self, key: str) -> bool:
         """Return whether a file is not in a listing: elsewhere, in the log, or any file with `--since`."""
@@ -245,7 +223,7 @@ class DataBucket:
     @property
     def is_plainly_missing(self) -> pl.Expr:
         """Whether `get_missing_file_error` says that a file of the view does not exist, without a request."""
-        if self.listing_error or self.facts.since is not None:
+        if self.facts.listing_error or self.facts.since is not None:
             return pl.lit(False)
         is_odd = is_non_canonical_key("path_key") | _is_in_log()
         return pl.col("actual_size").is_null() & ~is_odd & ~pl.col("path_key").is_in(list(self.undecided_sizes))
@@ -309,7 +287,7 @@ class DataBucket:
             return
         both = pl.concat([self.files.rows.select(_SIZES), self.changes.rows.select(_SIZES)])
         # what an incomplete listing does not have is undecided anyway
-        is_missing = pl.col("actual_size").is_null() & (self.listing_error is None)
+        is_missing = pl.col("actual_size").is_null() & (self.facts.listing_error is None)
         is_wrong = is_missing | (pl.col("actual_size") != pl.col("size"))
         wrong = both.filter(is_wrong).unique("path_key", maintain_order=True)
         looks: Iterator[_Look] = wrong.iter_rows()

@@ -198,7 +198,7 @@ class _FileStage:
 
     def _put_commits(self, data: DataBucket, output: StageOutput) -> None:
         """Put actions of commits that change or rearrange rows, and files that they end, into buckets by version."""
-        versions = data.select_versions([*self.rewriting, *data.versions_with_change_data])
+        versions = data.select_versions([*self.rewriting, *data.facts.versions_with_change_data])
         written, ended = split_written_and_ended(data.intervals, versions)
         output.put(_WRITTEN, written, written["version"])
         output.put(_ENDED, ended, ended["until"])

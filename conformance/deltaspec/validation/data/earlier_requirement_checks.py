@@ -64,7 +64,7 @@ def check_earlier_requirements(data: DataBucket) -> None:
     if data.table is None or not data.findings.has_rules_for(row_checks, constraint_checks):
         return  # an unknown schema is reported by `check_row_values`
     _Checker(data, data.table, is_live=True).check(data.files)
-    if data.history != "latest":
+    if data.facts.options.history != "latest":
         _Checker(data, data.table, is_live=False).check(data.earlier_files)
 
 
@@ -92,7 +92,7 @@ class _Checker:
     def __init__(self, data: DataBucket, table: TableSchema, *, is_live: bool) -> None:
         """`is_live`: the validated version has the files, so that the requirements that still apply are left out."""
         self._data, self._table, self._is_live = data, table, is_live
-        self._history = data.state.row_requirements
+        self._history = data.facts.state.row_requirements
         self._changes = self._history.changes
         self._build_groups_once = lru_cache(1_000)(self._build_groups)
         self._comparisons = 0
@@ -141,11 +141,11 @@ class _Checker:
         data, table = self._data, requirements[0].table or self._table
         recorder = ConstraintRecorder(
             table,
-            data.state,
-            data.operations,
+            data.facts.state,
+            data.facts.operations,
             data.findings,
-            evaluates_on_spark=data.constraints_on_spark,
-            writer_time_zone=data.writer_time_zone,
+            evaluates_on_spark=data.facts.constraints_on_spark,
+            writer_time_zone=data.facts.options.writer_time_zone,
             requirements=requirements,
         )
         columns = frozenset(each.subject for each in requirements if not isinstance(each.subject, RowConstraint))

@@ -78,7 +78,7 @@ def check_footers(data: DataBucket) -> None:
     """Read the footer of every live data file and change data file, and evaluate the rules over footers."""
     if not data.findings.has_rules_for(data_files, file_columns):
         return
-    metadata = data.state.metadata
+    metadata = data.facts.state.metadata
     if metadata is not None and metadata.format.provider != "parquet":
         data.findings.mark_levels_undecided(
             f"data files are of the format {metadata.format.provider} (S39)", levels=_LEVEL
@@ -152,7 +152,7 @@ class _FooterChecker:
         self.unknown: set[tuple[str, int]] = set()
         """Versions whose schema is not known."""
         table = data.table
-        self._locator = None if table is None else MissingColumnLocator(table, data.state.row_requirements)
+        self._locator = None if table is None else MissingColumnLocator(table, data.facts.state.row_requirements)
 
     def check(self, files: DataFiles) -> None:
         """Read and evaluate files."""
@@ -204,9 +204,9 @@ class _FooterChecker:
                 keys = find_paths_written_under(
                     each,
                     data.intervals,
-                    data.state.iceberg,
-                    data.operations,
-                    begins_with_checkpoint=data.starts_after_version_0,
+                    data.facts.state.iceberg,
+                    data.facts.operations,
+                    begins_with_checkpoint=data.facts.plan.base is not None,
                 )
                 found = pl.col("path_key").is_in(keys.implode())
             rows = rows.with_columns(found.alias(f"written_under_{each.lower()}"))
@@ -219,9 +219,9 @@ class _FooterChecker:
             return rows.with_columns(written_without_shredding=pl.lit(None, pl.Boolean))
         written = written_without_shredding(
             data.intervals,
-            data.state.rows["configuration"],
-            data.operations,
-            begins_with_checkpoint=data.starts_after_version_0,
+            data.facts.state.rows["configuration"],
+            data.facts.operations,
+            begins_with_checkpoint=data.facts.plan.base is not None,
         )
         return rows.with_columns(written_without_shredding=pl.col("path_key").is_in(written.implode()))
 
@@ -231,7 +231,7 @@ class _FooterChecker:
         if table is not None and table.mapping == "name" and table.names_in_files is None:
             reason = "a version of the table is not known, so a name in a file may be that of a dropped column"
             data.findings.mark_rule_undecided("PQT039", reason)
-        views = data.state.rows
+        views = data.facts.state.rows
         modes = ((row["version"], row["column_mapping_mode"] is not None) for row in views["metadata"])
         feature = materialized_partitions.FEATURE
         lists = ((row["version"], feature in (row["writer_features"] or ())) for row in views["protocols"])
@@ -245,7 +245,10 @@ class _FooterChecker:
             found = pl.lit(None, pl.Boolean)
             if holds is not None:
                 keys = find_paths_written_while(
-                    data.intervals, holds, data.operations, begins_with_checkpoint=data.starts_after_version_0
+                    data.intervals,
+                    holds,
+                    data.facts.operations,
+                    begins_with_checkpoint=data.facts.plan.base is not None,
                 )
                 found = pl.col("path_key").is_in(keys.implode())
             rows = rows.with_columns(found.alias(name))

@@ -113,11 +113,13 @@ class _Commits:
     """The commits that generated every value of the files that they add, and the state before them."""
 
     def __init__(self, data: DataBucket) -> None:
-        self._state = data.state
+        self._state = data.facts.state
         moves = (pl.col("kind") == "remove") | ~pl.col("data_change").fill_null(False) | (pl.col("source") != "commit")
         versions = data.intervals.group_by("version").agg(moves=moves.any())
         found = versions.filter(~pl.col("moves"))["version"]
-        self._generating = {version for version in found if not creates_or_restores_table(data.operations.get(version))}
+        self._generating = {
+            version for version in found if not creates_or_restores_table(data.facts.operations.get(version))
+        }
         adds = data.intervals.filter(pl.col("kind") == "add")
         self._added_again = set(adds.filter(adds["path_key"].is_duplicated())["path_key"])
 

@@ -33,19 +33,21 @@ def check_removed_files(data: DataBucket) -> None:
     """Check that the files of unexpired tombstones exist."""
     if not data.findings.has_rules_for(removed_files) or data.facts.since is not None:
         return
-    if not data.state.metadata_known:
+    if not data.facts.state.metadata_known:
         data.findings.mark_undecided((removed_files,), "a metaData action could not be decoded")
         return
-    retention_ms = find_shortest_file_retention_ms(collect_property_values(data.state, FILE_RETENTION))
-    if retention_ms is None or data.clock_ms is None:
+    retention_ms = find_shortest_file_retention_ms(collect_property_values(data.facts.state, FILE_RETENTION))
+    if retention_ms is None or data.facts.options.clock_ms is None:
         return
-    retention_cutoff = max(data.clock_ms - retention_ms, -(2**63))
-    lost = [version for version, operation in data.operations.items() if operation == REPAIR]
-    young = find_live_files(data.intervals, data.version, "remove").filter(
+    retention_cutoff = max(data.facts.options.clock_ms - retention_ms, -(2**63))
+    lost = [version for version, operation in data.facts.operations.items() if operation == REPAIR]
+    young = find_live_files(data.intervals, data.facts.plan.version, "remove").filter(
         (pl.col("deletion_timestamp") >= retention_cutoff) & ~pl.col("version").is_in(lost)
     )
-    if data.listing_error is not None and len(young):
-        data.findings.mark_undecided((removed_files,), f"the table cannot be listed completely: {data.listing_error}")
+    if data.facts.listing_error is not None and len(young):
+        data.findings.mark_undecided(
+            (removed_files,), f"the table cannot be listed completely: {data.facts.listing_error}"
+        )
         return
     for part in _iter_rows(
         data,
@@ -129,7 +131,7 @@ def _exists(data: DataBucket, key: str, there: set[str]) -> bool | None:
     """Return whether a file exists; None for files outside the table, which this table does not control."""
     if is_outside_table(key):
         return None
-    return normalize_key(key) in there or (data.listing_is_partial and data.file_exists(key))
+    return normalize_key(key) in there or (data.facts.bucket_count > 1 and data.file_exists(key))
 
 
 def _vector_file(data: DataBucket, row: dict[str, Any]) -> str | None:

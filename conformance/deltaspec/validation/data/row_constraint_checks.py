@@ -67,8 +67,8 @@ def check_row_constraints(data: DataBucket) -> None:
     table = data.table
     if table is None or not data.findings.has_rules_for(constraint_checks):
         return  # an unknown schema is reported by `check_row_values`
-    zone = data.writer_time_zone
-    asked = ConstraintRecorder(table, data.state, data.operations, data.findings, writer_time_zone=zone)
+    zone = data.facts.options.writer_time_zone
+    asked = ConstraintRecorder(table, data.facts.state, data.facts.operations, data.findings, writer_time_zone=zone)
     if not asked.supported:
         return
     reader = ConstraintReader(data.access, table, tuple(asked.supported), data.vectors)
@@ -88,7 +88,9 @@ def mark_missing_files_undecided(data: DataBucket) -> None:
     """Record that expressions are not evaluated on missing files, if another engine evaluates the others."""
     if data.table is None or not data.files.rows["actual_size"].has_nulls():
         return
-    asked = ConstraintRecorder(data.table, data.state, data.operations, data.findings, records_unsupported=False)
+    asked = ConstraintRecorder(
+        data.table, data.facts.state, data.facts.operations, data.findings, records_unsupported=False
+    )
     asked.mark_files_undecided(*data.missing_files)
 
 

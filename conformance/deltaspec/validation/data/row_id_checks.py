@@ -46,12 +46,12 @@ def has_row_tracking(facts: LogFacts) -> bool:
 
 def check_live_row_ids(data: DataBucket) -> None:
     """Check the row ids in the live files of the validated version, and of the last version that had ids enabled."""
-    state = data.state
+    state = data.facts.state
     if not data.findings.has_rules_for(row_id_files) or state.protocol is None or state.metadata is None:
         return
     enabled = row_tracking.is_enabled(state.protocol, state.metadata, state.revision)
     if enabled or row_tracking.assigns_row_ids(state.protocol, state.metadata, state.revision):
-        _check_live_row_ids(data, data.files, data.version, state.high_water_mark[0], enabled=enabled)
+        _check_live_row_ids(data, data.files, data.facts.plan.version, state.high_water_mark[0], enabled=enabled)
     before = None if enabled else find_end_of_enablement(build_row_id_enablement(data.facts))
     if before is not None:
         files = DataFiles(find_live_files(data.intervals, before))
@@ -60,9 +60,9 @@ def check_live_row_ids(data: DataBucket) -> None:
 
 def _check_live_row_ids(data: DataBucket, files: DataFiles, version: int, mark: int | None, *, enabled: bool) -> None:
     """Check the row ids in the live files of a version, given with its high-water mark."""
-    configuration = data.state.rows[table_actions.configuration.name]
+    configuration = data.facts.state.rows[table_actions.configuration.name]
     hidden = (
-        MaterializedColumns.at(configuration, version, data.state.revision)
+        MaterializedColumns.at(configuration, version, data.facts.state.revision)
         if enabled
         else MaterializedColumns(None, None)
     )
@@ -113,8 +113,8 @@ def check_rewritten_row_ids(data: DataBucket) -> None:
     """Check that rewritten rows keep their row ids."""
     if not data.findings.has_rules_for(row_id_rewrites):
         return
-    revision = data.state.revision
-    rows = data.state.rows
+    revision = data.facts.state.revision
+    rows = data.facts.state.rows
     configuration = rows[table_actions.configuration.name]
     feature, enabled_by = row_tracking.get_feature_name(revision), row_tracking.get_enablement_property(revision)
     since = build_enablement_history(rows[table_actions.protocols.name], configuration, feature, enabled_by)
@@ -137,7 +137,7 @@ def _rewrite(data: DataBucket, version: int, hidden: MaterializedColumns) -> dic
     except StorageError as fault:
         data.findings.mark_undecided((row_id_rewrites,), str(fault), name)
         return None
-    if not moves and data.operations.get(version) != _UPDATE:
+    if not moves and data.facts.operations.get(version) != _UPDATE:
         return None
     try:
         again = (replace(file, kind="remove") for file in data.commits.find_readded_files(version))
@@ -156,7 +156,7 @@ def _rewrite(data: DataBucket, version: int, hidden: MaterializedColumns) -> dic
         return None  # despite its operation, it inserts or deletes rows
     lost, new = len(before.stable - after.stable), len(after.stable - before.stable)
     same = before.versions == after.versions if moves and lost == new == 0 else None
-    stated = data.stated_row_ids.get(version)
+    stated = data.facts.stated_row_ids.get(version)
     return {
         "version": version,
         "file": name,

@@ -127,7 +127,7 @@ class _Pending:
         )
 
     def _build_checks(self, data_file: DataFile, held: DataFileRows) -> Rows:
-        return build_row_check_rows(data_file, held, self._data.state.row_requirements, self._reported_sources)
+        return build_row_check_rows(data_file, held, self._data.facts.state.row_requirements, self._reported_sources)
 
     def _read_again(self, view: View, data_file: DataFile) -> FileRows | str:
         held = _read(self._data, self._table, data_file)

@@ -31,7 +31,7 @@ def check_variants(data: DataBucket) -> None:
             if number % 100 == 0:
                 data.progress("variants", number, len(data.files))
             _check_file(data, data_file, data.table)
-    schemas = {version: data.get_table_schema(version) for version in data.versions_with_change_data}
+    schemas = {version: data.get_table_schema(version) for version in data.facts.versions_with_change_data}
     with_variants = {version: table for version, table in schemas.items() if table is not None and _has_variants(table)}
     for data_file in data.changes if with_variants else ():
         if data_file.version in with_variants:

@@ -25,16 +25,16 @@ def check_write_settings(data: DataBucket) -> None:
     """Check the files that were added after such a property was first set."""
     if not data.findings.has_rules_for(write_settings):
         return
-    if not data.state.metadata_known:
+    if not data.facts.state.metadata_known:
         return  # the ledger says so
-    requested = RequestedSettings.from_changes(data.state.rows["configuration"])
+    requested = RequestedSettings.from_changes(data.facts.state.rows["configuration"])
     if (
         requested.first_version is None
-        or data.state.metadata is None
-        or data.state.metadata.format.provider != "parquet"
+        or data.facts.state.metadata is None
+        or data.facts.state.metadata.format.provider != "parquet"
     ):
         return
-    files = find_newly_added_files(data.files.rows, data.intervals, requested.first_version, data.operations)
+    files = find_newly_added_files(data.files.rows, data.intervals, requested.first_version, data.facts.operations)
     with ThreadPoolExecutor(MAX_CONCURRENT_READS if data.access.store.is_remote else 4) as pool:
         for part in files.iter_slices(_AT_ONCE):
             rows = [row for row in part.iter_rows(named=True) if not is_outside_table(row["path_key"])]

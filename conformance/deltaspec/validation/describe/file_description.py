@@ -5,7 +5,6 @@ from itertools import pairwise
 from typing import Any
 
 import polars as pl
-from msgspec.structs import replace
 
 from deltaspec.protocol.schema.column_mapping import list_physical_partition_columns
 from deltaspec.report.description import (
@@ -16,11 +15,12 @@ from deltaspec.report.description import (
     RowsPerFile,
     SizeBin,
 )
+from deltaspec.validation.buckets import LocalBuckets
 from deltaspec.validation.describe.table_description import replay_table
-from deltaspec.validation.embedded import EmbeddedRun
 from deltaspec.validation.instants import AtArgument
 from deltaspec.validation.log.replay_stage import REPLAY_ROWS
 from deltaspec.views.files.partition_facts import ENTRY_END, VALUE_BEGIN
+from deltaspec.views.table.state import TableState
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 SMALL_FILE_LIMIT = 16 << 20
@@ -30,18 +30,14 @@ SHOWN = 5
 """Number of files and partitions listed by name."""
 
 
-class _FileRun(EmbeddedRun):
-    """A replay that keeps partition values and reduces `stats` to a flag: "" if there are statistics, else null."""
+class _FileBuckets(LocalBuckets):
+    """Buckets that reduce `stats` to a flag: "" if there are statistics, else null."""
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.context = replace(self.context, compares_files=True)
-
-    def put_rows(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None) -> None:
+    def put(self, tag: str, rows: pl.DataFrame, keys: pl.Series | None = None, /) -> None:
         if tag == REPLAY_ROWS:
             has_stats = pl.col("stats").str.strip_chars().is_in(["", "{}"]).not_()
             rows = rows.with_columns(stats=pl.when(has_stats).then(pl.lit("")))
-        super().put_rows(tag, rows, keys)
+        super().put(tag, rows, keys)
 
 
 def describe_files(
@@ -63,8 +59,8 @@ def describe_files(
         InvalidUsage: the table has no such version.
         TableUnreadable: there is no table, or its log cannot be replayed.
     """
-    replayed = replay_table(uri, at, progress, _FileRun, storage)
-    run, live = replayed.run, replayed.live
+    replayed = replay_table(uri, at, progress, storage, compares_files=True, buckets_type=_FileBuckets)
+    facts, live = replayed.facts, replayed.live
     size = pl.when(pl.col("size") >= 0).then(pl.col("size"))
     files = live.select(
         pl.coalesce("path", "path_key").alias("path"),
@@ -78,8 +74,8 @@ def describe_files(
     small = files.filter(pl.col("size") < SMALL_FILE_LIMIT)
     vectors = files.filter("has_vector")
     return FilesDescription(
-        table=run.store.uri,
-        version=run.plan.version,
+        table=facts.store.uri,
+        version=facts.plan.version,
         files=len(files),
         bytes=_sum(files["size"]),
         files_without_size=files["size"].null_count(),
@@ -90,7 +86,7 @@ def describe_files(
         small_bytes=_sum(small["size"]),
         largest=_list_extremes(files, descending=True),
         smallest=_list_extremes(files, descending=False),
-        partitions=_summarize_partitions(files, run),
+        partitions=_summarize_partitions(files, facts.state),
         files_with_deletion_vector=len(vectors),
         deleted_records=_sum(vectors["cardinality"]),
         rows_under_vectors=None if vectors["num_records"].null_count() else _sum(vectors["num_records"]),
@@ -155,12 +151,12 @@ def _summarize_rows(counts: pl.Series) -> RowsPerFile | None:
     )
 
 
-def _summarize_partitions(files: pl.DataFrame, run: EmbeddedRun) -> Partitions | None:
-    metadata, schema = run.state.metadata, run.state.schema
+def _summarize_partitions(files: pl.DataFrame, state: TableState) -> Partitions | None:
+    metadata, schema = state.metadata, state.schema
     if metadata is None or schema is None or not metadata.partition_columns:
         return None
     columns = metadata.partition_columns
-    names = dict(zip(list_physical_partition_columns(schema, columns, run.state.mapping), columns, strict=True))
+    names = dict(zip(list_physical_partition_columns(schema, columns, state.mapping), columns, strict=True))
     parts = files.group_by("partition_text").agg(
         pl.len().alias("files"), pl.col("size").cast(pl.Int128).sum().alias("bytes")
     )

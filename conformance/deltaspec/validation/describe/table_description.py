@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from deltaspec.errors import InvalidUsage, TableUnreadable
 from deltaspec.protocol.features.table_features import get_feature
@@ -14,10 +15,12 @@ from deltaspec.protocol.log.segment import find_readable_ranges
 from deltaspec.protocol.schema.data_types import Struct
 from deltaspec.protocol.schema.schema_string import render_tree
 from deltaspec.report.description import FeatureState, LogFiles, TableDescription
-from deltaspec.validation.embedded import EmbeddedRun
-from deltaspec.validation.findings import Findings
+from deltaspec.validation.buckets import LocalBuckets
+from deltaspec.validation.embedded import replay_log
 from deltaspec.validation.instants import AtArgument, parse_at
 from deltaspec.validation.log.concurrent_writes import load_pinned_listing
+from deltaspec.validation.log.derived_files import build_read_context
+from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.version_at import resolve_at
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import EmptiedLog, Plan, build_plan
@@ -47,8 +50,8 @@ def describe_table(
         TableUnreadable: there is no table, or its log cannot be replayed.
     """
     replayed = replay_table(uri, at, progress)
-    run, live = replayed.run, replayed.live
-    store, plan, state = run.store, run.plan, run.state
+    facts, live = replayed.facts, replayed.live
+    store, plan, state = facts.store, facts.plan, facts.state
     rows = live["num_records"]
     deleted = int(live["cardinality"].sum())
     protocol, metadata = state.protocol, state.metadata
@@ -86,7 +89,7 @@ def describe_table(
 class Replayed(msgspec.Struct, frozen=True):
     """A replayed log."""
 
-    run: EmbeddedRun
+    facts: LogFacts
     live: pl.DataFrame
     """Live files, with the columns of replay."""
     intervals: pl.DataFrame
@@ -101,10 +104,20 @@ def replay_table(
     uri: str,
     at: AtArgument,
     progress: Callable[[str, int, int | None], None] | None,
-    run_type: type[EmbeddedRun] = EmbeddedRun,
     storage: StorageSettings = ENVIRONMENT,
+    *,
+    compares_files: bool = False,
+    buckets_type: type[LocalBuckets] = LocalBuckets,
 ) -> Replayed:
     """Replay the log without evaluating rules, from the newest checkpoint that can be read.
+
+    Args:
+        uri: path or URI of the table's root.
+        at: the version, or a time with a time zone; None for the latest version.
+        progress: as in `deltaspec.validate`.
+        storage: settings of storage clients.
+        compares_files: whether live files have the columns that are compared with derived files.
+        buckets_type: receives the file actions.
 
     Raises:
         InvalidUsage: the table has no such version.
@@ -118,12 +131,13 @@ def replay_table(
         if plan.missing:
             problem = next(iter(unread.values()), f"commit {plan.missing[0]} is missing")
             raise TableUnreadable(f"{store.uri}: {problem}; run `deltaspec validate` to see what else is wrong")
-        run = run_type(store, plan, Options.create(level="log"), Findings([], 0), progress or ignore_progress)
-        intervals = run.replay()
-        reason = run.facts.replay_blocked_reason
+        context = build_read_context(store, plan, Options.create(level="log"))
+        context = replace(context, compares_files=compares_files or context.compares_files)
+        facts, intervals = replay_log(context, buckets_type(rows_in_memory=None), progress or ignore_progress)
+        reason = facts.replay_blocked_reason
         if reason is None:
-            return Replayed(run, find_live_files(intervals, plan.version), intervals, whole_log, unread)
-        if plan.base is None or len(unread) == _MAX_UNREAD or _is_commit(run.facts.replay_blocked_file):
+            return Replayed(facts, find_live_files(intervals, plan.version), intervals, whole_log, unread)
+        if plan.base is None or len(unread) == _MAX_UNREAD or _is_commit(facts.replay_blocked_file):
             raise TableUnreadable(f"{store.uri}: {reason}; run `deltaspec validate` to see where")
         unread[plan.base.files[0]] = reason
         listed = [entry for entry in listed if entry.name not in plan.base.files]

@@ -1,15 +1,21 @@
-"""File actions of derived files: what each stage compares with replay. Plain values that executors receive."""
+"""Derived files after reading, and their file actions: what each stage compares with replay.
+
+All are plain values, which executors receive and a resume state contains.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from deltaspec.protocol.files.statistics import LeafColumn
 from deltaspec.protocol.log.version_checksum import VersionChecksum
 from deltaspec.protocol.schema.data_types import DataType
 from deltaspec.views.log.replay_differences import DerivedFile
+from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
+from deltaspec.wire.log.line_decoder import LogSummary
 
 PartitionTypes = Mapping[str, DataType] | None
 """Partition columns by physical name; None if they are not known."""
@@ -58,3 +64,20 @@ class ChecksumFileActions(msgspec.Struct, frozen=True):
 
 
 DerivedFileActions = CheckpointFileActions | CompactionFileActions | ChecksumFileActions
+
+
+class DerivedFiles(msgspec.Struct, frozen=True):
+    """The derived files of one run. A resume state contains them."""
+
+    checkpoints: list[tuple[CheckpointFileActions, ParsedCheckpoint]]
+    compactions: list[tuple[CompactionFileActions, LogSummary]]
+    checksums: list[tuple[ChecksumFileActions, tuple[str | None, str | None]]]
+    """Each with its fault and the pointer to it, of `read_checksum`."""
+
+    def list_file_actions(self) -> tuple[DerivedFileActions, ...]:
+        """Return what the buckets compare. All file actions must have been read."""
+        return (
+            *(replace(files, is_complete=read.is_complete) for files, read in self.checkpoints),
+            *(files for files, _ in self.compactions),
+            *(files for files, _ in self.checksums),
+        )

@@ -7,10 +7,8 @@ compared, each derived file is checked as a unit.
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import Protocol
 
 import msgspec
-import polars as pl
 from msgspec.structs import replace
 
 from deltaspec.protocol import actions as model
@@ -28,11 +26,13 @@ from deltaspec.validation.log.derived_file_types import (
     CheckpointFileActions,
     ChecksumFileActions,
     CompactionFileActions,
-    DerivedFileActions,
+    DerivedFiles,
 )
-from deltaspec.validation.log.facts import LogFacts
+from deltaspec.validation.log.facts import LogFacts, ReadContext
 from deltaspec.validation.log.hint_checks import LONE_SURROGATE_REASON, MAX_OBJECT_BYTES
+from deltaspec.validation.log.log_source import LogSource, compaction_file
 from deltaspec.validation.log.replay_stage import DERIVED_ROWS
+from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan
 from deltaspec.views.files.file_action_facts import FileContext, Provenance, build_file_facts
 from deltaspec.views.files.file_replay import select_replay_columns
@@ -60,134 +60,113 @@ _CHECKSUM_DIFFERENCE_RULES = ("CRC010", "CRC011", "CRC014")
 _WRONG_BASE_REASON = "the checkpoint that the history starts from contradicts earlier commits"
 
 
-class DerivedFileReader(Protocol):
-    """Reading that an engine provides."""
-
-    def read_derived_checkpoint(self, checkpoint: Checkpoint, context: FileContext, tag: str) -> ParsedCheckpoint:
-        """Read a checkpoint and put its file actions into the buckets, now or in `finalize`."""
-        ...
-
-    def read_compaction(self, file: str, version: int, context: FileContext, tag: str) -> LogSummary:
-        """Read a log compaction and put its file actions into the buckets. Raise `StorageError`."""
-        ...
-
-    def put_rows(self, tag: str, rows: pl.DataFrame) -> None:
-        """Put rows into the buckets."""
-        ...
+def read_derived_files(source: LogSource, facts: LogFacts) -> DerivedFiles:
+    """Read every derived file of the plan, and put its file actions into the buckets."""
+    plan = facts.plan
+    compactions = (_read_compaction(source, facts, name) for name in plan.compactions)
+    checksums = (_read_checksum(source, facts, version) for version in plan.checksums)
+    return DerivedFiles(
+        [_read_checkpoint(source, facts, checkpoint) for checkpoint in plan.compared_checkpoints],
+        [each for each in compactions if each is not None],
+        [each for each in checksums if each is not None],
+    )
 
 
-class DerivedFiles:
-    """The derived files of one run. Plain data after `read`, so that a resume state can contain it."""
+def compare_derived_files(
+    derived_files: DerivedFiles, facts: LogFacts, findings: Findings, aggregates: Aggregates
+) -> None:
+    """Check every derived file as a unit.
 
-    def __init__(self) -> None:
-        self._checkpoints: list[tuple[CheckpointFileActions, ParsedCheckpoint]] = []
-        self._compactions: list[tuple[CompactionFileActions, LogSummary]] = []
-        self._checksums: list[tuple[ChecksumFileActions, tuple[str | None, str | None]]] = []
+    Args:
+        derived_files: whose file actions have been compared in all buckets.
+        facts: of the log.
+        findings: receives what is found.
+        aggregates: of all buckets.
+    """
+    for files, read in derived_files.checkpoints:
+        _check_checkpoint(facts, findings, files, read, aggregates)
+    for compaction, log in derived_files.compactions:
+        _check_compaction(facts, findings, compaction, log)
+    for checksum, fault in derived_files.checksums:
+        _check_checksum(facts, findings, checksum, fault, aggregates)
 
-    def read(self, reader: DerivedFileReader, facts: LogFacts, findings: Findings) -> None:
-        """Read every derived file of the plan."""
-        for checkpoint in facts.plan.compared_checkpoints:
-            self._read_checkpoint(reader, facts, checkpoint)
-        for name in facts.plan.compactions:
-            self._read_compaction(reader, facts, findings, name)
-        for version in facts.plan.checksums:
-            self._read_checksum(reader, facts, findings, version)
 
-    def collect_file_actions(self) -> tuple[DerivedFileActions, ...]:
-        """Return what the buckets compare, once the engine has read all file actions."""
-        self._checkpoints = [(replace(files, is_complete=read.is_complete), read) for files, read in self._checkpoints]
-        return (
-            *(files for files, _ in self._checkpoints),
-            *(files for files, _ in self._compactions),
-            *(files for files, _ in self._checksums),
-        )
+def _read_checkpoint(
+    source: LogSource, facts: LogFacts, checkpoint: Checkpoint
+) -> tuple[CheckpointFileActions, ParsedCheckpoint]:
+    expected, context = _get_state(facts, checkpoint.version)
+    tag = DERIVED_ROWS + checkpoint.files[0]
+    read, check_file_actions = source.read_checkpoint(checkpoint)
+    check_file_actions(context, tag)
+    derived_file = _locate(facts, "checkpoint", f"{LOG_DIRECTORY}/{checkpoint.files[0]}", checkpoint.version)
+    tombstone_cutoff, _ = _compute_retention_cutoffs(facts, expected)
+    files = CheckpointFileActions(
+        tag, derived_file, False, context.partition_columns, tombstone_cutoff, context.leaf_columns or ()
+    )
+    return files, read
 
-    def check(
-        self,
-        facts: LogFacts,
-        findings: Findings,
-        aggregates: Aggregates,
-    ) -> None:
-        """Check every derived file as a unit.
 
-        Args:
-            facts: of the log.
-            findings: receives what is found.
-            aggregates: of all buckets.
-        """
-        for files, read in self._checkpoints:
-            _check_checkpoint(facts, findings, files, read, aggregates)
-        for compaction, log in self._compactions:
-            _check_compaction(facts, findings, compaction, log)
-        for checksum, fault in self._checksums:
-            _check_checksum(facts, findings, checksum, fault, aggregates)
+def _read_compaction(
+    source: LogSource, facts: LogFacts, name: CompactionName
+) -> tuple[CompactionFileActions, LogSummary] | None:
+    """Read a compaction; None if it cannot be read."""
+    file = compaction_file(name)
+    _, context = _get_state(facts, name.end)
+    tag = DERIVED_ROWS + compaction_name(name.start, name.end)
+    try:
+        log, check_file_actions = source.read_compaction(name)
+    except StorageError as fault:
+        source.findings.mark_undecided((replay_differences, log_files.lines), str(fault), file)
+        return None
+    check_file_actions(context, tag)
+    derived_file = DerivedFile("compaction", file, name.end)
+    if log.undecoded_kinds:
+        source.findings.mark_undecided((replay_differences,), "an action of the compaction cannot be decoded", file)
+    has_commits = facts.plan.has_commits_of(name)
+    first = bisect_left(facts.undecoded_commits, name.start)
+    undecoded = facts.undecoded_commits[first : first + 1]
+    is_undecoded = name.start < facts.earlier_known_from or any(version <= name.end for version in undecoded)
+    if has_commits and is_undecoded:
+        source.findings.mark_undecided((replay_differences,), "an action of its commits cannot be decoded", file)
+    is_comparable = has_commits and not is_undecoded and not log.undecoded_kinds
+    files = CompactionFileActions(tag, derived_file, name.start, is_comparable, context.partition_columns)
+    return files, log
 
-    def _read_checkpoint(self, reader: DerivedFileReader, facts: LogFacts, checkpoint: Checkpoint) -> None:
-        expected, context = _get_state(facts, checkpoint.version)
-        tag = DERIVED_ROWS + checkpoint.files[0]
-        read = reader.read_derived_checkpoint(checkpoint, context, tag)
-        derived_file = _locate(facts, "checkpoint", f"{LOG_DIRECTORY}/{checkpoint.files[0]}", checkpoint.version)
-        tombstone_cutoff, _ = _compute_retention_cutoffs(facts, expected)
-        files = CheckpointFileActions(
-            tag, derived_file, False, context.partition_columns, tombstone_cutoff, context.leaf_columns or ()
-        )
-        self._checkpoints.append((files, read))
 
-    def _read_compaction(
-        self, reader: DerivedFileReader, facts: LogFacts, findings: Findings, name: CompactionName
-    ) -> None:
-        file = f"{LOG_DIRECTORY}/{compaction_name(name.start, name.end)}"
-        _, context = _get_state(facts, name.end)
-        tag = DERIVED_ROWS + compaction_name(name.start, name.end)
-        try:
-            log = reader.read_compaction(file, name.end, context, tag)
-        except StorageError as fault:
-            findings.mark_undecided((replay_differences, log_files.lines), str(fault), file)
-            return
-        derived_file = DerivedFile("compaction", file, name.end)
-        if log.undecoded_kinds:
-            findings.mark_undecided((replay_differences,), "an action of the compaction cannot be decoded", file)
-        has_commits = facts.plan.has_commits_of(name)
-        first = bisect_left(facts.undecoded_commits, name.start)
-        undecoded = facts.undecoded_commits[first : first + 1]
-        is_undecoded = name.start < facts.earlier_known_from or any(version <= name.end for version in undecoded)
-        if has_commits and is_undecoded:
-            findings.mark_undecided((replay_differences,), "an action of its commits cannot be decoded", file)
-        is_comparable = has_commits and not is_undecoded and not log.undecoded_kinds
-        files = CompactionFileActions(tag, derived_file, name.start, is_comparable, context.partition_columns)
-        self._compactions.append((files, log))
-
-    def _read_checksum(self, reader: DerivedFileReader, facts: LogFacts, findings: Findings, version: int) -> None:
-        file = f"{LOG_DIRECTORY}/{checksum_name(version)}"
-        try:
-            data = facts.store.read(file, MAX_OBJECT_BYTES)
-        except StorageError as error:
-            findings.mark_undecided((checksums,), str(error), file)
-            for code in _CHECKSUM_DIFFERENCE_RULES:
-                findings.mark_rule_undecided(code, str(error), file)
-            return
-        if contains_lone_surrogate(data):
-            findings.mark_undecided((checksums, replay_differences), LONE_SURROGATE_REASON, file)
-            return
-        stated, fault, pointer = read_checksum(data)
-        _, context = _get_state(facts, version)
-        tag, lists_files = DERIVED_ROWS + checksum_name(version), False
-        if stated is not None and stated.all_files is not None:
-            lists_files = True
-            adds = (b'{"add":' + msgspec.json.encode(add) + b"}" for add in stated.all_files)
-            rows = decode_line_stream(adds).files.table()
-            columns = build_file_facts(rows, Provenance("checksum", file, version), context)
-            reader.put_rows(tag, select_replay_columns(columns, compared=True))
-        derived_file = _locate(facts, "checksum", file, version)
-        files = ChecksumFileActions(
-            tag,
-            derived_file,
-            _without_files(stated),
-            lists_files,
-            context.partition_columns,
-            context.leaf_columns or (),
-        )
-        self._checksums.append((files, (fault, pointer)))
+def _read_checksum(
+    source: LogSource, facts: LogFacts, version: int
+) -> tuple[ChecksumFileActions, tuple[str | None, str | None]] | None:
+    """Read a version checksum, and put its files into the buckets; None if it cannot be read."""
+    file = f"{LOG_DIRECTORY}/{checksum_name(version)}"
+    try:
+        data = facts.store.read(file, MAX_OBJECT_BYTES)
+    except StorageError as error:
+        source.findings.mark_undecided((checksums,), str(error), file)
+        for code in _CHECKSUM_DIFFERENCE_RULES:
+            source.findings.mark_rule_undecided(code, str(error), file)
+        return None
+    if contains_lone_surrogate(data):
+        source.findings.mark_undecided((checksums, replay_differences), LONE_SURROGATE_REASON, file)
+        return None
+    stated, fault, pointer = read_checksum(data)
+    _, context = _get_state(facts, version)
+    tag, lists_files = DERIVED_ROWS + checksum_name(version), False
+    if stated is not None and stated.all_files is not None:
+        lists_files = True
+        adds = (b'{"add":' + msgspec.json.encode(add) + b"}" for add in stated.all_files)
+        rows = decode_line_stream(adds).files.table()
+        columns = build_file_facts(rows, Provenance("checksum", file, version), context)
+        source.buckets.put(tag, select_replay_columns(columns, compared=True))
+    derived_file = _locate(facts, "checksum", file, version)
+    files = ChecksumFileActions(
+        tag,
+        derived_file,
+        _without_files(stated),
+        lists_files,
+        context.partition_columns,
+        context.leaf_columns or (),
+    )
+    return files, (fault, pointer)
 
 
 def _locate(facts: LogFacts, kind: DerivedFileKind, file: str, version: int) -> DerivedFile:
@@ -202,11 +181,12 @@ def needs_file_fields(plan: Plan, history: str) -> bool:
     return compares_earlier or bool(plan.compared_checkpoints or plan.compactions)
 
 
-def compares_file_actions(store: Store, plan: Plan, history: str) -> bool:
-    """Return whether a file of the plan has file actions to compare, so that replay must keep their fields."""
-    return needs_file_fields(plan, history) or any(
+def build_read_context(store: Store, plan: Plan, options: Options) -> ReadContext:
+    """Combine what a log is read with. Replay keeps the fields of file actions if a file of the plan has some."""
+    compares_files = needs_file_fields(plan, options.history) or any(
         _lists_files(store, f"{LOG_DIRECTORY}/{checksum_name(version)}") for version in plan.checksums
     )
+    return ReadContext(store, plan, options, compares_files)
 
 
 def _lists_files(store: Store, file: str) -> bool:

@@ -1,7 +1,7 @@
 """What a run knows about the log of a table, as immutable values that executors receive.
 
 `ReadContext` is known before the log is read, `LogFacts` afterwards. Both are small compared with the table: file
-actions are rows in the buckets.
+actions are rows in the buckets. `LogFactsBuilder` collects the facts meanwhile.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from deltaspec.protocol.actions import WireStruct
+from deltaspec.protocol.log.segment import Checkpoint
 from deltaspec.validation.log.derived_file_types import DerivedFileActions
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import Plan
@@ -16,11 +17,11 @@ from deltaspec.validation.since import EarlierReport, shorten_digest
 from deltaspec.views.files.file_action_facts import FileContext
 from deltaspec.views.files.row_id_history import StatedRowIds
 from deltaspec.views.log.derived_file_rows import CommitFacts
-from deltaspec.views.log.replay_differences import TableActions
+from deltaspec.views.log.replay_differences import TableActions, row_id_high_water_marks
 from deltaspec.views.table.state import TableState
 from deltaspec.views.table.table_schema import TableSchema
 from deltaspec.wire.log.line_decoder import LogSummary
-from deltaspec.wire.storage.interface import Store
+from deltaspec.wire.storage.interface import LOG_DIRECTORY, Store
 
 
 class ReadContext(msgspec.Struct, frozen=True):
@@ -122,6 +123,30 @@ class LogFactsBuilder:
             self.commit_digests[version] = shorten_digest(log.sha256)
         if version == self.context.plan.version:
             self.commit_sha256 = log.sha256
+
+    def remember_parts(self, checkpoint: Checkpoint, tag: str) -> None:
+        """Keep the files of a multipart checkpoint, whose rows have a tag."""
+        if len(checkpoint.files) > 1:
+            self.multipart[tag] = tuple(f"{LOG_DIRECTORY}/{name}" for name in checkpoint.files)
+
+    def remember_state(self, version: int) -> None:
+        """Keep the current state, if there is a derived file of its version."""
+        if version not in self.context.plan.compared_versions:
+            return
+        state = self.state
+        retained = state.metadata is not None and any(
+            name.endswith("setTransactionRetentionDuration") for name in state.metadata.configuration
+        )
+        actions = TableActions(
+            state.protocol,
+            state.metadata,
+            dict(state.transactions) if state.transactions_known else None,
+            dict(state.domains) if state.domains_known else None,
+            row_id_high_water_marks(state.row_id_mark) if state.row_id_mark_known else None,
+            transactions_may_expire=retained,
+            is_complete=self.context.plan.base is None,
+        )
+        self.compared_states[version] = (actions, state.file_context(self.context.store.root))
 
     def build(self, derived_files: tuple[DerivedFileActions, ...] = ()) -> LogFacts:
         """Return what has been collected so far."""

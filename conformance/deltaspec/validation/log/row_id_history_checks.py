@@ -140,8 +140,8 @@ def find_inserted_paths(data: DataBucket) -> frozenset[str]:
     """
     changed = flag_new_paths(data.intervals)
     rewriting = changed.filter((pl.col("kind") == "remove") | ~pl.col("is_new"))["version"].unique()
-    tables = [row["version"] for row in data.state.rows[table_state.metadata.name]]
-    is_new = pl.lit(data.history_is_complete) | (pl.col("default_row_commit_version") == pl.col("version"))
+    tables = [row["version"] for row in data.facts.state.rows[table_state.metadata.name]]
+    is_new = pl.lit(data.facts.plan.history_is_complete) | (pl.col("default_row_commit_version") == pl.col("version"))
     rows = changed.filter(
         is_new.fill_null(False)
         & pl.col("is_new")

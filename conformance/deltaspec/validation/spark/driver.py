@@ -1,27 +1,31 @@
 """The Spark engine: executors read the log and run the stages, and findings come back to the driver.
 
-`LogRun` defines what a run does and in which order, and the stages are those of the embedded engine. The driver keeps
-the state of the table, the table actions of commits, and findings; it keeps no files of the table.
+The steps of a run and its stages are those of the embedded engine. The driver keeps the state of the table, the table
+actions of commits, and findings; it keeps no files of the table.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from deltaspec.protocol.log.file_names import CompactionName, compaction_name
+from deltaspec.protocol.log.file_names import CompactionName
 from deltaspec.protocol.log.segment import Checkpoint
-from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.data.data_stages import LIVE_FILES
 from deltaspec.validation.data.row_constraint_checks import has_row_constraints
 from deltaspec.validation.findings import Findings
-from deltaspec.validation.log.log_run import ACTION_VIEWS, LogRun, ReadLog, commit_file
-from deltaspec.validation.log.replay_stage import CDC_ROWS, REPLAY_ROWS
-from deltaspec.validation.options import Options
+from deltaspec.validation.log.derived_files import build_read_context
+from deltaspec.validation.log.facts import ReadContext
+from deltaspec.validation.log.log_source import CheckpointFiles, JsonFile, ReadLog, commit_file, compaction_file
+from deltaspec.validation.log.replay_stage import CDC_ROWS
+from deltaspec.validation.log.undecided import mark_checkpoint_undecided
+from deltaspec.validation.pipeline import RunResult, check_files, check_log, recording_stop
 from deltaspec.validation.plan import Plan
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.validation.spark.constraint_evaluation import check_constraints_on_spark
@@ -43,7 +47,7 @@ from deltaspec.validation.spark.payloads import Payload, payload_to_value
 from deltaspec.validation.spark.row_totals import RowTotals
 from deltaspec.validation.spark.spark_buckets import SparkBuckets, sort_payloads
 from deltaspec.validation.spark.table_access import TableAccess
-from deltaspec.validation.stopping import Budget, RunStopped, leaving_undecided
+from deltaspec.validation.stopping import RunStopped, leaving_undecided
 from deltaspec.views.files.file_action_facts import FileContext
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint, PartSummary, complete_actions, list_parts
 from deltaspec.wire.log.line_decoder import LogSummary
@@ -52,90 +56,125 @@ from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_LOST_ACTIONS = "its actions were missing or different when the file was read again"
+
+def ignore_findings(findings: Findings) -> None:
+    """Do nothing, for a run whose findings are only in its report."""
 
 
-class SparkRun(LogRun):
-    """One run over one table. Call `run` once."""
+def check_table_on_spark(
+    source: SparkLog,
+    interrupts: Mapping[type[BaseException], str] = MappingProxyType({}),
+    on_finished: Callable[[Findings], None] = ignore_findings,
+) -> RunResult:
+    """Check a table as `pipeline.check_table` does. Spark evaluates the row constraints, if executors can read files.
 
-    buckets: SparkBuckets
+    Args:
+        source: the log.
+        interrupts: exceptions that stop the run, and how to report them.
+        on_finished: called when all findings are known, while the frames of the run still exist.
+    """
+    result = RunResult.begin(source)
+    with recording_stop(source, result, interrupts):
+        try:
+            _check_table(source, result)
+        except RunStopped as stop:
+            if stop.levels is not None and result.facts.constraints_on_spark:  # they come after everything else
+                stop.levels = ("rows", *stop.levels)
+            on_finished(result.findings)
+            raise
+        on_finished(result.findings)
+    return result
+
+
+def _check_table(source: SparkLog, result: RunResult) -> None:
+    aggregates = check_log(source, result)
+    may_use_spark = source.context.options.level == "rows" and source.executors_can_read
+    if aggregates is not None and may_use_spark and has_row_constraints(result.facts, result.findings):
+        result.facts = replace(result.facts, constraints_on_spark=True)
+    check_files(source, result, aggregates)
+    if result.facts.constraints_on_spark and result.facts.replay_blocked_reason is None:
+        with leaving_undecided("rows"):
+            source.progress("constraints", 0, None)
+            result.findings.merge(source.buckets.run_once(partial(_check_row_constraints, source, result)))
+
+
+def _check_row_constraints(source: SparkLog, result: RunResult) -> Findings:
+    findings = result.findings.copy_without_findings()
+    live_files = source.buckets.iter_frames(LIVE_FILES)
+    check_constraints_on_spark(source.jobs.session, result.facts, findings, live_files)
+    return findings
+
+
+class SparkLog:
+    """The log of a table, read on executors. A `LogSource`.
+
+    One job reads all files and returns their table actions to the driver. Handles to file actions only record the state
+    of the table that these belong to; a second job checks all of them in `finish`.
+    """
 
     def __init__(
         self,
         jobs: Jobs,
         access: TableAccess,
-        plan: Plan,
-        options: Options,
-        bucket_count: int,
+        context: ReadContext,
+        findings: Findings,
+        buckets: SparkBuckets,
         progress: Progress = ignore_progress,
-        budget: Budget | None = None,
     ) -> None:
-        super().__init__(access.store, plan, options, options.create_findings(), progress)
+        self.jobs = jobs
+        self.context = context
+        self.findings = findings
+        self.buckets = buckets
+        self.progress = progress
+        self.parsed_checkpoints: dict[Checkpoint, ParsedCheckpoint] = {}
         self._access = access
-        self._executor_context = replace(self.context, store=access.executor_store)
+        self._executor_context = replace(context, store=access.executor_store)
         self._sources = Sources(jobs, access)
-        self.buckets = SparkBuckets(jobs, access, bucket_count, progress, budget)
-        self._jobs = jobs
         self._raw: DataFrame | None = None
         """What was read of the log, until its file actions are checked."""
-        self._units = _list_units(plan)
+        self._units = _list_units(context.plan)
+        self._numbers = {unit.file: unit.number for unit in self._units}
         self._summaries: dict[str, LogSummary | StorageError] = {}
         self._tops: dict[Checkpoint, dict[str, ParsedCheckpoint]] = defaultdict(dict)
         self._file_sources: dict[int, FileSource] = {}
         self._file_actions = RowTotals()
         """Totals of the file actions of JSON files."""
         self._parts: list[PartUnit] = []
-        self.on_finished: Callable[[], None] = lambda: None
-        """Called when all findings are known, while the frames of the run still exist."""
 
-    def _read_log(self) -> ReadLog:
-        self._read_table_actions()
-        return super()._read_log()
+    @property
+    def executors_can_read(self) -> bool:
+        """Whether executors can read the files of the table."""
+        return self._access.executors_can_read
 
-    def _create_range_run(self, part: Plan, options: Options) -> LogRun:
-        run = SparkRun(self._jobs, self._access, part, options, self.buckets.count, self.progress)
-        run.findings, run.buckets = self.findings.copy_without_findings(), self.buckets
-        return run
-
-    def close_range(self) -> None:
-        self.buckets.drop((CDC_ROWS,))  # all that is left; the rows of findings are needed at the end
-
-    def _check_log(self) -> Aggregates | None:
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Read every file of the log that has actions, and release what remains of it in the end."""
         try:
-            aggregates = super()._check_log()
+            self._read_table_actions()
+            yield
         finally:
-            if self._raw is not None:  # the state of the table is unknown, or the run was stopped
+            if self._raw is not None:
                 self.buckets.release(self._raw)
-        may_use_spark = self.options.level == "rows" and self._access.executors_can_read
-        if aggregates is not None and may_use_spark and has_row_constraints(self.facts, self.findings):
-            self.facts = replace(self.facts, constraints_on_spark=True)
-        return aggregates
 
-    def _run(self) -> Findings:
-        try:
-            findings = super()._run()
-            if self.facts.constraints_on_spark and self.facts.replay_blocked_reason is None:
-                with leaving_undecided("rows"):
-                    self.progress("constraints", 0, None)
-                    findings.merge(self.buckets.run_once(self._check_row_constraints))
-        except RunStopped as stop:
-            if stop.levels is not None and self.facts.constraints_on_spark:  # they come after everything else
-                stop.levels = ("rows", *stop.levels)
-            self.on_finished()
-            raise
-        self.on_finished()
-        return findings
-
-    def _check_row_constraints(self) -> Findings:
+    @contextmanager
+    def open_range(self, part: Plan) -> Iterator[SparkLog]:
+        """Yield the source of a part of the log. It uses the same buckets, and leaves no rows for later stages."""
+        context = build_read_context(self.context.store, part, replace(self.context.options, level="log"))
         findings = self.findings.copy_without_findings()
-        check_constraints_on_spark(self._jobs.session, self.facts, findings, self.buckets.iter_frames(LIVE_FILES))
-        return findings
+        try:
+            yield SparkLog(self.jobs, self._access, context, findings, self.buckets, self.progress)
+        finally:
+            self.buckets.drop((CDC_ROWS,))  # all that is left; the rows of findings are needed at the end
+
+    def run_once(self, read: Callable[[], ReadLog]) -> ReadLog:
+        """Read the log. A resumed run loads the results of jobs instead."""
+        return read()
 
     def _read_table_actions(self) -> None:
         """Read every file of the log that has actions. File actions stay on executors."""
-        request = self._sources.request(self._units, self.plan.sizes)
+        request = self._sources.request(self._units, self.context.plan.sizes)
         task = ReadTask(self._executor_context, self.findings.copy_without_findings(), request.reader)
-        frame = self._raw = self._jobs.run(sort_payloads(request.frame, "tag", "bucket"), task)
+        frame = self._raw = self.jobs.run(sort_payloads(request.frame, "tag", "bucket"), task)
         results: dict[int, Any] = dict(request.faults)
 
         def take(row: Payload) -> None:
@@ -152,59 +191,55 @@ class SparkRun(LogRun):
             else:
                 self._tops[unit.checkpoint][unit.file] = result
 
-    def _iter_commits(self, versions: Sequence[int]) -> Iterator[LogSummary | StorageError]:
+    def iter_commits(self, versions: Sequence[int]) -> Iterator[JsonFile | StorageError]:
+        """Yield commits in the given order, or the reason why a commit cannot be read."""
         for version in versions:
-            yield self._summaries.pop(commit_file(version))
+            file = commit_file(version)
+            summary = self._summaries.pop(file)
+            if isinstance(summary, StorageError):
+                yield summary
+            else:
+                yield JsonFile(summary, partial(self._register_source, "commit", file, version))
 
-    def _put_commit_files(self, file: str, version: int, context: FileContext, tag: str = REPLAY_ROWS) -> None:
-        self._register_source(FileSource("commit", file, version, context, tag))
-
-    def _register_source(self, source: FileSource) -> None:
-        self._file_sources[self._numbers[source.file]] = source
-
-    def _check_what_was_read(self) -> None:
-        """Do nothing: tasks evaluate rows when they read them."""
-
-    def _end_commits(self) -> None:
-        """Their file actions are put into the buckets in `finalize`."""
-
-    def _read_base(self, base: Checkpoint) -> ParsedCheckpoint:
-        return self._assemble_checkpoint(base)
-
-    def _put_base_files(self, read: ParsedCheckpoint, context: FileContext) -> None:
-        self._add_parts(read, context, REPLAY_ROWS)
-
-    def read_derived_checkpoint(self, checkpoint: Checkpoint, context: FileContext, tag: str) -> ParsedCheckpoint:
-        read = self._assemble_checkpoint(checkpoint)
-        self._add_parts(read, context, tag)
-        return read
-
-    def read_compaction(self, file: str, version: int, context: FileContext, tag: str) -> LogSummary:
+    def read_compaction(self, name: CompactionName) -> JsonFile:
+        """Read a log compaction. Raise `StorageError`."""
+        file = compaction_file(name)
         summary = self._summaries.pop(file)
         if isinstance(summary, StorageError):
             raise summary
-        self._register_source(FileSource("compaction", file, version, context, tag))
-        return summary
+        return JsonFile(summary, partial(self._register_source, "compaction", file, name.end))
 
-    def _assemble_checkpoint(self, checkpoint: Checkpoint) -> ParsedCheckpoint:
+    def _register_source(self, source: str, file: str, version: int, context: FileContext, tag: str) -> None:
+        self._file_sources[self._numbers[file]] = FileSource(source, file, version, context, tag)
+
+    def read_checkpoint(self, checkpoint: Checkpoint) -> CheckpointFiles:
         """Combine the table actions of all files of a checkpoint."""
-        read = self.parsed_checkpoints[checkpoint] = ParsedCheckpoint(checkpoint, self.options.revision)
+        read = self.parsed_checkpoints[checkpoint] = ParsedCheckpoint(checkpoint, self.context.options.revision)
         tops = self._tops.pop(checkpoint)
         for name in checkpoint.files:
             read.take(tops[f"{LOG_DIRECTORY}/{name}"])
-        complete_actions(self.store, read, self.plan.sizes)
-        return read
+        complete_actions(self.context.store, read, self.context.plan.sizes)
+        return CheckpointFiles(read, partial(self._register_parts, read))
 
-    def _add_parts(self, read: ParsedCheckpoint, context: FileContext, tag: str) -> None:
+    def _register_parts(self, read: ParsedCheckpoint, context: FileContext, tag: str) -> None:
         for part in list_parts(read):
             self._parts.append(PartUnit(len(self._parts), read.checkpoint, part, context, tag))
-        self.register_parts(read.checkpoint, tag)
 
-    def finalize(self) -> None:
-        """Check all file actions, and put them into the buckets."""
+    def flush(self) -> None:
+        """Do nothing: executors have the file actions."""
+
+    def finish_started(self) -> None:
+        """Do nothing: tasks evaluate rows when they read them."""
+
+    def finish(self) -> Collection[str]:
+        """Check all file actions, and put them into the buckets.
+
+        Returns:
+            The files whose actions did not all arrive: Spark may repeat a task after its files were deleted.
+        """
         assert self._raw is not None
         rows = self._raw.filter(self._raw["tag"] == RAW)
-        request = self._sources.request(self._parts, self.plan.sizes)
+        request = self._sources.request(self._parts, self.context.plan.sizes)
         task = FactsTask(
             self._executor_context,
             self.findings.copy_without_findings(),
@@ -212,15 +247,16 @@ class SparkRun(LogRun):
             self._file_sources,
             self.buckets.count,
         )
-        frame = self._jobs.run(sort_payloads(rows.unionAll(request.frame), "tag", "bucket"), task)
+        frame = self.jobs.run(sort_payloads(rows.unionAll(request.frame), "tag", "bucket"), task)
         results: dict[int, tuple[PartSummary, int | None]] = {
             number: (PartSummary(storage_error=str(error)), None) for number, error in request.faults.items()
         }
+        lost: dict[str, str] = {}
 
         def take(row: Payload) -> None:
             results[row.bucket] = payload_to_value(row.payload)
 
-        self.buckets.collect(self.findings, frame, self._file_actions, (PART,), take, mark_lost=self._mark_lost_actions)
+        self.buckets.collect(self.findings, frame, self._file_actions, (PART,), take, mark_lost=lost.update)
         for unit in self._parts:
             if unit.number not in results:
                 error = self._sources.find_missing_reason(unit)
@@ -231,21 +267,9 @@ class SparkRun(LogRun):
             if misplaced is not None:
                 read.misplaced_files = (read.misplaced_files or 0) + misplaced
         for read in self.parsed_checkpoints.values():
-            self.mark_checkpoint_undecided(read)
+            mark_checkpoint_undecided(self.findings, read)
         self.buckets.release(self._raw)
-        super().finalize()
-
-    def _mark_lost_actions(self, differences: dict[str, str]) -> None:
-        """Mark files whose actions did not all arrive: Spark may repeat a task after its files were deleted."""
-        for number in self._file_sources:
-            if tag_of_actions(number) in differences:
-                file = self._units[number].file
-                self.block_replay(_LOST_ACTIONS, file)
-                self.findings.mark_undecided(ACTION_VIEWS, _LOST_ACTIONS, file)
-
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {unit.file: unit.number for unit in self._units}
+        return [self._units[number].file for number in self._file_sources if tag_of_actions(number) in lost]
 
 
 def _list_units(plan: Plan) -> list[LogUnit]:
@@ -255,13 +279,9 @@ def _list_units(plan: Plan) -> list[LogUnit]:
     ]
     checkpoints = ([plan.base] if plan.base is not None else []) + list(plan.compared_checkpoints)
     files += [(f"{LOG_DIRECTORY}/{name}", each.version, each) for each in checkpoints for name in each.files]
-    files += [(_compaction_file(each), each.end, None) for each in plan.compactions]
+    files += [(compaction_file(each), each.end, None) for each in plan.compactions]
     sizes = plan.sizes
     return [
         LogUnit(number, file, version, sizes[file.removeprefix(f"{LOG_DIRECTORY}/")], checkpoint)
         for number, (file, version, checkpoint) in enumerate(files)
     ]
-
-
-def _compaction_file(name: CompactionName) -> str:
-    return f"{LOG_DIRECTORY}/{compaction_name(name.start, name.end)}"

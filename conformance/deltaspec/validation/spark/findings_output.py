@@ -23,14 +23,14 @@ FINDINGS_DDL = ", ".join(f"`{name}` {_TYPES[dtype]}" for name, dtype in FINDING_
 """The columns of `FINDING_SCHEMA` as Spark DDL."""
 
 
-def write_findings(jobs: Jobs, buckets: SparkBuckets, findings: Findings, uri: str) -> None:
+def write_findings(jobs: Jobs, buckets: SparkBuckets, uri: str, findings: Findings) -> None:
     """Write every finding to a directory of Parquet files.
 
     Args:
         jobs: of the run.
         buckets: have the findings of tasks.
-        findings: have the findings of the driver.
         uri: the new directory.
+        findings: have the findings of the driver.
 
     Raises:
         InvalidUsage: the directory exists, or Spark cannot write there.

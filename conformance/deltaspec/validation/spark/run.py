@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from shlex import quote
 from typing import TYPE_CHECKING
 
 from deltaspec.report.report_types import Report
 from deltaspec.validation.acceptance import build_acceptance
 from deltaspec.validation.findings_table import InMemorySink
+from deltaspec.validation.log.derived_files import build_read_context
 from deltaspec.validation.log.hint_checks import HINT_FILE
 from deltaspec.validation.log.new_files import plan_run
 from deltaspec.validation.options import Options, RunSettings
@@ -18,10 +20,11 @@ from deltaspec.validation.plan import Plan
 from deltaspec.validation.report_builder import build_report
 from deltaspec.validation.resume.resume_key import build_key
 from deltaspec.validation.spark.catalog import find_table_uri
-from deltaspec.validation.spark.driver import SparkRun
+from deltaspec.validation.spark.driver import SparkLog, check_table_on_spark, ignore_findings
 from deltaspec.validation.spark.findings_output import write_findings
 from deltaspec.validation.spark.jobs import Jobs, SparkFailed, translating_spark_errors
 from deltaspec.validation.spark.saved_jobs import SavedJobs
+from deltaspec.validation.spark.spark_buckets import SparkBuckets
 from deltaspec.validation.spark.table_access import TableAccess, find_table_access
 from deltaspec.views.log.checkpoints import last_checkpoint
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
@@ -62,24 +65,26 @@ def run_on_spark(
         plan, options = plan_run(access.store, access.listing, options)
         saved = None if settings.state is None else SavedJobs(jobs, settings.state, access.store)
         count = bucket_count or (saved and saved.bucket_count) or compute_bucket_count(plan, options, jobs.parallelism)
-        run = SparkRun(jobs, access, plan, options, count, settings.limited_progress, settings.budget)
-        run.findings.acceptance = build_acceptance(
+        findings, on_finished = options.create_findings(), ignore_findings
+        findings.acceptance = build_acceptance(
             options.accept, options.baseline, access.store, records=settings.recorded is not None
         )
         if not access.driver_can_read:  # it is unknown whether the file exists
-            run.findings.mark_undecided((last_checkpoint,), "Spark does not list files with such names", HINT_FILE)
+            findings.mark_undecided((last_checkpoint,), "Spark does not list files with such names", HINT_FILE)
+        progress = settings.limited_progress
+        buckets = SparkBuckets(jobs, access, count, progress, settings.budget)
+        log = SparkLog(jobs, access, build_read_context(access.store, plan, options), findings, buckets, progress)
         if settings.findings_out is not None:
-            _write_findings_at_end(jobs, run, settings.findings_out)
+            findings.sink = InMemorySink()
+            on_finished = partial(write_findings, jobs, buckets, settings.findings_out)
         if saved is None:
-            run.run(settings.interrupts)
+            result = check_table_on_spark(log, settings.interrupts, on_finished)
             if settings.recorded is not None:
-                settings.recorded.take(run.findings.accepted, access.store)
-            return build_report(run, "spark")
+                settings.recorded.take(result.findings.accepted, access.store)
+            return build_report(result, "spark")
         engine = f"spark, {_describe_access(access)}"
-        saved.begin(
-            build_key(options, access.store, plan, engine, count, run.findings.acceptance), resume=settings.resume
-        )
-        return _resume(jobs, run, saved, settings)
+        saved.begin(build_key(options, access.store, plan, engine, count, findings.acceptance), resume=settings.resume)
+        return _resume(log, saved, settings)
 
 
 @contextmanager
@@ -94,18 +99,12 @@ def _naming_state(state: str | None) -> Iterator[None]:
         raise SparkFailed(f"{fault}; {continued}") from fault
 
 
-def _write_findings_at_end(jobs: Jobs, run: SparkRun, uri: str) -> None:
-    run.findings.sink = InMemorySink()
-    run.on_finished = lambda: write_findings(jobs, run.buckets, run.findings, uri)
-
-
-def _resume(jobs: Jobs, run: SparkRun, saved: SavedJobs, settings: RunSettings) -> Report:
+def _resume(log: SparkLog, saved: SavedJobs, settings: RunSettings) -> Report:
     """Return the saved report, or finish the run from the saved jobs and save its report."""
     report = saved.report
     if report is None:
-        jobs.job_store = run.buckets.job_store = saved
-        run.run(settings.interrupts)
-        report = build_report(run, "spark")
+        log.jobs.job_store = log.buckets.job_store = saved
+        report = build_report(check_table_on_spark(log, settings.interrupts), "spark")
         if report.stopped is None:
             saved.save_report(report)
     return report
