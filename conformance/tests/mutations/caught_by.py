@@ -257,6 +257,17 @@ EXPLICIT: dict[str, str] = {
     "widened_without_a_record": "WID013",
     "files_widened_without_a_record": "WID013",
     "narrower_file_without_a_record": "WID016",
+    "mode_of_no_kind": "CFG001",
+    "timestamp_absent": "COM005",
+    "transaction_id_absent": "COM011",
+    "property_without_prefix": "CFG003",
+    "property_in_another_case": "CFG006",
+    "constraints_that_differ_in_case": "CFG006",
+    "mapping_mode_switched": "CMP033",
+    "void_that_is_not_nullable": "SCH005",
+    "void_partition_column": "MET011",
+    "commit_infos_with_different_timestamps": "COM023",
+    "commit_infos_with_different_transactions": "COM023",
 }
 """Mutations whose requirement is checked by several rules: the code of the rule that must find each of them."""
 

@@ -10,7 +10,7 @@ from deltaspec.model.log.state_differences import normalize_json
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 
-_KNOWN = frozenset({row_tracking.DOMAIN, clustering.DOMAIN, "delta.liquid", "delta.columnMappingUsageTracking"})
+_KNOWN = frozenset({row_tracking.DOMAIN, clustering.DOMAIN, "delta.columnMappingUsageTracking"})
 
 
 def build_domain_row(

@@ -1,0 +1,196 @@
+"""Spellings, types and modes that the protocol does not define are reported, wherever a table has them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import deltaspec
+from deltaspec.report.report_types import Report
+from deltaspec_generators.bases import log_only
+from deltaspec_generators.bases.log_only import commit_info_action, get_action
+from deltaspec_generators.checkpoint_writer import CheckpointFiles
+from deltaspec_generators.table_files import (
+    TableFiles,
+    domain_action,
+    metadata_action,
+    protocol_action,
+    write_table,
+)
+
+
+def write_and_validate(files: TableFiles, directory: Path, revision: str = "current") -> Report:
+    write_table(files, directory / "table")
+    return deltaspec.validate(str(directory / "table"), level="log", history="all", revision=revision)
+
+
+def move_into_checkpoint(files: TableFiles) -> TableFiles:
+    """Replace the commits of `build_table()` up to version 1 by a checkpoint and the commit at its version."""
+    files.checkpoints.append(CheckpointFiles(1, "classic", rows=log_only.build_state_rows(files)))
+    del files.commits[0]
+    return files
+
+
+def build_table(**configuration: str) -> TableFiles:
+    return log_only.build_table(protocol=protocol_action(1, 3), configuration=configuration)
+
+
+@pytest.mark.parametrize(
+    ("name", "intended"),
+    [
+        ("inCommitTimestamps", "inCommitTimestamp"),
+        ("timestampWithoutTimezone", "timestampNtz"),
+        ("deletionVector", "deletionVectors"),
+        ("deletion-vectors", "deletionVectors"),
+        ("row_tracking", "rowTracking"),
+        ("v2Checkpoints", "v2Checkpoint"),
+        ("delta.feature.appendOnly", "appendOnly"),
+        ("Iceberg_Compat_V2", "icebergCompatV2"),
+    ],
+)
+def test_misspelled_feature_is_found(name: str, intended: str, tmp_path: Path) -> None:
+    files = log_only.build_table(protocol=protocol_action(3, 7, [name], [name]))
+    report = write_and_validate(files, tmp_path)
+    assert [each.evidence["intended_name"] for each in report.findings if each.rule == "FEA006"] == [intended]
+
+
+@pytest.mark.parametrize(
+    "name", ["mine", "icebergCompatV4", "catalogOwned", "timestampNanos", "collations", "variantType-preview"]
+)
+def test_other_features_are_not_misspelled(name: str, tmp_path: Path) -> None:
+    files = log_only.build_table(protocol=protocol_action(3, 7, [name], [name]))
+    assert "FEA006" not in write_and_validate(files, tmp_path).totals
+
+
+@pytest.mark.parametrize("domain", ["delta.liquid", "delta.Clustering", "delta.rowtracking", "delta.row_tracking"])
+def test_misspelled_system_domain_is_found(domain: str, tmp_path: Path) -> None:
+    files = log_only.build_table(protocol=protocol_action(1, 7, None, ["domainMetadata"]))
+    files.commits[1].append(domain_action(domain))
+    assert write_and_validate(files, tmp_path).totals == {"DOM002": 1}
+
+
+@pytest.mark.parametrize(
+    ("configuration", "intended"),
+    [
+        ({"DELTA.CONSTRAINTS.c": "id < 0"}, ["delta.constraints.c"]),
+        ({"delta.Constraints.C": "id < 0"}, ["delta.constraints.C"]),
+        (
+            {"delta.constraints.c": "id > 0", "delta.constraints.C": "id > 1"},
+            ["delta.constraints.c", "delta.constraints.C"],
+        ),
+        ({"delta.AppendOnly": "true"}, ["delta.appendOnly"]),
+        ({"delta.checkpoint.WriteStatsAsJson": "false"}, ["delta.checkpoint.writeStatsAsJson"]),
+        ({"DELTA.PARQUET.COMPRESSION.CODEC": "gzip"}, ["delta.parquet.compression.codec"]),
+        ({"delta.mine": "1", "delta.Mine": "2"}, ["delta.mine", "delta.Mine"]),
+    ],
+)
+@pytest.mark.parametrize("place", [lambda files: files, move_into_checkpoint])
+def test_property_in_another_case_is_found(
+    configuration: dict[str, str], intended: list[str], place: Callable[[TableFiles], TableFiles], tmp_path: Path
+) -> None:
+    report = write_and_validate(place(build_table(**configuration)), tmp_path)
+    assert report.totals == {"CFG006": len(intended)}
+    assert sorted(each.evidence["name_in_other_case"] for each in report.findings) == sorted(intended)
+
+
+@pytest.mark.parametrize(
+    "configuration",
+    [
+        {"Mine": "1", "mine": "2"},
+        {"delta.constraints.c": "id > 0", "delta.constraints.d": "id > 1"},
+        {"delta.mine": "1"},
+    ],
+)
+def test_other_properties_conform(configuration: dict[str, str], tmp_path: Path) -> None:
+    assert write_and_validate(build_table(**configuration), tmp_path).totals == {}
+
+
+@pytest.mark.parametrize("name", ["delta.feature.deletionVectors", "delta.feature.mine", "delta.feature.appendOnly"])
+@pytest.mark.parametrize("place", [lambda files: files, move_into_checkpoint])
+def test_stored_request_for_a_feature_is_found(
+    name: str, place: Callable[[TableFiles], TableFiles], tmp_path: Path
+) -> None:
+    files = place(build_table(**{name: "supported"}))
+    assert write_and_validate(files, tmp_path).totals == {"CFG007": 1}
+
+
+@pytest.mark.parametrize(
+    ("modes", "changes"),
+    [
+        (["id", "name"], 1),
+        (["name", "id"], 1),
+        (["id", "name", "id"], 2),
+        (["name", "name"], 0),
+        (["id", "id"], 0),
+    ],
+)
+def test_change_of_mapping_mode_is_found(modes: list[str], changes: int, tmp_path: Path) -> None:
+    files = log_only.build_table_with_column_mapping(modes[0])
+    metadata = get_action(files, 0, "metaData")
+    for version, mode in enumerate(modes[1:], 3):
+        configuration = {**metadata["configuration"], "delta.columnMapping.mode": mode}
+        files.commits[version] = [
+            commit_info_action(version),
+            {"metaData": {**metadata, "configuration": configuration}},
+        ]
+    assert write_and_validate(files, tmp_path).totals == ({"CMP033": changes} if changes else {})
+
+
+VOID = {"name": "v", "type": "void", "nullable": False, "metadata": {}}
+
+
+def build_struct(*fields: Any) -> dict[str, Any]:
+    return {"type": "struct", "fields": [{"name": "x", "type": "long", "nullable": True, "metadata": {}}, *fields]}
+
+
+@pytest.mark.parametrize(
+    ("field", "rules"),
+    [
+        (VOID, {"SCH005": 1}),
+        ({**VOID, "nullable": True}, {}),
+        (("s", build_struct(VOID)), {"SCH005": 1}),
+        (("a", {"type": "array", "elementType": build_struct(VOID), "containsNull": True}), {"SCH005": 1}),
+        (("a", {"type": "array", "elementType": "void", "containsNull": False}), {"SCH005": 1}),
+        (("m", {"type": "map", "keyType": "void", "valueType": "long", "valueContainsNull": True}), {"SCH005": 1}),
+        (("m", {"type": "map", "keyType": "long", "valueType": "void", "valueContainsNull": True}), {}),
+    ],
+)
+@pytest.mark.parametrize("is_added_later", [False, True])
+def test_void_that_cannot_be_null_is_found(
+    field: Any, rules: dict[str, int], is_added_later: bool, tmp_path: Path
+) -> None:
+    files = log_only.build_table(fields=[("id", "long")] if is_added_later else [("id", "long"), field])
+    files.commits = {0: files.commits[0]}
+    if is_added_later:
+        files.commits[1] = [commit_info_action(1), metadata_action([("id", "long"), field])]
+    assert write_and_validate(files, tmp_path).totals == rules
+
+
+@pytest.mark.parametrize("columns", [["v"], ["id", "v"]])
+def test_void_partition_column_is_found(columns: list[str], tmp_path: Path) -> None:
+    files = log_only.build_table(fields=[("id", "long"), ("v", "void"), ("x", "long")], partition_columns=columns)
+    files.commits = {0: files.commits[0]}
+    assert write_and_validate(files, tmp_path).totals == {"MET011": 1}
+
+
+@pytest.mark.parametrize(
+    ("times", "is_found"),
+    [
+        ([1_700_000_000_001, 1_700_000_000_007], True),
+        ([1_700_000_000_001, None], True),
+        ([1_700_000_000_001, 1_700_000_000_001, 1_700_000_000_002], True),
+        ([1_700_000_000_001, 1_700_000_000_001], False),
+    ],
+)
+def test_different_timestamps_in_one_commit_are_found(times: list[int | None], is_found: bool, tmp_path: Path) -> None:
+    files = log_only.build_table_with_timestamps()
+    infos = [commit_info_action(1, **({} if time is None else {"inCommitTimestamp": time})) for time in times]
+    files.commits[1][:1] = infos
+    assert write_and_validate(files, tmp_path).totals == ({"COM023": 1} if is_found else {})
+
+
+def test_timestamps_differ_in_vain_while_they_are_not_enabled(tmp_path: Path) -> None:
+    files = log_only.build_table()
+    files.commits[1][:1] = [commit_info_action(1, inCommitTimestamp=time) for time in (1, 2)]
+    assert write_and_validate(files, tmp_path).totals == {}
