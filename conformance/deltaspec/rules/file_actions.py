@@ -68,7 +68,7 @@ def unreadable_partition_value() -> pl.Expr:
 def non_canonical_partition_value() -> pl.Expr:
     """A partition value is readable but not in the canonical format of the protocol.
 
-    Engines that compare partition values as strings skip the wrong files.
+    (Numbers and booleans; dates, timestamps and binary values have their own rules.) Engines that compare partition values as strings skip the wrong files.
     Fix: Rewrite the partition with a writer that uses the canonical format, for example with `replaceWhere` in Delta
     Spark. Read it without a filter on this column.
 

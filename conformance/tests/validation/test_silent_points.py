@@ -13,6 +13,7 @@ from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.table_files import (
     TableFiles,
+    add_action,
     domain_action,
     metadata_action,
     protocol_action,
@@ -193,4 +194,88 @@ def test_different_timestamps_in_one_commit_are_found(times: list[int | None], i
 def test_timestamps_differ_in_vain_while_they_are_not_enabled(tmp_path: Path) -> None:
     files = log_only.build_table()
     files.commits[1][:1] = [commit_info_action(1, inCommitTimestamp=time) for time in (1, 2)]
+    assert write_and_validate(files, tmp_path).totals == {}
+
+
+NTZ = protocol_action(3, 7, ["timestampNtz"], ["timestampNtz"])
+DAY, TIME = "2024-03-01", "10:00:00"
+
+
+def build_partitioned_table(kind: str, text: str) -> TableFiles:
+    """Build a table whose last file has a partition value; the column is a column of its files elsewhere."""
+    protocol = NTZ if kind == "timestamp_ntz" else None
+    files = log_only.build_table(fields=[("p", kind), ("x", "long")], partition_columns=["p"], protocol=protocol)
+    files.commits = {0: files.commits[0], 1: [commit_info_action(1), add_action("p.parquet", partition={"p": text})]}
+    return files
+
+
+def put_into_commit(files: TableFiles) -> None:
+    """Leave the add in its commit."""
+
+
+def put_into_checkpoint(files: TableFiles) -> None:
+    files.checkpoints.append(CheckpointFiles(1, "classic", rows=log_only.build_state_rows(files)))
+    del files.commits[0]
+    files.commits[1] = [commit_info_action(1)]
+
+
+def put_into_cdc(files: TableFiles) -> None:
+    cdc = {**get_action(files, 1, "add"), "path": "_change_data/p.parquet", "dataChange": False}
+    del cdc["modificationTime"]
+    features = ["timestampNtz", "changeDataFeed"]
+    files.commits[0][1] = protocol_action(3, 7, features[:1], features)
+    get_action(files, 0, "metaData")["configuration"] = {"delta.enableChangeDataFeed": "true"}
+    files.commits[1] = [commit_info_action(1), {"cdc": cdc}]
+
+
+PLACES = pytest.mark.parametrize("put", [put_into_commit, put_into_checkpoint, put_into_cdc])
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "rule"),
+    [
+        *[("timestamp", f"{DAY}{rest}", "FIL064") for rest in ("", f" {TIME}Z", f"T{TIME}", f" {TIME}+02:00")],
+        *[
+            ("timestamp", f"{DAY}{rest}", "FIL064")
+            for rest in (f"T{TIME}+0530", f"T{TIME}.1234567Z", f" {TIME}.123456789")
+        ],
+        *[("timestamp_ntz", f"{DAY}{rest}", "FIL064") for rest in ("", f"T{TIME}", f"T{TIME}Z", f" {TIME}.1234567")],
+        ("timestamp", f"{DAY}T{TIME}.5+00:00", "FIL065"),
+        ("timestamp_ntz", f"2024-3-1 {TIME}", "FIL065"),
+        ("date", "2024-3-1", "FIL065"),
+        ("binary", "\u0080", "FIL066"),
+        ("binary", "\u00ff", "FIL066"),
+        ("binary", "a\u20ac", "FIL066"),
+        ("binary", "\u0001\u007f", None),
+        ("string", "\u00ff", None),
+        ("timestamp", f"{DAY}T{TIME}Z", None),
+        ("timestamp_ntz", f"{DAY} {TIME}.123456", None),
+        ("date", DAY, None),
+    ],
+)
+@PLACES
+def test_form_of_a_partition_value(
+    kind: str, text: str, rule: str | None, put: Callable[[TableFiles], None], tmp_path: Path
+) -> None:
+    files = build_partitioned_table(kind, text)
+    put(files)
+    assert write_and_validate(files, tmp_path).totals == ({} if rule is None else {rule: 1})
+
+
+def test_removes_may_have_any_form(tmp_path: Path) -> None:
+    files = build_partitioned_table("timestamp", f"{DAY} {TIME}Z")
+    files.commits[2] = [commit_info_action(2), log_only.remove_action({"add": get_action(files, 1, "add")})]
+    assert write_and_validate(files, tmp_path).totals == {"FIL064": 1}
+
+
+def test_timestamps_that_were_dates_may_stay_dates(tmp_path: Path) -> None:
+    files = build_partitioned_table("date", DAY)
+    features = ["timestampNtz", "typeWidening"]
+    files.commits[0][1] = protocol_action(3, 7, features, features)
+    change = [{"fromType": "date", "toType": "timestamp_ntz"}]
+    widened = {"name": "p", "type": "timestamp_ntz", "nullable": True, "metadata": {"delta.typeChanges": change}}
+    enabled = {"delta.enableTypeWidening": "true"}
+    files.commits[2] = [commit_info_action(2), metadata_action([widened, ("x", "long")], ["p"], enabled)]
+    put_later = add_action("q.parquet", partition={"p": DAY})
+    files.commits[3] = [commit_info_action(3), put_later]
     assert write_and_validate(files, tmp_path).totals == {}

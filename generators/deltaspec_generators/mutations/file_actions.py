@@ -116,8 +116,30 @@ def partition_value_of_no_type(draw: st.DrawFn) -> TableFiles:
 
 @mutation("partition-values.serialization")
 def partition_value_oddly_spelled(draw: st.DrawFn) -> TableFiles:
-    kind, text = draw_one(draw, ("integer", "+1"), ("integer", "01"), ("boolean", "TRUE"), ("date", "2024-1-2"))
+    kind, text = draw_one(draw, ("integer", "+1"), ("integer", "01"), ("boolean", "TRUE"), ("long", "-0"))
     return _build_partitioned_table(kind, p=text)
+
+
+@mutation("partition-values.serialization")
+def timestamp_partition_value_in_no_form(draw: st.DrawFn) -> TableFiles:
+    day, time = "2024-03-01", "10:00:00"
+    text = draw_one(
+        draw,
+        *(f"{day} {time}Z", f"{day}T{time}", f"{day} {time}+01:00", f"{day}T{time}-0500", day),
+        *(f"{day} {time}.1234567", f"{day}T{time}.123456789Z", f"{day} {time}+00:00"),
+    )
+    return _build_partitioned_table("timestamp", p=text)
+
+
+@mutation("partition-values.serialization")
+def date_or_timestamp_without_leading_zeros(draw: st.DrawFn) -> TableFiles:
+    kind, text = draw_one(draw, ("date", "2024-1-2"), ("date", "24-01-02"), ("timestamp", "2024-03-01T10:00:00+00:00"))
+    return _build_partitioned_table(kind, p=text)
+
+
+@mutation("partition-values.serialization")
+def binary_partition_value_with_high_bytes(draw: st.DrawFn) -> TableFiles:
+    return _build_partitioned_table("binary", p=draw_one(draw, "\u0080", "\u00ff", "a\u00e9", "\u20ac"))
 
 
 @mutation("add.size")

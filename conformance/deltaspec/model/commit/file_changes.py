@@ -25,6 +25,7 @@ from deltaspec.model.schema.data_types import DataType, Primitive, iter_fields
 from deltaspec.model.schema.partition_values import (
     PartitionValueError,
     find_changed_value,
+    find_deviation,
     is_canonical,
     is_in_utc,
     parse_partition_value,
@@ -167,6 +168,8 @@ def _find_value_fault(text: str | None, kind: DataType, revision: Revision) -> s
         parse_partition_value(text, kind)
     except PartitionValueError as fault:
         return str(fault)
+    if find_deviation(text, kind) == "undefined":
+        return f"{text!r} is in no form of the protocol"
     # [Changed in current] timestamps may have a time zone
     is_newer = text is not None and kind == Primitive("timestamp") and is_canonical(text, kind) and is_in_utc(text)
     return f"{text!r} is ISO 8601" if is_newer and revision is not Revision.CURRENT else None
