@@ -220,7 +220,7 @@ def put_into_checkpoint(files: TableFiles) -> None:
 
 
 def put_into_cdc(files: TableFiles) -> None:
-    cdc = {**get_action(files, 1, "add"), "path": "_change_data/p.parquet", "dataChange": False}
+    cdc = {**get_action(files, 1, "add"), "path": "_change_data/p=0/p.parquet", "dataChange": False}
     del cdc["modificationTime"]
     features = ["timestampNtz", "changeDataFeed"]
     files.commits[0][1] = protocol_action(3, 7, features[:1], features)
