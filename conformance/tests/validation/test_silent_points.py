@@ -1,5 +1,6 @@
 """Spellings, types and modes that the protocol does not define are reported, wherever a table has them."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import deltaspec
 from deltaspec.report.report_types import Report
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
-from deltaspec_generators.checkpoint_writer import CheckpointFiles
+from deltaspec_generators.checkpoint_writer import CheckpointFiles, SidecarFile
 from deltaspec_generators.table_files import (
     TableFiles,
     add_action,
@@ -279,3 +280,112 @@ def test_timestamps_that_were_dates_may_stay_dates(tmp_path: Path) -> None:
     put_later = add_action("q.parquet", partition={"p": DAY})
     files.commits[3] = [commit_info_action(3), put_later]
     assert write_and_validate(files, tmp_path).totals == {}
+
+
+def put_into_sidecar(files: TableFiles) -> None:
+    """Move the add of version 1 into a sidecar of a V2 checkpoint."""
+    rows = log_only.build_state_rows(files)
+    files.commits[0][1] = rows[0] = protocol_action(3, 7, ["v2Checkpoint"], ["v2Checkpoint"])
+    sidecar = SidecarFile("00000000-0000-4000-8000-000000000001.parquet", rows=rows[2:])
+    head: Any = {"checkpointMetadata": {"version": 1}}
+    files.checkpoints.append(CheckpointFiles(1, "uuid-parquet", rows=[head, *rows[:2]], sidecars=[sidecar]))
+    del files.commits[0]
+    files.commits[1] = [commit_info_action(1)]
+
+
+def put_into_remove(files: TableFiles) -> None:
+    """Remove the file in version 2, with its statistics, and add it without them."""
+    add = get_action(files, 1, "add")
+    files.commits[2] = [commit_info_action(2), log_only.remove_action({"add": add}, stats=add.pop("stats"))]
+
+
+STATISTICS_PLACES = pytest.mark.parametrize(
+    "put", [put_into_commit, put_into_checkpoint, put_into_sidecar, put_into_remove]
+)
+
+
+def build_table_with_statistics(stats: Any, kind: str = "long", value: str | None = "7") -> TableFiles:
+    files = build_partitioned_table(kind, value or "")
+    get_action(files, 1, "add")["stats"] = stats if isinstance(stats, str) else json.dumps(stats)
+    return files
+
+
+@pytest.mark.parametrize(
+    ("stats", "rules"),
+    [
+        ({"num_records": 3, "min_values": {"x": 1}}, {"FIL025": 1}),
+        ({"numRecords": 3, "minVals": {"x": 1}, "maxVals": {"x": 2}}, {"FIL025": 1}),
+        ({"NUMRECORDS": 3}, {"FIL025": 1}),
+        ({"numRecords": 3, "null_count": {"x": 0}}, {"FIL025": 1}),
+        ({"numRecords": 3, "extension": {"deep": [[[1]]]}}, {"FIL025": 1}),
+        ('{"num\\u0052ecord": 3}', {"FIL025": 1}),
+        (json.dumps(json.dumps({"numRecords": 3})), {"FIL016": 1}),
+        ({"numRecords": 3, "minValues": json.dumps({"x": 1})}, {"FIL016": 1}),
+        ({"numRecords": 3, "maxValues": [1]}, {"FIL016": 1}),
+        ({"numRecords": 3, "minValues": None, "maxValues": {}, "tightBounds": False}, {}),
+        ({"numRecords": 3, "statsWithCollation": {}}, {}),
+        ('{"num\\u0052ecords": 3}', {}),
+        ({}, {}),
+    ],
+)
+@STATISTICS_PLACES
+def test_keys_of_statistics(
+    stats: Any, rules: dict[str, int], put: Callable[[TableFiles], None], tmp_path: Path
+) -> None:
+    files = build_table_with_statistics(stats)
+    put(files)
+    assert write_and_validate(files, tmp_path).totals == rules
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "stats", "fault"),
+    [
+        ("string", "a", {"minValues": {"p": "zz"}}, "p: minimum zz, value a"),
+        ("string", "m", {"maxValues": {"p": "a"}, "tightBounds": False}, "p: maximum a, value m"),
+        ("long", "7", {"minValues": {"p": 8}, "maxValues": {"p": 9}}, "p: minimum 8, value 7"),
+        ("long", "7", {"minValues": {"p": 1}, "maxValues": {"p": 9}}, "p: minimum 1, value 7"),
+        ("decimal(5,2)", "1.50", {"maxValues": {"p": 1.4}, "tightBounds": False}, "p: maximum 1.4, value 1.50"),
+        ("date", "2024-01-02", {"minValues": {"p": "2024-01-03"}}, "p: minimum 2024-01-03, value 2024-01-02"),
+        (
+            "timestamp",
+            f"{DAY}T{TIME}Z",
+            {"maxValues": {"p": f"{DAY}T09:00:00Z"}},
+            f"p: maximum {DAY}T09:00:00Z, value {DAY}T{TIME}Z",
+        ),
+        ("long", None, {"nullCount": {"p": 0}}, "p: null count 0 of 3, value null"),
+        ("long", "7", {"nullCount": {"p": 3}}, "p: null count 3 of 3, value not null"),
+        ("long", "7", {"nullCount": {"p": 1}, "tightBounds": False}, None),
+        ("long", "7", {"minValues": {"p": 1}, "maxValues": {"p": 9}, "tightBounds": False}, None),
+        ("long", "7", {"minValues": {"p": 7}, "maxValues": {"p": 7}, "nullCount": {"p": 0}}, None),
+        ("long", None, {"minValues": {"p": 7}, "nullCount": {"p": 3}}, None),
+        ("string", "prefix-and-more", {"minValues": {"p": "prefix"}, "maxValues": {"p": "prefix\x7f"}}, None),
+        ("timestamp", f"{DAY} {TIME}", {"minValues": {"p": f"{DAY}T{TIME}.000-05:00"}}, None),
+        ("long", "7", {"minValues": {"p": 9}, "numRecords": 0}, None),
+        ("long", "7", {"minValues": {"x": 9}}, None),
+    ],
+)
+@STATISTICS_PLACES
+def test_statistics_of_partition_columns(
+    kind: str,
+    value: str | None,
+    stats: dict[str, Any],
+    fault: str | None,
+    put: Callable[[TableFiles], None],
+    tmp_path: Path,
+) -> None:
+    files = build_table_with_statistics({"numRecords": 3, **stats}, kind, value)
+    put(files)
+    report = write_and_validate(files, tmp_path)
+    found = [each.evidence["partition_statistics_fault"] for each in report.findings if each.rule == "FIL026"]
+    assert found == ([] if fault is None else [fault])
+    assert set(report.totals) <= {"FIL026", "FIL061"}
+
+
+def test_statistics_of_mapped_partition_columns(tmp_path: Path) -> None:
+    """Statistics and partition values use the physical name."""
+    files = log_only.build_table_with_column_mapping()
+    get_action(files, 0, "metaData")["partitionColumns"] = ["id"]
+    stats = {"numRecords": 3, "minValues": {"col-1": 8}}
+    add = add_action("p.parquet", partition={"col-1": "7"}, stats=json.dumps(stats))
+    files.commits = {0: files.commits[0], 1: [commit_info_action(1), add]}
+    assert write_and_validate(files, tmp_path).totals == {"FIL026": 1}

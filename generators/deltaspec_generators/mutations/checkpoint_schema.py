@@ -105,6 +105,15 @@ def parsed_statistic_as_another_type(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+@mutation("checkpoint-schema.parsed-statistics")
+def parsed_statistic_of_another_name(draw: st.DrawFn) -> TableFiles:
+    files = build_table_with_checkpoint_properties(STATISTICS_AS_STRUCT)
+    edit_checkpoint_adds(files, add_statistics_columns)
+    unknown = draw_one(draw, {"num_records": 10}, {"minVals": {"id": 1}}, {"NullCount": {"id": 0}})
+    edit_checkpoint_adds(files, lambda body: body["stats_parsed"].update(unknown))
+    return files
+
+
 @mutation("checkpoint-schema.null-count")
 def null_counts_as_in_older_samples(draw: st.DrawFn) -> TableFiles:
     return build_table_with_null_counts("nullCounts")

@@ -1,5 +1,6 @@
 """Mutations of file actions, repeated actions on a path, and deletion-vector descriptors."""
 
+import json
 from typing import Any
 
 from hypothesis import strategies as st
@@ -186,6 +187,31 @@ def null_count_impossible(draw: st.DrawFn) -> TableFiles:
 @mutation("statistics.null-count")
 def null_count_misspelt(draw: st.DrawFn) -> TableFiles:
     return _edit_last_add(log_only.build_table(), stats='{"numRecords":10,"nullCounts":{"id":0}}')
+
+
+@mutation("statistics.form")
+def statistics_with_unknown_keys(draw: st.DrawFn) -> TableFiles:
+    """All keys are misspelled, or one of them, or another object surrounds the statistics."""
+    stats = draw_one(
+        draw,
+        {"num_records": 10, "min_values": {"id": 1}},
+        {"numRecords": 10, "minVals": {"id": 1}},
+        {"numrecords": 10},
+        {"numRecords": 10, "NullCount": {"id": 0}},
+        {"stats": json.dumps({"numRecords": 10})},
+    )
+    return _edit_last_add(log_only.build_table(), stats=json.dumps(stats))
+
+
+@mutation("statistics.mirrors-schema")
+def statistics_of_another_partition(draw: st.DrawFn) -> TableFiles:
+    kind, text, low, high = draw_one(
+        draw, ("string", "a", "zz", "zz"), ("integer", "7", 8, 9), ("date", "2024-01-02", "2023-01-01", "2024-01-01")
+    )
+    bounds = {"minValues": {"p": low}, "maxValues": {"p": high}}
+    stats = draw_one(draw, {"tightBounds": False, **bounds}, bounds, {"nullCount": {"p": 10}})
+    files = _build_partitioned_table(kind, p=text)
+    return _edit_last_add(files, stats=json.dumps({"numRecords": 10, **stats}))
 
 
 @mutation("add.default-row-ids")

@@ -100,6 +100,16 @@ file_actions = View(
             "whether the statistics have the key nullCounts, which the protocol does not define; null without "
             "statistics",
         ),
+        "unknown_statistics_key": Column(
+            pl.String,
+            "first key of the statistics that neither the protocol nor a proposal defines; null if there is none, for "
+            "nullCounts, and without statistics",
+        ),
+        "partition_statistics_fault": Column(
+            pl.String,
+            "first statistic of a partition column that contradicts its value in partitionValues, with both; null if "
+            "there is none",
+        ),
         "null_count_fault": Column(
             pl.String,
             "first entry of nullCount that is negative or above numRecords; null if there is none, or bounds are wide",

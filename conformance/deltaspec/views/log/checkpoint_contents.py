@@ -50,7 +50,9 @@ checkpoint_columns = View(
         "file": Column(pl.String, "file name, relative to the table root"),
         "column": Column(pl.String, "column path as stored, segments joined by dots"),
         "belongs_to": Column(pl.String, "structure that contains the column: action, partition values or statistics"),
-        "difference": Column(pl.String, "kind of difference: another type, missing, logical name or older name"),
+        "difference": Column(
+            pl.String, "kind of difference: another type, missing, logical name, older name or unknown name"
+        ),
         "expected": Column(pl.String, "required type or name", shown=True),
         "stored": Column(pl.String, "type or name in the file", shown=True),
     },
