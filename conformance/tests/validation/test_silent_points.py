@@ -389,3 +389,121 @@ def test_statistics_of_mapped_partition_columns(tmp_path: Path) -> None:
     add = add_action("p.parquet", partition={"col-1": "7"}, stats=json.dumps(stats))
     files.commits = {0: files.commits[0], 1: [commit_info_action(1), add]}
     assert write_and_validate(files, tmp_path).totals == {"FIL026": 1}
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b" \t\r\n"])
+@pytest.mark.parametrize("has_checkpoint", [False, True])
+def test_empty_hint_is_a_divergence(content: bytes, has_checkpoint: bool, tmp_path: Path) -> None:
+    files = log_only.build_checkpointed_table() if has_checkpoint else log_only.build_table()
+    files.extra["_delta_log/_last_checkpoint"] = content
+    report = write_and_validate(files, tmp_path)
+    assert (report.verdict, report.totals) == ("conforms", {"LCP014": 1})
+
+
+@pytest.mark.parametrize(
+    ("naming", "size", "rules"),
+    [
+        ("classic", 4, {}),
+        ("classic", 2, {"LCP013": 1}),  # the number of adds
+        ("classic", 20_000, {"LCP013": 1}),  # bytes
+        ("multipart", 5, {"CKP070": 1, "LCP013": 1}),
+        ("multipart", 4, {"CKP070": 1}),
+    ],
+)
+def test_size_in_the_hint_has_one_meaning_without_sidecars(
+    naming: str, size: int, rules: dict[str, int], tmp_path: Path
+) -> None:
+    files = log_only.build_checkpointed_table(naming)
+    parts = {"parts": 2} if naming == "multipart" else {}
+    files.checkpoints[0].parts = parts.get("parts", 1)
+    files.last_checkpoint = {"version": 1, "size": size, **parts}
+    assert write_and_validate(files, tmp_path).totals == rules
+
+
+@pytest.mark.parametrize(("size", "rules"), [(4, {}), (6, {}), (5, {}), (3, {"LCP006": 1}), (7, {"LCP006": 1})])
+@pytest.mark.parametrize("naming", ["uuid-parquet", "uuid-json"])
+def test_size_in_the_hint_may_count_sidecars(naming: str, size: int, rules: dict[str, int], tmp_path: Path) -> None:
+    """The checkpoint has checkpointMetadata, protocol, metaData and a sidecar action, and two adds in the sidecar."""
+    files = log_only.build_v2_checkpointed_table(naming)
+    files.last_checkpoint = {"version": 1, "size": size}
+    assert write_and_validate(files, tmp_path).totals == rules
+
+
+CODEC, PAGES = "delta.parquet.compression.codec", "delta.parquet.format.version"
+
+
+def build_table_with_checkpoint_options(configuration: dict[str, str], naming: str, **options: Any) -> TableFiles:
+    """Build a table with these properties whose checkpoint is written with these options; its sidecars with snappy."""
+    if naming == "uuid-parquet":
+        files = log_only.build_v2_checkpointed_table()
+        get_action(files, 0, "metaData")["configuration"].update(configuration)
+        files.checkpoints[0].rows[2]["metaData"]["configuration"].update(configuration)  # type: ignore[index]
+    else:
+        files = log_only.build_checkpointed_table(naming, configuration=configuration)
+        files.checkpoints[0].parts = 2 if naming == "multipart" else 1
+    files.checkpoints[0].parquet_options = options
+    return files
+
+
+@pytest.mark.parametrize("naming", ["classic", "multipart", "uuid-parquet"])
+@pytest.mark.parametrize("is_base", [False, True])
+@pytest.mark.parametrize(
+    ("configuration", "options", "rule"),
+    [
+        ({CODEC: "zstd"}, {"compression": "snappy"}, "CKP084"),
+        ({CODEC: "snappy"}, {"compression": "gzip"}, "CKP084"),
+        ({CODEC: "NONE"}, {"compression": "zstd"}, "CKP084"),
+        ({PAGES: "1.0.0"}, {"data_page_version": "2.0"}, "CKP085"),
+        ({PAGES: "2.12.0"}, {"data_page_version": "1.0"}, "CKP085"),
+        ({CODEC: "zstd", PAGES: "2.0.0"}, {"compression": "zstd", "data_page_version": "2.0"}, None),
+        ({CODEC: "brotli"}, {"compression": "gzip"}, None),  # a codec that the text does not list
+        ({}, {"compression": "gzip", "data_page_version": "2.0"}, None),
+    ],
+)
+def test_checkpoints_are_written_as_properties_request(
+    configuration: dict[str, str],
+    options: dict[str, str],
+    rule: str | None,
+    naming: str,
+    is_base: bool,
+    tmp_path: Path,
+) -> None:
+    files = build_table_with_checkpoint_options(configuration, naming, **options)
+    if is_base:
+        del files.commits[0]
+    found = write_and_validate(files, tmp_path).totals
+    found.pop("CKP070", None)  # multipart checkpoints are deprecated
+    assert found == ({} if rule is None else {rule: 2 if naming == "multipart" else 1})
+
+
+def test_older_revisions_have_no_such_properties(tmp_path: Path) -> None:
+    files = build_table_with_checkpoint_options({CODEC: "zstd"}, "classic", compression="gzip")
+    assert write_and_validate(files, tmp_path, "r3").totals == {}
+
+
+@pytest.mark.parametrize(
+    ("writer", "configuration", "rule"),
+    [
+        (3, {}, "CKP083"),
+        (5, {}, "CKP083"),
+        (3, {"delta.checkpoint.writeStatsAsStruct": "true"}, None),
+        (3, {"delta.checkpoint.writeStatsAsStruct": "false"}, "CKP057"),
+        (2, {}, None),  # from version 3, writers enforce the property
+    ],
+)
+@pytest.mark.parametrize("is_in_sidecar", [False, True])
+def test_struct_statistics_without_the_property(
+    writer: int, configuration: dict[str, str], rule: str | None, is_in_sidecar: bool, tmp_path: Path
+) -> None:
+    files = log_only.build_checkpointed_table(protocol=protocol_action(1, writer), configuration=configuration)
+    checkpoint = files.checkpoints[0]
+    for row in checkpoint.rows:
+        if isinstance(row, dict) and "add" in row:
+            row["add"] = {**row["add"], "stats_parsed": {"numRecords": 10}}
+    if is_in_sidecar and writer > 2:
+        features = ["v2Checkpoint"]
+        files.commits[0][1] = checkpoint.rows[0] = protocol_action(3, 7, features, features)
+        sidecar = SidecarFile("00000000-0000-4000-8000-000000000001.parquet", rows=checkpoint.rows[2:])
+        head: Any = {"checkpointMetadata": {"version": 1}}
+        files.checkpoints = [CheckpointFiles(1, "uuid-parquet", rows=[head, *checkpoint.rows[:2]], sidecars=[sidecar])]
+    assert write_and_validate(files, tmp_path).totals == ({} if rule is None else {rule: 1})

@@ -132,6 +132,14 @@ def struct_statistics_left_out(draw: st.DrawFn) -> TableFiles:
 
 
 @mutation("checkpoint-contents.struct-statistics-off")
+def struct_statistics_though_not_requested(draw: st.DrawFn) -> TableFiles:
+    """The property is not set; the text says that its default is false."""
+    files = build_table_with_checkpoint_properties({})
+    edit_checkpoint_adds(files, add_statistics_columns, draw_one(draw, slice(None), slice(1)))
+    return files
+
+
+@mutation("checkpoint-contents.struct-statistics-off")
 def struct_statistics_though_off(draw: st.DrawFn) -> TableFiles:
     files = build_table_with_checkpoint_properties({"delta.checkpoint.writeStatsAsStruct": "false"})
     edit_checkpoint_adds(files, add_statistics_columns, draw_one(draw, slice(None), slice(1)))

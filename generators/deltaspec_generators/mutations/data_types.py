@@ -146,3 +146,46 @@ def pages_of_no_property(draw: st.DrawFn) -> TableFiles:
 def pages_not_of_the_default(draw: st.DrawFn) -> TableFiles:
     options = {"data_page_version": "2.0", "compression": draw_one(draw, "snappy", "zstd")}
     return _build_table_after_unset({_PAGES: "2.0.0"}, options, options)
+
+
+# codecs and pages of checkpoints
+
+
+def _build_checkpoint_with_options(configuration: dict[str, str], **options: Any) -> TableFiles:
+    """Build a table with these properties whose checkpoint is written with these options."""
+    files = log_only.build_checkpointed_table(configuration=configuration)
+    files.checkpoints[0].parquet_options = options
+    return files
+
+
+def _build_checkpoint_after_unset(configuration: dict[str, str], **options: Any) -> TableFiles:
+    """Build a table with a checkpoint of version 2, which removes the properties, with these options."""
+    files = log_only.build_table(configuration=configuration, last_remove=False)
+    metadata = metadata_action(log_only.FIELDS)
+    files.commits[2].insert(1, metadata)
+    adds = [*files.commits[1][1:], files.commits[2][2]]
+    rows: list[Any] = [files.commits[0][1], metadata, *adds]
+    files.checkpoints.append(CheckpointFiles(2, rows=rows, parquet_options=options))
+    return files
+
+
+@mutation("configuration.codec")
+def checkpoint_codec_of_no_property(draw: st.DrawFn) -> TableFiles:
+    configured, used = draw_one(draw, ("zstd", "snappy"), ("GZIP", "zstd"), ("none", "snappy"), ("lz4_raw", "none"))
+    return _build_checkpoint_with_options({_CODEC: configured}, compression=used)
+
+
+@mutation("configuration.codec-default")
+def checkpoint_codec_not_of_the_default(draw: st.DrawFn) -> TableFiles:
+    return _build_checkpoint_after_unset({_CODEC: "gzip"}, compression=draw_one(draw, "gzip", "snappy", "none"))
+
+
+@mutation("configuration.page-version")
+def checkpoint_pages_of_no_property(draw: st.DrawFn) -> TableFiles:
+    configured, used = draw_one(draw, ("2.0.0", "1.0"), ("1.0.0", "2.0"), ("2.12.1", "1.0"))
+    return _build_checkpoint_with_options({_PAGES: configured}, data_page_version=used)
+
+
+@mutation("configuration.page-version-default")
+def checkpoint_pages_not_of_the_default(_: st.DrawFn) -> TableFiles:
+    return _build_checkpoint_after_unset({_PAGES: "2.0.0"}, data_page_version="2.0")

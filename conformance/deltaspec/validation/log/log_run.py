@@ -372,7 +372,7 @@ class LogRun(ABC):
         """Check the base as a unit. Return its table actions that contradict earlier commits."""
         read = self.parsed_checkpoints[base]
         read.split_paths = aggregates.split_paths[REPLAY_ROWS] if REPLAY_ROWS in self.facts.multipart else None
-        check_checkpoint(self.findings, read, is_base=True)
+        check_checkpoint(self.findings, read, is_base=True, configuration=self.facts.state.rows["configuration"])
         return check_earlier_table_actions(self.facts, self.findings, read)
 
     def mark_checkpoint_undecided(self, read: ParsedCheckpoint) -> None:

@@ -369,6 +369,7 @@ def build_hint_row(
         "listed_part_counts": [len(each.files) if each.naming == "multipart" else 0 for each in of_version],
         "size": hint.size,
         "actual_sizes": [n for each in complete_reads for n in _count_actions(each)] if all_are_complete else None,
+        "has_sidecars": any(each.kinds.get("sidecar", 0) for each in complete_reads),
         "size_in_bytes": hint.size_in_bytes,
         "actual_sizes_in_bytes": [n for each in complete_reads for n in _count_bytes(each, sizes)]
         if all_are_complete
