@@ -278,6 +278,8 @@ EXPLICIT: dict[str, str] = {
     "checkpoint_codec_not_of_the_default": "CKP084",
     "checkpoint_pages_of_no_property": "CKP085",
     "checkpoint_pages_not_of_the_default": "CKP085",
+    "commit_of_checkpoint_cleaned_up": "LOG009",
+    "commit_of_checkpoint_cleaned_up_in_vain": "LOG024",
     "mode_of_no_kind": "CFG001",
     "timestamp_absent": "COM005",
     "transaction_id_absent": "COM011",
