@@ -108,7 +108,7 @@ def parsed_partition_values_left_out(draw: st.DrawFn) -> TableFiles:
 def json_statistics_left_out(draw: st.DrawFn) -> TableFiles:
     settings = draw_one(draw, None, STATISTICS_AS_STRUCT, {"delta.checkpoint.writeStatsAsJson": "true"})
     files = build_table_with_checkpoint_properties(settings)
-    if settings == STATISTICS_AS_STRUCT or draw_one(draw, True, False):
+    if settings == STATISTICS_AS_STRUCT:
         edit_checkpoint_adds(files, add_statistics_columns)
     edit_checkpoint_adds(files, remove_json_statistics, draw_one(draw, slice(None), slice(1)))
     return files

@@ -122,6 +122,7 @@ def null_counts_as_in_older_samples(draw: st.DrawFn) -> TableFiles:
 @mutation("checkpoint-schema.physical-names")
 def parsed_columns_by_logical_names(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table_with_column_mapping(draw_one(draw, "name", "id"))
+    log_only.get_action(files, 0, "metaData")["configuration"].update(STATISTICS_AS_STRUCT)
     files.checkpoints.append(CheckpointFiles(1, rows=[*log_only.build_state_rows(files)]))
     parsed: dict[str, Any] = draw_one(
         draw,

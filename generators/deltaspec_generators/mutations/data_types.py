@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from deltaspec_generators.bases import data_files, log_only
-from deltaspec_generators.bases.checkpoints import add_statistics_columns, edit_checkpoint_adds
+from deltaspec_generators.bases.checkpoints import STATISTICS_AS_STRUCT, add_statistics_columns, edit_checkpoint_adds
 from deltaspec_generators.bases.data_files import build_table_with_data, encode_data_file
 from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.bases.nested_types import struct_type
@@ -91,7 +91,10 @@ def variant_bound_of_two_types(draw: st.DrawFn) -> TableFiles:
 def variant_bounds_as_text_in_a_checkpoint(draw: st.DrawFn) -> TableFiles:
     """As a string, or as a struct that is not a variant."""
     files = log_only.build_table_with_features(
-        "variantType", "variantShredding", fields=[("id", "long"), ("v", "variant")]
+        "variantType",
+        "variantShredding",
+        fields=[("id", "long"), ("v", "variant")],
+        configuration=STATISTICS_AS_STRUCT,
     )
     files.checkpoints.append(CheckpointFiles(1, rows=[*log_only.build_state_rows(files)]))
     edit_checkpoint_adds(files, add_statistics_columns)
