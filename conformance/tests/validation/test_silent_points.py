@@ -507,3 +507,11 @@ def test_struct_statistics_without_the_property(
         head: Any = {"checkpointMetadata": {"version": 1}}
         files.checkpoints = [CheckpointFiles(1, "uuid-parquet", rows=[head, *checkpoint.rows[:2]], sidecars=[sidecar])]
     assert write_and_validate(files, tmp_path).totals == ({} if rule is None else {rule: 1})
+
+
+@pytest.mark.parametrize(("size", "rules"), [(4, {}), (5, {}), (6, {"LCP013": 1})])
+def test_size_in_the_hint_may_count_unknown_actions(size: int, rules: dict[str, int], tmp_path: Path) -> None:
+    files = log_only.build_checkpointed_table()
+    files.checkpoints[0].rows.append({"futureAction": {"a": 1}})
+    files.last_checkpoint = {"version": 1, "size": size}
+    assert write_and_validate(files, tmp_path).totals == rules

@@ -393,8 +393,14 @@ def _find_schema_difference(stated: Any, reads: Iterable[ParsedCheckpoint]) -> s
 
 
 def _count_actions(read: ParsedCheckpoint) -> list[int]:
-    own = sum(read.kinds.values())
-    return [own, own + read.actions_in_sidecars, own + read.actions_in_sidecars - read.kinds.get("sidecar", 0)]
+    counts = []
+    for own in {
+        sum(read.kinds.values()),
+        sum(read.kinds.values()) + read.rows_without_known_action,
+    }:  # of unknown actions
+        complete = own + read.actions_in_sidecars
+        counts += [own, complete, complete - read.kinds.get("sidecar", 0)]
+    return counts
 
 
 def _count_bytes(read: ParsedCheckpoint, sizes: Mapping[str, int]) -> list[int]:
