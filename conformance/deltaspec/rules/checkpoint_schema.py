@@ -115,8 +115,8 @@ def unknown_statistic_in_checkpoint() -> pl.Expr:
     Fix: Write a new checkpoint with a corrected writer. It must use numRecords, minValues, maxValues and nullCount.
 
     Conforms::
-        belongs_to: statistics, difference: "older name"
+        difference: "older name"
     Violates::
-        belongs_to: statistics, difference: "unknown name"
+        difference: "unknown name"
     """
     return pl.col("difference") == "unknown name"
