@@ -136,6 +136,8 @@ class CheckpointFiles(msgspec.Struct):
     """Arrow types that replace those of an action kind."""
     dropped_columns: frozenset[str] = frozenset()
     """Columns left out of the Parquet schema unless a row has a value for them."""
+    parquet_options: dict[str, Any] = msgspec.field(default_factory=dict)
+    """Options of `pq.write_table` for the checkpoint without its sidecars, such as `compression`."""
 
     @property
     def names(self) -> list[str]:
@@ -176,7 +178,8 @@ def encode_checkpoint(checkpoint: CheckpointFiles, present: Mapping[str, bytes] 
     part_numbers = checkpoint.part_numbers or assign_parts(plain, len(checkpoint.names), vectors=_has_vectors(plain))
     for part, name in enumerate(checkpoint.names, 1):
         part_rows = [row for row, part_number in zip(plain, part_numbers, strict=True) if part_number == part]
-        written[name] = encode_parquet(build_action_table(part_rows, columns, checkpoint), before.get(name))
+        table = build_action_table(part_rows, columns, checkpoint)
+        written[name] = encode_parquet(table, before.get(name), **checkpoint.parquet_options)
     return written
 
 
@@ -219,7 +222,7 @@ def build_action_table(
     return pa.table(arrays, names=written_kinds)
 
 
-def encode_parquet(table: pa.Table, present: bytes | None = None) -> bytes:
+def encode_parquet(table: pa.Table, present: bytes | None = None, **options: Any) -> bytes:
     """Encode a table as Parquet; return `present` unchanged if it already contains the same table.
 
     Parquet bytes depend on the release of pyarrow, the content does not.
@@ -227,7 +230,7 @@ def encode_parquet(table: pa.Table, present: bytes | None = None) -> bytes:
     if present is not None and pq.read_table(io.BytesIO(present)).equals(table):
         return present
     sink = io.BytesIO()
-    pq.write_table(table, sink, compression="snappy", store_schema=False)
+    pq.write_table(table, sink, store_schema=False, **{"compression": "snappy", **options})
     return sink.getvalue()
 
 

@@ -132,9 +132,9 @@ def point(hint: Any) -> WrittenTable:
 
 HINTS: dict[str, tuple[str, Any]] = {
     "absent": ("is absent", None),
-    "stale": ("names the older checkpoint", {"version": 1, "size": 5}),
-    "current": ("names the newest checkpoint", {"version": 3, "size": 9}),
-    "with-unknown-fields": ("has unknown fields", {"version": 3, "size": 9, "futureField": {"a": [1]}}),
+    "stale": ("names the older checkpoint", {"version": 1, "size": 3}),
+    "current": ("names the newest checkpoint", {"version": 3, "size": 7}),
+    "with-unknown-fields": ("has unknown fields", {"version": 3, "size": 7, "futureField": {"a": [1]}}),
 }
 for name, (text, hint) in HINTS.items():
     chapter.case(

@@ -262,6 +262,8 @@ class VersionAt(Struct, frozen=True, kw_only=True):
     """Time of the version's commit, in milliseconds since the epoch."""
     source: CommitTimeSource
     """What the time of the commit is: its in-commit timestamp, or the modification time of its file."""
+    otherwise: int | None = None
+    """Version that other engines may choose, because file times run backwards (S69); None if they do not."""
 
 
 class SoundAgain(Struct, frozen=True, kw_only=True):

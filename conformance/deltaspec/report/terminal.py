@@ -87,6 +87,8 @@ def _header(report: Report, console: Console) -> None:
         text = (
             f"{format_instant(at.moment)} · latest version until then, of {format_instant(at.committed)} ({at.source})"
         )
+        if at.otherwise is not None:
+            text += f"; other engines may read version {at.otherwise}, because file times run backwards (S69)"
         console.print(Text.assemble(("at     ", "dim"), text))
     console.print()
 

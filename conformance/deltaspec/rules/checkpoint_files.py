@@ -102,6 +102,23 @@ def unrequested_struct_statistics() -> pl.Expr:
     return ~pl.col("write_stats_as_struct") & (pl.col("adds_with_columns") > 0)
 
 
+@rule("CKP083", requires="checkpoint-contents.struct-statistics-off", view=checkpoint_contents, divergence="S68")
+def struct_statistics_by_default() -> pl.Expr:
+    """A checkpoint contains stats_parsed although delta.checkpoint.writeStatsAsStruct is not set.
+
+    The protocol says that the default is false, and the reference engine uses true. The column takes space and time that
+    the table's owner may not want to spend.
+    Fix: Set the property to true or false with `ALTER TABLE t SET TBLPROPERTIES`, so that all writers do the same.
+
+    Conforms::
+        write_stats_as_struct_is_unset: null, adds_with_columns: 3
+        write_stats_as_struct_is_unset: true, adds_with_columns: 0
+    Violates::
+        write_stats_as_struct_is_unset: true, adds_with_columns: 3
+    """
+    return pl.col("write_stats_as_struct_is_unset") & (pl.col("adds_with_columns") > 0)
+
+
 @rule("CKP058", requires="checkpoint-contents.remove-fields", view=checkpoint_contents)
 def tombstone_with_statistics_or_tags() -> pl.Expr:
     """Tombstones of a checkpoint contain statistics or tags.
@@ -178,3 +195,40 @@ def writer_features_null_in_checkpoint() -> pl.Expr:
         min_writer_version: 7, has_writer_features: false
     """
     return (pl.col("min_writer_version") == 7) & ~pl.col("has_writer_features")
+
+
+@rule("CKP084", requires=("configuration.codec", "configuration.codec-default"), view=checkpoint_contents)
+def checkpoint_codec_differs() -> pl.Expr:
+    """A checkpoint is compressed with another codec than delta.parquet.compression.codec requests, or its default.
+
+    The property is for data and checkpoint files. Readers that support only the chosen codec fail on the log. (The
+    default, zstd, is checked after the property was unset, which shows that writers of this table know it.)
+    Fix: No repair is needed if your readers support the codec. Use a writer that honors the property for checkpoints,
+    or change the property; the next checkpoint then uses the codec.
+
+    Conforms::
+        requested_codec: zstd, other_codecs: []
+        requested_codec: null, other_codecs: null
+    Violates::
+        requested_codec: zstd, other_codecs: ["snappy"]
+    """
+    return (pl.col("other_codecs").list.len() > 0) & pl.col("requested_codec").is_not_null()
+
+
+@rule("CKP085", requires=("configuration.page-version", "configuration.page-version-default"), view=checkpoint_contents)
+def checkpoint_page_version_differs() -> pl.Expr:
+    """A checkpoint has another version of data pages than delta.parquet.format.version requests, or its default.
+
+    The property is for data and checkpoint files. Many Parquet readers support only version 1 and fail on the log. (The
+    default, version 1, is checked after the property was unset, which shows that writers of this table know it.)
+    Fix: No repair is needed if your readers support the version. Use a writer that honors the property for checkpoints,
+    or change the property; the next checkpoint then uses the version.
+
+    Conforms::
+        requested_page_version: 2, page_version: 2
+        requested_page_version: 2, page_version: null
+        requested_page_version: null, page_version: null
+    Violates::
+        requested_page_version: 1, page_version: 2
+    """
+    return pl.col("page_version") != pl.col("requested_page_version")

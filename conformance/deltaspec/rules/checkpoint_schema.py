@@ -104,3 +104,19 @@ def obsolete_null_counts_name() -> pl.Expr:
         difference: "older name"
     """
     return pl.col("difference") == "older name"
+
+
+@rule("CKP082", requires="checkpoint-schema.parsed-statistics", view=checkpoint_columns, divergence="S60")
+def unknown_statistic_in_checkpoint() -> pl.Expr:
+    """The struct stats_parsed has a member that neither the protocol nor a proposal defines.
+
+    The protocol does not say whether it may. If the name is a misspelling, such as `num_records` or `minVals`, readers
+    find no statistics in the checkpoint.
+    Fix: Write a new checkpoint with a corrected writer. It must use numRecords, minValues, maxValues and nullCount.
+
+    Conforms::
+        difference: "older name"
+    Violates::
+        difference: "unknown name"
+    """
+    return pl.col("difference") == "unknown name"

@@ -294,11 +294,11 @@ def file_in_wrong_checkpoint_part() -> pl.Expr:
     return pl.col("misplaced_files") > 0
 
 
-@rule("CKP072", requires="checkpoint-contents.parts-clustered-by-path", view=checkpoints, divergence="S28")
+@rule("CKP072", requires="checkpoint-contents.parts-clustered-by-path", view=checkpoints)
 def path_in_several_parts() -> pl.Expr:
     """Actions of the same path are in several parts of a checkpoint.
 
-    No known writer splits a path. If writers raced, parts of different checkpoints are mixed: files are listed twice or
+    Whether paths are assigned by hash or by range, all actions of a path belong to one part. If writers raced, parts of different checkpoints are mixed: files are listed twice or
     not at all.
     Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
     without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`

@@ -114,6 +114,32 @@ def commit_info_not_first() -> pl.Expr:
     return pl.col("in_commit_timestamps_enabled") & misplaced
 
 
+@rule(
+    "COM023",
+    requires=("in-commit-timestamp.present", "commit-info.transaction-id"),
+    view=commits,
+    divergence="S63",
+)
+def commit_infos_disagree() -> pl.Expr:
+    """A commit has several commitInfo actions with different in-commit timestamps or transaction ids.
+
+    The protocol does not say how many commitInfo actions a commit has, or which one counts. Engines read the first or
+    the last, so they travel to different versions. (Only where in-commit timestamps are enabled, or for the id if a
+    catalog manages the table.)
+    Fix: Travel by version around this commit, and fix the writer: it must write one commitInfo. Do not edit the commit
+    file.
+
+    Conforms::
+        in_commit_timestamps_enabled: true, in_commit_timestamps_differ: false, catalog_managed: true, txn_ids_differ: false
+        in_commit_timestamps_enabled: false, in_commit_timestamps_differ: true, catalog_managed: false, txn_ids_differ: true
+    Violates::
+        in_commit_timestamps_enabled: true, in_commit_timestamps_differ: true, catalog_managed: false, txn_ids_differ: false
+        in_commit_timestamps_enabled: true, in_commit_timestamps_differ: false, catalog_managed: true, txn_ids_differ: true
+    """
+    timestamps = pl.col("in_commit_timestamps_enabled") & pl.col("in_commit_timestamps_differ")
+    return timestamps.fill_null(False) | (pl.col("catalog_managed") & pl.col("txn_ids_differ"))
+
+
 @rule("COM007", requires="in-commit-timestamp.increases", view=commits)
 def in_commit_timestamp_not_increasing() -> pl.Expr:
     """The in-commit timestamp of a commit is not later than that of the previous version.

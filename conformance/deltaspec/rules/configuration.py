@@ -134,6 +134,46 @@ def misspelled_property() -> pl.Expr:
     return pl.col("intended_name").is_not_null()
 
 
+@rule("CFG006", requires="configuration.names", view=configuration, divergence="S62")
+def property_in_other_case() -> pl.Expr:
+    """The name of a table property differs only in case from a defined name, or from another property of the table.
+
+    The protocol does not say whether case matters. Engines that ignore it enforce both constraints, or the one with the
+    misspelled prefix; others, and the rules on rows, do not know them.
+    Fix: Run `ALTER TABLE t SET TBLPROPERTIES` with the defined name, and unset the other one. Replace a CHECK constraint
+    with `ALTER TABLE t DROP CONSTRAINT` and `ALTER TABLE t ADD CONSTRAINT`, which checks the rows.
+
+    Conforms::
+        name_in_other_case: null
+    Violates::
+        name_in_other_case: "delta.constraints.c"
+    """
+    return pl.col("name_in_other_case").is_not_null()
+
+
+@rule(
+    "CFG007",
+    requires="table-features.supported-not-active",
+    view=configuration,
+    divergence="S66",
+)
+def feature_request_stored() -> pl.Expr:
+    """A property `delta.feature.*` is stored in the table.
+
+    A command that adds a feature passes it to the engine; the protocol action lists the features. The protocol does not
+    say what a stored one means: engines ignore it, or add the feature with the next change of the properties.
+    Fix: Run `ALTER TABLE t UNSET TBLPROPERTIES ('delta.feature.NAME')`. If the table needs the feature, make sure that
+    the protocol lists it.
+
+    Conforms::
+        property: "delta.feature.deletionVectors", value: null
+        property: "delta.enableDeletionVectors", value: "true"
+    Violates::
+        property: "delta.feature.deletionVectors", value: "supported"
+    """
+    return pl.col("property").str.starts_with("delta.feature.") & pl.col("value").is_not_null()
+
+
 @rule("CFG050", requires="configuration.page-version-values", view=configuration)
 def unknown_page_version() -> pl.Expr:
     """`delta.parquet.format.version` does not name a version of data pages.

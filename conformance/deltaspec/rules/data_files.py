@@ -11,11 +11,13 @@ def data_file_missing() -> pl.Expr:
     """A live data file does not exist.
 
     Every query that reads the file fails, and its rows are lost unless the file is restored. (If a later commit removed
-    the file, it may be gone; the run is then reported as incomplete.)
-    Fix: First look for the file under another encoding of its name, such as the path as written or decoded twice, and
-    copy it to the path decoded once. Otherwise restore it from backup. `RESTORE TABLE t` helps only if an
-    older version has the rows. `FSCK REPAIR TABLE t` (Databricks) and `DeltaTable.repair()` (delta-rs) only remove the
-    entry: the rows are lost for good.
+    the file, it may be gone; the run is then reported as incomplete. A path with a leading slash is absolute: if the
+    table has the file under the path without the slash, engines look at the root of the storage and find nothing.)
+    Fix: If the path only has a slash too many, add the file again under its relative path and remove the entry with the
+    slash in the same commit. Otherwise look for the file under another encoding of its name, such as the path as
+    written or decoded twice, and copy it to the path decoded once; or restore it from backup. `RESTORE TABLE t` helps
+    only if an older version has the rows. `FSCK REPAIR TABLE t` (Databricks) and `DeltaTable.repair()` (delta-rs) only
+    remove the entry: the rows are lost for good.
 
     Conforms::
         kind: add, exists: true, removed_since: null
@@ -69,8 +71,10 @@ def change_file_size_differs() -> pl.Expr:
 def change_file_missing() -> pl.Expr:
     """A change data file of a commit does not exist.
 
-    Readers of the change data feed fail at that version. The protocol does not say how long change data must be kept:
-    `VACUUM` deletes it with removed data files, while the commits remain.
+    Consumers of the change data feed whose range includes that version fail: batch reads (`table_changes`,
+    `readChangeFeed`) and streams that start at or before it. Other queries, and time travel, do not read the file. The
+    protocol does not say how long change data must be kept: `VACUUM` deletes it with removed data files, while the
+    commits remain.
     Fix: Read the change data feed from a later version, or restore the file from backup. Raise
     `delta.deletedFileRetentionDuration` if consumers need a longer history.
 

@@ -68,7 +68,7 @@ def unreadable_partition_value() -> pl.Expr:
 def non_canonical_partition_value() -> pl.Expr:
     """A partition value is readable but not in the canonical format of the protocol.
 
-    Engines that compare partition values as strings skip the wrong files.
+    (Numbers and booleans; dates, timestamps and binary values have their own rules.) Engines that compare partition values as strings skip the wrong files.
     Fix: Rewrite the partition with a writer that uses the canonical format, for example with `replaceWhere` in Delta
     Spark. Read it without a filter on this column.
 
@@ -258,6 +258,41 @@ def null_counts_misspelled() -> pl.Expr:
         has_null_counts_key: true
     """
     return pl.col("has_null_counts_key")
+
+
+@rule("FIL025", requires="statistics.form", view=file_actions, divergence="S60")
+def unknown_statistics_key() -> pl.Expr:
+    """The statistics of a file have a key that neither the protocol nor a proposal defines.
+
+    The protocol does not say whether they may. If the key is a misspelling, such as `num_records` or `minVals`, the file
+    has no statistics: readers open it for every query, and row counts from the log are not known.
+    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
+    rows with a writer that uses numRecords, minValues, maxValues and nullCount.
+
+    Conforms::
+        unknown_statistics_key: null
+    Violates::
+        unknown_statistics_key: num_records
+    """
+    return pl.col("unknown_statistics_key").is_not_null()
+
+
+@rule("FIL026", requires="statistics.mirrors-schema", view=file_actions, divergence="S13")
+def partition_statistics_differ() -> pl.Expr:
+    """The statistics of a file name a partition column and contradict its partition value.
+
+    The protocol does not say whether statistics may name partition columns. Engines that skip files by them lose all
+    rows of this file in filtered queries.
+    Fix: Find out which of the two is wrong: compare both with the directory of the file and with its partition column, if
+    the file stores it. Then recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or
+    rewrite the partition with a conforming writer.
+
+    Conforms::
+        partition_statistics_fault: null
+    Violates::
+        partition_statistics_fault: "p: minimum zz, value a"
+    """
+    return pl.col("partition_statistics_fault").is_not_null()
 
 
 @rule("FIL020", requires="add.fields", view=file_actions)

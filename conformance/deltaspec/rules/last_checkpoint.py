@@ -134,22 +134,61 @@ def hint_states_one_part() -> pl.Expr:
 
 @rule("LCP006", requires="last-checkpoint.size", view=last_checkpoint, divergence="S16")
 def hint_size_differs() -> pl.Expr:
-    """The size in the `_last_checkpoint` file matches the number of actions of no checkpoint of its version.
+    """The size in the `_last_checkpoint` file matches the number of actions of no checkpoint with sidecars of its version.
 
     Readers plan memory with it. The protocol does not say whether actions in sidecars count, so every way of counting
     is accepted.
     Fix: No repair is needed; the next checkpoint writes the file again.
 
     Conforms::
-        size: 12, actual_sizes: [2, 12]
-        size: 12, actual_sizes: null
-        size: 12, actual_sizes: []
+        size: 12, has_sidecars: true, actual_sizes: [2, 12]
+        size: 12, has_sidecars: true, actual_sizes: null
+        size: 12, has_sidecars: false, actual_sizes: []
+        size: 13, has_sidecars: false, actual_sizes: [12]
     Violates::
-        size: 13, actual_sizes: [2, 12]
+        size: 13, has_sidecars: true, actual_sizes: [2, 12]
     """
+    return pl.col("has_sidecars") & _size_differs()
+
+
+def _size_differs() -> pl.Expr:
     actual = pl.col("actual_sizes")
     stated = pl.col("size")
     return stated.is_not_null() & (actual.list.len() > 0) & ~actual.list.contains(stated)
+
+
+@rule("LCP013", requires="last-checkpoint.size", view=last_checkpoint)
+def hint_size_wrong() -> pl.Expr:
+    """The size in the `_last_checkpoint` file is not the number of actions of any checkpoint of its version.
+
+    No checkpoint of the version has sidecars, so there is one way to count its actions. Writers that state bytes, or
+    only the number of files, make readers plan too much or too little memory.
+    Fix: No repair is needed; the next checkpoint writes the file again. Use a writer that counts all actions.
+
+    Conforms::
+        size: 12, has_sidecars: false, actual_sizes: [12]
+        size: 12, has_sidecars: false, actual_sizes: null
+        size: 13, has_sidecars: true, actual_sizes: [2, 12]
+    Violates::
+        size: 13, has_sidecars: false, actual_sizes: [12]
+    """
+    return ~pl.col("has_sidecars") & _size_differs()
+
+
+@rule("LCP014", requires="last-checkpoint.form", view=last_checkpoint, divergence="S72")
+def hint_is_empty() -> pl.Expr:
+    """The `_last_checkpoint` file is empty.
+
+    The protocol does not say what an empty file means. Engines ignore it, read it again several times, or fail; those
+    that ignore it list the complete log. Stores without atomic writes leave such files after an interrupted write.
+    Fix: Delete `_last_checkpoint`. Readers then list the log, and the next checkpoint writes the file again.
+
+    Conforms::
+        is_empty: null
+    Violates::
+        is_empty: true
+    """
+    return pl.col("is_empty")
 
 
 @rule("LCP007", requires="last-checkpoint.size-in-bytes", view=last_checkpoint, divergence="S16")

@@ -196,6 +196,25 @@ def commit_of_first_checkpoint_missing() -> pl.Expr:
     return pl.col("commit_cleaned_up") & pl.col("in_commit_timestamps_enabled")
 
 
+@rule("LOG024", requires="log.cleanup-keeps-commit-of-checkpoint", view=listing, divergence="S73")
+def commit_of_first_checkpoint_missing_in_vain() -> pl.Expr:
+    """The log begins with a checkpoint whose commit was deleted, although no feature is known to need the commit.
+
+    The protocol says that the commit must be preserved, because features may need its commitInfo, in a list of steps
+    that cleanup could use. Time travel by timestamp, history and the change data feed lose the version. (With in-commit
+    timestamps, LOG009 reports a violation.)
+    Fix: Configure cleanup to keep the commit of the oldest checkpoint. The table itself is complete.
+
+    Conforms::
+        commit_cleaned_up: false, in_commit_timestamps_enabled: false
+        commit_cleaned_up: true, in_commit_timestamps_enabled: true
+    Violates::
+        commit_cleaned_up: true, in_commit_timestamps_enabled: false
+        commit_cleaned_up: true, in_commit_timestamps_enabled: null
+    """
+    return pl.col("commit_cleaned_up") & ~pl.col("in_commit_timestamps_enabled").fill_null(False)
+
+
 @rule("LOG010", requires="log.versions-contiguous", view=listing, divergence="E04")
 def older_commits_missing() -> pl.Expr:
     """Commits are missing in the middle of the log, before the checkpoint that readers start from.

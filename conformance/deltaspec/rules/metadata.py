@@ -186,3 +186,20 @@ def lone_surrogate_in_schema() -> pl.Expr:
         schema_fault: "lone surrogate"
     """
     return pl.col("schema_fault") == "lone surrogate"
+
+
+@rule("MET011", requires="schema.void", view=metadata, divergence="S65")
+def void_partition_column() -> pl.Expr:
+    """A partition column has type void.
+
+    The protocol does not define partition values of type void. Engines fail, or read null for every file.
+    Fix: Give the column a type with `CREATE OR REPLACE TABLE t PARTITIONED BY (...) AS SELECT`, or write the table
+    without this partition column.
+
+    Conforms::
+        void_partition_columns: []
+        void_partition_columns: null
+    Violates::
+        void_partition_columns: ["day"]
+    """
+    return pl.col("void_partition_columns").list.len() > 0

@@ -47,6 +47,62 @@ def timestamp_without_zone_added() -> pl.Expr:
     return added & pl.col("zoneless_partition_value").is_not_null()
 
 
+@rule("FIL064", requires="partition-values.serialization", view=file_actions)
+def timestamp_partition_value_in_undefined_format() -> pl.Expr:
+    """A timestamp partition value has a format that the protocol does not define.
+
+    The protocol has `1970-01-01 00:00:00`, with a fraction of up to six digits, and for timestamps with time zone also
+    ISO 8601 in UTC, `1970-01-01T00:00:00.000000Z`. Readers fail on other formats, or read null or another moment. (Remove
+    actions are not checked, because the column may have had another type.)
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. If that is not possible, rewrite the partition with an engine that reads the right moment.
+
+    Conforms::
+        kind: add, undefined_partition_values: []
+        kind: remove, undefined_partition_values: ["at=2024-03-01 10:00:00Z"]
+    Violates::
+        kind: add, undefined_partition_values: ["at=2024-03-01 10:00:00Z"]
+        kind: cdc, undefined_partition_values: ["at=2024-03-01"]
+    """
+    return (pl.col("kind") != "remove") & (pl.col("undefined_partition_values").list.len() > 0)
+
+
+@rule("FIL065", requires="partition-values.serialization", view=file_actions, divergence="S61")
+def ambiguous_date_or_timestamp() -> pl.Expr:
+    """A date or timestamp partition value has numbers without leading zeros, or an offset of zero instead of Z.
+
+    The protocol shows `{year}-{month}-{day}` and ISO 8601 in UTC by examples. Some engines fail on other spellings, and
+    those that compare partition values as strings skip the wrong files.
+    Fix: Rewrite the partition with a writer that uses the format of the examples, for example with `replaceWhere` in
+    Delta Spark. Read it without a filter on this column.
+
+    Conforms::
+        kind: add, ambiguous_partition_values: []
+        kind: remove, ambiguous_partition_values: ["day=2024-3-1"]
+    Violates::
+        kind: add, ambiguous_partition_values: ["day=2024-3-1"]
+    """
+    return (pl.col("kind") != "remove") & (pl.col("ambiguous_partition_values").list.len() > 0)
+
+
+@rule("FIL066", requires="partition-values.serialization", view=file_actions, divergence="S67")
+def binary_partition_value_with_high_bytes() -> pl.Expr:
+    """A binary partition value has characters above U+007F.
+
+    The protocol calls it a string of escaped binary values, and its examples have bytes below 0x80. Engines read other
+    characters as one byte each or as UTF-8, so they return other bytes.
+    Fix: Find out from the writer which bytes it means. Rewrite the rows with a column that is not binary, such as the
+    bytes in base64, as partition column.
+
+    Conforms::
+        kind: add, high_byte_partition_values: []
+        kind: remove, high_byte_partition_values: ["b=é"]
+    Violates::
+        kind: add, high_byte_partition_values: ["b=é"]
+    """
+    return (pl.col("kind") != "remove") & (pl.col("high_byte_partition_values").list.len() > 0)
+
+
 @rule(
     "FIL062",
     requires=("schema.void-not-in-containers", "schema.void-not-all-of-a-struct", "schema.void-not-all-columns"),

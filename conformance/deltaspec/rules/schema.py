@@ -69,3 +69,20 @@ def malformed_collation() -> pl.Expr:
         collation_fault: "collations is not supported"
     """
     return pl.col("collation_fault").is_not_null()
+
+
+@rule("SCH005", requires="schema.void", view=schema_fields, divergence="S65")
+def void_without_null() -> pl.Expr:
+    """A column, array element, map key or map value of type void cannot be null.
+
+    Null is the only value of void, so no row can satisfy the schema. The protocol does not say what readers do: they
+    fail or return null.
+    Fix: Allow null with `ALTER TABLE t ALTER COLUMN column DROP NOT NULL`, or drop the column.
+
+    Conforms::
+        void_without_null: null
+    Violates::
+        void_without_null: column
+        void_without_null: element
+    """
+    return pl.col("void_without_null").is_not_null()

@@ -172,7 +172,7 @@ def _check_base(
 ) -> set[TableActionKey]:
     """Check the base as a unit. Return its table actions that contradict earlier commits."""
     read.split_paths = aggregates.split_paths[REPLAY_ROWS] if REPLAY_ROWS in facts.multipart else None
-    check_checkpoint(findings, read, is_base=True)
+    check_checkpoint(findings, read, is_base=True, configuration=facts.state.rows["configuration"])
     return check_earlier_table_actions(facts, findings, read)
 
 

@@ -103,7 +103,7 @@ def version_missing_after_the_checkpoint(is_sound: bool) -> TableFiles:
     """A checkpoint of version 3 and the commit of version 5 exist, but not version 4."""
     files = _build_versions(6)
     _checkpoint(files, 3)
-    for version in range(4):
+    for version in range(3):
         del files.commits[version]
     if not is_sound:
         del files.commits[4]
@@ -153,14 +153,12 @@ def commit_of_the_oldest_checkpoint_deleted(is_sound: bool) -> TableFiles:
     return files
 
 
-@no_finding(
-    "clean-002", "without in-commit timestamps the commit is not needed, and earlier revisions allow deleting it"
-)
-def unneeded_commit_of_the_oldest_checkpoint_deleted() -> TableFiles:
+@known_bug("clean-002", LOG024=1)
+def unneeded_commit_of_the_oldest_checkpoint_deleted(is_sound: bool) -> TableFiles:
     """Log cleanup stops at a checkpoint and deletes its commit in a table without in-commit timestamps."""
     files = _build_versions(4)
     _checkpoint(files, 2)
-    for version in range(3):
+    for version in range(2 if is_sound else 3):
         del files.commits[version]
     return files
 

@@ -226,8 +226,8 @@ def last_commit_truncated(table: LakeTable) -> None:
     truncate(table.commit(table.latest))
 
 
-@fault(34, SPARK, "violations", "CKP030", "LCP006", "LCP007", "LCP008", says=("lose the file's rows",))
-@fault(34, DELTA_RS, "violations", "CKP030", "LCP006", "LCP007", "LCP008", says=("lose the file's rows",))
+@fault(34, SPARK, "violations", "CKP030", "LCP013", "LCP007", "LCP008", says=("lose the file's rows",))
+@fault(34, DELTA_RS, "violations", "CKP030", "LCP013", "LCP007", "LCP008", says=("lose the file's rows",))
 def checkpoint_without_some_adds(table: LakeTable) -> None:
     """The newest checkpoint does not have all live files."""
     file = table.find_in_log("*.checkpoint.parquet")

@@ -260,3 +260,46 @@ def test_ledger_names_some_locations_and_counts_the_rest(tmp_path: Path) -> None
     assert len(entries) == 21
     assert "and 30 more locations" in entries
     assert json.loads(json.dumps(report.totals)) == {}
+
+
+@pytest.mark.parametrize("level", ["files", "footers", "rows"])
+@pytest.mark.parametrize("name", ["x.parquet", "day=1/x.parquet", "a%20b.parquet"])
+def test_file_of_the_table_with_a_leading_slash_is_missing(level: Any, name: str, tmp_path: Path) -> None:
+    files = build_table_with_data()
+    files.commits[1].append(add_data_file(files, name.replace("%20", " "), build_rows(3)))
+    get_action(files, 1, "add", -1)["path"] = f"/{name}"
+    report = write_and_validate(files, tmp_path, level=level)
+    (finding,) = report.findings
+    assert (finding.rule, finding.evidence["name_in_table"]) == ("DAT001", name.replace("%20", " "))
+    assert not any("--allow-outside" in each.reason for each in report.checked.not_checked)
+    assert report.copied_from == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/other.parquet", "/../b.parquet", "//b.parquet", "/elsewhere/b.parquet", "/etc/../../b"]
+)
+def test_other_absolute_path_is_not_followed(path: str, tmp_path: Path) -> None:
+    files = build_table_with_data()
+    get_action(files, 1, "add", 1)["path"] = path
+    report = write_and_validate(files, tmp_path / "table")
+    assert (report.verdict, report.totals.get("DAT001", 0)) == ("incomplete", 0)
+
+
+def test_vector_with_a_leading_slash_is_missing(tmp_path: Path) -> None:
+    files = build_table_with_stored_vectors()
+    for lines in files.commits.values():
+        for line in lines:
+            vector = line.get("add", {}).get("deletionVector") if isinstance(line, dict) else None
+            if vector is not None and vector["storageType"] == "u":
+                vector.update(storageType="p", pathOrInlineDv=f"/deletion_vector_{VECTOR_FILE_UUID}.bin")
+    assert "DVX010" in write_and_validate(files, tmp_path).totals
+
+
+def test_change_file_with_a_leading_slash_is_missing(tmp_path: Path) -> None:
+    files = build_table_with_change_data()
+    (version,) = [version for version, lines in files.commits.items() if any("cdc" in each for each in lines)]
+    cdc = get_action(files, version, "cdc")
+    cdc["path"] = f"/{cdc['path']}"
+    report = write_and_validate(files, tmp_path)
+    assert report.totals["DAT004"] == 1
+    assert not any("--allow-outside" in each.reason for each in report.checked.not_checked)

@@ -346,10 +346,11 @@ def test_parts_of_an_abandoned_attempt_are_ignored(tmp_path: Path) -> None:
     assert (report.verdict, report.checked.not_checked) == ("conforms", [])
 
 
-def test_hint_may_be_empty(tmp_path: Path) -> None:
+def test_empty_hint_is_no_violation(tmp_path: Path) -> None:
     log = RawLog("plain")
     log.hint("")
-    assert_no_findings(log, tmp_path)
+    report = validate_unchanged(log.write(tmp_path))
+    assert (report.verdict, count_findings_by_rule(report)) == ("conforms", {"LCP014": 1})
 
 
 def test_hint_may_be_older_than_the_newest_checkpoint(tmp_path: Path) -> None:

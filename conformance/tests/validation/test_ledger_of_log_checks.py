@@ -137,7 +137,8 @@ def test_commit_that_cannot_be_read_leaves_all_that_depends_on_replay_undecided(
     (((reason, file), views),) = collect_entries(validate(store, history="latest")).items()
     assert (reason, file) == (f"{commit_path(0)}: {FAILURE}", commit_path(0))
     expected = {each.view.name for each in RULES.values() if each.level == "log"} - INDEPENDENT_OF_REPLAY
-    assert views == expected | {"checkpoints", "listing"}  # CKP071 and LOG005 depend on features of the table
+    # CKP071, CKP084 and LOG005 depend on features and properties of the table
+    assert views == expected | {"checkpoints", "checkpoint_contents", "listing"}
 
 
 def build_cleaned_up_table() -> TableFiles:

@@ -100,8 +100,8 @@ def test_hint_of_an_undecoded_checkpoint_is_undecided() -> None:
     add_hint(files, 1)
     replace_checkpoint(files, b"garbage\n")
     report = validate(files)
-    assert "LCP006" not in report.totals
-    assert get_reasons(report, "LCP006") == {"a line of the checkpoint cannot be decoded"}
+    assert "LCP013" not in report.totals
+    assert get_reasons(report, "LCP013") == {"a line of the checkpoint cannot be decoded"}
     assert not get_reasons(report, "LCP004")
 
 
@@ -115,7 +115,7 @@ def test_hint_whose_checkpoint_was_not_read_is_named() -> None:
     hint = f"{LOG}_last_checkpoint"
     assert list_uncompared(validate(files, "latest"))[hint] == "its checkpoint was not read: history is latest"
     report = validate(files, "all")
-    assert (report.totals, list_uncompared(report)) == ({"LCP006": 1}, {})
+    assert (report.totals, list_uncompared(report)) == ({"LCP013": 1}, {})
     add_hint(files, 2)
     assert list_uncompared(validate(files, at=1))[hint] == "its checkpoint is later than version 1"
 
@@ -136,7 +136,7 @@ def test_hint_of_a_checkpoint_before_a_gap_is_compared() -> None:
     del files.commits[1]
     add_hint(files, 0)
     report = validate(files, "all")
-    assert "LCP006" in report.totals
+    assert "LCP013" in report.totals
     assert f"{LOG}_last_checkpoint" not in list_uncompared(report)
 
 

@@ -223,3 +223,35 @@ def test_neither_version_nor_time_is_refused(value: Any) -> None:
 def test_time_without_zone_is_refused() -> None:
     with pytest.raises(InvalidUsage, match="has no time zone; add one, such as Z for UTC"):
         parse_at("2026-11-21T12:00:00")
+
+
+@pytest.mark.parametrize(
+    ("minutes", "moment", "version", "otherwise"),
+    [
+        ([0, 30, 20], 25, 0, 2),
+        ([0, 30, 20], 30, 2, None),
+        ([0, 30, 20, 40], 35, 2, None),
+        ([0, 30, 10, 20], 15, 0, 2),
+        ([0, 30, 10, 20], 25, 0, 3),
+        ([0, 10, 10, 10], 10, 3, None),  # equal times are in order
+        ([5, 5, 3], 5, 2, None),
+    ],
+)
+def test_file_times_that_run_backwards_count_as_the_latest_before_them(
+    minutes: list[int], moment: int, version: int, otherwise: int | None, tmp_path: Path
+) -> None:
+    write_table(build_table([START + each * MINUTE for each in minutes], [None] * len(minutes)), tmp_path)
+    text = format_ms(START + moment * MINUTE)
+    report = deltaspec.validate(str(tmp_path), level="log", at=text)
+    assert report.at is not None
+    assert (report.version, report.at.otherwise) == (version, otherwise)
+    output = run("validate", str(tmp_path), "--level", "log", "--at", text).stdout
+    assert ("other engines may read version" in output) == (otherwise is not None)
+
+
+def test_file_times_run_backwards_in_vain_once_timestamps_are_enabled(tmp_path: Path) -> None:
+    files = build_table([START + 9 * MINUTE, START, START + MINUTE], [None, START + MINUTE, START + 2 * MINUTE], 1)
+    write_table(files, tmp_path)
+    report = deltaspec.validate(str(tmp_path), level="log", at=format_ms(START + 2 * MINUTE))
+    assert report.at is not None
+    assert (report.version, report.at.otherwise) == (2, None)

@@ -149,10 +149,11 @@ def build_table_of_copies(
         facts: of the add in the checkpoint. Without JSON statistics, table properties leave them out.
         types: types of the columns.
         layout: kind of checkpoint, of `LAYOUTS`.
-        committed: facts of the same add in commit 1; None leaves out the commits up to the checkpoint.
+        committed: facts of the same add in commit 1; None leaves out commit 0 and the actions of commit 1.
         configuration: more table properties.
     """
-    settings = {**(_NO_JSON if facts.stats is None else {}), **(configuration or {})}
+    as_struct = {} if facts.typed is None else {"delta.checkpoint.writeStatsAsStruct": "true"}
+    settings = {**as_struct, **(_NO_JSON if facts.stats is None else {}), **(configuration or {})}
     columns = [(get_column_name(kind), kind) for kind in types]
     nested = {
         "type": "struct",
@@ -167,6 +168,7 @@ def build_table_of_copies(
     metadata = metadata_action(fields, [name for name, _ in partitioned], settings)
     add = _build_add(facts)
     files = TableFiles()
+    files.commits[1] = [commit_info_action(1)]
     if committed is not None:
         files.commits[0] = [commit_info_action(0), protocol, metadata]
         files.commits[1] = [commit_info_action(1), _build_add(committed, typed=False)]

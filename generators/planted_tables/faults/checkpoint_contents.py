@@ -108,7 +108,7 @@ def parsed_partition_values_left_out(draw: st.DrawFn) -> TableFiles:
 def json_statistics_left_out(draw: st.DrawFn) -> TableFiles:
     settings = draw_one(draw, None, STATISTICS_AS_STRUCT, {"delta.checkpoint.writeStatsAsJson": "true"})
     files = build_table_with_checkpoint_properties(settings)
-    if settings == STATISTICS_AS_STRUCT or draw_one(draw, True, False):
+    if settings == STATISTICS_AS_STRUCT:
         edit_checkpoint_adds(files, add_statistics_columns)
     edit_checkpoint_adds(files, remove_json_statistics, draw_one(draw, slice(None), slice(1)))
     return files
@@ -128,6 +128,14 @@ def struct_statistics_left_out(draw: st.DrawFn) -> TableFiles:
     edit_checkpoint_adds(files, add_statistics_columns, draw_one(draw, slice(0), slice(1)))
     if not as_json:
         edit_checkpoint_adds(files, remove_json_statistics)
+    return files
+
+
+@planted_fault("checkpoint-contents.struct-statistics-off")
+def struct_statistics_though_not_requested(draw: st.DrawFn) -> TableFiles:
+    """The property is not set; the text says that its default is false."""
+    files = build_table_with_checkpoint_properties({})
+    edit_checkpoint_adds(files, add_statistics_columns, draw_one(draw, slice(None), slice(1)))
     return files
 
 

@@ -13,6 +13,7 @@ from deltaspec_generators.table_files import (
     LOG,
     TableFiles,
     add_action,
+    commit_info_action,
     inline_vector_descriptor,
     remove_action,
     txn_action,
@@ -91,7 +92,8 @@ def state_of_the_table_in_a_sidecar(draw: st.DrawFn) -> TableFiles:
     """The commits are cleaned up, so only the checkpoint has the state."""
     files = log_only.build_v2_checkpointed_table(draw_one(draw, "uuid-json", "uuid-parquet"))
     files.checkpoints[0].sidecars[0].rows.append(txn_action("app", 1))
-    del files.commits[0], files.commits[1]
+    del files.commits[0]
+    files.commits[1] = [commit_info_action(1)]
     return files
 
 
@@ -101,7 +103,8 @@ def tombstone_beside_sidecars(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_v2_checkpointed_table(draw_one(draw, "uuid-json", "uuid-parquet"))
     files.checkpoints[0].v2 = True
     files.checkpoints[0].rows.append(remove_action(add_action("gone.parquet")))
-    del files.commits[0], files.commits[1]
+    del files.commits[0]
+    files.commits[1] = [commit_info_action(1)]
     return files
 
 

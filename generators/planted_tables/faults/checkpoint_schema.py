@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from deltaspec_generators.checkpoint_writer import CLASSIC_COLUMNS, CheckpointFiles
-from deltaspec_generators.table_files import TableFiles, protocol_action, remove_action, txn_action
+from deltaspec_generators.table_files import TableFiles, get_action, protocol_action, remove_action, txn_action
 from planted_tables.bases import log_only
 from planted_tables.bases.checkpoints import (
     STATISTICS_AS_STRUCT,
@@ -105,6 +105,15 @@ def parsed_statistic_as_another_type(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+@planted_fault("checkpoint-schema.parsed-statistics")
+def parsed_statistic_of_another_name(draw: st.DrawFn) -> TableFiles:
+    files = build_table_with_checkpoint_properties(STATISTICS_AS_STRUCT)
+    edit_checkpoint_adds(files, add_statistics_columns)
+    unknown = draw_one(draw, {"num_records": 10}, {"minVals": {"id": 1}}, {"NullCount": {"id": 0}})
+    edit_checkpoint_adds(files, lambda body: body["stats_parsed"].update(unknown))
+    return files
+
+
 @planted_fault("checkpoint-schema.null-count")
 def null_counts_as_in_older_samples(draw: st.DrawFn) -> TableFiles:
     return build_table_with_null_counts("nullCounts")
@@ -113,6 +122,7 @@ def null_counts_as_in_older_samples(draw: st.DrawFn) -> TableFiles:
 @planted_fault("checkpoint-schema.physical-names")
 def parsed_columns_by_logical_names(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table_with_column_mapping(draw_one(draw, "name", "id"))
+    get_action(files, 0, "metaData")["configuration"].update(STATISTICS_AS_STRUCT)
     files.checkpoints.append(CheckpointFiles(1, rows=[*log_only.build_state_rows(files)]))
     parsed: dict[str, Any] = draw_one(
         draw,

@@ -10,6 +10,7 @@ from deltaspec_generators.table_files import (
     LOG,
     TableFiles,
     add_action,
+    commit_info_action,
     domain_action,
     encode_table,
     get_action,
@@ -328,9 +329,9 @@ def domain_changed_in_checkpoint(draw: st.DrawFn) -> TableFiles:
 @planted_fault("add.fields")
 def required_field_absent_from_checkpoint(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_checkpointed_table(last_remove=False)
-    files.checkpoints[0].version = 0
     files.checkpoints[0].rows = [*_get_rows(files)[:2], {"remove": {"path": "old.parquet", "deletionTimestamp": 1}}]
     del files.commits[0]
+    files.commits[1] = [commit_info_action(1)]
     return files
 
 

@@ -31,6 +31,15 @@ def change_file_shorter_or_longer(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+@planted_fault("add.file-exists", "files")
+def file_with_a_slash_too_many(_: st.DrawFn) -> TableFiles:
+    """The path is absolute, and the file lies in the table."""
+    files = build_table_with_data()
+    body = get_action(files, 2, "add")
+    body["path"] = f"/{body['path']}"
+    return files
+
+
 @planted_fault("cdc.file-exists", "files")
 def change_file_gone(draw: st.DrawFn) -> TableFiles:
     files = build_table_with_change_data()

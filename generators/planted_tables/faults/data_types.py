@@ -12,7 +12,7 @@ from deltaspec_generators.small_tables import build_table_with_data, encode_data
 from deltaspec_generators.table_files import TableFiles, get_action, metadata_action, protocol_action
 from deltaspec_generators.values.variant_encoder import build_variant_column, encode_variant_bound
 from planted_tables.bases import log_only
-from planted_tables.bases.checkpoints import add_statistics_columns, edit_checkpoint_adds
+from planted_tables.bases.checkpoints import STATISTICS_AS_STRUCT, add_statistics_columns, edit_checkpoint_adds
 from planted_tables.bases.nested_types import struct_type
 from planted_tables.bases.single_file import build_required_field, build_single_file_table
 from planted_tables.faults.registry import draw_one, planted_fault
@@ -91,7 +91,10 @@ def variant_bound_of_two_types(draw: st.DrawFn) -> TableFiles:
 def variant_bounds_as_text_in_a_checkpoint(draw: st.DrawFn) -> TableFiles:
     """As a string, or as a struct that is not a variant."""
     files = log_only.build_table_with_features(
-        "variantType", "variantShredding", fields=[("id", "long"), ("v", "variant")]
+        "variantType",
+        "variantShredding",
+        fields=[("id", "long"), ("v", "variant")],
+        configuration=STATISTICS_AS_STRUCT,
     )
     files.checkpoints.append(CheckpointFiles(1, rows=[*log_only.build_state_rows(files)]))
     edit_checkpoint_adds(files, add_statistics_columns)
@@ -146,3 +149,46 @@ def pages_of_no_property(draw: st.DrawFn) -> TableFiles:
 def pages_not_of_the_default(draw: st.DrawFn) -> TableFiles:
     options = {"data_page_version": "2.0", "compression": draw_one(draw, "snappy", "zstd")}
     return _build_table_after_unset({_PAGES: "2.0.0"}, options, options)
+
+
+# codecs and pages of checkpoints
+
+
+def _build_checkpoint_with_options(configuration: dict[str, str], **options: Any) -> TableFiles:
+    """Build a table with these properties whose checkpoint is written with these options."""
+    files = log_only.build_checkpointed_table(configuration=configuration)
+    files.checkpoints[0].parquet_options = options
+    return files
+
+
+def _build_checkpoint_after_unset(configuration: dict[str, str], **options: Any) -> TableFiles:
+    """Build a table with a checkpoint of version 2, which removes the properties, with these options."""
+    files = log_only.build_table(configuration=configuration, last_remove=False)
+    metadata = metadata_action(log_only.FIELDS)
+    files.commits[2].insert(1, metadata)
+    adds = [*files.commits[1][1:], files.commits[2][2]]
+    rows: list[Any] = [files.commits[0][1], metadata, *adds]
+    files.checkpoints.append(CheckpointFiles(2, rows=rows, parquet_options=options))
+    return files
+
+
+@planted_fault("configuration.codec")
+def checkpoint_codec_of_no_property(draw: st.DrawFn) -> TableFiles:
+    configured, used = draw_one(draw, ("zstd", "snappy"), ("GZIP", "zstd"), ("none", "snappy"), ("lz4_raw", "none"))
+    return _build_checkpoint_with_options({_CODEC: configured}, compression=used)
+
+
+@planted_fault("configuration.codec-default")
+def checkpoint_codec_not_of_the_default(draw: st.DrawFn) -> TableFiles:
+    return _build_checkpoint_after_unset({_CODEC: "gzip"}, compression=draw_one(draw, "gzip", "snappy", "none"))
+
+
+@planted_fault("configuration.page-version")
+def checkpoint_pages_of_no_property(draw: st.DrawFn) -> TableFiles:
+    configured, used = draw_one(draw, ("2.0.0", "1.0"), ("1.0.0", "2.0"), ("2.12.1", "1.0"))
+    return _build_checkpoint_with_options({_PAGES: configured}, data_page_version=used)
+
+
+@planted_fault("configuration.page-version-default")
+def checkpoint_pages_not_of_the_default(_: st.DrawFn) -> TableFiles:
+    return _build_checkpoint_after_unset({_PAGES: "2.0.0"}, data_page_version="2.0")

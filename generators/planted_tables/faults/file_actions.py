@@ -1,5 +1,6 @@
 """Planted faults of file actions, repeated actions on a path, and deletion-vector descriptors."""
 
+import json
 from typing import Any
 
 from hypothesis import strategies as st
@@ -123,8 +124,30 @@ def partition_value_of_no_type(draw: st.DrawFn) -> TableFiles:
 
 @planted_fault("partition-values.serialization")
 def partition_value_oddly_spelled(draw: st.DrawFn) -> TableFiles:
-    kind, text = draw_one(draw, ("integer", "+1"), ("integer", "01"), ("boolean", "TRUE"), ("date", "2024-1-2"))
+    kind, text = draw_one(draw, ("integer", "+1"), ("integer", "01"), ("boolean", "TRUE"), ("long", "-0"))
     return _build_partitioned_table(kind, p=text)
+
+
+@planted_fault("partition-values.serialization")
+def timestamp_partition_value_in_no_form(draw: st.DrawFn) -> TableFiles:
+    day, time = "2024-03-01", "10:00:00"
+    text = draw_one(
+        draw,
+        *(f"{day} {time}Z", f"{day}T{time}", f"{day} {time}+01:00", f"{day}T{time}-0500", day),
+        *(f"{day} {time}.1234567", f"{day}T{time}.123456789Z", f"{day} {time}+00:00"),
+    )
+    return _build_partitioned_table("timestamp", p=text)
+
+
+@planted_fault("partition-values.serialization")
+def date_or_timestamp_without_leading_zeros(draw: st.DrawFn) -> TableFiles:
+    kind, text = draw_one(draw, ("date", "2024-1-2"), ("date", "24-01-02"), ("timestamp", "2024-03-01T10:00:00+00:00"))
+    return _build_partitioned_table(kind, p=text)
+
+
+@planted_fault("partition-values.serialization")
+def binary_partition_value_with_high_bytes(draw: st.DrawFn) -> TableFiles:
+    return _build_partitioned_table("binary", p=draw_one(draw, "\u0080", "\u00ff", "a\u00e9", "\u20ac"))
 
 
 @planted_fault("add.size")
@@ -171,6 +194,31 @@ def null_count_impossible(draw: st.DrawFn) -> TableFiles:
 @planted_fault("statistics.null-count")
 def null_count_misspelt(draw: st.DrawFn) -> TableFiles:
     return _edit_last_add(log_only.build_table(), stats='{"numRecords":10,"nullCounts":{"id":0}}')
+
+
+@planted_fault("statistics.form")
+def statistics_with_unknown_keys(draw: st.DrawFn) -> TableFiles:
+    """All keys are misspelled, or one of them, or another object surrounds the statistics."""
+    stats = draw_one(
+        draw,
+        {"num_records": 10, "min_values": {"id": 1}},
+        {"numRecords": 10, "minVals": {"id": 1}},
+        {"numrecords": 10},
+        {"numRecords": 10, "NullCount": {"id": 0}},
+        {"stats": json.dumps({"numRecords": 10})},
+    )
+    return _edit_last_add(log_only.build_table(), stats=json.dumps(stats))
+
+
+@planted_fault("statistics.mirrors-schema")
+def statistics_of_another_partition(draw: st.DrawFn) -> TableFiles:
+    kind, text, low, high = draw_one(
+        draw, ("string", "a", "zz", "zz"), ("integer", "7", 8, 9), ("date", "2024-01-02", "2023-01-01", "2024-01-01")
+    )
+    bounds = {"minValues": {"p": low}, "maxValues": {"p": high}}
+    stats = draw_one(draw, {"tightBounds": False, **bounds}, bounds, {"nullCount": {"p": 10}})
+    files = _build_partitioned_table(kind, p=text)
+    return _edit_last_add(files, stats=json.dumps({"numRecords": 10, **stats}))
 
 
 @planted_fault("add.default-row-ids")

@@ -58,6 +58,21 @@ def hint_size_wrong(draw: st.DrawFn) -> TableFiles:
     return _build_table_with_hint(size=draw_one(draw, 0, 3, 5))
 
 
+@planted_fault("last-checkpoint.size", revisions=("r3", "current"))
+def hint_size_of_sidecars_wrong(draw: st.DrawFn) -> TableFiles:
+    """No way of counting the actions in the checkpoint and its sidecar gives the size."""
+    files = log_only.build_v2_checkpointed_table()
+    files.last_checkpoint = {"version": 1, "size": draw_one(draw, 0, 1, 17)}
+    return files
+
+
+@planted_fault("last-checkpoint.form")
+def hint_without_bytes(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table_with_hint()
+    files.last_checkpoint = draw_one(draw, b"", b"\n", b"  ")
+    return files
+
+
 @planted_fault("last-checkpoint.size-in-bytes")
 def hint_bytes_wrong(draw: st.DrawFn) -> TableFiles:
     return _build_table_with_hint(sizeInBytes=draw_one(draw, 0, 1))

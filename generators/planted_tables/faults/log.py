@@ -73,6 +73,14 @@ def commit_of_checkpoint_cleaned_up(draw: st.DrawFn) -> TableFiles:
     return files
 
 
+@planted_fault("log.cleanup-keeps-commit-of-checkpoint")
+def commit_of_checkpoint_cleaned_up_in_vain(draw: st.DrawFn) -> TableFiles:
+    """No feature needs the commit."""
+    files = log_only.build_checkpointed_table(protocol=draw_one(draw, protocol_action(1, 2), protocol_action(2, 5)))
+    del files.commits[0], files.commits[1]
+    return files
+
+
 @planted_fault("checksum.after-commit")
 def checksum_of_the_future(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table_with_checksum()

@@ -169,11 +169,15 @@ class LogReader:
 
     def get_timestamp_ms(self, state: TableState) -> int:
         """Return the timestamp of a version: the in-commit timestamp if enabled there, otherwise that of the file."""
+        stated = self._read_enabled_timestamp(state)
+        return self.entries[commit_name(state.snapshot.version)].modified_ms if stated is None else stated
+
+    def _read_enabled_timestamp(self, state: TableState) -> int | None:
+        """Return the in-commit timestamp of a version; None if it has none, or they are not enabled there."""
         enabled = supports(state.protocol, IN_COMMIT_TIMESTAMP) and is_property_true(
             state.metadata.configuration, ENABLE_IN_COMMIT_TIMESTAMPS
         )
-        stated = self.read_in_commit_timestamp(state.snapshot) if enabled else None
-        return self.entries[commit_name(state.snapshot.version)].modified_ms if stated is None else stated
+        return self.read_in_commit_timestamp(state.snapshot) if enabled else None
 
     def read_in_commit_timestamp(self, snapshot: Snapshot) -> int | None:
         """Return the in-commit timestamp of a version; checkpoints do not have it, so it is in the commit."""
@@ -186,10 +190,15 @@ class LogReader:
     def find_version_at(self, timestamp_ms: int) -> int | None:
         """Return the newest version that is not younger than a timestamp; None if all are."""
         first, last = self.find_versions()
-        found = None
+        found, latest_file_time = None, None
         for state in self.iter_states(first, last):
             version = state.snapshot.version
-            if commit_name(version) in self.entries and self.get_timestamp_ms(state) <= timestamp_ms:
+            if commit_name(version) not in self.entries:
+                continue
+            time = self.get_timestamp_ms(state)
+            if self._read_enabled_timestamp(state) is None:  # file times may run backwards (S69)
+                latest_file_time = time = max(time, time if latest_file_time is None else latest_file_time)
+            if time <= timestamp_ms:
                 found = version
         return found
 

@@ -20,6 +20,7 @@ from deltaspec.protocol.files.entry_names import EntryNames, collect_entry_names
 from deltaspec.protocol.files.partition_values import (
     PartitionValueError,
     find_changed_value,
+    find_deviation,
     is_canonical,
     is_in_utc,
     parse_partition_value,
@@ -168,6 +169,8 @@ def _find_value_fault(text: str | None, kind: DataType, revision: Revision) -> s
         parse_partition_value(text, kind)
     except PartitionValueError as fault:
         return str(fault)
+    if find_deviation(text, kind) == "undefined":
+        return f"{text!r} is in no form of the protocol"
     # [Changed in current] timestamps may have a time zone
     is_newer = text is not None and kind == Primitive("timestamp") and is_canonical(text, kind) and is_in_utc(text)
     return f"{text!r} is ISO 8601" if is_newer and revision is not Revision.CURRENT else None

@@ -4,7 +4,8 @@ Before the newest revision, the only commit time is the modification time of the
 copied, and may run backwards when a clock is reset.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 
 import msgspec
 
@@ -159,10 +160,27 @@ def find_version_at(
 
     If timestamps were enabled on an existing table, the enablement time separates versions with timestamps from those
     with file times, regardless of the values of the file times. Source: as `get_commit_timestamp`.
+
+    A version exists only after the versions before it: if a file is older than that of an earlier version, it counts as
+    old as that one (S69).
     """
     since, began = read_enablement(latest)
     versions = sorted(log)
     if revision is Revision.CURRENT and is_enabled(latest) and since is not None and began is not None:
         versions = [each for each in versions if (each >= since) == (moment_ms >= began)]
-    made = [each for each in versions if get_commit_timestamp(log, each, latest, revision) <= moment_ms]
+    times = [get_commit_timestamp(log, each, latest, revision) for each in versions]
+    dated = [carries_timestamp(each, latest, revision) for each in versions]
+    undated = make_monotonic(time for time, is_dated in zip(times, dated, strict=True) if not is_dated)
+    times = [*undated, *(time for time, is_dated in zip(times, dated, strict=True) if is_dated)]
+    made = [each for each, time in zip(versions, times, strict=True) if time <= moment_ms]
     return made[-1] if made else None
+
+
+def make_monotonic(file_times_ms: Iterable[int]) -> list[int]:
+    """Return the times of versions in order: each is the latest file time of the version and those before it (S69).
+
+    The text says nothing about file times that run backwards. Delta Spark and Kernel Java make them monotonic, so that
+    history stays serial; delta-rs searches them as they are. Equal times stay equal, as the text's comparison by time
+    requires, although Delta Spark adds a millisecond.
+    """
+    return list(accumulate(file_times_ms, max))

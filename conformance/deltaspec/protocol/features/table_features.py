@@ -3,6 +3,7 @@
 Source: Valid Feature Names in Table Features, and the chapters of features missing from that table (E28).
 """
 
+import re
 from collections.abc import Collection
 from typing import Literal, TypeAlias
 
@@ -112,10 +113,12 @@ MISPRINTED_FEATURES = {
     "columnInvariants": ("invariants",),
     "rowIds": ("rowTracking",),
     "delta.rowIds": ("rowIds", "rowTracking"),
+    "timestampWithoutTimezone": ("timestampNtz",),
 }
-"""Names that the protocol misprints, or that an earlier revision spelled differently (E21, E22, E25), and the
-intended names.
+"""Names that the protocol misprints, that an earlier revision spelled differently (E21, E22, E25), or that an engine
+accepts in place of another name, and the intended names.
 """
+_NOT_IN_WORDS = re.compile(r"[^a-z0-9]")
 
 _NEWER_NAMES = {"timestampNTZ": "timestampNtz", "columnInvariants": "invariants"}
 """Names that only earlier revisions define, and the names that all revisions or engines know (E21, E22)."""
@@ -153,12 +156,21 @@ def resolve_feature(name: str, revision: str = "current") -> Feature | None:
 
 
 def find_intended_name(name: str, revision: str = "current") -> str | None:
-    """Return the feature that an unknown name probably means: a misprint of the protocol, or a difference in case."""
-    if name in get_known_features(revision):
+    """Return the feature that an unknown name probably means.
+
+    It is a misprint of the protocol, or differs in case, punctuation, plural, or by the prefix of a table property.
+    """
+    if name in get_known_features(revision) or is_proposed_or_preview(name):
         return None
     named = [each for each in FEATURES if get_feature(each, revision)]
-    likely = [*MISPRINTED_FEATURES.get(name, ()), *(each for each in named if each.lower() == name.lower())]
-    return next((each for each in likely if each in named), None)
+    alike = [each for each in named if _fold_name(each) == _fold_name(name)]
+    return next((each for each in (*MISPRINTED_FEATURES.get(name, ()), *alike) if each in named), None)
+
+
+def _fold_name(name: str) -> str:
+    """Return what misspellings of a feature name have in common."""
+    folded = name.lower().removeprefix("delta.").removeprefix("feature.")
+    return _NOT_IN_WORDS.sub("", folded).removesuffix("s")
 
 
 def get_required_features(name: str, revision: str = "current") -> tuple[str, ...]:

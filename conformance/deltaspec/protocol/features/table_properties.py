@@ -4,6 +4,7 @@ The protocol does not name the retention properties (S25); engines agree on them
 """
 
 import re
+from collections.abc import Mapping
 
 from deltaspec.protocol.actions import MetaData, Protocol
 from deltaspec.protocol.features.supported_features import get_supported_features, supports
@@ -74,6 +75,22 @@ INTEGERS = (MAX_COLUMN_ID, ENABLEMENT_VERSION, ENABLEMENT_TIMESTAMP)
 MISPRINTED_PROPERTIES = {"appendOnly": "delta.appendOnly"}
 """E03: an example in the protocol prints the name without its prefix."""
 
+FEATURE_PREFIX = "delta.feature."
+"""Prefix of the properties with which a command adds a feature; its value is not stored in the table."""
+_DEFINED_NAMES = (
+    *BOOLEANS,
+    *INTEGERS,
+    MODE,
+    PARQUET_CODEC,
+    PARQUET_FORMAT_VERSION,
+    FILE_RETENTION,
+    LOG_RETENTION,
+    TRANSACTION_RETENTION,
+    "delta.rowTracking.materializedRowIdColumnName",
+    "delta.rowTracking.materializedRowCommitVersionColumnName",
+)
+_DEFINED_BY_FOLDED_NAME = {name.lower(): name for name in _DEFINED_NAMES}
+
 _UNITS_US = {
     "week": 604_800_000_000,
     "day": 86_400_000_000,
@@ -114,6 +131,29 @@ def find_undefined_value(name: str, value: str, revision: Revision = Revision.CU
     if name in (FILE_RETENTION, LOG_RETENTION, TRANSACTION_RETENTION) and parse_interval_ms(value) is None:
         return "is not an interval of fixed length"
     return None
+
+
+def find_name_in_other_case(name: str, configuration: Mapping[str, str]) -> str | None:
+    """Return the property that a name with the prefix `delta.` differs from only in case; None without one.
+
+    It is a property that the protocol defines, the prefix of CHECK constraints or features, or another property of the
+    table.
+
+    Args:
+        name: Name of a property of the table.
+        configuration: Properties of the table.
+    """
+    folded = name.lower()
+    if not folded.startswith("delta."):
+        return None
+    defined = _DEFINED_BY_FOLDED_NAME.get(folded, name)
+    if defined != name:
+        return defined
+    for prefix in (CONSTRAINT_PREFIX, FEATURE_PREFIX):
+        if folded.startswith(prefix) and not name.startswith(prefix):
+            return prefix + name[len(prefix) :]
+    others = sorted(each for each in configuration if each != name and each.lower() == folded)
+    return others[0] if others else None
 
 
 def _names_property(name: str, revision: Revision) -> bool:

@@ -1,17 +1,17 @@
 """Serialized partition values. Source: Partition Value Serialization.
 
 Interpretations: null and the empty string both mean SQL NULL (S10). Numbers and booleans are parsed leniently; a
-spelling that differs from the protocol's is not canonical (S11).
+spelling that differs from the protocol's is not canonical (S11). See `Deviation` for dates, timestamps and binary.
 """
 
 import math
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Context
 from decimal import Decimal as Exact
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive, get_type_name
@@ -148,6 +148,8 @@ _CANONICAL = {
     "timestamp_ntz": re.compile(r"[+-]?\d{4,9}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d{1,6})?", re.ASCII),
 }
 _ISO_8601_UTC = re.compile(r"[+-]?\d{4,9}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?Z", re.ASCII)
+_UNPADDED = re.compile(r"[+-]?\d{1,9}-\d{1,2}-\d{1,2} \d{1,2}:\d{1,2}:\d{1,2}(\.\d{1,6})?", re.ASCII)
+_ISO_8601_OFFSET_0 = re.compile(r"[+-]?\d{4,9}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?[+-]00:?00", re.ASCII)
 _SPECIAL = re.compile(r"[+-]?(inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
 _CANONICAL_SPECIAL = ("NaN", "Infinity", "-Infinity")
 """As Java spells them (S11: the protocol defines no spelling)."""
@@ -200,6 +202,37 @@ def is_canonical(text: str | None, kind: DataType, revision: Revision = Revision
     if name in ("float", "double") and _SPECIAL.fullmatch(text):
         return text in _CANONICAL_SPECIAL
     return name not in _CANONICAL or _CANONICAL[name].fullmatch(text) is not None
+
+
+Deviation: TypeAlias = Literal["lenient", "ambiguous", "high bytes", "undefined"]
+"""How the spelling of a valid value deviates from the protocol:
+
+- lenient: a number or boolean that engines parse (S11);
+- ambiguous: a date or timestamp with numbers that are not padded, or an offset of zero instead of `Z` (S61);
+- high bytes: binary with characters above U+007F, which are bytes or UTF-8 (S67);
+- undefined: a timestamp in a form that the protocol does not have.
+"""
+
+
+def find_deviation(text: str | None, kind: DataType, earlier: Sequence[DataType] = ()) -> Deviation | None:
+    """Return how the spelling of a valid value deviates from the protocol; None if it does not.
+
+    Args:
+        text: The value, which can be parsed as the type.
+        kind: Type of the column.
+        earlier: Types that the column had before it was widened; values may stay as they were written.
+    """
+    if text and kind == Primitive("binary") and not text.isascii():
+        return "high bytes"
+    if any(is_canonical(text, each) for each in (kind, *earlier)) or text is None:
+        return None
+    match kind:
+        case Primitive("date"):
+            return "ambiguous"
+        case Primitive("timestamp" | "timestamp_ntz" as name):
+            forms = (_UNPADDED, _ISO_8601_OFFSET_0) if name == "timestamp" else (_UNPADDED,)
+            return "ambiguous" if any(each.fullmatch(text) for each in forms) else "undefined"
+    return "lenient"
 
 
 def is_in_utc(text: str) -> bool:

@@ -96,9 +96,12 @@ def _resolved(path: str) -> str:
     begin = _AUTHORITY.match(path)
     head = begin[0] if begin else ""
     kept: list[str] = []
+    is_relative = not head and not path.startswith("/")
     for segment in path[len(head) :].split("/"):
         match _ESCAPED_DOT.sub(".", segment):
             case ".":
+                continue
+            case "" if is_relative and not kept:  # `.//x` is not the absolute path `/x`
                 continue
             case ".." if kept and kept[-1] not in ("", ".."):
                 kept.pop()

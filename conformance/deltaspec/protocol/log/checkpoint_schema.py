@@ -16,7 +16,7 @@ from deltaspec.protocol.schema.data_types import Array, DataType, Field, Map, Pr
 from deltaspec.protocol.schema.parquet_types import Node, get_stored_type
 from deltaspec.protocol.schema.stored_columns import StoredColumn, match_columns
 
-What = Literal["another type", "missing", "logical name", "older name"]
+What = Literal["another type", "missing", "logical name", "older name", "unknown name"]
 
 _STRING, _LONG, _INT, _BOOLEAN = (Primitive(name) for name in ("string", "long", "integer", "boolean"))
 _STRINGS, _STRING_MAP = Array(_STRING, True), Map(_STRING, _STRING, True)
@@ -57,6 +57,8 @@ ACTION_COLUMNS: dict[str, Struct] = {
 _WITHOUT_BOUNDS = ("void",)
 _BOUNDS = ("minValues", "maxValues")
 _NULL_COUNT, _OLDER_NULL_COUNT = "nullCount", "nullCounts"
+_STATISTICS = frozenset({"numRecords", "tightBounds", *_BOUNDS, _NULL_COUNT, _OLDER_NULL_COUNT, "statsWithCollation"})
+"""Members of `stats_parsed` that the protocol, an older sample or a proposal defines."""
 
 
 class ColumnFault(msgspec.Struct, frozen=True):
@@ -175,6 +177,9 @@ def _statistics(
     yield from _of_another_type(_struct(numRecords=_LONG, tightBounds=_BOOLEAN), node, path, "statistics")
     if not _is_struct(node):
         return
+    for child in node.children:
+        if child.name not in _STATISTICS:
+            yield ColumnFault((*path, child.name), "statistics", "unknown name", "a statistic", child.name)
     data = Struct(tuple(field for field in schema.fields if field.name not in partition_columns))
     for name in (*_BOUNDS, _NULL_COUNT, _OLDER_NULL_COUNT):
         part = _child(node, name)

@@ -361,3 +361,23 @@ def _void_hindrances(kind: DataType, path: tuple[str, ...], *, contained: bool) 
         case Map(key, value):
             yield from _void_hindrances(key, (*path, "key"), contained=True)
             yield from _void_hindrances(value, (*path, "value"), contained=True)
+
+
+def find_void_without_null(field: Field) -> str | None:
+    """Return the part of a field that has type void, whose only value is null, but cannot be null; None without one.
+
+    Parts are `column`, `element`, `key` and `value`; struct fields below the field are fields themselves.
+    """
+    return _find_void_without_null(field.type, "column", nullable=field.nullable)
+
+
+def _find_void_without_null(kind: DataType, part: str, *, nullable: bool) -> str | None:
+    match kind:
+        case Primitive("void"):
+            return None if nullable else part
+        case Array(element, contains_null):
+            return _find_void_without_null(element, "element", nullable=contains_null)
+        case Map(key, value, value_contains_null):
+            below = _find_void_without_null(key, "key", nullable=False)
+            return below or _find_void_without_null(value, "value", nullable=value_contains_null)
+    return None

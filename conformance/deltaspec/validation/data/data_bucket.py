@@ -159,7 +159,7 @@ class DataBucket:
             listed = pl.concat([listed, found.select(list(LISTING_SCHEMA))])
         unlisted = [key for key in odd["path_key"].unique(maintain_order=True) if self._is_unlisted(key)]
         outside = dict(zip(unlisted, self._request_sizes(unlisted), strict=True))
-        lost = [key for key, size in outside.items() if size is None]
+        lost = [key for key, size in outside.items() if size is None and self.access.find_without_slash(key) is None]
         self.findings.note_copies(find_copies(self.access.store, lost))
         known = [(key, size) for key, size in outside.items() if size is not None]
         if known:
@@ -256,6 +256,7 @@ class DataBucket:
                 path=pl.coalesce("path", "path_key"),
                 exists=pl.when(pl.col("actual_size").is_not_null()).then(True),
                 removed_since=pl.lit(None, pl.Boolean),
+                name_in_table=pl.lit(None, pl.String),
                 **_unopened(),
             ).select(list(data_files.columns))
             if self.undecided_sizes:
@@ -356,7 +357,7 @@ class DataBucket:
         if not isinstance(fault, FileGone):
             self.findings.mark_undecided((data_files,), str(fault), str(row["path"]), read_columns=_PRESENCE)
             return row
-        return {**row, "exists": False}
+        return {**row, "exists": False, "name_in_table": self.access.find_without_slash(str(row["path_key"]))}
 
     def _add_removed_since(self, row: dict[str, Any], removed: dict[str, bool | None]) -> dict[str, Any]:
         key = str(row["path_key"])

@@ -231,7 +231,8 @@ def _check_checkpoint(
 ) -> None:
     derived_file = files.derived_file
     read.split_paths = aggregates.split_paths[files.tag] if files.tag in facts.multipart else None
-    check_checkpoint(findings, read, aggregates.adds_with_known_stats.get(files.tag))
+    known = aggregates.adds_with_known_stats.get(files.tag)
+    check_checkpoint(findings, read, known, configuration=facts.state.rows["configuration"])
     if read.incomplete_reason is not None:
         findings.mark_undecided((replay_differences,), read.incomplete_reason, derived_file.file)
         return

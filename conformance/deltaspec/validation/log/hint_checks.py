@@ -41,16 +41,21 @@ def check_hint(
     if contains_lone_surrogate(data):
         findings.mark_undecided((last_checkpoint,), LONE_SURROGATE_REASON, HINT_FILE)
         return None
-    if not data.strip():  # an empty file counts as absent
-        return None
-    row = build_hint_row(data, facts.plan.all_checkpoints, parsed_checkpoints, facts.plan.sizes, facts.options.revision)
+    is_empty = not data.strip()  # it counts as absent
+    row: Row = (
+        {"file": HINT_FILE, "is_empty": True}
+        if is_empty
+        else build_hint_row(
+            data, facts.plan.all_checkpoints, parsed_checkpoints, facts.plan.sizes, facts.options.revision
+        )
+    )
     found = findings.copy_without_findings()
     found.evaluate_rows(last_checkpoint, [row])
     if found.found_rules and not is_hint_unchanged(facts.store, facts.plan):
         findings.mark_undecided((last_checkpoint,), "was overwritten after the log was listed", HINT_FILE)
         return None
     findings.evaluate_rows(last_checkpoint, [row])
-    return _explain_uncompared(facts, findings, row, parsed_checkpoints)
+    return None if is_empty else _explain_uncompared(facts, findings, row, parsed_checkpoints)
 
 
 def _explain_uncompared(

@@ -1,8 +1,8 @@
 """Find the version of a table at a point in time.
 
 The time of a commit is its in-commit timestamp where the table enables them, else the modification time of its file.
-This module reads only the commits that it needs. Source: Recommendations for Readers of Tables with In-Commit
-Timestamps (current); Add CDC File (r1 to r3).
+File times that run backwards are made monotonic (S69). This module reads only the commits that it needs. Source:
+Recommendations for Readers of Tables with In-Commit Timestamps (current); Add CDC File (r1 to r3).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.protocol.actions import CommitInfo, MetaData, Protocol
@@ -92,9 +93,13 @@ class _CommitTimes:
         dated = [each for each in candidates if self._has_timestamp(each)]
         # in-commit timestamps increase, so that few commits have to be read
         found = dated[: bisect_right(dated, moment.ms, key=self._read_timestamp)]
+        otherwise = None
         if not found:
             undated = candidates[: len(candidates) - len(dated)]
-            found = [each for each in undated if self._get_file_time(each) <= moment.ms]
+            file_times = [self._get_file_time(each) for each in undated]
+            found = undated[: bisect_right(list(accumulate(file_times, max)), moment.ms)]
+            others = [each for each, time in zip(undated, file_times, strict=True) if time <= moment.ms]
+            otherwise = others[-1] if others and others[-1:] != found[-1:] else None
         if not found:
             first = self._commits[0]
             when = format_instant(self._get_time(first))
@@ -105,7 +110,9 @@ class _CommitTimes:
         version = found[-1]
         self._require_next_commit(version)
         source: CommitTimeSource = "in-commit timestamp" if self._has_timestamp(version) else "file time"
-        return version, VersionAt(moment=moment.ms, committed=self._get_time(version), source=source)
+        return version, VersionAt(
+            moment=moment.ms, committed=self._get_time(version), source=source, otherwise=otherwise
+        )
 
     def _require_next_commit(self, version: int) -> None:
         """Raise if commits directly after a version are missing: one of them may be the version of the same time."""

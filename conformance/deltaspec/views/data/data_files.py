@@ -26,6 +26,11 @@ data_files = View(
         "size": Column(pl.Int64, "size in the action, in bytes"),
         "num_records": Column(pl.Int64, "stats.numRecords"),
         "exists": Column(pl.Boolean, "whether the file exists; null if unknown"),
+        "name_in_table": Column(
+            pl.String,
+            "for a missing file whose path begins with a slash: path without it, if the table has that file",
+            shown=True,
+        ),
         "removed_since": Column(
             pl.Boolean,
             "whether a commit after the validated version removes the file, so that it may be deleted; null if unknown",

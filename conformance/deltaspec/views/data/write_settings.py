@@ -66,6 +66,10 @@ class RequestedSettings(msgspec.Struct):
         """First version that requests a setting; None if there is none."""
         return min((versions[0] for versions in self._versions.values()), default=None)
 
+    def is_set_at(self, version: int) -> bool:
+        """Return whether a setting is or was set in a version up to this one."""
+        return self.first_version is not None and self.first_version <= version
+
     def at(self, version: int, codecs: tuple[str, ...], page_version: int | None) -> dict[str, Any] | None:
         """Return the columns of `write_settings` without the location; None if nothing is requested at the version.
 

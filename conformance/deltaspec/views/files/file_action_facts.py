@@ -16,7 +16,13 @@ from deltaspec.protocol.files.entry_names import EntryNames
 from deltaspec.protocol.files.statistics import LeafColumn
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import DataType
-from deltaspec.views.files import misnamed_statistics, partition_facts, path_facts, statistics_facts
+from deltaspec.views.files import (
+    misnamed_statistics,
+    partition_facts,
+    partition_statistics,
+    path_facts,
+    statistics_facts,
+)
 from deltaspec.views.files.file_actions import deletion_vectors, file_actions
 from deltaspec.views.files.vector_facts import vector_facts
 from deltaspec.views.table import clustering_history
@@ -131,6 +137,9 @@ def build_file_facts(
                 values, context.partition_columns, context.logical_partition_names, context.earlier_partition_types
             ),
             misnamed_statistics.find_misnamed_statistics(stats, context.entry_names),
+            partition_statistics.find_partition_statistics_faults(
+                stats, values, context.partition_columns, facts["cardinality"]
+            ),
         ]
         facts = facts.hstack([*found, *statistics.result()])
     # a checkpoint may leave statistics out

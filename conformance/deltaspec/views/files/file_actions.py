@@ -57,7 +57,18 @@ file_actions = View(
             pl.List(pl.String), "`column=value` of each value that is invalid for the type of its column"
         ),
         "non_canonical_partition_values": Column(
-            pl.List(pl.String), "`column=value` of each value that is readable but not in the format of the protocol"
+            pl.List(pl.String),
+            "`column=value` of each number or boolean that is readable but not in the format of the protocol",
+        ),
+        "ambiguous_partition_values": Column(
+            pl.List(pl.String),
+            "`column=value` of each date or timestamp with numbers that are not padded, or an offset of zero, not Z",
+        ),
+        "high_byte_partition_values": Column(
+            pl.List(pl.String), "`column=value` of each binary value with characters above U+007F"
+        ),
+        "undefined_partition_values": Column(
+            pl.List(pl.String), "`column=value` of each timestamp in a form that the protocol does not have"
         ),
         "utc_partition_value": Column(
             pl.String, "`column=value` of a timestamp value in the ISO 8601 format with UTC; null if there is none"
@@ -88,6 +99,16 @@ file_actions = View(
             pl.Boolean,
             "whether the statistics have the key nullCounts, which the protocol does not define; null without "
             "statistics",
+        ),
+        "unknown_statistics_key": Column(
+            pl.String,
+            "first key of the statistics that neither the protocol nor a proposal defines; null if there is none, for "
+            "nullCounts, and without statistics",
+        ),
+        "partition_statistics_fault": Column(
+            pl.String,
+            "first statistic of a partition column that contradicts its value in partitionValues, with both; null if "
+            "there is none",
         ),
         "null_count_fault": Column(
             pl.String,

@@ -7,7 +7,9 @@ import polars as pl
 import pyarrow as pa
 
 from deltaspec.protocol.files.partition_values import (
+    Deviation,
     PartitionValueError,
+    find_deviation,
     is_canonical,
     is_in_utc,
     parse_partition_value,
@@ -21,7 +23,16 @@ _COLUMNS = (
     "logical_partition_keys",
     "invalid_partition_values",
     "non_canonical_partition_values",
+    "ambiguous_partition_values",
+    "high_byte_partition_values",
+    "undefined_partition_values",
 )
+_COLUMN_OF_DEVIATION: dict[Deviation, str] = {
+    "lenient": "non_canonical_partition_values",
+    "ambiguous": "ambiguous_partition_values",
+    "high bytes": "high_byte_partition_values",
+    "undefined": "undefined_partition_values",
+}
 _FORMS = ("utc_partition_value", "zoneless_partition_value")
 ENTRY_END, VALUE_BEGIN = "\x1f", "\x1e"
 _TIMESTAMP = Primitive("timestamp")
@@ -33,14 +44,14 @@ def columns(
     logical: Mapping[str, str],
     earlier_types: Mapping[str, Sequence[DataType]],
 ) -> list[pl.Series]:
-    """Return the seven partition columns of `file_actions`, and `partition_text`.
+    """Return the ten partition columns of `file_actions`, and `partition_text`.
 
     `partition_text` is the map as one string: its entries, sorted by key. A null value and the empty string are the
     same. The text is null without a map, and empty for an empty map.
 
     Args:
         values: `partitionValues`, a map array; null if the action has none.
-        partition_columns: physical name to type; None if the metadata is unknown, which makes the seven columns null.
+        partition_columns: physical name to type; None if the metadata is unknown, which makes the ten columns null.
         logical: logical to physical name of the partition columns whose names differ.
         earlier_types: physical name to the types that a partition column had before it was widened; values of these
             types may stay as they were written.
@@ -239,8 +250,9 @@ def _check_values(texts: Any, column: str, types: tuple[DataType, ...], found: d
         except PartitionValueError:
             faults[text] = "invalid_partition_values"
             continue
-        if not any(is_canonical(text, kind) for kind in types):
-            faults[text] = "non_canonical_partition_values"
+        deviation = find_deviation(text, types[0], types[1:])
+        if deviation is not None:
+            faults[text] = _COLUMN_OF_DEVIATION[deviation]
     if faults:
         plain = pc.cast(texts, pa.string())
         for row in pc.indices_nonzero(pc.is_in(plain, list(faults))).to_pylist():

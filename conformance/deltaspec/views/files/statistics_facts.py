@@ -31,9 +31,20 @@ class _Counts(msgspec.Struct, rename="camel", gc=False):
     tight_bounds: bool | None = None
     null_count: msgspec.Raw = _ABSENT
     null_counts: msgspec.Raw = _ABSENT
+    min_values: msgspec.Raw = _ABSENT
+    max_values: msgspec.Raw = _ABSENT
 
 
-_decode = msgspec.json.Decoder(_Counts).decode
+class _OnlyCounts(_Counts, rename="camel", gc=False, forbid_unknown_fields=True):
+    """Statistics without other keys than those that the protocol, an example or a proposal defines."""
+
+    stats_with_collation: msgspec.Raw = _ABSENT
+
+
+_decode_known = msgspec.json.Decoder(_OnlyCounts).decode
+_decode_any = msgspec.json.Decoder(_Counts).decode
+_decode_keys = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_KNOWN_KEYS = frozenset(_OnlyCounts.__struct_encode_fields__)
 _Paths = list[tuple[str, ...]]
 
 
@@ -63,6 +74,7 @@ def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
         sparse("stats_fault", length, decoded.faults),
         records.alias("num_records"),
         sparse_flags("has_null_counts_key", is_known, decoded.misspelled_rows),
+        sparse("unknown_statistics_key", length, decoded.unknown_keys),
         sparse("null_count_fault", length, decoded.null_faults),
         sparse_flags("stats_have_lone_surrogate", is_known, decoded.surrogate_rows),
         null_columns.alias("null_columns"),
@@ -83,14 +95,36 @@ class _Decoded(NamedTuple):
     null_faults: dict[int, str]
     surrogate_rows: list[int]
     null_columns: dict[int, str]
+    unknown_keys: dict[int, str]
+
+
+def _decode(text: str) -> tuple[_Counts, str | None]:
+    """Decode statistics. Return them and the first key that is not known.
+
+    Raises:
+        StatisticsError: bounds are not an object.
+        msgspec.DecodeError: it is not JSON, or a count has the wrong type.
+    """
+    unknown = None
+    try:
+        counts: _Counts = _decode_known(text)
+    except msgspec.ValidationError:
+        counts = _decode_any(text)
+        unknown = next((key for key in _decode_keys(text) if key not in _KNOWN_KEYS), None)
+    for name, bounds in (("minValues", counts.min_values), ("maxValues", counts.max_values)):
+        if bytes(bounds)[:1] not in (b"", b"{", b"n"):
+            raise StatisticsError(f"{name} has the wrong type")
+    return counts, unknown
 
 
 def _decode_each(rows: list[int], texts: list[str], deleted_rows: list[int | None]) -> _Decoded:
-    decoded = _Decoded({}, {}, [], {}, [], {})
+    decoded = _Decoded({}, {}, [], {}, [], {}, {})
     for row, text, deleted_or_none in zip(rows, texts, deleted_rows, strict=True):
         deleted = deleted_or_none or 0
         try:
-            counts = _decode(text)
+            counts, unknown_key = _decode(text)
+            if unknown_key is not None:
+                decoded.unknown_keys[row] = unknown_key
             nulls = bytes(counts.null_count)
             if positive := find_plain_counts(nulls):
                 if not isinstance(positive, bool) and positive.largest <= (counts.num_records or 0):
@@ -128,7 +162,7 @@ def _read_with_lone_surrogates(text: str, deleted_rows: int) -> tuple[_Counts, s
     if plain == text:
         return None
     try:
-        counts = _decode(plain)
+        counts, _ = _decode(plain)
         nulls = bytes(counts.null_count)
         if not nulls:
             return counts, None, []

@@ -9,6 +9,7 @@ from deltaspec.protocol.log.checkpoint_schema import find_column_faults
 from deltaspec.protocol.schema import column_mapping
 from deltaspec.protocol.schema.data_types import Struct
 from deltaspec.protocol.schema.schema_string import SchemaError, parse_schema
+from deltaspec.views.data.write_settings import RequestedSettings
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
 from deltaspec.wire.log.checkpoint_summary import CheckpointFileSummary
 
@@ -19,7 +20,11 @@ MAX_COLUMNS_SHOWN = 10_000
 
 
 def build_checkpoint_contents_rows(
-    read: ParsedCheckpoint, known: Mapping[str, int] | None = None, *, is_base: bool = False
+    read: ParsedCheckpoint,
+    known: Mapping[str, int] | None = None,
+    *,
+    is_base: bool = False,
+    requested: RequestedSettings | None = None,
 ) -> list[Row]:
     """Return the rows of `checkpoint_contents`, one per file.
 
@@ -27,6 +32,7 @@ def build_checkpoint_contents_rows(
         read: the checkpoint.
         known: file to the number of its adds that have statistics in replay; None if not compared with replay.
         is_base: whether the history starts from it; its protocol is then a row of `protocols`, and left out here.
+        requested: write settings along the validated history; None if they are not known.
     """
     protocol, metadata = _first_table_actions(read)
     common: Row = {"version": read.checkpoint.version}
@@ -35,6 +41,9 @@ def build_checkpoint_contents_rows(
         if protocol is not None and protocol.min_writer_version >= _MIN_ENFORCING_WRITER_VERSION:
             common["write_stats_as_json"] = _boolean_property(metadata, "writeStatsAsJson", default="true")
             common["write_stats_as_struct"] = _boolean_property(metadata, "writeStatsAsStruct", default="")
+            common["write_stats_as_struct_is_unset"] = (
+                "delta.checkpoint.writeStatsAsStruct" not in metadata.configuration or None
+            )
         elif protocol is not None and "delta.checkpoint.writeStatsAsJson" not in metadata.configuration:
             common["write_stats_as_json"] = True  # the default, with or without support for the property
     protocols = {} if is_base else _protocol_rows(read)
@@ -42,6 +51,7 @@ def build_checkpoint_contents_rows(
         {
             **common,
             **_file_counts(each),
+            **_write_settings(each, read.checkpoint.version, requested),
             **protocols.get(each.file, {}),
             "replayed_adds_with_stats": None if known is None else known.get(each.file, 0),
         }
@@ -115,6 +125,14 @@ def _file_counts(each: CheckpointFileSummary) -> Row:
         "removes_with_statistics": each.removes_with_statistics,
         "removes_with_tags": each.removes_with_tags,
     }
+
+
+def _write_settings(each: CheckpointFileSummary, version: int, requested: RequestedSettings | None) -> Row:
+    """Return the columns of requested codec and page version. A sidecar may be older than its checkpoint."""
+    if requested is None or each.chunks is None or each.source != "checkpoint":
+        return {}
+    found = requested.at(version, each.chunks.codecs, each.chunks.page_version) or {}
+    return {name: value for name, value in found.items() if not name.endswith("_is_default")}
 
 
 def _protocol_rows(read: ParsedCheckpoint) -> dict[str, Row]:

@@ -162,6 +162,9 @@ last_checkpoint = View(
     columns={
         "file": Column(pl.String, "file name, relative to the table root"),
         "version": Column(pl.Int64, "checkpoint version in the file"),
+        "is_empty": Column(
+            pl.Boolean, "true if the file has no bytes but white space; all other columns are then null. Null otherwise"
+        ),
         "schema_error": Column(pl.String, "how the file violates its schema; null if it does not"),
         "repeated_key": Column(pl.String, "JSON pointer to a key that occurs twice in one object"),
         "checkpoint_listed": Column(pl.Boolean, "whether a complete checkpoint of that version is listed"),
@@ -182,6 +185,7 @@ last_checkpoint = View(
         "actual_sizes": Column(
             pl.List(pl.Int64), "number of actions in each checkpoint of that version, without and with sidecars"
         ),
+        "has_sidecars": Column(pl.Boolean, "whether a checkpoint of that version has sidecars"),
         "size_in_bytes": Column(pl.Int64, "sizeInBytes"),
         "actual_sizes_in_bytes": Column(
             pl.List(pl.Int64), "size in bytes of each checkpoint of that version, without and with sidecars"

@@ -369,6 +369,7 @@ def build_hint_row(
         "listed_part_counts": [len(each.files) if each.naming == "multipart" else 0 for each in of_version],
         "size": hint.size,
         "actual_sizes": [n for each in complete_reads for n in _count_actions(each)] if all_are_complete else None,
+        "has_sidecars": any(each.kinds.get("sidecar", 0) for each in complete_reads),
         "size_in_bytes": hint.size_in_bytes,
         "actual_sizes_in_bytes": [n for each in complete_reads for n in _count_bytes(each, sizes)]
         if all_are_complete
@@ -392,8 +393,14 @@ def _find_schema_difference(stated: Any, reads: Iterable[ParsedCheckpoint]) -> s
 
 
 def _count_actions(read: ParsedCheckpoint) -> list[int]:
-    own = sum(read.kinds.values())
-    return [own, own + read.actions_in_sidecars, own + read.actions_in_sidecars - read.kinds.get("sidecar", 0)]
+    counts = []
+    for own in {
+        sum(read.kinds.values()),
+        sum(read.kinds.values()) + read.rows_without_known_action,
+    }:  # of unknown actions
+        complete = own + read.actions_in_sidecars
+        counts += [own, complete, complete - read.kinds.get("sidecar", 0)]
+    return counts
 
 
 def _count_bytes(read: ParsedCheckpoint, sizes: Mapping[str, int]) -> list[int]:

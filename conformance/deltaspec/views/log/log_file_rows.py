@@ -239,7 +239,8 @@ def build_commit_row(version: int, file: str, log: LogSummary, before: "Previous
     """Return the row of `commits` for one commit; `state` is the table state after it."""
     kinds, count = log.kinds, log.kinds.get
     is_fully_decoded = None not in log.undecoded_kinds
-    info = next((action for _, action in log.actions if isinstance(action, CommitInfo)), None)
+    infos = _actions_of(CommitInfo, log.actions)
+    info = infos[0] if infos else None
     timestamp = info.in_commit_timestamp if info else None
     of_state = before.build_state_columns(state)
     enabled = of_state["in_commit_timestamps_enabled"] if "commitInfo" not in log.undecoded_kinds else None
@@ -268,6 +269,8 @@ def build_commit_row(version: int, file: str, log: LogSummary, before: "Previous
         **(before.enablement if "protocol" in kinds or "metaData" in kinds else {}),
         "catalog_managed_before": before.catalog_managed,
         "txn_id": info.txn_id if info else None,
+        "in_commit_timestamps_differ": len({each.in_commit_timestamp for each in infos}) > 1,
+        "txn_ids_differ": len({each.txn_id for each in infos}) > 1,
         "removes_with_data_change": log.removes_with_data_change,
         "repeated_domains": _repeated([each.domain for each in _actions_of(DomainMetadata, log.actions)]),
         "repeated_apps": _repeated([each.app_id for each in _actions_of(Txn, log.actions)]),

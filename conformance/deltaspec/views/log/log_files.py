@@ -96,6 +96,12 @@ commits = View(
         "checkpoint_only_actions": Column(pl.Int64, "number of checkpointMetadata and sidecar actions"),
         "first_action": Column(pl.String, "JSON name of the first action, or `unknown action`"),
         "in_commit_timestamp": Column(pl.Int64, "commitInfo.inCommitTimestamp, milliseconds since the epoch"),
+        "in_commit_timestamps_differ": Column(
+            pl.Boolean, "whether commitInfo actions of the commit differ in inCommitTimestamp, or only some have it"
+        ),
+        "txn_ids_differ": Column(
+            pl.Boolean, "whether commitInfo actions of the commit differ in txnId, or only some have it"
+        ),
         "previous_in_commit_timestamp": Column(
             pl.Int64,
             "in_commit_timestamp of the preceding version; null if in-commit timestamps were not enabled there",

@@ -9,7 +9,7 @@ from deltaspec.protocol.features.system_domains import RESERVED, find_domain_fau
 from deltaspec.protocol.log.compared_fields import normalize_json
 from deltaspec.protocol.revisions import Revision
 
-_KNOWN = frozenset({row_tracking.DOMAIN, clustering.DOMAIN, "delta.liquid", "delta.columnMappingUsageTracking"})
+_KNOWN = frozenset({row_tracking.DOMAIN, clustering.DOMAIN, "delta.columnMappingUsageTracking"})
 
 
 def build_domain_row(

@@ -11,7 +11,7 @@ from deltaspec.model.features.feature_uses import FeatureUse
 from deltaspec.protocol.features import collations
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import Struct, get_type_name, iter_fields
-from deltaspec.protocol.schema.schema_string import TYPE_CHANGES
+from deltaspec.protocol.schema.schema_string import TYPE_CHANGES, find_void_without_null
 from deltaspec.views.table.column_constraints import build_constraint_columns, has_invariants
 from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns
 from deltaspec.views.table.state_rows import StateRows
@@ -81,6 +81,7 @@ def _build_column_rows(schema: Struct, supported: set[str] | None, revision: Rev
             "column": ".".join(path),
             "type": get_type_name(member.type),
             "nullable": member.nullable,
+            "void_without_null": find_void_without_null(member),
             "collation_fault": collations.find_collation_fault(member, supported),
             **({} if member.metadata else build_constraint_columns(member, schema, supported, revision)),
         }

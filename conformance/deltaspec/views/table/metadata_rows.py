@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from deltaspec.model.features.feature_uses import FeatureUse
 from deltaspec.protocol.actions import MetaData
 from deltaspec.protocol.features import table_properties
 from deltaspec.protocol.revisions import Revision
-from deltaspec.protocol.schema.data_types import Array, Map, Struct
+from deltaspec.protocol.schema.data_types import Array, Map, Primitive, Struct
 from deltaspec.protocol.schema.schema_string import SchemaError
 from deltaspec.views.table.column_constraints import constraint_fault
 
@@ -45,6 +45,7 @@ def build_metadata_row(
         return row
     types = {member.name: member.type for member in schema.fields} if names else {}
     return row | {
+        "void_partition_columns": [name for name in names if types.get(name) == Primitive("void")],
         "unknown_partition_columns": [name for name in names if name not in types],
         "nested_partition_columns": [name for name in names if isinstance(types.get(name), Struct | Array | Map)],
         "repeated_columns": repeated,
@@ -52,17 +53,22 @@ def build_metadata_row(
 
 
 def build_configuration_row(
-    name: str, value: str | None, schema: Struct | None, unsupported: Collection[FeatureUse], revision: Revision
+    name: str,
+    configuration: Mapping[str, str],
+    schema: Struct | None,
+    unsupported: Collection[FeatureUse],
+    revision: Revision,
 ) -> Row:
     """Return the row of `configuration` for a property, without location and `value_before`.
 
     Args:
         name: name of the property.
-        value: its value; None if it is not set.
+        configuration: properties of the table; without the property if it is not set.
         schema: table schema; None if unknown.
         unsupported: uses of unsupported features that the version introduces.
         revision: protocol revision.
     """
+    value = configuration.get(name)
     if value is None:
         return {"property": name, "value": None}
     needed = (use.feature for use in unsupported if (use.kind, use.name) == ("property", name))
@@ -74,5 +80,6 @@ def build_configuration_row(
         "value_warning": table_properties.find_property_warning(name, value),
         "unsupported_feature": next(needed, None),
         "intended_name": table_properties.MISPRINTED_PROPERTIES.get(name),
+        "name_in_other_case": table_properties.find_name_in_other_case(name, configuration),
         "constraint_fault": constraint_fault(name, value, schema),
     }

@@ -386,6 +386,7 @@ class TableState(ReplayedState):
             row = build_metadata_row(metadata, self.schema, self.schema_fault, self.mapping, repeated)
             if row["schema_fault"] == "unknown type" and may_define_types(self.supported):
                 row["schema_fault"] = "type of an unknown feature"
+            row["column_mapping_mode_before"] = change.mapping
             self.views["metadata"].add(location, row | facts)
         needed = [self.supports(feature) for feature in ("invariants", "identityColumns")]
         has_other_columns = self._has_changed("schema_fields", self.schema, self.mapping, *needed)
@@ -413,7 +414,7 @@ class TableState(ReplayedState):
             value = current.get(name)
             is_changed = value != before.get(name)
             if is_changed or (has_other_columns and name.startswith(table_properties.CONSTRAINT_PREFIX)):
-                row = build_configuration_row(name, value, self.schema, introduced, self.revision)
+                row = build_configuration_row(name, current, self.schema, introduced, self.revision)
                 place = location | {"value_before": before.get(name)}
                 if is_changed:
                     view.add(place, row, name, is_new=True)

@@ -123,6 +123,10 @@ metadata = View(
         ),
         "max_used_column_id": Column(pl.Int64, "highest column id in the schema; null if column mapping is off"),
         "column_mapping_mode": Column(pl.String, "column mapping mode: id or name; null if off"),
+        "column_mapping_mode_before": Column(
+            pl.String, "column_mapping_mode of the preceding version; null if it was off or is not known"
+        ),
+        "void_partition_columns": Column(pl.List(pl.String), "partition columns of type void"),
     },
 )
 
@@ -136,6 +140,10 @@ schema_fields = View(
         "column": Column(pl.String, "logical column path, segments joined by dots"),
         "type": Column(pl.String, "type name in the schema; struct, array or map for nested types"),
         "nullable": Column(pl.Boolean, "nullable of the field"),
+        "void_without_null": Column(
+            pl.String,
+            "what has type void but cannot be null: `column`, `element`, `key` or `value`; null if nothing has",
+        ),
         "column_mapping_mode": Column(pl.String, "column mapping mode: id or name; null if off"),
         "column_id": Column(pl.Int64, "value of delta.columnMapping.id"),
         "physical_name": Column(pl.String, "value of delta.columnMapping.physicalName"),
@@ -210,6 +218,11 @@ configuration = View(
             "null if there is none",
         ),
         "intended_name": Column(pl.String, "property that the name is a known misspelling of; null if there is none"),
+        "name_in_other_case": Column(
+            pl.String,
+            "for a name that begins with `delta.` in any case: defined name, or other property of the table, that "
+            "differs from it only in case; null if there is none",
+        ),
         "constraint_fault": Column(
             pl.String, "for a CHECK constraint: `no name`, or `no condition: ` and the reason; null if it is valid"
         ),

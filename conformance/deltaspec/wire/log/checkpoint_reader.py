@@ -86,6 +86,8 @@ class ParsedCheckpoint(msgspec.Struct):
     was_deleted_while_read: bool = False
     """The checkpoint was deleted while it was read, so its sidecars may be deleted as well."""
     rows_without_action: int = 0
+    rows_without_known_action: int = 0
+    """Rows and JSON lines without an action that the revision defines, which may have another one."""
     rows_with_several_actions: int = 0
     misplaced_files: int | None = None
     """File actions in another part than their hash requires; set by the reader of multi-part checkpoints."""
@@ -152,6 +154,7 @@ class ParsedCheckpoint(msgspec.Struct):
         self.unreadable = self.unreadable or other.unreadable
         self.storage_error = self.storage_error or other.storage_error
         self.rows_without_action += other.rows_without_action
+        self.rows_without_known_action += other.rows_without_known_action
         self.rows_with_several_actions += other.rows_with_several_actions
 
     def find_sidecars(self, table_root: str | None, sizes: dict[str, int]) -> None:
@@ -259,6 +262,7 @@ def read_part_actions(
             read.undecoded_kinds |= {fault.kind for fault in rows.faults.values()}
             _count(read.kinds, rows.kinds)
             read.rows_without_action += rows.rows_without_action
+            read.rows_without_known_action += rows.rows_without_known_action
             read.rows_with_several_actions += rows.rows_with_several_actions
     except UnreadableParquet as fault:
         read.unreadable = f"{name}: {fault}"
@@ -391,6 +395,8 @@ def _read_json(read: ParsedCheckpoint, store: Store, file: str) -> None:
     for (kind, fault), number in log.lines.counts():
         if kind is not None:
             read.kinds[kind] = read.kinds.get(kind, 0) + number
+        elif fault is None or not fault.is_blank:
+            read.rows_without_known_action += number
         if fault is not None and fault.actions == 0 and not fault.is_blank:
             read.rows_without_action += number
     for reason in list(log.unread.values())[:1]:

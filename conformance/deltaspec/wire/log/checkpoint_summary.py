@@ -6,6 +6,7 @@ Replay does not need them, so each batch is counted and then dropped.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -16,6 +17,7 @@ from deltaspec.protocol.schema.parquet_types import Node
 from deltaspec.wire import arrow_compute as pc
 from deltaspec.wire.log.line_decoder import LogFile
 from deltaspec.wire.log.stats_parsed import PARSED_PARTITION_VALUES, PARSED_STATISTICS
+from deltaspec.wire.parquet.chunk_format import ChunkFormat, UnknownChunkFormat, parse_chunk_format
 from deltaspec.wire.parquet.footer_reader import MAX_FOOTER_BYTES
 from deltaspec.wire.parquet.thrift import ThriftError
 from deltaspec.wire.parquet.thrift_footer import SchemaTooLarge, decode_schema
@@ -40,6 +42,9 @@ class CheckpointFileSummary(msgspec.Struct):
     schema: Node | None = None
     """Root of the Parquet schema; None for JSON, or if it could not be read."""
     schema_unread_reason: str | None = None
+    chunks: ChunkFormat | None = None
+    """How column chunks are written; None for JSON, or if it could not be read."""
+    chunks_unread_reason: str | None = None
     adds: int = 0
     adds_with_json: int = 0
     """Adds with statistics as JSON."""
@@ -95,10 +100,21 @@ def start_parquet_summary(source: str, file: str, handle: Any) -> CheckpointFile
     """
     found = CheckpointFileSummary(source, file)
     try:
-        found.schema, _ = decode_schema(_read_footer(handle))
+        footer = _read_footer(handle)
+        found.schema, _ = decode_schema(footer)
     except (ThriftError, SchemaTooLarge) as fault:
-        found.schema_unread_reason = str(fault)
+        found.schema_unread_reason = found.chunks_unread_reason = str(fault)
+        return found
+    try:
+        found.chunks = parse_chunk_format(footer, partial(_read_range, handle))
+    except UnknownChunkFormat as fault:
+        found.chunks_unread_reason = str(fault)
     return found
+
+
+def _read_range(handle: Any, offset: int, length: int) -> bytes:
+    handle.seek(offset)
+    return bytes(handle.read(length))
 
 
 def select_summary_columns(parquet: pq.ParquetFile, kinds: list[str]) -> list[str]:

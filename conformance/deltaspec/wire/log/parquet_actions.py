@@ -75,6 +75,8 @@ class NonFileActions(msgspec.Struct):
     """Number of rows by action kind, decodable or not, including add and remove."""
     rows_without_action: int = 0
     """0 if the file has columns of unknown actions, because any row may have one of those."""
+    rows_without_known_action: int = 0
+    """Also counted if the file has columns of unknown actions."""
     rows_with_several_actions: int = 0
     footer_checksum: int | None = None
     """As `compute_footer_checksum` returns it."""
@@ -137,7 +139,9 @@ def read_non_file_actions(parquet: pq.ParquetFile, revision: Revision = Revision
                 set_columns = pc.add(set_columns, pc.cast(is_set, pa.uint8()))
                 found.kinds[name] = found.kinds.get(name, 0) + len(column) - column.null_count
                 last_row[name] = offset + pc.max(pc.indices_nonzero(is_set)).as_py()
-        found.rows_without_action += pc.sum(pc.equal(set_columns, 0)).as_py() if all_known else 0
+        without = pc.sum(pc.equal(set_columns, 0)).as_py()
+        found.rows_without_known_action += without
+        found.rows_without_action += without if all_known else 0
         found.rows_with_several_actions += pc.sum(pc.greater(set_columns, 1)).as_py()
         offset += len(batch)
     selected = {name: row for name, row in last_row.items() if name not in (*FILE_ACTION_KINDS, "commitInfo", "cdc")}

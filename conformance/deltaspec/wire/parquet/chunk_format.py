@@ -4,6 +4,8 @@ The footer names the codec of each chunk. Its page counts by version are unrelia
 all pages as version 1. So the version is read from the header of a page.
 """
 
+from collections.abc import Callable
+
 import msgspec
 
 from deltaspec.wire.parquet.footer_reader import read_footer
@@ -44,7 +46,22 @@ def read_chunk_format(access: DataAccess, key: str, size: int | None) -> ChunkFo
         NotParquet: the file is not Parquet.
         StorageError: the file cannot be read.
     """
-    footer = read_footer(access, key, size)
+    return parse_chunk_format(
+        read_footer(access, key, size), lambda offset, length: access.read_range(key, offset, length)
+    )
+
+
+def parse_chunk_format(footer: bytes, read_range: Callable[[int, int], bytes]) -> ChunkFormat:
+    """Return the format of the column chunks of a file.
+
+    Args:
+        footer: of the file.
+        read_range: reads bytes of the file, given offset and length.
+
+    Raises:
+        UnknownChunkFormat: as for `read_chunk_format`.
+        StorageError: the file cannot be read.
+    """
     if len(footer) > MAX_WALKED_BYTES:
         raise UnknownChunkFormat(
             f"its footer has {len(footer)} bytes, more than the limit of {MAX_WALKED_BYTES} bytes for codecs"
@@ -58,12 +75,12 @@ def read_chunk_format(access: DataAccess, key: str, size: int | None) -> ChunkFo
     numbers = {chunk.codec for chunk in chunks}
     if not numbers <= set(range(len(_CODECS))):
         raise UnknownChunkFormat(f"its footer names an unknown codec, {max(numbers)}")
-    return ChunkFormat(tuple(sorted(_CODECS[number] for number in numbers)), _read_page_version(access, key, chunks[0]))
+    return ChunkFormat(tuple(sorted(_CODECS[number] for number in numbers)), _read_page_version(read_range, chunks[0]))
 
 
-def _read_page_version(access: DataAccess, key: str, chunk: ColumnChunk) -> int:
+def _read_page_version(read_range: Callable[[int, int], bytes], chunk: ColumnChunk) -> int:
     offset = chunk.data_page_offset
-    header = ThriftReader(access.read_range(key, offset, 2) if offset >= 0 else b"")
+    header = ThriftReader(read_range(offset, 2) if offset >= 0 else b"")
     try:
         number, kind = next(header.iter_fields(), (0, 0))
         version = _PAGE_VERSIONS.get(header.read_integer()) if (number, kind) == (1, I32) else None

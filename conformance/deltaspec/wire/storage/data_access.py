@@ -12,7 +12,7 @@ import polars as pl
 
 from deltaspec.errors import DeltaspecError
 from deltaspec.wire.storage.factory import open_store
-from deltaspec.wire.storage.interface import OutsideTable, StorageError, Store
+from deltaspec.wire.storage.interface import FileGone, OutsideTable, StorageError, Store
 
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:/")
 _OBJECT_ROOT = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*://[^/]*)/+(.+)", re.DOTALL)
@@ -21,6 +21,9 @@ _SIGN_OF_NON_CANONICAL_KEYS = "[./:]/"
 """Keys that the pattern matches contain it, begin with `/` or end with `.`. Few other keys do."""
 MAX_STORES = 100
 """Limit of locations outside of the table, because a hostile log may name any number of hosts."""
+
+_MOST_MISSES = 20
+"""Limit of absolute paths that are looked up in the table although they lead to other places."""
 
 
 def is_outside_table(key: str) -> bool:
@@ -54,6 +57,9 @@ class DataAccess:
         self.store = store
         self._allow_outside = allow_outside
         self._outside_stores: dict[str, Store] = {}
+        self._without_slash: dict[str, str | None] = {}
+        """Results of `find_without_slash`."""
+        self._misses = 0
 
     def size(self, key: str) -> int:
         """Return the length of a file in bytes."""
@@ -75,9 +81,29 @@ class DataAccess:
         store, path = self._locate(key)
         return store.open_seekable(path)
 
+    def find_without_slash(self, key: str) -> str | None:
+        """Return the name of a file in the table that a path with a leading slash means, apart from the slash.
+
+        Such a path leads to the root of the storage. It is not followed, but if the table has the file, the writer
+        meant that one. After `_MOST_MISSES` other paths, none is looked up any more.
+        """
+        name = normalize_key(key[1:])
+        if not key.startswith("/") or is_outside_table(name) or name in ("", ".", ".."):
+            return None
+        if key not in self._without_slash and self._misses < _MOST_MISSES:
+            try:
+                self.store.size(name)
+                self._without_slash[key] = name
+            except StorageError:
+                self._without_slash[key] = None
+                self._misses += 1
+        return self._without_slash.get(key)
+
     def _locate(self, key: str) -> tuple[Store, str]:
         if not is_outside_table(key):
             return self.store, normalize_key(key)
+        if not self._allow_outside and (name := self.find_without_slash(key)) is not None:
+            raise FileGone(f"{key}: does not exist; the table has {name}, without the slash")
         if not self._allow_outside:
             raise OutsideTable(f"{key}: leads out of the table; --allow-outside allows reading it")
         if key.startswith("../"):

@@ -154,6 +154,7 @@ SPELLINGS = [
     ("file:///x", "file://localhost/x"),
     ("file:/x%20y", "/x y"),
     ("./x", "x"),
+    (".//x", "x"),
     ("a/./x", "a/x"),
     ("a/../x", "x"),
     ("a/%2E%2e/%2e/x", "x"),

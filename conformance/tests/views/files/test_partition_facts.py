@@ -17,6 +17,9 @@ LISTS = (
     "logical_partition_keys",
     "invalid_partition_values",
     "non_canonical_partition_values",
+    "ambiguous_partition_values",
+    "high_byte_partition_values",
+    "undefined_partition_values",
 )
 Values = Sequence[dict[str, str | None] | None]
 
@@ -83,7 +86,7 @@ def test_every_column_and_every_file_is_compared() -> None:
         [{"a": "1", "b": "x"}, {"a": "y", "b": "2024-1-2"}, {"a": "2", "b": "2024-01-02"}], types
     ) == [
         {"invalid_partition_values": ["b=x"]},
-        {"invalid_partition_values": ["a=y"], "non_canonical_partition_values": ["b=2024-1-2"]},
+        {"invalid_partition_values": ["a=y"], "ambiguous_partition_values": ["b=2024-1-2"]},
         {},
     ]
     assert collect_faults([{}, {"b": None}], types) == [
@@ -105,7 +108,7 @@ def test_key_with_the_logical_name_of_a_column_is_one_fault() -> None:
 
 def test_values_may_have_the_text_of_an_earlier_type() -> None:
     values: Values = [{"a": "2024-01-02"}, {"a": "2024-01-02 00:00:00"}, {"a": "x"}]
-    of_date, other = {"non_canonical_partition_values": ["a=2024-01-02"]}, {"invalid_partition_values": ["a=x"]}
+    of_date, other = {"undefined_partition_values": ["a=2024-01-02"]}, {"invalid_partition_values": ["a=x"]}
     assert collect_faults(values, {"a": NTZ}) == [of_date, {}, other]
     assert collect_faults(values, {"a": NTZ}, earlier={"a": [DATE]}) == [{}, {}, other]
     assert collect_faults(values, {"a": NTZ}, earlier={"b": [DATE]})[0] != {}
