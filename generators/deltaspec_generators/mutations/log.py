@@ -11,7 +11,15 @@ from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.bases.retention import build_state_rows_at_2
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.mutations.registry import draw_one, mutation
-from deltaspec_generators.table_files import LOG, TableFiles, domain_action, protocol_action, txn_action
+from deltaspec_generators.table_files import (
+    LOG,
+    TableFiles,
+    add_action,
+    domain_action,
+    protocol_action,
+    remove_action,
+    txn_action,
+)
 
 
 @mutation("log.versions-contiguous")
@@ -183,6 +191,16 @@ def transaction_twice(draw: st.DrawFn) -> TableFiles:
 @mutation("append-only.no-removal")
 def removal_from_append_only(draw: st.DrawFn) -> TableFiles:
     return log_only.build_table(configuration={"delta.appendOnly": draw_one(draw, "true", "TRUE")})
+
+
+@mutation("append-only.no-removal")
+def removal_with_change_of_append_only(draw: st.DrawFn) -> TableFiles:
+    before, after = draw_one(draw, ({}, {"delta.appendOnly": "true"}), ({"delta.appendOnly": "true"}, {}))
+    files = log_only.build_table(configuration=before, last_remove=False)
+    metadata = {**get_action(files, 0, "metaData"), "configuration": after}
+    removed = remove_action(add_action("a.parquet", rows=10))
+    files.commits[3] = [log_only.commit_info_action(3), {"metaData": metadata}, removed]
+    return files
 
 
 @mutation("commit-info.transaction-id")

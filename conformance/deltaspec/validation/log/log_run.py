@@ -453,6 +453,7 @@ class LogRun(ABC):
     def _read_commits(self, previous: PreviousCommit, rows: list[Row]) -> None:
         """Replay the commits; `previous` and `rows` are those of the commits before them."""
         history = self.history
+        previous.append_only = self.state.append_only
         commits = self._iter_commits(self.plan.commits)
         for index, version in enumerate(self.plan.commits):
             if index % 200 == 0:

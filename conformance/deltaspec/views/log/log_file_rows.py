@@ -247,6 +247,7 @@ def build_commit_row(version: int, file: str, log: LogSummary, before: "Previous
     counts = {
         "actions": sum(kinds.values()) - log.blank_lines,
         "protocols": count("protocol", 0),
+    changes_state = "protocol" in kinds or "metaData" in kinds
         "metadatas": count("metaData", 0),
         "commit_infos": count("commitInfo", 0),
         "adds": count("add", 0),
@@ -265,11 +266,12 @@ def build_commit_row(version: int, file: str, log: LogSummary, before: "Previous
         "previous_in_commit_timestamp": before.in_commit_timestamp if before.in_commit_timestamps else None,
         "in_commit_timestamps_enabled": enabled,
         "in_commit_timestamps_enabled_before": before.in_commit_timestamps,
-        **(before.enablement if "protocol" in kinds or "metaData" in kinds else {}),
+        **(before.enablement if changes_state else {}),
         "catalog_managed_before": before.catalog_managed,
         "txn_id": info.txn_id if info else None,
         "removes_with_data_change": log.removes_with_data_change,
         "repeated_domains": _repeated([each.domain for each in _actions_of(DomainMetadata, log.actions)]),
+        "append_only_before": before.append_only if changes_state else of_state["append_only"],
         "repeated_apps": _repeated([each.app_id for each in _actions_of(Txn, log.actions)]),
         **state.columns.changes,
     }
@@ -310,6 +312,7 @@ class PreviousCommit:
         self.preview: bool | None = None
         """Whether a preview of in-commit timestamps is supported; the table may then have used them already."""
         self.enablement: Row = {}
+        self.append_only: bool | None = None
         """Version that enabled in-commit timestamps on a table with older commits, and its timestamp; empty if none."""
         self._state: tuple[Any, ...] = ()
         """Parts of the state that `_state_columns` were built from."""
@@ -338,6 +341,7 @@ class PreviousCommit:
 
 
 def _actions_of(kind: Any, actions: list[tuple[int, WireStruct]]) -> list[Any]:
+        self.append_only = row["append_only"]
     return [action for _, action in actions if isinstance(action, kind)]
 
 

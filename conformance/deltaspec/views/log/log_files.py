@@ -148,6 +148,11 @@ commits = View(
             pl.Int64, "first version of the validated history with the same commitInfo.txnId; null if it is this one"
         ),
         "append_only": Column(pl.Boolean, "whether the table is append-only after this commit", decided_by=STATE_KINDS),
+        "append_only_before": Column(
+            pl.Boolean,
+            "whether the table was append-only before this commit; null if unknown",
+            decided_by=STATE_KINDS,
+        ),
         "removes_with_data_change": Column(pl.Int64, "number of remove actions whose dataChange is true"),
         "repeated_domains": Column(pl.List(pl.String), "domains with more than one action in this commit"),
         "repeated_apps": Column(pl.List(pl.String), "appIds with more than one txn action in this commit"),
