@@ -66,6 +66,16 @@ def add_and_remove_share_a_line(log: RawLog) -> None:
     log.edit(2, '}}\n{"add"', '},"add"')
 
 
+@broken("plain", "LIN009")
+def unrecognized_key_follows_an_add(log: RawLog) -> None:
+    log.edit(2, '}}\n{"add"', '},"checksum":"c0ffee"}\n{"add"')
+
+
+@broken("plain", "LIN009")
+def unrecognized_key_precedes_the_protocol(log: RawLog) -> None:
+    log.edit(0, '{"protocol"', '{"writer":{"add":{"path":1}},"protocol"')
+
+
 @broken("plain", "LIN010")  # wr-008
 def add_has_no_size(log: RawLog) -> None:
     log.edit(1, '"size":200,', "")

@@ -255,7 +255,17 @@ def two_actions_in_a_line(draw: st.DrawFn) -> TableFiles:
     first, second = files.commits[1][1:]
     assert isinstance(first, dict)
     assert isinstance(second, dict)
-    files.commits[1] = [files.commits[1][0], {**first, **draw_one(draw, txn_action("app", 1), {"unknown": {}})}, second]
+    files.commits[1] = [files.commits[1][0], {**first, **txn_action("app", 1)}, second]
+    return files
+
+
+@mutation("log.one-action-a-line")
+def unrecognized_key_in_a_line(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table()
+    at = draw(st.integers(0, len(files.commits[1]) - 1))
+    action, key = files.commits[1][at], draw_one(draw, {"checksum": "c0ffee"}, {"Add": {}}, {"a": 1, "b": [2]})
+    assert isinstance(action, dict)
+    files.commits[1][at] = draw_one(draw, {**action, **key}, {**key, **action})
     return files
 
 

@@ -191,6 +191,10 @@ lines = View(
         "kind": Column(pl.String, "JSON name of the action; null unless the line has exactly one known action"),
         "json_error": Column(pl.String, "why the line is not a JSON object; null if it is"),
         "actions": Column(pl.Int64, "number of keys of the object whose value is not null, known or unknown"),
+        "known_actions": Column(pl.Int64, "number of these keys that name an action of the revision"),
+        "unrecognized_key": Column(
+            pl.String, "first key that names no action of the revision, if the object has several keys; null otherwise"
+        ),
         "schema_error": Column(pl.String, "how the action violates its schema; null if it does not"),
         "pointer": Column(pl.String, "JSON pointer to schema_error within the action", shown=True),
         "repeated_key": Column(pl.String, "JSON pointer to a key that occurs twice in one object"),
