@@ -16,11 +16,11 @@ import pyarrow as pa
 from deltaspec.model.actions import WireStruct, get_action_types, is_field_defined, normalize_action
 from deltaspec.model.revisions import Revision
 from deltaspec.wire import arrow_compute as pc
+from deltaspec.wire.data.legacy_calendar import find_first_unambiguous_values
 from deltaspec.wire.log.checkpoint_summary import CheckpointFileSummary, select_summary_columns
 from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA
 from deltaspec.wire.log.line_validation import LineError, explain_action
 from deltaspec.wire.log.stats_parsed import (
-    LEGACY_CALENDAR,
     StoredForm,
     TypedColumns,
     list_typed_columns,
@@ -226,7 +226,7 @@ def _read_stored_form(parquet: pq.ParquetFile) -> StoredForm:
     leaves = map(parquet.schema.column, range(len(parquet.schema)))
     return StoredForm(
         frozenset(leaf.path for leaf in leaves if leaf.physical_type == "INT96"),
-        any(key in (parquet.metadata.metadata or {}) for key in LEGACY_CALENDAR),
+        find_first_unambiguous_values(parquet),
     )
 
 
