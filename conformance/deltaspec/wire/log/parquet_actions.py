@@ -26,7 +26,9 @@ from deltaspec.wire.log.stats_parsed import (
     list_typed_columns,
     read_typed_columns,
 )
-from deltaspec.wire.parquet.arrow_schema import open_by_parquet_schema
+from deltaspec.wire.parquet.arrow_errors import is_unsupported
+from deltaspec.wire.parquet.arrow_schema import open_by_parquet_schema, read_footer
+from deltaspec.wire.parquet.footer_reader import UnsupportedFooter, explain_rejected_footer
 from deltaspec.wire.storage.interface import StorageError, format_error
 
 if TYPE_CHECKING:
@@ -91,6 +93,7 @@ def open_parquet(source: Any) -> pq.ParquetFile:
 
     Raises:
         UnreadableParquet: the file is not Parquet.
+        UnsupportedFooter: Arrow rejects the footer, but other readers may accept it.
         StorageError: the file cannot be read, which is not a defect of the table.
     """
     try:
@@ -106,7 +109,11 @@ def open_parquet(source: Any) -> pq.ParquetFile:
     except StorageError:
         raise
     except Exception as fault:
-        raise UnreadableParquet(format_error(fault)) from fault
+        reason = format_error(fault)
+        unsupported = explain_rejected_footer(read_footer(source), reason)
+        if unsupported is not None:
+            raise UnsupportedFooter(unsupported) from fault
+        raise UnreadableParquet(reason) from fault
 
 
 def read_non_file_actions(parquet: pq.ParquetFile, revision: Revision = Revision.CURRENT) -> NonFileActions:
@@ -328,7 +335,10 @@ def _batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordB
     except StorageError:
         raise
     except Exception as fault:
-        raise UnreadableParquet(format_error(fault)) from fault
+        reason = format_error(fault)
+        if is_unsupported(fault):
+            raise UnsupportedFooter(f"Arrow cannot decode its pages: {reason}") from fault
+        raise UnreadableParquet(reason) from fault
 
 
 def _next_valid(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
