@@ -92,6 +92,11 @@ replay_differences = View(
         "field": Column(pl.String, "field that differs; null for other differences", shown=True),
         "recorded": Column(pl.String, "value in the derived file", shown=True),
         "replayed": Column(pl.String, "value after replay", shown=True),
+        "is_extended": Column(
+            pl.Boolean,
+            "for a field of a remove: whether the derived file states its size and partition values; size 0 without "
+            "extendedFileMetadata is none",
+        ),
         "compared_with": Column(
             pl.String,
             "checkpoint of the same version that replay starts from, relative to the table root; null if the values "
