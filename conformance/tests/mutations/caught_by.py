@@ -157,6 +157,8 @@ EXPLICIT: dict[str, str] = {
     "two_actions_in_a_line": "LIN002",
     "two_actions_in_a_line_of_compaction": "LIN002",
     "removal_from_append_only": "COM010",
+    "checksum_malformed": "CRC001",
+    "checksum_of_older_form": "CRC016",
     "removal_with_change_of_append_only": "COM030",
     "unrecognized_key_in_a_line": "LIN009",
     "line_without_an_action": "LIN003",

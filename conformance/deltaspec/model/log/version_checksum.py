@@ -52,6 +52,17 @@ class VersionChecksum(WireStruct, frozen=True):
     deleted_record_counts_histogram_opt: DeletedRecordCountsHistogram | None = None
 
 
+class OlderChecksum(WireStruct, frozen=True):
+    """Content of a `.crc` file as Delta wrote it before the protocol described it: counts only."""
+
+    table_size_bytes: Int64
+    num_files: Int64
+    num_metadata: Int64
+    num_protocol: Int64
+    metadata: None = None
+    protocol: None = None
+
+
 def find_file_size_bin(boundaries: list[int], size: int) -> int:
     """Return the index of the bin for a file of `size` bytes: the last boundary that is not above it.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from deltaspec.model.log.version_checksum import VersionChecksum
+from deltaspec.model.log.version_checksum import OlderChecksum, VersionChecksum
 from deltaspec.model.rows.statistics import LeafColumn
 from deltaspec.model.schema.data_types import DataType
 from deltaspec.views.log.replay_differences import DerivedFile
@@ -48,7 +48,7 @@ class ChecksumFileActions(msgspec.Struct, frozen=True):
     tag: str
     """Tag of the rows of its `allFiles`."""
     derived_file: DerivedFile
-    stated: VersionChecksum | None
+    stated: VersionChecksum | OlderChecksum | None
     """Without `allFiles`, whose rows are in the buckets; None if the checksum could not be decoded."""
     lists_files: bool
     """The checksum has `allFiles`."""

@@ -19,7 +19,7 @@ from deltaspec.model.features.table_properties import compute_tombstone_cutoff_m
 from deltaspec.model.log.file_names import CompactionName, checksum_name, compaction_name
 from deltaspec.model.log.segment import Checkpoint
 from deltaspec.model.log.state_differences import DerivedFileKind
-from deltaspec.model.log.version_checksum import VersionChecksum
+from deltaspec.model.log.version_checksum import OlderChecksum, VersionChecksum
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.checkpoint_checks import check_checkpoint
@@ -347,8 +347,8 @@ def _check_checksum(
     _evaluate_differences(findings, differences)
 
 
-def _without_files(stated: VersionChecksum | None) -> VersionChecksum | None:
-    return None if stated is None else msgspec.structs.replace(stated, all_files=None)
+def _without_files(stated: VersionChecksum | OlderChecksum | None) -> VersionChecksum | OlderChecksum | None:
+    return msgspec.structs.replace(stated, all_files=None) if isinstance(stated, VersionChecksum) else stated
 
 
 def _filter_table_actions(actions: list[tuple[int, WireStruct]], start: int, end: int) -> list[WireStruct]:
