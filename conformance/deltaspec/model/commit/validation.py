@@ -138,7 +138,7 @@ def check_domains(proposal: ProposedCommit) -> Iterator[Refused]:
                 action.domain,
             )
         fault = system_domains.find_domain_fault(action)
-        is_undecided = fault == system_domains.LONE_SURROGATE
+        is_undecided = fault in (system_domains.LONE_SURROGATE, system_domains.TOO_DEEP)
         if fault and not is_undecided and proposal.revision.since(Revision.R3):  # [Changed in r3] the domains are new
             yield Refused("domain.system-configuration", f"{action.domain} {fault}")
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from deltaspec.model.actions import Action, Add, CommitInfo, MetaData, Protocol, RowIdHighWaterMark
 from deltaspec.model.features.protocol import supports
 from deltaspec.model.features.table_properties import is_property_true
-from deltaspec.model.json_values import JsonError, Number, parse_lossless
+from deltaspec.model.json_values import JsonError, Number, parse_lossless, prune_deep_values
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import column_mapping
@@ -194,7 +194,7 @@ def parse_high_water_mark(configuration: str) -> int | None:
     The key is `rowIdHighWaterMark`; r3 prints `highWaterMark` (E27).
     """
     try:
-        value = parse_lossless(configuration).value
+        value = parse_lossless(prune_deep_values(configuration)).value
     except JsonError:
         return None
     mark = value.get("rowIdHighWaterMark", value.get("highWaterMark")) if isinstance(value, dict) else None

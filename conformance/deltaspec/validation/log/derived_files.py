@@ -31,7 +31,7 @@ from deltaspec.validation.log.derived_file_types import (
     DerivedFileActions,
 )
 from deltaspec.validation.log.facts import LogFacts
-from deltaspec.validation.log.hint_checks import LONE_SURROGATE_REASON, MAX_OBJECT_BYTES
+from deltaspec.validation.log.hint_checks import LONE_SURROGATE_REASON, MAX_OBJECT_BYTES, TOO_DEEP_REASON
 from deltaspec.validation.log.replay_stage import DERIVED_ROWS
 from deltaspec.validation.plan import Plan
 from deltaspec.views.files.file_action_facts import FileContext, Provenance, build_file_facts
@@ -50,7 +50,7 @@ from deltaspec.views.log.replay_differences import (
 from deltaspec.views.table.state import TableState
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
 from deltaspec.wire.log.line_decoder import LogSummary, decode_line_stream
-from deltaspec.wire.log.line_validation import contains_lone_surrogate
+from deltaspec.wire.log.line_validation import contains_lone_surrogate, is_too_deep
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
 
 ACTIONS_OF_ONE_COMMIT = {"commitInfo", "cdc", "checkpointMetadata", "sidecar"}
@@ -166,13 +166,16 @@ class DerivedFiles:
             for code in _CHECKSUM_DIFFERENCE_RULES:
                 findings.mark_rule_undecided(code, str(error), file)
             return
+        if is_too_deep(data):
+            findings.mark_undecided((checksums, replay_differences), TOO_DEEP_REASON, file)
+            return
         if contains_lone_surrogate(data):
             findings.mark_undecided((checksums, replay_differences), LONE_SURROGATE_REASON, file)
             return
         stated, fault, pointer = read_checksum(data)
         _, context = _get_state(facts, version)
         tag, lists_files = DERIVED_ROWS + checksum_name(version), False
-        if stated is not None and stated.all_files is not None:
+        if isinstance(stated, VersionChecksum) and stated.all_files is not None:
             lists_files = True
             adds = (b'{"add":' + msgspec.json.encode(add) + b"}" for add in stated.all_files)
             rows = decode_line_stream(adds).files.table()
@@ -329,7 +332,7 @@ def _check_checksum(
     if version in aggregates.all_files_faults:
         row["all_files_fault"] = aggregates.all_files_faults[version][-1]
     findings.evaluate_rows(checksums, [row])
-    if stated is None:
+    if not isinstance(stated, VersionChecksum):
         return
     expected, _ = _get_state(facts, version)
     actions = TableActions(

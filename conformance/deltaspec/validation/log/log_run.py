@@ -14,6 +14,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, WireStruct
+from deltaspec.model.features.system_domains import TOO_DEEP
 from deltaspec.model.features.table_features import get_unchecked_effect
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.log.segment import Checkpoint
@@ -554,11 +555,15 @@ class LogRun(ABC):
             self.findings.mark_feature_unchecked(shown, f"feature {shown} is not checked; it may affect {effect}")
 
     def _mark_unread_schemas_undecided(self) -> None:
-        """Mark schemas that are nested too deeply to be read: no revision limits the depth, so they may be valid."""
+        """Mark schemas and system domains that are nested too deeply: no revision limits the depth."""
         for row in self.state.rows[table_state.metadata.name]:
             if row["schema_fault"] == "too deep":
                 views = (table_state.metadata, table_state.schema_fields)
                 self.findings.mark_undecided(views, row["schema_fault_pointer"], row["file"])
+        for row in self.state.rows[table_state.domains.name]:
+            if row["configuration_fault"] == TOO_DEEP:
+                reason = f"the configuration of {row['domain']} {TOO_DEEP}"
+                self.findings.mark_rule_undecided("DOM003", reason, row["file"])
 
 
 def describe_unknown_readers(needed: Collection[str]) -> str:

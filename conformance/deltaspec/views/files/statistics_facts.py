@@ -6,7 +6,7 @@ import msgspec
 import polars as pl
 
 from deltaspec.model.actions import Int64
-from deltaspec.model.json_values import parse_lossless, replace_lone_surrogates
+from deltaspec.model.json_values import MAX_DEPTH, parse_lossless, prune_deep_values, replace_lone_surrogates
 from deltaspec.model.rows.statistics import (
     Statistics,
     StatisticsError,
@@ -22,6 +22,8 @@ _FEWEST_PLAIN = 2_000
 _LONG_TEXTS = 1_000
 """Mean length from which on plain strings are decoded, too: of many columns, reading them takes much memory."""
 _ABSENT = msgspec.Raw()
+TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
+"""Fault of statistics that may be valid: JSON does not limit the depth. They are read without their deepest values."""
 
 
 class _Counts(msgspec.Struct, rename="camel", gc=False):
@@ -84,6 +86,15 @@ class _Decoded(NamedTuple):
     surrogate_rows: list[int]
     null_columns: dict[int, str]
 
+    def add(self, other: "_Decoded") -> None:
+        """Add what other strings say."""
+        self.faults.update(other.faults)
+        self.records.update(other.records)
+        self.misspelled_rows.extend(other.misspelled_rows)
+        self.null_faults.update(other.null_faults)
+        self.surrogate_rows.extend(other.surrogate_rows)
+        self.null_columns.update(other.null_columns)
+
 
 def _decode_each(rows: list[int], texts: list[str], deleted_rows: list[int | None]) -> _Decoded:
     decoded = _Decoded({}, {}, [], {}, [], {})
@@ -104,6 +115,11 @@ def _decode_each(rows: list[int], texts: list[str], deleted_rows: list[int | Non
                 if encoded:
                     decoded.null_columns[row] = encoded
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
+            pruned = prune_deep_values(text)
+            if pruned != text:
+                decoded.add(_decode_each([row], [pruned], [deleted]))
+                decoded.faults.setdefault(row, TOO_DEEP)
+                continue
             found = _read_with_lone_surrogates(text, deleted)
             if found is None:
                 decoded.faults[row] = _reason(error)

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from deltaspec.model.actions import ACTION_TYPES, WireStruct, get_action_types
-from deltaspec.model.json_values import JsonError, JsonTooDeep, Number, parse_lossless
+from deltaspec.model.json_values import MAX_DEPTH, JsonError, JsonTooDeep, Number, parse_lossless
 from deltaspec.model.log.last_checkpoint import LastCheckpoint, get_hint_type
 from deltaspec.model.log.version_checksum import VersionChecksum
 from deltaspec.model.revisions import Revision
@@ -137,6 +137,19 @@ def contains_lone_surrogate(data: bytes) -> bool:
         return _may_contain_surrogate(data) and _contains_lone_surrogate(parse_lossless(data).value)
     except JsonError:
         return False
+
+
+def is_too_deep(data: bytes) -> bool:
+    """Return whether a JSON document is nested more deeply than `MAX_DEPTH`, and may be valid."""
+    if data.count(b"{") + data.count(b"[") <= MAX_DEPTH:
+        return False
+    try:
+        parse_lossless(data)
+    except JsonTooDeep:
+        return True
+    except JsonError:
+        return False
+    return False
 
 
 def _may_contain_surrogate(data: bytes) -> bool:
