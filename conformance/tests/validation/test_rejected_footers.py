@@ -17,7 +17,7 @@ from deltaspec_generators.bases.nested_types import map_type
 from deltaspec_generators.bases.single_file import FILE_PATH, build_single_file_table
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.data_files.map_annotations import annotate_key_values
-from deltaspec_generators.table_files import TableFiles, encode_table, write_table
+from deltaspec_generators.table_files import TableFiles, encode_table, protocol_action, write_table
 
 Edit = Callable[[bytes], bytes]
 UNKNOWN, STRING = b"\x4c\xbc\x00\x00", b"\x4c\x1c\x00\x00"
@@ -116,6 +116,20 @@ def test_data_file_of_parquet_mr_1_11_is_read(tmp_path: Path, level: str) -> Non
     assert (report.verdict, report.totals) == ("conforms", {})
     add["stats"] = '{"numRecords":3}'
     assert validate(files, tmp_path / "faulty", level).totals.keys() == {"PQT002"}
+
+
+@pytest.mark.parametrize("protocol", [protocol_action(1, 1), protocol_action(1, 2), protocol_action(1, 7, None, [])])
+def test_rules_of_other_features_are_not_listed(tmp_path: Path, protocol: dict[str, Any]) -> None:
+    """Also for a protocol that supports no feature at all."""
+    rows = pa.table({"m": pa.array([{"a": 1}, None], pa.map_(pa.string(), pa.int64()))})
+    files = build_single_file_table(rows, [("m", map_type("string", "long"))], protocol=protocol)
+    files.data[FILE_PATH] = annotate_as_strings(files.data[FILE_PATH])
+    log_only.get_action(files, 1, "add")["size"] = len(files.data[FILE_PATH])
+    report = validate(files, tmp_path, "footers")
+    assert (report.verdict, report.totals) == ("incomplete", {})
+    listed = {each.rule[:3] for each in report.checked.not_checked}
+    assert "PQT" in listed
+    assert not listed & {"ICE", "CMP", "RID"}
 
 
 @pytest.mark.parametrize("edit", [annotate_as_strings, state_lzo, encrypt_footer])

@@ -125,9 +125,9 @@ def check_file_action_facts(
     _check_typed_copies(findings, built.merged, provenance)
     if context.unknown_cause is not None and not is_earlier:
         findings.mark_undecided((file_actions,), *context.unknown_cause)
-    elif context.partition_columns is None and not is_earlier:
+    elif context.unknown_reason is not None and not is_earlier:
         for file in [provenance.file] if isinstance(provenance.file, str) else dict.fromkeys(provenance.file):
-            findings.mark_undecided((file_actions,), "the metadata of the table is not known", file)
+            findings.mark_undecided((file_actions,), context.unknown_reason, file)
     for file in facts.filter(pl.col("stats_fault") == TOO_DEEP)["file"].unique().to_list():
         findings.mark_rule_undecided("FIL016", f"statistics are {TOO_DEEP}", file)
     findings.evaluate(file_actions, select_file_actions(facts))
