@@ -112,13 +112,13 @@ def tombstone_differs_in_checkpoint() -> pl.Expr:
     (delta-rs). If they cannot, keep it and restore the missing commits from backup. Do not run `VACUUM` before that.
 
     Conforms::
-        derived_file_kind: checkpoint, kind: remove, difference: missing, field: null, recorded: null
-        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: null
+        derived_file_kind: checkpoint, kind: remove, difference: missing, field: null, recorded: null, is_extended: true
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: null, is_extended: true
         derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "0", is_extended: false
     Violates::
-        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "5"
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "5", is_extended: true
         derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "0", is_extended: true
-        derived_file_kind: checkpoint, kind: remove, difference: differs, field: deletionTimestamp, recorded: null
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: dataChange, recorded: null, is_extended: true
     """
     return _differs("remove", "differs") & ~_is_left_out()
 
@@ -133,10 +133,10 @@ def tombstone_without_file_metadata() -> pl.Expr:
     Fix: No repair is needed, because `VACUUM` does not read the fields. Use a writer that keeps them.
 
     Conforms::
-        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "5"
-        derived_file_kind: compaction, kind: remove, difference: differs, field: size, recorded: null
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "5", is_extended: true
+        derived_file_kind: compaction, kind: remove, difference: differs, field: size, recorded: null, is_extended: true
     Violates::
-        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: null
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: null, is_extended: true
         derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "0", is_extended: false
     """
     return _differs("remove", "differs") & _is_left_out()

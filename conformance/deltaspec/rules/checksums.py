@@ -33,7 +33,7 @@ def checksum_of_older_form() -> pl.Expr:
 
     Conforms::
         is_older_form: false
-        is_older_form: null, schema_error: "numFiles missing"
+        is_older_form: null
     Violates::
         is_older_form: true
     """

@@ -133,7 +133,7 @@ def in_commit_timestamp_not_increasing() -> pl.Expr:
     return pl.col("in_commit_timestamps_enabled") & is_not_later
 
 
-@rule("COM008", requires="domain.one-a-version", view=commits, divergence="E37")
+@rule("COM008", requires="reconciliation.no-repeated-actions", view=commits, divergence="E37")
 def repeated_domain() -> pl.Expr:
     """A commit contains several actions of the same metadata domain.
 

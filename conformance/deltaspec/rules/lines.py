@@ -32,11 +32,10 @@ def several_actions_in_a_line() -> pl.Expr:
     delete commit files. The writer must write each action on its own line.
 
     Conforms::
-        known_actions: 1, actions: 1
-        known_actions: 1, actions: 2
-        known_actions: 0, actions: 2
+        known_actions: 1
+        known_actions: 0
     Violates::
-        known_actions: 2, actions: 2
+        known_actions: 2
     """
     return pl.col("known_actions") > 1
 

@@ -155,6 +155,7 @@ EXPLICIT: dict[str, str] = {
     "hint_of_sorted_pairs": "LCP010",
     "line_cut_short": "LIN001",
     "two_actions_in_a_line": "LIN002",
+    "domain_twice": "COM008",
     "two_actions_in_a_line_of_compaction": "LIN002",
     "removal_from_append_only": "COM010",
     "checksum_malformed": "CRC001",

@@ -174,7 +174,7 @@ def enablement_forgotten(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-@mutation("domain.one-a-version")
+@mutation("reconciliation.no-repeated-actions")
 def domain_twice(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table(protocol=protocol_action(1, 7, None, ["domainMetadata"]))
     files.commits[1] += [domain_action("mine", "1"), domain_action("mine", draw_one(draw, "1", "2"))]
