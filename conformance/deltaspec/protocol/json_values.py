@@ -97,6 +97,24 @@ def _bound_depth(text: str) -> None:
         raise JsonTooDeep(too_deep) if depth == 0 else JsonError(f"{too_deep}, and brackets are not balanced")
 
 
+def prune_deep_values(text: str) -> str:
+    """Replace values nested more than `MAX_DEPTH` levels deep by null, so that the rest can be parsed.
+
+    Text that is not deeper, or whose brackets are not balanced, is returned unchanged.
+    """
+    parts, end, depth = [], 0, 0
+    for token in _TOKEN.finditer(text):
+        if token[0] in ("[", "{"):
+            depth += 1
+            if depth == MAX_DEPTH + 1:
+                parts += [text[end : token.start()], "null"]
+        elif token[0] in ("]", "}"):
+            if depth == MAX_DEPTH + 1:
+                end = token.end()
+            depth -= 1
+    return "".join((*parts, text[end:])) if parts and depth == 0 else text
+
+
 def _plain(value: Any, pointer: str, repeated: list[str]) -> Any:
     if isinstance(value, _Pairs):
         members: dict[str, Any] = {}

@@ -131,10 +131,11 @@ def change_rows_differ() -> pl.Expr:
     divergence="E39",
 )
 def update_without_change_data() -> pl.Expr:
-    """A commit updates rows of a table with change data feed but writes no change data.
+    """An update of a table with change data feed replaces data but writes no change data.
 
     Readers of the feed see all rows of new files as inserts and all rows of removed files as deletes. Readers without
-    deletion-vector support see rows twice.
+    deletion-vector support see rows twice. (If the new rows equal the old ones, the feed has changes that did not
+    happen.)
     Fix: Use a writer that supports the change data feed for UPDATE, MERGE and DELETE. For this commit, compute the
     changes from the versions before and after it.
 

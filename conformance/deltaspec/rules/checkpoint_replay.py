@@ -90,26 +90,35 @@ def unknown_tombstone_in_checkpoint() -> pl.Expr:
 
 
 def _is_left_out() -> pl.Expr:
-    """Build whether the difference is a field that the sample schema of a tombstone does not have (E10)."""
+    """Build whether the difference is a field that the sample schema of a tombstone does not have (E10).
+
+    A tombstone that leaves out size or partition values truly states `extendedFileMetadata: false`, or size 0.
+    """
     fields = ("extendedFileMetadata", "partitionValues", "size")
-    return (pl.col("field").is_in(fields) & pl.col("recorded").is_null()).fill_null(False)
+    states_absence = (pl.col("field") == "extendedFileMetadata") & (pl.col("recorded") == "false")
+    states_absence |= (pl.col("field") == "size") & (pl.col("recorded") == "0")
+    states_absence &= ~pl.col("is_extended")
+    return ((pl.col("field").is_in(fields) & pl.col("recorded").is_null()) | states_absence).fill_null(False)
 
 
 @rule("CKP034", requires="checkpoint.equals-replay", view=replay_differences)
 def tombstone_differs_in_checkpoint() -> pl.Expr:
     """A tombstone in a checkpoint differs from the remove action that the commits leave.
 
-    `VACUUM` deletes the file too early or too late, or readers of the change data feed return wrong rows.
+    `VACUUM` uses the deletion time, readers of the change data feed use dataChange and the deletion vector, and tools
+    that sum up removed bytes use the size. Clients that start from the checkpoint read a wrong value.
     Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
     without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
     (delta-rs). If they cannot, keep it and restore the missing commits from backup. Do not run `VACUUM` before that.
 
     Conforms::
-        derived_file_kind: checkpoint, kind: remove, difference: missing, field: null, recorded: null
-        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: null
+        derived_file_kind: checkpoint, kind: remove, difference: missing, field: null, recorded: null, is_extended: true
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: null, is_extended: true
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "0", is_extended: false
     Violates::
-        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "5"
-        derived_file_kind: checkpoint, kind: remove, difference: differs, field: deletionTimestamp, recorded: null
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "5", is_extended: true
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "0", is_extended: true
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: dataChange, recorded: null, is_extended: true
     """
     return _differs("remove", "differs") & ~_is_left_out()
 
@@ -119,14 +128,16 @@ def tombstone_without_file_metadata() -> pl.Expr:
     """A tombstone in a checkpoint leaves out partition values, size or extendedFileMetadata of the remove action.
 
     A checkpoint must contain all information of the remove actions, but the sample schema of the protocol does not have
-    these fields, and some engines do not write them. Tools that sum up removed bytes report less.
+    these fields, and some engines do not write them, or write `extendedFileMetadata: false` instead (delta-rs 0.12 to
+    0.25). Tools that sum up removed bytes report less.
     Fix: No repair is needed, because `VACUUM` does not read the fields. Use a writer that keeps them.
 
     Conforms::
-        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "5"
-        derived_file_kind: compaction, kind: remove, difference: differs, field: size, recorded: null
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "5", is_extended: true
+        derived_file_kind: compaction, kind: remove, difference: differs, field: size, recorded: null, is_extended: true
     Violates::
-        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: null
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: null, is_extended: true
+        derived_file_kind: checkpoint, kind: remove, difference: differs, field: size, recorded: "0", is_extended: false
     """
     return _differs("remove", "differs") & _is_left_out()
 

@@ -23,6 +23,23 @@ def malformed_checksum() -> pl.Expr:
     return pl.col("schema_error").is_not_null()
 
 
+@rule("CRC016", requires="checksum.form", view=checksums, divergence="S60")
+def checksum_of_older_form() -> pl.Expr:
+    """A version checksum has only counts, as Delta wrote it before the protocol described the file.
+
+    The protocol now requires protocol and metadata, and does not say what holds for older files. Readers that use the
+    checksum for them ignore the file and read the log.
+    Fix: No repair is needed. A newer writer adds complete checksums to later versions.
+
+    Conforms::
+        is_older_form: false
+        is_older_form: null
+    Violates::
+        is_older_form: true
+    """
+    return pl.col("is_older_form")
+
+
 @rule("CRC002", requires=("checksum.table-size", "checksum.accurate"), view=checksums)
 def table_size_differs() -> pl.Expr:
     """The table size in a version checksum is not the sum of the sizes of the live files.

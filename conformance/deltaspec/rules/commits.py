@@ -159,7 +159,7 @@ def in_commit_timestamp_not_increasing() -> pl.Expr:
     return pl.col("in_commit_timestamps_enabled") & is_not_later
 
 
-@rule("COM008", requires="domain.one-a-version", view=commits, divergence="E37")
+@rule("COM008", requires="reconciliation.no-repeated-actions", view=commits, divergence="E37")
 def repeated_domain() -> pl.Expr:
     """A commit contains several actions of the same metadata domain.
 
@@ -193,7 +193,7 @@ def repeated_application() -> pl.Expr:
 
 @rule("COM010", requires=("append-only.no-removal", "append-only.lifted"), view=commits)
 def append_only_table_loses_data() -> pl.Expr:
-    """A commit removed data from an append-only table.
+    """A commit removed data from a table that was append-only before and after it.
 
     Rows that the table's owner protected are missing from the current version.
     Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
@@ -201,12 +201,37 @@ def append_only_table_loses_data() -> pl.Expr:
     the restore.
 
     Conforms::
-        append_only: true, removes_with_data_change: 0
-        append_only: false, removes_with_data_change: 3
+        append_only: true, append_only_before: true, removes_with_data_change: 0
+        append_only: false, append_only_before: false, removes_with_data_change: 3
+        append_only: true, append_only_before: false, removes_with_data_change: 1
+        append_only: true, append_only_before: null, removes_with_data_change: 1
     Violates::
-        append_only: true, removes_with_data_change: 1
+        append_only: true, append_only_before: true, removes_with_data_change: 1
     """
-    return pl.col("append_only") & (pl.col("removes_with_data_change") > 0)
+    return pl.col("append_only") & pl.col("append_only_before") & (pl.col("removes_with_data_change") > 0)
+
+
+@rule("COM030", requires="append-only.no-removal", view=commits, divergence="S33")
+def data_removed_with_change_of_append_only() -> pl.Expr:
+    """A commit removes data and also changes whether the table is append-only.
+
+    The protocol does not say whether the metadata before or after the commit decides. Engines that use the metadata
+    before it accept the commit that sets delta.appendOnly (`CREATE OR REPLACE TABLE` replaces data and properties in
+    one commit), and refuse the one that ends the restriction.
+    Fix: No repair is needed if the removal was intended. Set or unset delta.appendOnly in a commit of its own.
+
+    Conforms::
+        append_only: true, append_only_before: true, removes_with_data_change: 1
+        append_only: false, append_only_before: false, removes_with_data_change: 1
+        append_only: true, append_only_before: false, removes_with_data_change: 0
+        append_only: false, append_only_before: null, removes_with_data_change: 1
+    Violates::
+        append_only: true, append_only_before: false, removes_with_data_change: 1
+        append_only: false, append_only_before: true, removes_with_data_change: 1
+        append_only: true, append_only_before: null, removes_with_data_change: 1
+    """
+    changed = pl.col("append_only") ^ pl.col("append_only_before").fill_null(value=False)
+    return changed & (pl.col("removes_with_data_change") > 0)
 
 
 @rule("COM011", requires=("commit-info.transaction-id", "commit-info.known-fields"), view=commits)

@@ -52,10 +52,11 @@ def malformed_system_domain() -> pl.Expr:
     Conforms::
         configuration_fault: null
         configuration_fault: "has a lone surrogate"
+        configuration_fault: "is nested more than 200 levels deep"
     Violates::
         configuration_fault: "holds no integer rowIdHighWaterMark"
     """
-    return pl.col("configuration_fault") != "has a lone surrogate"
+    return ~pl.col("configuration_fault").is_in(["has a lone surrogate", "is nested more than 200 levels deep"])
 
 
 @rule("DOM013", requires=("domain.system-configuration", "domain.clustering-format"), view=domains, divergence="S21")

@@ -184,10 +184,11 @@ def malformed_statistics() -> pl.Expr:
 
     Conforms::
         stats_fault: null
+        stats_fault: "nested more than 200 levels deep"
     Violates::
         stats_fault: "Expected `int | null`, got `str` - at `$.numRecords`"
     """
-    return pl.col("stats_fault").is_not_null()
+    return pl.col("stats_fault").is_not_null() & (pl.col("stats_fault") != "nested more than 200 levels deep")
 
 
 @rule("FIL024", requires="statistics.form", view=file_actions, divergence="S21")

@@ -43,8 +43,8 @@ def repeated_key_in_hint() -> pl.Expr:
 @rule(
     "LCP003",
     requires=(
-        "last-checkpoint.checksum",
         "last-checkpoint.digest",
+        "last-checkpoint.checksum",
         "last-checkpoint.canonical-leaves",
         "last-checkpoint.canonical-paths",
         "last-checkpoint.canonical-order",

@@ -32,12 +32,29 @@ def several_actions_in_a_line() -> pl.Expr:
     delete commit files. The writer must write each action on its own line.
 
     Conforms::
-        actions: 1
-        actions: 0
+        known_actions: 1
+        known_actions: 0
     Violates::
-        actions: 2
+        known_actions: 2
     """
-    return pl.col("actions") > 1
+    return pl.col("known_actions") > 1
+
+
+@rule("LIN009", requires=("log.one-action-a-line", "compaction.one-action-a-line"), view=lines, warning=True)
+def unrecognized_key_in_line() -> pl.Expr:
+    """A line of the log has a key that names no action, next to another key.
+
+    A line wraps exactly one action, but clients must ignore fields that they do not recognize and should not fail on
+    them. Engines ignore the key; the known action of the line is checked as usual.
+    Fix: No repair is needed. Do not edit the commit file. The writer must put additional information into fields of
+    the action or into `commitInfo`.
+
+    Conforms::
+        unrecognized_key: null
+    Violates::
+        unrecognized_key: "checksum"
+    """
+    return pl.col("unrecognized_key").is_not_null()
 
 
 @rule("LIN003", requires="log.one-action-a-line", view=lines, divergence="S21")

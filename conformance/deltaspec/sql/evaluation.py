@@ -25,6 +25,7 @@ from deltaspec.sql.terms import (
     INTEGER,
     INTEGER_BITS,
     MAX_DIGITS,
+    MINUS_DIGITS,
     STRING,
     VOID,
     Guard,
@@ -34,6 +35,7 @@ from deltaspec.sql.terms import (
     constant_term,
     fits,
     get_precision_and_scale,
+    has_more_digits_than_minus_keeps,
     is_exact,
     is_integer,
     make_comparable,
@@ -111,6 +113,8 @@ class _Compiler(msgspec.Struct):
             case Not(operand):
                 return Term(~self.condition(operand), BOOLEAN)
             case Sign("-", Literal(int() | float() | Exact() as value, kind)) if kind != "boolean":
+                if isinstance(value, Exact) and has_more_digits_than_minus_keeps(value):
+                    raise Undecided(f"Spark rounds - of a decimal to {MINUS_DIGITS} digits")
                 return constant_term(Literal(-value, kind))
             case Sign(operator, operand):
                 return self.sign(operator, self.compile(operand))
@@ -183,7 +187,13 @@ class _Compiler(msgspec.Struct):
             return term
         if is_integer(term.type):
             return self.integer(_ZERO - term.values.cast(pl.Int128), term.type)
-        return Term(-term.values if term.type == DOUBLE else _ZERO - term.values, term.type)
+        if term.type == DOUBLE:
+            return Term(-term.values, term.type)
+        if get_precision_and_scale(term.type)[0] > MINUS_DIGITS:
+            limit = pl.lit(10**MINUS_DIGITS, dtype=pl.Int128)
+            holds = (-limit < term.values) & (term.values < limit)
+            self.guards.append(Guard(holds, f"Spark rounds - of a decimal to {MINUS_DIGITS} digits"))
+        return Term(_ZERO - term.values, term.type)
 
     def integer(self, values: pl.Expr, kind: DataType) -> Term:
         """Return a 128-bit result as an integer of its type: what an overflow gives depends on settings."""

@@ -56,7 +56,9 @@ class ExpressionColumns(FileColumns):
             return Term(null_term(kind).values, kind)
         _, frame_column, _ = self._loaded.setdefault(positions, (column, f"c{len(self._loaded)}", name))
         if get_type_name(kind) == "date" and (first := self.first_unambiguous.get("date")) is not None:
-            self.guards.append(Guard(pl.col(frame_column) >= first, f"{name} has dates in the calendar of Spark 2"))
+            self.guards.append(
+                Guard(pl.col(frame_column) >= first, f"{name} may have dates in the calendar of Spark 2")
+            )
         return Term(pl.col(frame_column), kind)
 
     def list_null_or_empty(self, tree: Expression) -> list[str]:

@@ -207,13 +207,13 @@ class _Converter(msgspec.Struct, frozen=True):
         return pa.StructArray.from_arrays(members, fields=list(kind), mask=array.is_null())
 
     def _check_calendar(self, array: pa.Array, kind: DataType) -> None:
-        first = self.first_unambiguous.get(get_type_name(kind))
+        first = self.first_unambiguous.get("date" if pa.types.is_date32(array.type) else get_type_name(kind))
         if first is None or not (pa.types.is_date32(array.type) or pa.types.is_timestamp(array.type)):
             return
         numbers = array.cast(pa.int32()) if pa.types.is_date32(array.type) else array.cast(pa.int64())
         least = pc.min(numbers).as_py()
         if least is not None and least < first:
-            raise Undecided("it has dates or timestamps in the calendar of Spark 2")
+            raise Undecided("it may have dates or timestamps in the calendar of Spark 2")
 
 
 def _copy_offsets(array: pa.Array) -> pa.Array:

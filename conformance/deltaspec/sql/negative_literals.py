@@ -1,16 +1,19 @@
-"""The smallest value of each integer type, whose literal includes the minus sign.
+"""Literals that include the minus sign: the smallest value of each integer type, and decimals of many digits.
 
-Spark's grammar has `number: MINUS? INTEGER_VALUE`: `-2147483648` is an integer, `-(2147483648)` is a long. For any
-other number the sign does not change the type, so it stays an operation.
+Spark's grammar has `number: MINUS? INTEGER_VALUE`: `-2147483648` is an integer, `-(2147483648)` is a long. The unary
+minus rounds decimals to 34 digits, but not `-d` if `d` is a literal. For any other number the sign changes neither type
+nor value, so it stays an operation.
 """
 
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from deltaspec.sql.terms import has_more_digits_than_minus_keeps
 from deltaspec.sql.tokens import TokenizedExpression, UnsupportedSql
 from deltaspec.sql.tree import Literal
 
@@ -34,18 +37,31 @@ def merge_minus_signs(words: TokenizedExpression, text: str) -> TokenizedExpress
     tokens: list[Token] = []
     literals = list(words.literals)
     for token in words.tokens:
-        smallest = _parse_smallest(text[token.start : token.end + 1]) if token.text.startswith("_l") else None
-        if smallest is not None:
+        negated = (
+            _negate(text[token.start : token.end + 1], literals[int(token.text[2:])]) if _is_literal(token) else None
+        )
+        if negated is not None:
             previous = ["", *(each.token_type.name for each in tokens[-2:])]
             if previous[-1] == "DASH" and previous[-2] not in _ENDS_OPERAND:
-                literals[int(token.text[2:])] = smallest
+                literals[int(token.text[2:])] = negated
                 tokens.pop()
-            elif (
-                literals[int(token.text[2:])].type == smallest.type
+            elif negated.type != "decimal" and (
+                literals[int(token.text[2:])].type == negated.type
             ):  # only with a suffix: without one, the literal has a wider type
                 raise UnsupportedSql(f"{text[token.start : token.end + 1]} is outside the range of its type")
         tokens.append(token)
     return replace(words, tokens=tokens, literals=literals)
+
+
+def _is_literal(token: Token) -> bool:
+    return token.text.startswith("_l")
+
+
+def _negate(source: str, literal: Literal) -> Literal | None:
+    """Return the negated literal if the sign belongs to it; else None."""
+    if isinstance(literal.value, Decimal) and has_more_digits_than_minus_keeps(literal.value):
+        return Literal(literal.value.copy_negate(), "decimal")
+    return _parse_smallest(source)
 
 
 def _parse_smallest(source: str) -> Literal | None:

@@ -25,6 +25,8 @@ from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive, g
 from deltaspec.sql.tree import Literal
 
 MAX_DIGITS = 38
+MINUS_DIGITS = 34
+"""Digits to which Spark's unary minus rounds a decimal."""
 EXACT_CONTEXT = Context(prec=2 * MAX_DIGITS)
 """Wide enough to rescale any decimal of a table without rounding."""
 INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
@@ -102,6 +104,11 @@ def get_precision_and_scale(kind: DataType) -> tuple[int, int]:
     if isinstance(kind, Decimal):
         return kind.precision, kind.scale
     return _INTEGER_DIGITS[get_type_name(kind)], 0
+
+
+def has_more_digits_than_minus_keeps(value: Exact) -> bool:
+    """Return whether the unary minus of Spark may round a decimal."""
+    return len(value.as_tuple().digits) > MINUS_DIGITS
 
 
 def constant_term(literal: Literal) -> Term:

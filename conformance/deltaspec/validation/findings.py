@@ -48,6 +48,8 @@ class Findings:
         """Locations outside of the table whose files are in the table, with the relative path of one."""
         self.rows_not_compared: set[str] = set()
         """Commits whose rows were not compared, because files of them no longer exist."""
+        self.partly_compared: dict[str, str] = {}
+        """Derived files with actions that no file of the log can decide, with the reason."""
         self.sink: Sink | None = None
         """Receives every finding, not only the first of each rule; None if they are not needed."""
         self.acceptance: Acceptance | None = None
@@ -92,6 +94,7 @@ class Findings:
         self.sound_again |= other.sound_again
         self.note_copies(other.copied_from)
         self.rows_not_compared |= other.rows_not_compared
+        self.partly_compared |= other.partly_compared
         self._kept.merge(other._kept)
         self.accepted.merge(other.accepted)
         if self.sink is not None and isinstance(other.sink, InMemorySink):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -79,7 +79,7 @@ def build_report(result: RunResult, engine: str) -> Report:
         not_applicable=not_applicable,
         skipped=[code for code in RULES if code not in selection.in_level and code not in decided],
         not_checked=ledger,
-        derived_files_not_compared=_list_uncompared_files(result),
+        derived_files_not_compared=_list_uncompared_files(result, findings.partly_compared),
         files_not_read=[*plan.not_read, *_list_unread_files(result)],
         rows_not_compared=_list_commits_without_rows(findings.rows_not_compared),
         missing_commits=list(plan.gaps[:MAX_LISTED_GAPS]),
@@ -171,7 +171,8 @@ def _find_status(entry: AcceptEntry, number: int, options: Options, decided: Col
 
 def _drop_unused_rules(entries: list[NotChecked], state: TableState) -> list[NotChecked]:
     """Drop rules of features that the table never supported, unless no entry would remain, or more may be supported."""
-    if not state.supported_so_far or state.protocol_was_lost:
+    is_unknown = state.supported is None and not state.supported_so_far
+    if is_unknown or state.protocol_was_lost:
         return entries
     codes = {each.rule for each in entries if not each.rule.startswith(FEATURE_PREFIX)}
     unused = find_unused_rules(codes, state.supported_so_far)
@@ -190,8 +191,9 @@ def _list_blocked_rules(options: Options) -> Iterator[NotChecked]:
             yield NotChecked(rule=code, reason=NEEDS_CLOCK)
 
 
-def _list_uncompared_files(result: RunResult) -> list[DerivedFileNotCompared]:
+def _list_uncompared_files(result: RunResult, partly: Mapping[str, str]) -> list[DerivedFileNotCompared]:
     found = [each for part in (*result.context.plan.earlier_ranges, result.context.plan) for each in part.not_compared]
+    found += [DerivedFileNotCompared(file=file, reason=reason) for file, reason in sorted(partly.items())]
     return found if result.hint_not_compared is None else [*found, result.hint_not_compared]
 
 

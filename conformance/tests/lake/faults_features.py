@@ -92,9 +92,9 @@ def columns_that_differ_in_case(table: LakeTable) -> None:
 @fault(
     25,
     "delta_rs/orders",
-    "incomplete",
+    "conforms",
     "VAC001",
-    says=("deleted before its retention period ended", "files that only earlier versions had no longer exist"),
+    says=("deleted before its retention period ended", "removed files or change data no longer exist"),
     options=("--history", "all", "--clock", "now"),
 )
 def removed_file_vacuumed_early(table: LakeTable) -> None:

@@ -62,18 +62,22 @@ def collect_entries(report: Report, *prefixes: str) -> Entries:
 # rows
 
 
-def build_table_with_old_date() -> TableFiles:
-    """Build a table whose last file has a date in the calendar of Spark 2."""
+def build_table_with_old_date(footer: dict[str, str]) -> TableFiles:
+    """Build a table whose last file has a date that may be in the calendar of Spark 2."""
     files = build_table_with_data(fields=[("day", "date")], tables=[pa.table({"day": [date(2020, 1, 1)]})] * 3)
-    old = pa.table({"day": [date(1500, 1, 1)]}).replace_schema_metadata({"org.apache.spark.version": "2.4.8"})
+    old = pa.table({"day": [date(1500, 1, 1)]}).replace_schema_metadata(footer)
     files.commits[2][1] = add_data_file(files, "c.parquet", old, parquet_options={"store_schema": True})
     return files
 
 
-def test_ambiguous_dates_are_not_compared_with_statistics(tmp_path: Path) -> None:
-    files = build_table_with_old_date()
+OF_SPARK_2 = {"org.apache.spark.version": "2.4.8"}
+
+
+@pytest.mark.parametrize("footer", [OF_SPARK_2, {"org.apache.spark.sql.parquet.row.metadata": "{}"}])
+def test_ambiguous_dates_are_not_compared_with_statistics(tmp_path: Path, footer: dict[str, str]) -> None:
+    files = build_table_with_old_date(footer)
     report = validate(files, tmp_path)
-    reason = "day: has values before 1582-10-15 in the calendar of Spark 2"
+    reason = "day: has values before 1582-10-15, which its file may store in the calendar of Spark 2"
     assert (report.verdict, report.totals) == ("incomplete", {})
     entries = collect_entries(report)
     assert {each[1:] for each in entries} == {(reason, "c.parquet")}
@@ -81,7 +85,7 @@ def test_ambiguous_dates_are_not_compared_with_statistics(tmp_path: Path) -> Non
 
 
 def test_ambiguous_dates_without_statistics_have_no_entry(tmp_path: Path) -> None:
-    files = build_table_with_old_date()
+    files = build_table_with_old_date(OF_SPARK_2)
     del get_action(files, 2, "add")["stats"]
     assert validate(files, tmp_path).verdict == "conforms"
 

@@ -170,18 +170,27 @@ def test_table_that_a_revision_refuses_has_no_other_findings() -> None:
     assert "lines" in views
 
 
-def test_tombstone_that_the_base_may_have_left_out_is_undecided() -> None:
+def test_tombstone_that_the_base_may_have_left_out_is_listed() -> None:
+    """Nothing can ever decide it, so a sound, cleaned-up table conforms."""
     files = build_checkpointed_table(last_remove=False)
     adds = [row for row in files.commits[2] if isinstance(row, dict) and "add" in row]
     rows = [*build_state_rows(files), *adds, remove_action(add_action("old.parquet", rows=1))]
     files.checkpoints.append(CheckpointFiles(2, rows=rows))
     del files.commits[0]
     report = validate(FailingStore(files))
-    reason = "the checkpoint that the history starts from may have left out expired tombstones and transactions"
-    assert report.totals == {}
-    assert [(each.rule, each.reason, each.file) for each in report.checked.not_checked] == [
-        ("CKP033", reason, f"{LOG}{2:020}.checkpoint.parquet")
-    ]
+    assert (report.verdict, report.totals, report.checked.not_checked) == ("conforms", {}, [])
+    (listed,) = [each for each in report.checked.derived_files_not_compared if "left out" in each.reason]
+    assert listed.file == f"{LOG}{2:020}.checkpoint.parquet"
+    assert listed.reason.startswith("its tombstones and transactions that the checkpoint at the start")
+
+
+def test_tombstone_of_a_live_file_is_a_violation_after_cleanup() -> None:
+    files = build_checkpointed_table(last_remove=False)
+    adds = [row for row in files.commits[2] if isinstance(row, dict) and "add" in row]
+    rows = [*build_state_rows(files), *adds, remove_action(add_action("b.parquet", rows=10))]
+    files.checkpoints.append(CheckpointFiles(2, rows=rows))
+    del files.commits[0]
+    assert validate(FailingStore(files)).totals.keys() >= {"CKP033"}
 
 
 @pytest.mark.parametrize("is_older", [True, False])
@@ -374,6 +383,30 @@ def test_file_actions_are_not_checked_without_metadata() -> None:
     files.commits[0] = [each for each in files.commits[0] if "metaData" not in each]
     reason = "the metadata of the table is not known"
     assert collect(files) == {(reason, commit_path(version)): {"file_actions"} for version in (1, 2)}
+
+
+@pytest.mark.parametrize(
+    ("lost", "reason"),
+    [
+        (("protocol",), "the protocol of the table is not known"),
+        (("metaData",), "the metadata of the table is not known"),
+        (("protocol", "metaData"), "the protocol and the metadata of the table are not known"),
+    ],
+)
+def test_reason_names_the_actions_that_are_missing(lost: tuple[str, ...], reason: str) -> None:
+    files = build_table()
+    files.commits[0] = [each for each in files.commits[0] if not any(name in each for name in lost)]
+    assert {entry for entry, views in collect(files).items() if "file_actions" in views} == {
+        (reason, commit_path(version)) for version in (1, 2)
+    }
+
+
+def test_reason_names_a_partition_column_that_the_schema_does_not_have() -> None:
+    files = build_table()
+    get_action(files, 0, "metaData")["partitionColumns"] = ["gone"]
+    assert {reason for (reason, _), views in collect(files).items() if "file_actions" in views} == {
+        "the schema has no partition column gone"
+    }
 
 
 def test_file_actions_before_the_base_need_no_known_metadata() -> None:

@@ -27,6 +27,7 @@ MALFORMED_LINES = [
     '{"txn":{"appId":7}}',
     '{"future":1}',
     '{"txn":{},"add":{}}',
+    '{"txn":{"appId":"m","version":1},"x":{}}',
     '{"a":1}\r',
 ]
 REPETITIONS = 7
@@ -75,7 +76,7 @@ def test_every_malformed_line_is_counted_and_the_first_are_sampled(file_kind: st
         report = validate_unchanged(table, samples=3)
     assert report.totals == complete.totals
     line_totals = {code: number for code, number in report.totals.items() if code.startswith("LIN")}
-    per_repetition = {"LIN001": 2, "LIN002": 1, "LIN003": 1, "LIN005": 3, "LIN010": 1, "LIN015": 1}
+    per_repetition = {"LIN001": 2, "LIN002": 1, "LIN003": 1, "LIN005": 3, "LIN009": 1, "LIN010": 1, "LIN015": 1}
     assert line_totals == {code: number * REPETITIONS for code, number in per_repetition.items()}
     for code in line_totals:
         expected = [each for each in complete.findings if each.rule == code]
@@ -106,9 +107,12 @@ def test_frames_have_a_row_for_each_decoded_line(number: int) -> None:
         for line, kind in enumerate(log.kinds, 1):
             if line not in log.unread:
                 row = {"file": file, "version": version, "line": line, "kind": kind, "actions": 1}
+                row["known_actions"] = int(kind is not None)
                 names = (
                     "json_error",
                     "actions",
+                    "known_actions",
+                    "unrecognized_key",
                     "schema_error",
                     "pointer",
                     "repeated_key",

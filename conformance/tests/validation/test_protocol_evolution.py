@@ -67,9 +67,43 @@ def test_property_does_not_use_an_unsupported_feature(tmp_path: Path) -> None:
 @pytest.mark.parametrize("configuration", [{}, {"delta.appendOnly": "false"}, {"delta.appendOnly": "FALSE"}])
 def test_append_only_can_be_disabled(tmp_path: Path, configuration: dict[str, str]) -> None:
     files = log_only.build_table(configuration={"delta.appendOnly": "true"}, last_remove=False)
-    add_configuration_commit(files, 3, configuration, remove_action(add_action("a.parquet", rows=10)))
+    add_configuration_commit(files, 3, configuration)
     files.commits[4] = [commit_info_action(4), remove_action(add_action("b.parquet", rows=10))]
     assert write_and_validate(files, tmp_path, history="all").totals == {}
+
+
+APPEND_ONLY, FREE = {"delta.appendOnly": "true"}, {"delta.appendOnly": "false"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ({}, APPEND_ONLY, {"COM030": 1}),
+        (FREE, APPEND_ONLY, {"COM030": 1}),
+        (APPEND_ONLY, {}, {"COM030": 1}),
+        (APPEND_ONLY, FREE, {"COM030": 1}),
+        (APPEND_ONLY, {**APPEND_ONLY, "owner": "me"}, {"COM010": 1}),
+        (FREE, {}, {}),
+    ],
+)
+@pytest.mark.parametrize("history", ["all", "latest", "1"])
+def test_removal_with_a_change_of_append_only(
+    tmp_path: Path, before: dict[str, str], after: dict[str, str], expected: dict[str, int], history: str
+) -> None:
+    """S33: whether the metadata before or after the commit decides, also directly after a checkpoint."""
+    files = log_only.build_checkpointed_table(configuration=before, last_remove=False)
+    version = max(files.commits) + 1
+    add_configuration_commit(files, version, after, remove_action(add_action("a.parquet", rows=10)))
+    assert write_and_validate(files, tmp_path, history=history).totals == expected
+
+
+def test_removal_with_the_upgrade_that_supports_append_only(tmp_path: Path) -> None:
+    files = log_only.build_table(protocol=protocol_action(1, 1), configuration=APPEND_ONLY, last_remove=False)
+    removed = remove_action(add_action("a.parquet", rows=10))
+    files.commits[3] = [commit_info_action(3), protocol_action(1, 2), removed]
+    assert write_and_validate(files, tmp_path, history="all").totals == {"CFG002": 1, "COM030": 1}
+    files.commits[4] = [commit_info_action(4), remove_action(add_action("b.parquet", rows=10))]
+    assert write_and_validate(files, tmp_path, history="all").totals == {"CFG002": 1, "COM010": 1, "COM030": 1}
 
 
 @pytest.mark.parametrize(

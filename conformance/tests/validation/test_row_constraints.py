@@ -1,6 +1,7 @@
 """Row constraints in table metadata: which rows are evaluated, how columns are resolved, and what needs Spark."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,49 @@ def test_sound_rows_conform_and_are_all_checked(tmp_path: Path, number: int) -> 
     assert report.totals == {}
     assert collect_ledger(report) == set()
     assert report.verdict == "conforms"
+
+
+LONG_DECIMAL = "12345678901234567890123456789012345678"
+ROUNDED = "-12345678901234567890123456789012350000"
+"""What Spark computes for the negated number."""
+
+
+def build_table_with_decimals(x: str, g: str, *, generated: bool = False, **constraints: str) -> TableFiles:
+    """Build a table with one row of two decimals of 38 digits; `g` is generated as `-x` on request."""
+    kinds: dict[str, dict[str, str]] = {"x": {}, "g": {GENERATION_EXPRESSION: "-x"} if generated else {}}
+    fields = [{"name": k, "type": "decimal(38,0)", "nullable": True, "metadata": v} for k, v in kinds.items()]
+    values = {name: pa.array([Decimal(value)], pa.decimal128(38, 0)) for name, value in (("x", x), ("g", g))}
+    protocol = GENERATED_COLUMNS_PROTOCOL if generated else CONSTRAINTS_PROTOCOL
+    configuration = {f"delta.constraints.{name}": text for name, text in constraints.items()}
+    return build_constrained_table(protocol, fields, configuration, pa.table(values))
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        build_table_with_decimals(LONG_DECIMAL, ROUNDED, generated=True),
+        build_table_with_decimals(LONG_DECIMAL, ROUNDED, c="g = -x"),
+        build_table_with_decimals(LONG_DECIMAL, ROUNDED, c=f"g = -({LONG_DECIMAL})"),
+        build_table_with_decimals("9" * 38, "1", c="-x < g"),  # Spark fails: the rounded number is out of range
+    ],
+)
+def test_rounded_decimals_are_left_to_spark(tmp_path: Path, files: TableFiles) -> None:
+    report = write_and_validate(files, tmp_path)
+    assert report.totals == {}
+    (reason,) = {each.reason for each in report.checked.not_checked}
+    assert "Spark rounds - of a decimal to 34 digits" in reason
+
+
+@pytest.mark.parametrize(
+    ("files", "rule"),
+    [
+        (build_table_with_decimals("1" * 34, "-" + "1" * 33 + "2", generated=True), "ROW041"),
+        (build_table_with_decimals(LONG_DECIMAL, "1", c="x < 0"), "ROW040"),
+        (build_table_with_decimals("1", ROUNDED, c=f"g >= -{LONG_DECIMAL}"), "ROW040"),
+    ],
+)
+def test_exact_decimals_are_evaluated(tmp_path: Path, files: TableFiles, rule: str) -> None:
+    assert write_and_validate(files, tmp_path).totals == {rule: 1}
 
 
 def test_finding_describes_the_row(tmp_path: Path) -> None:

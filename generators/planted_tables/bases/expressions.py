@@ -72,7 +72,7 @@ def build_constrained_table(
     files.commits[0] = [commit_info_action(0), protocol, metadata_action(build_fields()) if later else metadata]
     files.commits[1] = [
         commit_info_action(1),
-        add_data_file(files, "a.parquet", table, stats=json.dumps({"numRecords": 3})),
+        add_data_file(files, "a.parquet", table, stats=json.dumps({"numRecords": len(table)})),
     ]
     if later:
         files.commits[2] = [commit_info_action(2), metadata]

@@ -266,11 +266,12 @@ def tombstone_changed(draw: st.DrawFn) -> TableFiles:
 
 @planted_fault("checkpoint.equals-replay")
 def tombstone_abridged(draw: st.DrawFn) -> TableFiles:
-    """The tombstone has only the fields of the protocol's sample schema."""
+    """The tombstone has only the fields of the protocol's sample schema, or states that it has no others."""
     files = log_only.build_checkpointed_table()
     files.checkpoints[0].version = 2
     kept = ("path", "deletionTimestamp", "dataChange")
     tombstone = {name: get_action(files, 2, "remove")[name] for name in kept}
+    tombstone |= draw_one(draw, {}, {"extendedFileMetadata": False}, {"extendedFileMetadata": False, "size": 0})
     files.checkpoints[0].rows = [*_get_rows(files)[:2], _get_rows(files)[3], files.commits[2][1], {"remove": tombstone}]
     return files
 

@@ -100,6 +100,7 @@ def _build_table_with_changed_checksum(change: dict[str, Any]) -> TableFiles:
 _ONE_FILE_TOO_FEW = {"sortedBinBoundaries": [0], "fileCounts": [1], "totalBytes": [2000]}
 _CHECKSUMS: dict[str, tuple[str, tuple[dict[str, Any], ...]]] = {
     "checksum_malformed": ("form", ({"numFiles": ...}, {"numFiles": "2"}, {"protocol": None}, {"metadata": {}})),
+    "checksum_of_older_form": ("form", ({"protocol": None, "metadata": ...}, {"protocol": ..., "metadata": ...})),
     "checksum_table_size": ("table-size", ({"tableSizeBytes": 1999}, {"tableSizeBytes": 0})),
     "checksum_file_count": ("num-files", ({"numFiles": 1}, {"numFiles": 3})),
     "checksum_counts_of_one": ("one-metadata-one-protocol", ({"numMetadata": 0}, {"numProtocol": 2})),

@@ -10,10 +10,12 @@ from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.table_files import (
     LOG,
     TableFiles,
+    add_action,
     commit_info_action,
     domain_action,
     get_action,
     protocol_action,
+    remove_action,
     txn_action,
 )
 from planted_tables.bases import log_only
@@ -181,7 +183,7 @@ def enablement_forgotten(draw: st.DrawFn) -> TableFiles:
     return files
 
 
-@planted_fault("domain.one-a-version")
+@planted_fault("reconciliation.no-repeated-actions")
 def domain_twice(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table(protocol=protocol_action(1, 7, None, ["domainMetadata"]))
     files.commits[1] += [domain_action("mine", "1"), domain_action("mine", draw_one(draw, "1", "2"))]
@@ -198,6 +200,16 @@ def transaction_twice(draw: st.DrawFn) -> TableFiles:
 @planted_fault("append-only.no-removal")
 def removal_from_append_only(draw: st.DrawFn) -> TableFiles:
     return log_only.build_table(configuration={"delta.appendOnly": draw_one(draw, "true", "TRUE")})
+
+
+@planted_fault("append-only.no-removal")
+def removal_with_change_of_append_only(draw: st.DrawFn) -> TableFiles:
+    before, after = draw_one(draw, ({}, {"delta.appendOnly": "true"}), ({"delta.appendOnly": "true"}, {}))
+    files = log_only.build_table(configuration=before, last_remove=False)
+    metadata = {**get_action(files, 0, "metaData"), "configuration": after}
+    removed = remove_action(add_action("a.parquet", rows=10))
+    files.commits[3] = [commit_info_action(3), {"metaData": metadata}, removed]
+    return files
 
 
 @planted_fault("commit-info.transaction-id")
@@ -252,7 +264,17 @@ def two_actions_in_a_line(draw: st.DrawFn) -> TableFiles:
     first, second = files.commits[1][1:]
     assert isinstance(first, dict)
     assert isinstance(second, dict)
-    files.commits[1] = [files.commits[1][0], {**first, **draw_one(draw, txn_action("app", 1), {"unknown": {}})}, second]
+    files.commits[1] = [files.commits[1][0], {**first, **txn_action("app", 1)}, second]
+    return files
+
+
+@planted_fault("log.one-action-a-line")
+def unrecognized_key_in_a_line(draw: st.DrawFn) -> TableFiles:
+    files = log_only.build_table()
+    at = draw(st.integers(0, len(files.commits[1]) - 1))
+    action, key = files.commits[1][at], draw_one(draw, {"checksum": "c0ffee"}, {"Add": {}}, {"a": 1, "b": [2]})
+    assert isinstance(action, dict)
+    files.commits[1][at] = draw_one(draw, {**action, **key}, {**key, **action})
     return files
 
 

@@ -2,17 +2,23 @@
 
 from typing import Any
 
+import pyarrow as pa
+
 from deltaspec_generators.action_lines import Line, encode_json
-from deltaspec_generators.checkpoint_writer import CheckpointFiles, SidecarFile
+from deltaspec_generators.checkpoint_writer import CheckpointFiles, SidecarFile, encode_checkpoint
+from deltaspec_generators.data_files.map_annotations import annotate_key_values
 from deltaspec_generators.table_files import (
     LOG,
     TableFiles,
     commit_info_action,
     encode_table,
+    get_action,
     schema_string,
     txn_action,
 )
 from planted_tables.bases import log_only
+from planted_tables.bases.nested_types import map_type
+from planted_tables.bases.single_file import FILE_PATH, build_single_file_table
 from planted_tables.permissions.registry import permission
 
 _FIRST, _SECOND = ("00000000-0000-4000-8000-000000000001.parquet", "00000000-0000-4000-8000-000000000002.parquet")
@@ -90,6 +96,26 @@ def classic_checkpoint_of_v2_content() -> TableFiles:
 @permission("checkpoint.classic-spec")
 def classic_checkpoint_of_v1_content() -> TableFiles:
     return log_only.build_checkpointed_table()
+
+
+@permission("checkpoint.classic-spec")
+def checkpoint_of_parquet_mr_1_11() -> TableFiles:
+    """Arrow rejects the annotations of its maps, other readers accept them."""
+    files = log_only.build_checkpointed_table()
+    (checkpoint,) = encode_checkpoint(files.checkpoints.pop()).items()
+    files.extra[f"{LOG}/{checkpoint[0]}"] = annotate_key_values(checkpoint[1])
+    return files
+
+
+@permission("parquet.format", level="rows")
+def data_file_of_parquet_mr_1_11() -> TableFiles:
+    kind = map_type("string", map_type("string", "long"))
+    stored = pa.map_(pa.string(), pa.map_(pa.string(), pa.int64()))
+    rows = pa.table({"m": pa.array([{"a": {"b": 1}}, None], stored)})
+    files = build_single_file_table(rows, [("m", kind)])
+    files.data[FILE_PATH] = annotate_key_values(files.data[FILE_PATH])
+    get_action(files, 1, "add")["size"] = len(files.data[FILE_PATH])
+    return files
 
 
 @permission("checkpoint.classic-v1-always")

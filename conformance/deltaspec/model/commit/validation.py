@@ -114,10 +114,10 @@ def find_repeated_keys(keys: Iterable[Hashable]) -> list[Hashable]:
 
 
 def check_append_only(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Append-only Tables: forbid removing data while the property is true after the commit (S33)."""
-    protocol, metadata = proposal.after.protocol, proposal.after.metadata
-    if protocol is None or metadata is None or not is_append_only(protocol, metadata):
-        return
+    """Append-only Tables: forbid removing data if the property is true before and after the commit (S33)."""
+    for state in (proposal.before, proposal.after):
+        if state.protocol is None or state.metadata is None or not is_append_only(state.protocol, state.metadata):
+            return
     for remove in proposal.actions_of_type(Remove):
         if remove.data_change:
             yield Refused("append-only.no-removal", remove.path)
@@ -138,7 +138,7 @@ def check_domains(proposal: ProposedCommit) -> Iterator[Refused]:
                 action.domain,
             )
         fault = system_domains.find_domain_fault(action)
-        is_undecided = fault == system_domains.LONE_SURROGATE
+        is_undecided = fault in (system_domains.LONE_SURROGATE, system_domains.TOO_DEEP)
         if fault and not is_undecided and proposal.revision.since(Revision.R3):  # [Changed in r3] the domains are new
             yield Refused("domain.system-configuration", f"{action.domain} {fault}")
 

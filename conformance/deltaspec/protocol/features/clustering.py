@@ -3,7 +3,7 @@
 from typing import Any
 
 from deltaspec.protocol.actions import DomainMetadata
-from deltaspec.protocol.json_values import JsonError, Number, has_lone_surrogate, parse_lossless
+from deltaspec.protocol.json_values import JsonError, Number, has_lone_surrogate, parse_lossless, prune_deep_values
 
 FEATURE = "clustering"
 DOMAIN = "delta.clustering"
@@ -17,7 +17,7 @@ def find_configuration_fault(configuration: str) -> str | None:
     A column is a name, as the protocol shows it, or the list of its parts, as engines write it (E15).
     """
     try:
-        value = parse_lossless(configuration).value
+        value = parse_lossless(prune_deep_values(configuration)).value
     except JsonError as fault:
         return f"is not JSON: {fault}"
     if not isinstance(value, dict):
@@ -43,7 +43,7 @@ def read_clustering_columns(domain: DomainMetadata | None) -> tuple[Path, ...]:
     """
     if domain is None or domain.removed or domain.domain != DOMAIN or find_configuration_fault(domain.configuration):
         return ()
-    document: Any = parse_lossless(domain.configuration).value
+    document: Any = parse_lossless(prune_deep_values(domain.configuration)).value
     return tuple(tuple(each) if isinstance(each, list) else (each,) for each in document[COLUMNS])
 
 

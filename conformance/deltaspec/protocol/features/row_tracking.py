@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from deltaspec.protocol.actions import Action, CommitInfo, MetaData, Protocol, RowIdHighWaterMark
 from deltaspec.protocol.features.supported_features import supports
 from deltaspec.protocol.features.table_properties import is_property_true
-from deltaspec.protocol.json_values import JsonError, Number, parse_lossless
+from deltaspec.protocol.json_values import JsonError, Number, parse_lossless, prune_deep_values
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema import column_mapping
 from deltaspec.protocol.schema.data_types import Struct
@@ -133,7 +133,7 @@ def parse_high_water_mark(configuration: str) -> int | None:
     The key is `rowIdHighWaterMark`; r3 prints `highWaterMark` (E27).
     """
     try:
-        value = parse_lossless(configuration).value
+        value = parse_lossless(prune_deep_values(configuration)).value
     except JsonError:
         return None
     mark = value.get("rowIdHighWaterMark", value.get("highWaterMark")) if isinstance(value, dict) else None

@@ -2,13 +2,17 @@
 
 from deltaspec.protocol.actions import DomainMetadata
 from deltaspec.protocol.features import clustering, row_tracking
-from deltaspec.protocol.json_values import JsonError, has_lone_surrogate, parse_lossless
+from deltaspec.protocol.json_values import MAX_DEPTH, JsonError, has_lone_surrogate, parse_lossless, prune_deep_values
 from deltaspec.protocol.revisions import Revision
 
 RESERVED = "delta."
 """Prefix of system domains."""
 LONE_SURROGATE = "has a lone surrogate"
 """Fault of a configuration that is undecided: the grammar of JSON allows lone surrogates, but parsers differ."""
+
+
+TOO_DEEP = f"is nested more than {MAX_DEPTH} levels deep"
+"""Fault of a configuration that is undecided: JSON does not limit the depth."""
 
 
 def find_domain_feature(domain: str, revision: Revision = Revision.CURRENT) -> str | None:
@@ -22,10 +26,13 @@ def find_domain_fault(action: DomainMetadata) -> str | None:
     """Return the fault in the configuration of a domain that the protocol defines; None for valid and other domains."""
     if action.domain not in (clustering.DOMAIN, row_tracking.DOMAIN):
         return None
+    text = prune_deep_values(action.configuration)
     try:
-        value = parse_lossless(action.configuration).value
+        value = parse_lossless(text).value
     except JsonError as fault:
         return f"is not JSON: {fault}"
+    if text != action.configuration:
+        return TOO_DEEP
     if has_lone_surrogate(value):
         return LONE_SURROGATE
     if action.domain == clustering.DOMAIN:

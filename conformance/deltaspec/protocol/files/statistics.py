@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from deltaspec.protocol.actions import Add, Remove, WireStruct
-from deltaspec.protocol.json_values import JsonError, Number, parse_lossless
+from deltaspec.protocol.json_values import JsonError, Number, parse_lossless, prune_deep_values
 from deltaspec.protocol.schema.column_mapping import physical_name
 from deltaspec.protocol.schema.data_types import Array, DataType, Map, Primitive, Struct
 
@@ -41,13 +41,13 @@ class Statistics(WireStruct, frozen=True):
 
 
 def parse_statistics(text: str) -> Statistics:
-    """Parse the field `stats` of a file action; unknown keys are ignored.
+    """Parse the field `stats` of a file action; unknown keys, and values nested too deeply, are ignored.
 
     Raises:
-        StatisticsError: The input is not JSON, is nested too deeply, or a known key has a value of the wrong type.
+        StatisticsError: The input is not JSON, or a known key has a value of the wrong type.
     """
     try:
-        document = parse_lossless(text).value
+        document = parse_lossless(prune_deep_values(text)).value
     except JsonError as fault:
         raise StatisticsError(str(fault)) from fault
     if not isinstance(document, dict):

@@ -19,7 +19,7 @@ from deltaspec.protocol.schema.column_mapping import physical_name
 from deltaspec.protocol.schema.data_types import Struct
 from deltaspec.protocol.schema.required_columns import Path
 from deltaspec.sql.row_evaluation import ConstraintResult
-from deltaspec.validation.data.data_bucket import EARLIER_FILES_GONE, describe_read_error
+from deltaspec.validation.data.data_bucket import describe_read_error
 from deltaspec.validation.data.read_ahead import read_ahead
 from deltaspec.validation.data.row_confirmation import FileRows, evaluate_file_rows
 from deltaspec.validation.data.row_constraint_checks import (
@@ -235,7 +235,7 @@ class _Checker:
 
     def _mark_unread(self, data_file: DataFile, groups: list[_Group], fault: Exception) -> None:
         if isinstance(fault, FileGone) and not self._is_live:
-            self._mark_undecided(groups, EARLIER_FILES_GONE, None)
+            self._data.findings.rows_not_compared.add(data_file.file)
         else:
             self._mark_undecided(groups, describe_read_error(fault), data_file.path)
 

@@ -283,7 +283,7 @@ def _read_newest_checksum(store: Store, plan: Plan) -> tuple[int, VersionChecksu
     version = max((each for each in found if each <= plan.version), default=None)
     data = None if version is None else _read_small_file(store, plan, checksum_name(version))
     checksum = None if data is None else read_checksum(data)[0]
-    return None if checksum is None or version is None else (version, checksum)
+    return None if version is None or not isinstance(checksum, VersionChecksum) else (version, checksum)
 
 
 def _read_hint(store: Store, plan: Plan) -> LastCheckpoint | None:

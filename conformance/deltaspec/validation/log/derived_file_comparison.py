@@ -28,17 +28,14 @@ from deltaspec.views.log.derived_file_rows import LiveFileTotals, all_files_faul
 from deltaspec.views.log.replay_differences import Row, compare_files
 from deltaspec.wire.log.checkpoint_summary import SHORTEST_STATISTICS
 
-_RULES_OF_UNKNOWN_ACTIONS = {
-    ("checkpoint", "remove"): "CKP033",
-    ("checkpoint", "txn"): "CKP037",
-    ("checksum", "txn"): "CRC011",
-}
-"""Rules over actions that replay does not leave, by kind of derived file and action."""
+_LEFT_OUT_REASON = (
+    "its tombstones and transactions that the checkpoint at the start of the history may have left out as expired"
+)
 _INTERVAL_COLUMNS = ("kind", "version", "until")
 
 
 def evaluate_differences(findings: Findings, differences: list[Row]) -> None:
-    """Evaluate the rules over differences, and record which differences cannot be decided.
+    """Evaluate the rules over differences, and record the files with differences that nothing can decide.
 
     An action that only the derived file has may be one that the base left out, because it had expired. Of two
     checkpoints of one version, either may be younger.
@@ -46,10 +43,7 @@ def evaluate_differences(findings: Findings, differences: list[Row]) -> None:
     findings.evaluate_rows(replay_differences, differences)
     for each in differences:
         if each["difference"] == "extra" and each["may_have_expired"] and each["compared_with"] is None:
-            reason = "the checkpoint that the history starts from may have left out expired tombstones and transactions"
-            findings.mark_rule_undecided(
-                _RULES_OF_UNKNOWN_ACTIONS[each["derived_file_kind"], each["kind"]], reason, each["file"]
-            )
+            findings.partly_compared[each["file"]] = _LEFT_OUT_REASON
 
 
 def compare_derived_file(

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
+from deltaspec.model.log.checksums import OlderChecksum
 from deltaspec.protocol.files.statistics import LeafColumn
 from deltaspec.protocol.log.version_checksum import VersionChecksum
 from deltaspec.protocol.schema.data_types import DataType
@@ -54,7 +55,7 @@ class ChecksumFileActions(msgspec.Struct, frozen=True):
     tag: str
     """Tag of the rows of its `allFiles`."""
     derived_file: DerivedFile
-    stated: VersionChecksum | None
+    stated: VersionChecksum | OlderChecksum | None
     """Without `allFiles`, whose rows are in the buckets; None if the checksum could not be decoded."""
     lists_files: bool
     """The checksum has `allFiles`."""

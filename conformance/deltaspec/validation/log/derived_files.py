@@ -11,6 +11,7 @@ from bisect import bisect_left
 import msgspec
 from msgspec.structs import replace
 
+from deltaspec.model.log.checksums import OlderChecksum
 from deltaspec.protocol import actions as model
 from deltaspec.protocol.actions import DomainMetadata, MetaData, Txn, WireStruct
 from deltaspec.protocol.features.table_properties import compute_tombstone_cutoff_ms, compute_transaction_cutoff_ms
@@ -29,7 +30,7 @@ from deltaspec.validation.log.derived_file_types import (
     DerivedFiles,
 )
 from deltaspec.validation.log.facts import LogFacts, ReadContext
-from deltaspec.validation.log.hint_checks import LONE_SURROGATE_REASON, MAX_OBJECT_BYTES
+from deltaspec.validation.log.hint_checks import LONE_SURROGATE_REASON, MAX_OBJECT_BYTES, TOO_DEEP_REASON
 from deltaspec.validation.log.log_source import LogSource, compaction_file
 from deltaspec.validation.log.replay_stage import DERIVED_ROWS
 from deltaspec.validation.options import Options
@@ -50,7 +51,7 @@ from deltaspec.views.log.replay_differences import (
 from deltaspec.views.table.state import TableState
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
 from deltaspec.wire.log.line_decoder import LogSummary, decode_line_stream
-from deltaspec.wire.log.line_validation import contains_lone_surrogate
+from deltaspec.wire.log.line_validation import contains_lone_surrogate, is_too_deep
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
 
 ACTIONS_OF_ONE_COMMIT = {"commitInfo", "cdc", "checkpointMetadata", "sidecar"}
@@ -145,13 +146,16 @@ def _read_checksum(
         for code in _CHECKSUM_DIFFERENCE_RULES:
             source.findings.mark_rule_undecided(code, str(error), file)
         return None
+    if is_too_deep(data):
+        source.findings.mark_undecided((checksums, replay_differences), TOO_DEEP_REASON, file)
+        return None
     if contains_lone_surrogate(data):
         source.findings.mark_undecided((checksums, replay_differences), LONE_SURROGATE_REASON, file)
         return None
     stated, fault, pointer = read_checksum(data)
     _, context = _get_state(facts, version)
     tag, lists_files = DERIVED_ROWS + checksum_name(version), False
-    if stated is not None and stated.all_files is not None:
+    if isinstance(stated, VersionChecksum) and stated.all_files is not None:
         lists_files = True
         adds = (b'{"add":' + msgspec.json.encode(add) + b"}" for add in stated.all_files)
         rows = decode_line_stream(adds).files.table()
@@ -310,7 +314,7 @@ def _check_checksum(
     if version in aggregates.all_files_faults:
         row["all_files_fault"] = aggregates.all_files_faults[version][-1]
     findings.evaluate_rows(checksums, [row])
-    if stated is None:
+    if not isinstance(stated, VersionChecksum):
         return
     expected, _ = _get_state(facts, version)
     actions = TableActions(
@@ -328,8 +332,8 @@ def _check_checksum(
     _evaluate_differences(findings, differences)
 
 
-def _without_files(stated: VersionChecksum | None) -> VersionChecksum | None:
-    return None if stated is None else msgspec.structs.replace(stated, all_files=None)
+def _without_files(stated: VersionChecksum | OlderChecksum | None) -> VersionChecksum | OlderChecksum | None:
+    return msgspec.structs.replace(stated, all_files=None) if isinstance(stated, VersionChecksum) else stated
 
 
 def _filter_table_actions(actions: list[tuple[int, WireStruct]], start: int, end: int) -> list[WireStruct]:

@@ -37,6 +37,7 @@ from deltaspec.views.files.file_replay import (
     REPLAY_COLUMNS,
     select_replay_columns,
 )
+from deltaspec.views.files.statistics_facts import TOO_DEEP
 from deltaspec.views.files.typed_copies import MergedCopies, merge_typed_columns, typed_copies
 from deltaspec.views.log.log_file_rows import build_fault_row, iter_line_frames
 from deltaspec.views.log.log_files import lines
@@ -124,9 +125,11 @@ def check_file_action_facts(
     _check_typed_copies(findings, built.merged, provenance)
     if context.unknown_cause is not None and not is_earlier:
         findings.mark_undecided((file_actions,), *context.unknown_cause)
-    elif context.partition_columns is None and not is_earlier:
+    elif context.unknown_reason is not None and not is_earlier:
         for file in [provenance.file] if isinstance(provenance.file, str) else dict.fromkeys(provenance.file):
-            findings.mark_undecided((file_actions,), "the metadata of the table is not known", file)
+            findings.mark_undecided((file_actions,), context.unknown_reason, file)
+    for file in facts.filter(pl.col("stats_fault") == TOO_DEEP)["file"].unique().to_list():
+        findings.mark_rule_undecided("FIL016", f"statistics are {TOO_DEEP}", file)
     findings.evaluate(file_actions, select_file_actions(facts))
     if provenance.source == "commit" and not is_earlier:
         put(ADDS_WITHOUT_STATS_ROWS, collect_adds_without_stats(facts, context.clustered_since))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from deltaspec.protocol.json_values import MAX_DEPTH
 from deltaspec.protocol.log.segment import Checkpoint
 from deltaspec.report.report_types import DerivedFileNotCompared
 from deltaspec.validation.findings import Findings
@@ -12,9 +13,10 @@ from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.log.checkpoints import last_checkpoint
 from deltaspec.views.log.derived_file_rows import Row, build_hint_row
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
-from deltaspec.wire.log.line_validation import contains_lone_surrogate
+from deltaspec.wire.log.line_validation import contains_lone_surrogate, is_too_deep
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError
 
+TOO_DEEP_REASON = f"is nested more than {MAX_DEPTH} levels deep"
 LONE_SURROGATE_REASON = "a lone surrogate is escaped; parsers keep it, replace it or fail"
 MAX_OBJECT_BYTES = 256 << 20
 """Largest version checksum and `_last_checkpoint` that is read."""
@@ -37,6 +39,9 @@ def check_hint(
         data = facts.store.read(HINT_FILE, MAX_OBJECT_BYTES)
     except StorageError as fault:
         findings.mark_undecided((last_checkpoint,), str(fault), HINT_FILE)
+        return None
+    if is_too_deep(data):
+        findings.mark_undecided((last_checkpoint,), TOO_DEEP_REASON, HINT_FILE)
         return None
     if contains_lone_surrogate(data):
         findings.mark_undecided((last_checkpoint,), LONE_SURROGATE_REASON, HINT_FILE)

@@ -181,6 +181,7 @@ def _read_commits(source: LogSource, history: LogFactsBuilder, previous: Previou
         rows: rows of the view `commits` of the commits before them.
     """
     findings, plan = source.findings, history.context.plan
+    previous.append_only = history.state.append_only
     commits = source.iter_commits(plan.commits)
     for index, version in enumerate(plan.commits):
         if index % _PROGRESS_COMMITS == 0:

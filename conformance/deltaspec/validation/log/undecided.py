@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Set
 
+from deltaspec.protocol.features.system_domains import TOO_DEEP
 from deltaspec.protocol.features.table_features import get_unchecked_effect
 from deltaspec.protocol.revisions import Revision
 from deltaspec.report.text import bound_text, escape_text
@@ -121,11 +122,15 @@ def mark_unchecked_features(facts: LogFacts, findings: Findings) -> None:
 
 
 def mark_unread_schemas_undecided(facts: LogFacts, findings: Findings) -> None:
-    """Mark schemas that are nested too deeply to be read: no revision limits the depth, so they may be valid."""
+    """Mark schemas and domains that are nested too deeply: they may be valid, as no revision limits the depth."""
     for row in facts.state.rows[table_state.metadata.name]:
         if row["schema_fault"] == "too deep":
             views = (table_state.metadata, table_state.schema_fields)
             findings.mark_undecided(views, row["schema_fault_pointer"], row["file"])
+    for row in facts.state.rows[table_state.domains.name]:
+        if row["configuration_fault"] == TOO_DEEP:
+            reason = f"the configuration of {row['domain']} {TOO_DEEP}"
+            findings.mark_rule_undecided("DOM003", reason, row["file"])
 
 
 def describe_unknown_readers(needed: Collection[str]) -> str:

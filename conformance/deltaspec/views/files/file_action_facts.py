@@ -61,6 +61,8 @@ class FileContext(msgspec.Struct, frozen=True):
     """Columns that may have statistics; None if the schema is unknown."""
     checkpoints_keep_statistics: bool | None = None
     """Whether table properties require that checkpoints have the statistics that exist."""
+    unknown_reason: str | None = None
+    """Why the types of the partition columns are unknown; None if they are known."""
     unknown_cause: tuple[str, str | None] | None = None
     """Why protocol or metadata are unknown, and the file that causes it; None if they are known."""
     earlier_partition_types: Mapping[str, tuple[DataType, ...]] = msgspec.field(default_factory=dict)

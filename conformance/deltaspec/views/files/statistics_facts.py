@@ -13,7 +13,7 @@ from deltaspec.protocol.files.statistics import (
     find_null_count_faults,
     proves_null,
 )
-from deltaspec.protocol.json_values import parse_lossless, replace_lone_surrogates
+from deltaspec.protocol.json_values import MAX_DEPTH, parse_lossless, prune_deep_values, replace_lone_surrogates
 from deltaspec.views.files.plain_statistics import encode_paths, find_plain_counts, read_plain_statistics
 from deltaspec.wire import arrow_compute as pc
 
@@ -22,6 +22,8 @@ _FEWEST_PLAIN = 2_000
 _LONG_TEXTS = 1_000
 """Mean length from which on plain strings are decoded, too: of many columns, reading them takes much memory."""
 _ABSENT = msgspec.Raw()
+TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
+"""Fault of statistics that may be valid: JSON does not limit the depth. They are read without their deepest values."""
 
 
 class _Counts(msgspec.Struct, rename="camel", gc=False):
@@ -97,6 +99,16 @@ class _Decoded(NamedTuple):
     null_columns: dict[int, str]
     unknown_keys: dict[int, str]
 
+    def add(self, other: "_Decoded") -> None:
+        """Add what other strings say."""
+        self.faults.update(other.faults)
+        self.records.update(other.records)
+        self.misspelled_rows.extend(other.misspelled_rows)
+        self.null_faults.update(other.null_faults)
+        self.surrogate_rows.extend(other.surrogate_rows)
+        self.null_columns.update(other.null_columns)
+        self.unknown_keys.update(other.unknown_keys)
+
 
 def _decode(text: str) -> tuple[_Counts, str | None]:
     """Decode statistics. Return them and the first key that is not known.
@@ -138,6 +150,11 @@ def _decode_each(rows: list[int], texts: list[str], deleted_rows: list[int | Non
                 if encoded:
                     decoded.null_columns[row] = encoded
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
+            pruned = prune_deep_values(text)
+            if pruned != text:
+                decoded.add(_decode_each([row], [pruned], [deleted]))
+                decoded.faults.setdefault(row, TOO_DEEP)
+                continue
             found = _read_with_lone_surrogates(text, deleted)
             if found is None:
                 decoded.faults[row] = _reason(error)

@@ -92,6 +92,11 @@ replay_differences = View(
         "field": Column(pl.String, "field that differs; null for other differences", shown=True),
         "recorded": Column(pl.String, "value in the derived file", shown=True),
         "replayed": Column(pl.String, "value after replay", shown=True),
+        "is_extended": Column(
+            pl.Boolean,
+            "for a field of a remove: whether the derived file states its size and partition values; size 0 without "
+            "extendedFileMetadata is none",
+        ),
         "compared_with": Column(
             pl.String,
             "checkpoint of the same version that replay starts from, relative to the table root; null if the values "
@@ -119,6 +124,10 @@ checksums = View(
         "file": Column(pl.String, "file name, relative to the table root"),
         "schema_error": Column(pl.String, "how the version checksum violates its schema; null if it does not"),
         "pointer": Column(pl.String, "JSON pointer to schema_error", shown=True),
+        "is_older_form": Column(
+            pl.Boolean,
+            "whether it has the counts, but neither metadata nor protocol; null if it violates its schema otherwise",
+        ),
         "table_size_bytes": Column(pl.Int64, "tableSizeBytes"),
         "replayed_table_size_bytes": Column(pl.Int64, "total size of the live files in bytes"),
         "num_files": Column(pl.Int64, "numFiles"),

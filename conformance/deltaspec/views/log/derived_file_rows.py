@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import msgspec
 import polars as pl
 
+from deltaspec.model.log.checksums import OlderChecksum
 from deltaspec.protocol.actions import CheckpointMetadata, DomainMetadata, Protocol, Txn
 from deltaspec.protocol.features.supported_features import has_known_features, supports
 from deltaspec.protocol.json_values import JsonError, parse_lossless
@@ -121,8 +122,12 @@ def build_sidecar_rows(read: ParsedCheckpoint) -> list[Row]:
     ]
 
 
-def read_checksum(data: bytes) -> tuple[VersionChecksum | None, str | None, str | None]:
+def read_checksum(data: bytes) -> tuple[VersionChecksum | OlderChecksum | None, str | None, str | None]:
     """Return a decoded version checksum, or None with its schema error and the JSON pointer to it."""
+    try:
+        return msgspec.json.decode(data, type=OlderChecksum), None, None
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        pass
     try:
         return msgspec.json.decode(data, type=VersionChecksum), None, None
     except (msgspec.DecodeError, RecursionError, ValueError):
@@ -149,7 +154,7 @@ class CommitFacts(msgspec.Struct, frozen=True):
 def build_checksum_row(
     file: str,
     version: int,
-    checksum: VersionChecksum | None,
+    checksum: VersionChecksum | OlderChecksum | None,
     fault: tuple[str | None, str | None],
     live: "LiveFileTotals | None",
     commit: CommitFacts,
@@ -167,12 +172,19 @@ def build_checksum_row(
     row: Row = {"version": version, "file": file, "schema_error": fault[0], "pointer": fault[1]}
     if checksum is None:
         return row
-    histogram, deleted = checksum.file_size_histogram, checksum.deleted_record_counts_histogram_opt
     row |= {
         "table_size_bytes": checksum.table_size_bytes,
         "num_files": checksum.num_files,
         "num_metadata": checksum.num_metadata,
         "num_protocol": checksum.num_protocol,
+        "is_older_form": isinstance(checksum, OlderChecksum),
+    }
+    if live is not None:
+        row |= {"replayed_table_size_bytes": _clamp_to_int64(live.bytes), "replayed_num_files": live.files}
+    if isinstance(checksum, OlderChecksum):
+        return row
+    histogram, deleted = checksum.file_size_histogram, checksum.deleted_record_counts_histogram_opt
+    row |= {
         "num_deletion_vectors": checksum.num_deletion_vectors_opt,
         "num_deleted_records": checksum.num_deleted_records_opt,
         "in_commit_timestamp": checksum.in_commit_timestamp_opt,
@@ -187,8 +199,6 @@ def build_checksum_row(
     if live is None:
         return row
     row |= {
-        "replayed_table_size_bytes": _clamp_to_int64(live.bytes),
-        "replayed_num_files": live.files,
         "replayed_num_deletion_vectors": live.vectors,
         "replayed_num_deleted_records": _clamp_to_int64(live.deleted_records),
     }
@@ -244,9 +254,9 @@ class LiveFileTotals(msgspec.Struct, frozen=True):
     """Whether a file has no size or a negative size."""
 
     @classmethod
-    def from_files(cls, live: pl.DataFrame, checksum: VersionChecksum | None) -> "LiveFileTotals":
+    def from_files(cls, live: pl.DataFrame, checksum: VersionChecksum | OlderChecksum | None) -> "LiveFileTotals":
         """Compute the totals of rows with `COLUMNS`, using the size bins of the checksum's valid histogram, if any."""
-        histogram = checksum.file_size_histogram if checksum else None
+        histogram = checksum.file_size_histogram if isinstance(checksum, VersionChecksum) else None
         boundaries = histogram.sorted_bin_boundaries if histogram and find_histogram_fault(histogram) is None else []
         sizes = live["size"]
         has_odd_sizes = bool(((sizes < 0).fill_null(True)).any())

@@ -215,7 +215,8 @@ def _series(values: "array[int]", kind: pa.DataType) -> pl.Series:
 
 
 def _outcome_facts(kind: str | None, fault: LineError | None) -> Row:
-    return {"kind": kind, "actions": 1, **({} if fault is None else _fault_facts(fault))}
+    numbers = {"actions": 1, "known_actions": int(kind is not None)}
+    return {"kind": kind, **(numbers if fault is None else _fault_facts(fault))}
 
 
 def build_fault_row(file: str, version: int, line: int, fault: LineError) -> Row:
@@ -227,6 +228,8 @@ def _fault_facts(fault: LineError) -> Row:
     return {
         "json_error": fault.json_error,
         "actions": fault.actions,
+        "known_actions": fault.known_actions,
+        "unrecognized_key": fault.unrecognized_key,
         "schema_error": fault.schema_error,
         "pointer": fault.pointer,
         "repeated_key": fault.repeated_key,
@@ -245,6 +248,7 @@ def build_commit_row(version: int, file: str, log: LogSummary, before: "Previous
     of_state = before.build_state_columns(state)
     enabled = of_state["in_commit_timestamps_enabled"] if "commitInfo" not in log.undecoded_kinds else None
     before.enable(version, timestamp, enabled, state.supports("inCommitTimestamp-preview"))
+    changes_state = "protocol" in kinds or "metaData" in kinds
     counts = {
         "actions": sum(kinds.values()) - log.blank_lines,
         "protocols": count("protocol", 0),
@@ -266,8 +270,9 @@ def build_commit_row(version: int, file: str, log: LogSummary, before: "Previous
         "previous_in_commit_timestamp": before.in_commit_timestamp if before.in_commit_timestamps else None,
         "in_commit_timestamps_enabled": enabled,
         "in_commit_timestamps_enabled_before": before.in_commit_timestamps,
-        **(before.enablement if "protocol" in kinds or "metaData" in kinds else {}),
+        **(before.enablement if changes_state else {}),
         "catalog_managed_before": before.catalog_managed,
+        "append_only_before": before.append_only if changes_state else of_state["append_only"],
         "txn_id": info.txn_id if info else None,
         "in_commit_timestamps_differ": len({each.in_commit_timestamp for each in infos}) > 1,
         "txn_ids_differ": len({each.txn_id for each in infos}) > 1,
@@ -310,6 +315,7 @@ class PreviousCommit:
         self.in_commit_timestamp: int | None = None
         self.in_commit_timestamps: bool | None = None
         self.catalog_managed: bool | None = None
+        self.append_only: bool | None = None
         self.preview: bool | None = None
         """Whether a preview of in-commit timestamps is supported; the table may then have used them already."""
         self.enablement: Row = {}
@@ -338,6 +344,7 @@ class PreviousCommit:
         self.in_commit_timestamp = row["in_commit_timestamp"]
         self.in_commit_timestamps = row["in_commit_timestamps_enabled"]
         self.catalog_managed = row["catalog_managed"]
+        self.append_only = row["append_only"]
 
 
 def _actions_of(kind: Any, actions: list[tuple[int, WireStruct]]) -> list[Any]:

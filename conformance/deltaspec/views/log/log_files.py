@@ -154,6 +154,11 @@ commits = View(
             pl.Int64, "first version of the validated history with the same commitInfo.txnId; null if it is this one"
         ),
         "append_only": Column(pl.Boolean, "whether the table is append-only after this commit", decided_by=STATE_KINDS),
+        "append_only_before": Column(
+            pl.Boolean,
+            "whether the table was append-only before this commit; null if unknown",
+            decided_by=STATE_KINDS,
+        ),
         "removes_with_data_change": Column(pl.Int64, "number of remove actions whose dataChange is true"),
         "repeated_domains": Column(pl.List(pl.String), "domains with more than one action in this commit"),
         "repeated_apps": Column(pl.List(pl.String), "appIds with more than one txn action in this commit"),
@@ -192,6 +197,10 @@ lines = View(
         "kind": Column(pl.String, "JSON name of the action; null unless the line has exactly one known action"),
         "json_error": Column(pl.String, "why the line is not a JSON object; null if it is"),
         "actions": Column(pl.Int64, "number of keys of the object whose value is not null, known or unknown"),
+        "known_actions": Column(pl.Int64, "number of these keys that name an action of the revision"),
+        "unrecognized_key": Column(
+            pl.String, "first key that names no action of the revision, if the object has several keys; null otherwise"
+        ),
         "schema_error": Column(pl.String, "how the action violates its schema; null if it does not"),
         "pointer": Column(pl.String, "JSON pointer to schema_error within the action", shown=True),
         "repeated_key": Column(pl.String, "JSON pointer to a key that occurs twice in one object"),

@@ -263,8 +263,16 @@ def _is_difference(derived_file: DerivedFile, compared: ComparedField, each: Row
 
 def _field_row(derived_file: DerivedFile, each: Row, name: str, recorded: Any, replayed: Any) -> Row:
     path = each["path"] or each["path_key"]
-    values = {"recorded": _shorten(recorded), "replayed": _shorten(replayed)}
+    values: Row = {"recorded": _shorten(recorded), "replayed": _shorten(replayed)}
+    if each["kind"] == "remove":
+        values["is_extended"] = _is_extended(each)
     return derived_file.row(each["kind"], path, "differs", field=name, may_have_expired=False, **values)
+
+
+def _is_extended(tombstone: Row) -> bool:
+    """Return whether a tombstone has partition values and a size; 0 is a size only with extendedFileMetadata."""
+    has_size = bool(tombstone["size"] or (tombstone["size"] == 0 and tombstone["extended_file_metadata"]))
+    return has_size and tombstone["partition_text"] is not None
 
 
 def _drop_copies_of_statistics(

@@ -51,8 +51,8 @@ def find_staged_commit_fault(log: LogFile, *, is_terminated: bool) -> tuple[int,
             return number, f"the line is not JSON: {fault.json_error}"
         if fault.schema_error is not None:
             return number, fault.schema_error
-        if fault.actions > 1:
-            return number, f"expected one action in the line, found {fault.actions}"
+        if fault.known_actions > 1:
+            return number, f"expected one action in the line, found {fault.known_actions}"
     return None
 
 

@@ -72,6 +72,17 @@ class ReplayedState:
         self._reader = SchemaReader()
 
     @property
+    def unknown_reason(self) -> str | None:
+        """Why the types of the partition columns are unknown; None if they are known."""
+        if self.supported is None or self.metadata is None:
+            found = [name for name, part in (("protocol", self.supported), ("metadata", self.metadata)) if part is None]
+            return f"the {' and the '.join(found)} of the table {'is' if len(found) == 1 else 'are'} not known"
+        if self.schema is None:
+            return "the schema of the table cannot be read"
+        missing = set(self.metadata.partition_columns) - {member.name for member in self.schema.fields}
+        return f"the schema has no partition column {min(missing)}" if missing else None
+
+    @property
     def partition_columns(self) -> tuple[dict[str, DataType] | None, dict[str, str]]:
         """Types of the partition columns by physical name, and logical to physical name of those that differ.
 

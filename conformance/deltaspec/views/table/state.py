@@ -317,6 +317,7 @@ class TableState(ReplayedState):
             checkpoints_keep_statistics=None
             if self.metadata is None
             else table_properties.keeps_statistics_in_checkpoints(self.metadata.configuration),
+            unknown_reason=self.unknown_reason,
             unknown_cause=None if self.protocol_known and self.metadata_known else self.lost_cause,
             earlier_partition_types=self.earlier_partition_types,
         )

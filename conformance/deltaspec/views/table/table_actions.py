@@ -200,8 +200,8 @@ configuration = View(
     key=(),
     columns={
         **STATE_COLUMNS,
-        "property": Column(pl.String, "name of the property"),
-        "value": Column(pl.String, "property value; null if this version removed the property"),
+        "property": Column(pl.String, "name of the property", shown=True),
+        "value": Column(pl.String, "property value; null if this version removed the property", shown=True),
         "value_before": Column(pl.String, "previous value; null if the property was not set"),
         "value_fault": Column(
             pl.String, "why the value of a property defined by the protocol is invalid; null if it is valid"

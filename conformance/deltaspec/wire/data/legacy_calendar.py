@@ -3,6 +3,9 @@
 That calendar is Julian up to 1582-10-04, and times before 1900 use the local clocks of their day. Parquet defines only
 the Gregorian calendar. Spark recognizes such files by their key-value metadata and shifts the values; other engines
 read other days. The protocol does not mention calendars, so the values of such files are undecided.
+
+Spark before 2.4.6 and Databricks 7.3 write files that do not name their Spark version. Which calendar they use depends
+on the settings of the writer, and which one Spark expects on those of the reader. Spark never shifts `timestamp_ntz`.
 """
 
 import re
@@ -15,10 +18,11 @@ from deltaspec.protocol.files.statistics import list_leaf_columns
 from deltaspec.protocol.schema.data_types import DataType, Primitive, Struct
 from deltaspec.wire.data.leaf_values import LeafValues
 
-_VERSION, _DATES, _INT96 = (
+_VERSION, _DATES, _INT96, _SPARK_SCHEMA = (
     b"org.apache.spark.version",
     b"org.apache.spark.legacyDateTime",
     b"org.apache.spark.legacyINT96",
+    b"org.apache.spark.sql.parquet.row.metadata",
 )
 _FIRST_GREGORIAN_DAY = date(1582, 10, 15).toordinal() - date(1970, 1, 1).toordinal()
 _FIRST_PLAIN_MICROSECOND = int(datetime(1900, 1, 2, tzinfo=UTC).timestamp()) * 1_000_000
@@ -28,16 +32,19 @@ _FIRST_PLAIN_MICROSECOND = int(datetime(1900, 1, 2, tzinfo=UTC).timestamp()) * 1
 def find_first_unambiguous_values(parquet: pq.ParquetFile) -> dict[str, int]:
     """Return Delta type name -> first value that is equal in both calendars; empty for a file in the current calendar.
 
-    Values are days or microseconds since the epoch.
+    Values are days (`date`) or microseconds (`timestamp`) since the epoch.
     """
     metadata = parquet.metadata.metadata or {}
+    by_unknown_spark = _VERSION not in metadata and (
+        _SPARK_SCHEMA in metadata or "databricks" in (parquet.metadata.created_by or "")
+    )
     match = re.match(rb"(\d{1,9})\.(\d{1,9})", metadata.get(_VERSION, b""))
     version = (int(match[1]), int(match[2])) if match else None
     found = {}
-    if _DATES in metadata or (version is not None and version < (3, 0)):
+    if by_unknown_spark or _DATES in metadata or (version is not None and version < (3, 0)):
         found["date"] = _FIRST_GREGORIAN_DAY
     if found or _INT96 in metadata or (version is not None and version < (3, 1)):
-        found["timestamp"] = found["timestamp_ntz"] = _FIRST_PLAIN_MICROSECOND
+        found["timestamp"] = _FIRST_PLAIN_MICROSECOND
     return found
 
 
@@ -63,7 +70,10 @@ def drop_ambiguous_values(
         if column is None or limit is None or leaf.minimum is None or leaf.minimum >= limit:
             checked.append(leaf)
             continue
-        reason = f"{'.'.join(column.name)}: has values before {_format_limit(kind)} in the calendar of Spark 2"
+        reason = (
+            f"{'.'.join(column.name)}: has values before {_format_limit(kind)}, "
+            "which its file may store in the calendar of Spark 2"
+        )
         reasons.append(reason)
         checked.append(replace(leaf, minimum=None, maximum=None, unread=reason))
     return checked, reasons

@@ -6,7 +6,8 @@ Rows of different files are equal if the columns of the table are. These do not 
 - whether a null column is missing from the file;
 - the sign of zero, the bits of NaN, and the order of map entries;
 - how variants are encoded and shredded;
-- dates before 1582-10-15 and times before 1900, because files may store them in two calendars (`legacy_calendar`).
+- dates before 1582-10-15 (also those of `timestamp_ntz`, which may be widened dates) and times before 1900, because
+  files may store them in two calendars (`legacy_calendar`).
 
 Hashes are comparable within one process only.
 """
@@ -197,9 +198,10 @@ def _normalize(kind: DataType, array: pa.Array) -> pa.Array:
                 pc.floor_temporal(array, unit="microsecond").cast(microseconds.type)
             ):
                 raise Incomparable("fractions of microseconds before 1970 are rounded up by some readers")
-            return _clamp(_FIRST_MOMENT_US, microseconds.cast(pa.int64()))
+            first = _FIRST_MOMENT_US if kind == Primitive("timestamp") else _FIRST_DAY * _DAY_US
+            return _clamp(first, microseconds.cast(pa.int64()))
         case Primitive("timestamp_ntz") if pa.types.is_date32(source):
-            return _clamp(_FIRST_MOMENT_US, pc.multiply(array.cast(pa.int32()).cast(pa.int64()), _DAY_US))
+            return _clamp(_FIRST_DAY * _DAY_US, pc.multiply(array.cast(pa.int32()).cast(pa.int64()), _DAY_US))
         case Decimal(_, scale) if pa.types.is_decimal(source) or pa.types.is_integer(source):
             return array.cast(pa.decimal128(38, scale)).cast(pa.string())
     raise Incomparable(f"{source} does not store the table's type")

@@ -25,6 +25,7 @@ from deltaspec.wire.data.column_resolution import (
 )
 from deltaspec.wire.data.leaf_values import LeafValues
 from deltaspec.wire.data.legacy_calendar import drop_ambiguous_values, find_first_unambiguous_values
+from deltaspec.wire.parquet.arrow_errors import is_corruption
 from deltaspec.wire.parquet.dictionary_columns import DictionarySizes
 from deltaspec.wire.parquet.file_opener import OpenedFile, UnreadableRows, open_data_file
 from deltaspec.wire.storage.interface import StorageError, format_error
@@ -36,18 +37,6 @@ _MIN_BATCH_ROWS = 1
 _BATCH_BYTES = 32 << 20
 _LARGE_BATCH_BYTES = 128 << 20
 _MAX_GROUP_COLUMNS = 32
-_UNSUPPORTED = (
-    "not built",
-    "decrypt",
-    "encrypt",
-    "not implemented",
-    "not supported",
-    "unsupported",
-    "not yet",
-    "unknown encoding",
-    "malloc",
-)
-"""Parts of Arrow's messages for pages that are unsupported but may be valid."""
 
 
 class DataFileRows(msgspec.Struct):
@@ -237,7 +226,7 @@ class _GroupReader:
     def _fail(self, fault: Exception, rows: ColumnAggregate, found: DataFileRows) -> None:
         name, reason = rows.column.name, format_error(fault)
         found.leaves += rows.unread_leaves(f"its pages cannot be decoded: {reason}")
-        if _is_corruption(fault):
+        if is_corruption(fault):
             found.corrupt[name] = reason
         else:
             found.unread.append(f"{name}: {reason}")
@@ -300,13 +289,3 @@ class _GroupReader:
             flags[row - offset] = 0
         numbers = pa.Array.from_buffers(pa.uint8(), length, [None, pa.py_buffer(flags)])
         return pc.equal(numbers, 1)
-
-
-def _is_corruption(fault: Exception) -> bool:
-    """Return whether an error of Arrow means that pages are corrupt, rather than unsupported."""
-    if isinstance(fault, (MemoryError, NotImplementedError)) or getattr(fault, "errno", None) is not None:
-        return False
-    if not isinstance(fault, (OSError, pa.ArrowException)):
-        return False
-    text = str(fault).casefold()
-    return not any(part in text for part in _UNSUPPORTED)

@@ -29,6 +29,7 @@ from deltaspec.wire.log.parquet_actions import (
     read_non_file_actions,
 )
 from deltaspec.wire.log.stats_parsed import TypedColumns
+from deltaspec.wire.parquet.footer_reader import UnsupportedFooter
 from deltaspec.wire.storage.interface import LOG_DIRECTORY, StorageError, Store
 from deltaspec.wire.storage.prefetch import prefetch_handles, read_lines
 
@@ -266,6 +267,8 @@ def read_part_actions(
             read.rows_with_several_actions += rows.rows_with_several_actions
     except UnreadableParquet as fault:
         read.unreadable = f"{name}: {fault}"
+    except UnsupportedFooter as fault:
+        read.storage_error = f"{name}: {fault}"
     except StorageError as fault:
         read.storage_error = str(fault)
     return read
@@ -364,6 +367,8 @@ def iter_part_batches(
             yield FileActionBatch(kind, part.file, table, typed)
     except UnreadableParquet as fault:
         found.contents, found.unreadable = None, str(fault)
+    except UnsupportedFooter as fault:
+        found.contents, found.storage_error = None, f"{part.name}: {fault}"
     except StorageError as fault:
         found.contents, found.storage_error = None, str(fault)
 

@@ -12,9 +12,10 @@ from functools import cache
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from deltaspec.protocol.actions import ACTION_TYPES, WireStruct, get_action_types
-from deltaspec.protocol.json_values import JsonError, JsonTooDeep, Number, parse_lossless
+from deltaspec.protocol.json_values import MAX_DEPTH, JsonError, JsonTooDeep, Number, parse_lossless
 from deltaspec.protocol.log.last_checkpoint import LastCheckpoint, get_hint_type
 from deltaspec.protocol.log.version_checksum import VersionChecksum
 from deltaspec.protocol.revisions import Revision
@@ -52,6 +53,10 @@ class LineError(msgspec.Struct, frozen=True):
     """Wire name of its single known action."""
     actions: int = 0
     """Number of keys whose value is not null."""
+    known_actions: int = 0
+    """Number of these keys that name an action of the revision."""
+    unrecognized_key: str | None = None
+    """First key that names no action of the revision, if the line has several keys; readers ignore it."""
     json_error: str | None = None
     schema_error: str | None = None
     pointer: str | None = None
@@ -69,7 +74,7 @@ class LineError(msgspec.Struct, frozen=True):
     def is_undecodable(self) -> bool:
         """Whether the action of the line is unknown."""
         lost = self.has_lone_surrogate and self.kind is not None
-        return self.json_error is not None or self.schema_error is not None or self.actions > 1 or lost
+        return self.json_error is not None or self.schema_error is not None or self.known_actions > 1 or lost
 
     @property
     def has_defect(self) -> bool:
@@ -77,6 +82,7 @@ class LineError(msgspec.Struct, frozen=True):
         odd = (
             self.is_undecodable
             or self.has_lone_surrogate
+            or self.unrecognized_key is not None
             or self.repeated_key is not None
             or self.unexpected_whitespace is not None
         )
@@ -106,14 +112,23 @@ def explain_line(line: bytes, revision: Revision = Revision.CURRENT) -> LineErro
         return LineError(json_error=f"is {_name_type(document.value)}, not an object", unexpected_whitespace=space)
     has_lone_surrogate = _may_contain_surrogate(text) and _contains_lone_surrogate(document.value)
     repeated = document.repeated_keys[0] if document.repeated_keys else None
-    present = [key for key, value in document.value.items() if value is not None]
-    kind = present[0] if len(present) == 1 and present[0] in get_action_types(revision) else None
+    found = _count_actions(document.value, revision)
     if has_lone_surrogate:
-        return LineError(kind, len(present), unexpected_whitespace=space, has_lone_surrogate=True)
-    fault, pointer = None, None
+        return replace(found, unrecognized_key=None, unexpected_whitespace=space, has_lone_surrogate=True)
+    found, kind = replace(found, repeated_key=repeated, unexpected_whitespace=space), found.kind
     if kind and kind != FREE_FORM:
         fault, pointer = _find_defect(_get_schema_name(kind, revision), document.value[kind])
-    return LineError(kind, len(present), None, fault, f"/{kind}{pointer}" if fault else None, repeated, space)
+        if fault:
+            return replace(found, schema_error=fault, pointer=f"/{kind}{pointer}")
+    return found
+
+
+def _count_actions(members: dict[str, Any], revision: Revision) -> LineError:
+    """Return the kind of a line and the numbers of its keys."""
+    present = [key for key, value in members.items() if value is not None]
+    known = [key for key in present if key in get_action_types(revision)]
+    unrecognized = next((key for key in present if key not in known), None) if len(present) > 1 else None
+    return LineError(known[0] if len(known) == 1 else None, len(present), len(known), unrecognized)
 
 
 def contains_lone_surrogate(data: bytes) -> bool:
@@ -122,6 +137,19 @@ def contains_lone_surrogate(data: bytes) -> bool:
         return _may_contain_surrogate(data) and _contains_lone_surrogate(parse_lossless(data).value)
     except JsonError:
         return False
+
+
+def is_too_deep(data: bytes) -> bool:
+    """Return whether a JSON document is nested more deeply than `MAX_DEPTH`, and may be valid."""
+    if data.count(b"{") + data.count(b"[") <= MAX_DEPTH:
+        return False
+    try:
+        parse_lossless(data)
+    except JsonTooDeep:
+        return True
+    except JsonError:
+        return False
+    return False
 
 
 def _may_contain_surrogate(data: bytes) -> bool:
@@ -145,7 +173,7 @@ def _get_schema_name(kind: str, revision: Revision) -> str:
 def explain_action(kind: str, body: Any, revision: Revision = Revision.CURRENT) -> LineError:
     """Return the defect of an action with Python values, such as a Parquet row."""
     fault, pointer = _find_defect(_get_schema_name(kind, revision), _to_lossless(body))
-    return LineError(kind, 1, None, fault or "does not decode", f"/{kind}{pointer or ''}")
+    return LineError(kind, 1, 1, schema_error=fault or "does not decode", pointer=f"/{kind}{pointer or ''}")
 
 
 def explain_object(schema: str, data: bytes) -> tuple[str | None, str | None, str | None]:

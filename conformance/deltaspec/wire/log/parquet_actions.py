@@ -16,17 +16,19 @@ import pyarrow as pa
 from deltaspec.protocol.actions import WireStruct, get_action_types, is_field_defined, normalize_action
 from deltaspec.protocol.revisions import Revision
 from deltaspec.wire import arrow_compute as pc
+from deltaspec.wire.data.legacy_calendar import find_first_unambiguous_values
 from deltaspec.wire.log.checkpoint_summary import CheckpointFileSummary, select_summary_columns
 from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA
 from deltaspec.wire.log.line_validation import LineError, explain_action
 from deltaspec.wire.log.stats_parsed import (
-    LEGACY_CALENDAR,
     StoredForm,
     TypedColumns,
     list_typed_columns,
     read_typed_columns,
 )
-from deltaspec.wire.parquet.arrow_schema import open_by_parquet_schema
+from deltaspec.wire.parquet.arrow_errors import is_unsupported
+from deltaspec.wire.parquet.arrow_schema import open_by_parquet_schema, read_footer
+from deltaspec.wire.parquet.footer_reader import UnsupportedFooter, explain_rejected_footer
 from deltaspec.wire.storage.interface import StorageError, format_error
 
 if TYPE_CHECKING:
@@ -93,6 +95,7 @@ def open_parquet(source: Any) -> pq.ParquetFile:
 
     Raises:
         UnreadableParquet: the file is not Parquet.
+        UnsupportedFooter: Arrow rejects the footer, but other readers may accept it.
         StorageError: the file cannot be read, which is not a defect of the table.
     """
     try:
@@ -108,7 +111,11 @@ def open_parquet(source: Any) -> pq.ParquetFile:
     except StorageError:
         raise
     except Exception as fault:
-        raise UnreadableParquet(format_error(fault)) from fault
+        reason = format_error(fault)
+        unsupported = explain_rejected_footer(read_footer(source), reason)
+        if unsupported is not None:
+            raise UnsupportedFooter(unsupported) from fault
+        raise UnreadableParquet(reason) from fault
 
 
 def read_non_file_actions(parquet: pq.ParquetFile, revision: Revision = Revision.CURRENT) -> NonFileActions:
@@ -230,7 +237,7 @@ def _read_stored_form(parquet: pq.ParquetFile) -> StoredForm:
     leaves = map(parquet.schema.column, range(len(parquet.schema)))
     return StoredForm(
         frozenset(leaf.path for leaf in leaves if leaf.physical_type == "INT96"),
-        any(key in (parquet.metadata.metadata or {}) for key in LEGACY_CALENDAR),
+        find_first_unambiguous_values(parquet),
     )
 
 
@@ -332,7 +339,10 @@ def _batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordB
     except StorageError:
         raise
     except Exception as fault:
-        raise UnreadableParquet(format_error(fault)) from fault
+        reason = format_error(fault)
+        if is_unsupported(fault):
+            raise UnsupportedFooter(f"Arrow cannot decode its pages: {reason}") from fault
+        raise UnreadableParquet(reason) from fault
 
 
 def _next_valid(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:

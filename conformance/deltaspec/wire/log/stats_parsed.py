@@ -19,17 +19,12 @@ from deltaspec.wire import arrow_compute as pc
 from deltaspec.wire.storage.interface import format_error
 
 PARSED_STATISTICS, PARSED_PARTITION_VALUES = "stats_parsed", "partitionValues_parsed"
-LEGACY_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
-"""Metadata keys of files that store old dates and timestamps in the Julian calendar."""
+"""Members of an add action with typed copies."""
 
 Path = tuple[str, ...]
 _Names: TypeAlias = "dict[str, _Names] | None"
 """Names of columns to convert, with the names below each; None converts every column below."""
 
-_GREGORIAN_SINCE_DAY = -141_427
-"""15 October 1582: dates from this day on are the same in both calendars."""
-_SAME_TIMESTAMPS_SINCE_US = -2_208_988_800_000_000
-"""1900: earlier timestamps are also shifted by the local mean time of the writer."""
 _DAYS = (-719_162, 2_932_896)
 """Years 1 to 9999, which need no sign."""
 _MICROSECONDS = (_DAYS[0] * 86_400_000_000, (_DAYS[1] + 1) * 86_400_000_000 - 1)
@@ -44,7 +39,8 @@ class StoredForm(msgspec.Struct, frozen=True):
 
     int96_paths: frozenset[str] = frozenset()
     """Columns stored as INT96, joined by dots: they are instants although their Arrow type has no time zone."""
-    has_legacy_calendar: bool = False
+    first_unambiguous: Mapping[str, int] = msgspec.field(default_factory=dict)
+    """As `legacy_calendar.find_first_unambiguous_values` returns it."""
 
 
 class TypedColumns(msgspec.Struct, frozen=True):
@@ -200,7 +196,7 @@ class _Renderer:
 
     def _render_dates(self, array: pa.Array, path: Path) -> pl.Series:
         days = pc.to_series(pc.cast(pc.cast(array, pa.date32()), pa.int32())).cast(pl.Int64)
-        days = self._drop_old(days, _GREGORIAN_SINCE_DAY, path)
+        days = self._drop_ambiguous(days, "date", path)
         usual = days.set(~days.is_between(_DAYS[0], _DAYS[1]).fill_null(True), None)
         texts = usual.cast(pl.Int32).cast(pl.Date).dt.to_string("%Y-%m-%d")
         return '"' + _fill_unusual(texts, days, Primitive("date")) + '"'
@@ -212,7 +208,7 @@ class _Renderer:
         stored = pc.to_series(pc.cast(array, pa.int64()))
         if times > 1 and (stored.abs() > _MAX_LONG // times).any():
             raise pa.ArrowInvalid("a timestamp is beyond 64 bits of microseconds")
-        moments = self._drop_old(stored * times // parts, _SAME_TIMESTAMPS_SINCE_US, path)
+        moments = self._drop_ambiguous(stored * times // parts, "timestamp" if zoned else "timestamp_ntz", path)
         usual = moments.set(~moments.is_between(_MICROSECONDS[0], _MICROSECONDS[1]).fill_null(True), None)
         times_of_day = usual.cast(pl.Datetime("us"))
         short, full = (times_of_day.dt.to_string(f"%Y-%m-%dT%H:%M:%S%.{digits}f") for digits in (3, 6))
@@ -220,12 +216,13 @@ class _Renderer:
         texts = _fill_unusual(texts, moments, Primitive("timestamp_ntz"))
         return '"' + texts + ('Z"' if zoned else '"')
 
-    def _drop_old(self, values: pl.Series, first: int, path: Path) -> pl.Series:
-        """Set values to null that the file stores in another calendar."""
-        old = (values < first).fill_null(False)
-        if not self._form.has_legacy_calendar or not old.any():
+    def _drop_ambiguous(self, values: pl.Series, kind: str, path: Path) -> pl.Series:
+        """Set values to null that the file may store in another calendar."""
+        first = self._form.first_unambiguous.get(kind)
+        old = None if first is None else (values < first).fill_null(False)
+        if old is None or not old.any():
             return values
-        self._reasons.add(f"{'.'.join(path)} has values in the Julian calendar")
+        self._reasons.add(f"{'.'.join(path)} has old values, which its file may store in the Julian calendar")
         return values.set(old, None)
 
     def _render_variants(self, array: pa.StructArray, path: Path) -> pl.Series:

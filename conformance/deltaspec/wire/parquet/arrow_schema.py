@@ -1,4 +1,4 @@
-"""Open Parquet files by their Parquet schema only.
+"""Open Parquet files by their Parquet schema only, also if Arrow rejects an annotation that other readers ignore.
 
 Arrow writers store their own schema under the key `ARROW:schema`, and Arrow readers convert the values to its types:
 to durations, dictionaries, views or other time zones. Other readers ignore the entry, so it must not decide what a
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from deltaspec.wire.parquet.footer_repair import drop_unknown_group_types
 from deltaspec.wire.parquet.thrift import BINARY, LIST, STRUCT, ThriftError, ThriftReader
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _KEY = b"ARROW:schema"
 _OTHER_KEY = b"arrow schema"
 _KEY_VALUE_METADATA = 5
 """Field of FileMetaData."""
-_MAGIC = b"PAR1"
+_MAGICS = (b"PAR1", b"PARE")
 _TAIL_BYTES = 64 << 10
 """Length of the first read from the end of a file, as in Arrow."""
 
@@ -38,11 +39,26 @@ def open_by_parquet_schema(source: Any, **options: Any) -> pq.ParquetFile:
     """
     from pyarrow.parquet import ParquetFile
 
-    footer = _read_footer(source)
-    if footer is None or _KEY not in footer:
+    footer = read_footer(source)
+    if footer is None:
         return ParquetFile(source, **options)
-    metadata = ParquetFile(pa.BufferReader(rename_arrow_schema(footer)), **options).metadata
-    return ParquetFile(source, metadata=metadata, **options)
+    changed = rename_arrow_schema(footer) if _KEY in footer else footer
+    try:
+        return _open(source, footer, changed, options)
+    except Exception:  # Arrow raises several types
+        repaired = drop_unknown_group_types(changed)
+        if repaired is changed:
+            raise
+        return _open(source, footer, repaired, options)
+
+
+def _open(source: Any, footer: bytes, changed: bytes, options: dict[str, Any]) -> pq.ParquetFile:
+    """Open a file with a changed footer."""
+    from pyarrow.parquet import ParquetFile
+
+    if changed is footer:
+        return ParquetFile(source, **options)
+    return ParquetFile(source, metadata=ParquetFile(pa.BufferReader(changed), **options).metadata, **options)
 
 
 def rename_arrow_schema(footer: bytes) -> bytes:
@@ -67,14 +83,14 @@ def rename_arrow_schema(footer: bytes) -> bytes:
     return bytes(renamed)
 
 
-def _read_footer(source: Any) -> bytes | None:
+def read_footer(source: Any) -> bytes | None:
     """Return the bytes of a footer, its length and the magic number; None if the file does not end with them."""
     size = source.seek(0, io.SEEK_END)
     start = max(0, size - _TAIL_BYTES)
     source.seek(start)
     tail = source.read(size - start)
     length = int.from_bytes(tail[-8:-4], "little") + 8
-    if tail[-4:] != _MAGIC or length > size:
+    if tail[-4:] not in _MAGICS or length > size:
         return None
     if length > len(tail):
         source.seek(size - length)

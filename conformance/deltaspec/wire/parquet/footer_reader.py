@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyarrow._parquet import ParquetReader
 
 from deltaspec.protocol.schema.parquet_types import Node
+from deltaspec.wire.parquet.footer_repair import drop_unknown_group_types
 from deltaspec.wire.parquet.thrift import ThriftError
 from deltaspec.wire.parquet.thrift_footer import SchemaTooLarge, decode_schema, read_external_path
 from deltaspec.wire.storage.data_access import DataAccess
@@ -90,7 +91,7 @@ class FooterReader(msgspec.Struct):
             raise UnsupportedFooter(str(fault)) from fault
         except ThriftError as fault:
             raise NotParquet(f"the schema in its footer is broken: {fault}") from fault
-        metadata = _decode_with_arrow(data, checks_names=known is None)
+        metadata = _decode_or_repair(data, checks_names=known is None)
         if known is None:
             schema = self._cache_schema(data[:schema_end], schema)
         group_rows = sum(metadata.row_group(index).num_rows for index in range(metadata.num_row_groups))
@@ -159,6 +160,37 @@ def _read_tail(access: DataAccess, key: str, size: int | None) -> tuple[bytes, i
     if len(tail) < size - start:
         raise StorageError(f"{key}: shrank while it was read")
     return tail, size
+
+
+def explain_rejected_footer(footer: bytes | None, reason: str) -> str | None:
+    """Return why a file that Arrow rejects may still be valid; None if no reader can decode its footer.
+
+    Args:
+        footer: the footer, its length and the magic number; None if the file does not end with them.
+        reason: the message of Arrow.
+    """
+    if footer is not None and footer.endswith(ENCRYPTED):
+        return "its footer is encrypted"
+    if footer is None or any(message in reason for message in _BROKEN):
+        return None
+    try:
+        decode_schema(footer)
+    except SchemaTooLarge as fault:
+        return str(fault)
+    except ThriftError:
+        return None
+    return f"Arrow rejects its footer: {reason}"
+
+
+def _decode_or_repair(data: bytes, *, checks_names: bool) -> pq.FileMetaData:
+    """Return the footer as Arrow decodes it, without annotations that other readers ignore. Raises as `read` does."""
+    try:
+        return _decode_with_arrow(data, checks_names=checks_names)
+    except UnsupportedFooter:
+        repaired = drop_unknown_group_types(data)
+        if repaired is data:
+            raise
+        return _decode_with_arrow(repaired, checks_names=checks_names)
 
 
 def _decode_with_arrow(data: bytes, *, checks_names: bool) -> pq.FileMetaData:

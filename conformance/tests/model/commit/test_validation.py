@@ -126,15 +126,16 @@ def test_vectors_require_row_counts_and_the_feature() -> None:
     ]
 
 
-def test_append_only_is_evaluated_after_the_commit() -> None:
-    """S33."""
+def test_append_only_is_evaluated_before_and_after_the_commit() -> None:
+    """S33: which of the two counts is undecided."""
     appending = metadata({"delta.appendOnly": "true"})
     kept = table(protocol(1, 2), appending, add())
     assert list_refusals(kept, remove()) == ["append-only.no-removal"]
     assert list_refusals(kept, remove(data_change=False), add("b", data_change=False)) == []
     assert list_refusals(kept, metadata({"delta.appendOnly": "false"}), remove()) == []
     assert list_refusals(kept, metadata(), remove()) == []
-    assert list_refusals(PLAIN, appending, remove()) == ["append-only.no-removal"]
+    assert list_refusals(kept, appending, remove()) == ["append-only.no-removal"]
+    assert list_refusals(PLAIN, appending, remove()) == []
     unsupported = table(protocol(1, 7, None, []), appending, add())
     assert list_refusals(unsupported, remove()) == []
 

@@ -220,6 +220,13 @@ def test_enablement_is_unknown_if_the_commit_info_is_undecodable() -> None:
     assert (row["in_commit_timestamps_enabled"], "enablement_version" in row) == (None, False)
 
 
+def test_state_before_a_commit_is_unknown_only_if_the_commit_changes_it() -> None:
+    appending, log = metadata({"delta.appendOnly": "true"}), Log()
+    protocol = {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}
+    found = [log.commit(*lines)["append_only_before"] for lines in ([protocol, appending], [info()], [metadata({})])]
+    assert found == [None, True, True]
+
+
 def test_actions_are_counted_if_all_lines_are_decoded() -> None:
     add = {"path": "a", "partitionValues": {}, "size": 1, "modificationTime": 1, "dataChange": True}
     removes = [{"remove": {"path": "b", "dataChange": each}} for each in (True, False)]

@@ -22,8 +22,8 @@ from wire.data_row_reading import (
 )
 
 from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
-from deltaspec.wire.data import row_reader
 from deltaspec.wire.data.leaf_values import LeafValues
+from deltaspec.wire.parquet.arrow_errors import is_corruption
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec_generators.data_files.parquet_encodings import (
     ParquetEncoding,
@@ -332,7 +332,7 @@ def test_leaves_equal_the_rows(drawn: tuple[Struct, list[list[Any]], bytes, list
 
 
 @pytest.mark.parametrize(
-    ("fault", "is_corruption"),
+    ("fault", "is_corrupt"),
     [
         (pa.ArrowInvalid("Unexpected end of stream"), True),
         (OSError("Corrupt snappy compressed data."), True),
@@ -344,6 +344,6 @@ def test_leaves_equal_the_rows(drawn: tuple[Struct, list[list[Any]], bytes, list
         (KeyError("a defect"), False),
     ],
 )
-def test_only_errors_of_the_decoder_mean_corruption(fault: Exception, is_corruption: bool) -> None:
+def test_only_errors_of_the_decoder_mean_corruption(fault: Exception, is_corrupt: bool) -> None:
     """Other errors say nothing about the file, so that its column counts as not read."""
-    assert row_reader._is_corruption(fault) is is_corruption
+    assert is_corruption(fault) is is_corrupt

@@ -355,6 +355,14 @@ def test_two_actions_in_one_line_are_both_unknown() -> None:
     assert log.undecoded_kinds == {None}
 
 
+@pytest.mark.parametrize("add", [b'"add":', b'"x":[{"add":{}}],"add":'])
+def test_action_next_to_unrecognized_keys_is_decoded(add: bytes) -> None:
+    line = b'{%s{"path":"a","partitionValues":{},"size":1,"modificationTime":1,"dataChange":true},"y":2}' % add
+    log = decode_lines(b"\n".join([line] * 5))
+    assert [each.path for each in log.files.actions] == ["a"] * 5
+    assert (log.undecoded_kinds, len(log.faults)) == (set(), 5)
+
+
 @pytest.mark.parametrize("levels", [300, 500, 700, 900])
 def test_deep_object_is_decoded_or_reported(levels: int) -> None:
     """At any remaining stack depth, the line is decoded or reported, without a crash."""

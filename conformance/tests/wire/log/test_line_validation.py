@@ -10,6 +10,7 @@ from helpers.hypothesis_settings import example_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deltaspec.protocol.revisions import Revision
 from deltaspec.wire.log import line_validation
 from deltaspec.wire.log.line_validation import (
     LineError,
@@ -57,7 +58,7 @@ def test_defect_has_message_and_pointer(line: str, pointer: str, words: str) -> 
 
 @pytest.mark.parametrize("size", ["0", "-0", "-1", str(2**63 - 1), str(-(2**63))])
 def test_integers_of_64_bits_are_valid(size: str) -> None:
-    assert explain_line((ADD % ("{}", size, "")).encode()) == LineError("add", 1)
+    assert explain_line((ADD % ("{}", size, "")).encode()) == LineError("add", 1, 1)
 
 
 def test_long_values_are_shortened() -> None:
@@ -107,7 +108,7 @@ def test_line_that_is_not_an_object_is_explained(line: bytes, why: str) -> None:
 @pytest.mark.parametrize("escape", ["\\ud800", "\\udc00\\ud800", "a\\uDFFF", "\\ud83d\\u0041"])
 def test_lone_surrogate_makes_a_known_action_undecodable(escape: str) -> None:
     known, unknown = (explain_line(f'{{"{kind}":{{"a":"{escape}"}}}}'.encode()) for kind in ("commitInfo", "future"))
-    assert known == LineError("commitInfo", 1, has_lone_surrogate=True)
+    assert known == LineError("commitInfo", 1, 1, has_lone_surrogate=True)
     assert unknown == LineError(None, 1, has_lone_surrogate=True)
     assert known.is_undecodable
     assert not unknown.is_undecodable
@@ -127,8 +128,31 @@ def test_lone_surrogates_are_distinguished_from_pairs(data: bytes, half: bool) -
     assert contains_lone_surrogate(data) is half
 
 
+@pytest.mark.parametrize(
+    "line", [b'{"txn":{"appId":"a","version":1},"x":1}', b'{"x":[{}],"txn":{"appId":"a","version":1}}']
+)
+def test_known_action_next_to_an_unrecognized_key_decodes(line: bytes) -> None:
+    assert explain_line(line) == LineError("txn", 2, 1, "x")
+    assert not explain_line(line).is_undecodable
+
+
+def test_defect_of_an_action_next_to_an_unrecognized_key_is_found() -> None:
+    fault = explain_line(b'{"x":1,"txn":{"appId":"a","version":1.5}}')
+    assert (fault.pointer, fault.unrecognized_key, fault.is_undecodable) == ("/txn/version", "x", True)
+
+
+def test_several_unrecognized_keys_hide_no_action() -> None:
+    assert explain_line(b'{"x":1,"y":{},"z":null}') == LineError(None, 2, 0, "x")
+
+
+def test_action_of_another_revision_is_an_unrecognized_key() -> None:
+    line = b'{"txn":{"appId":"a","version":1},"rowIdHighWaterMark":{"highWaterMark":1}}'
+    assert explain_line(line).unrecognized_key == "rowIdHighWaterMark"
+    assert explain_line(line, Revision.R2).known_actions == 2
+
+
 def test_null_actions_are_not_counted() -> None:
-    assert explain_line(b'{"add":null,"commitInfo":{}}') == LineError("commitInfo", 1)
+    assert explain_line(b'{"add":null,"commitInfo":{}}') == LineError("commitInfo", 1, 1)
     assert explain_line(b'{"add":null}') == LineError(None, 0)
     assert explain_line(b'{"add":null}').has_defect
 

@@ -25,7 +25,7 @@ ARROW = {
     "st": pa.struct([("x", pa.int64())]),
 }
 
-COLUMNS = [*((name,) for name in (*ARROW, "x", "a", "b") if name != "st"), ("st", "x"), ("c", "d")]
+COLUMNS = [*((name,) for name in (*ARROW, "nz", "x", "a", "b") if name != "st"), ("st", "x"), ("c", "d")]
 
 
 def texts(adds: list[Any], kind: pa.DataType, **options: Any) -> dict[int, Any]:
@@ -133,20 +133,31 @@ def test_values_outside_of_four_digit_years_have_a_sign() -> None:
     ]
 
 
+LEGACY_METADATA = [
+    {"org.apache.spark.version": "3.5.0", "org.apache.spark.legacyDateTime": ""},
+    {"org.apache.spark.version": "2.4.8"},
+    {"org.apache.spark.sql.parquet.row.metadata": "{}"},
+]
+
+
 def test_old_values_in_another_calendar_are_unread() -> None:
-    kind = of_add(("minValues", pa.struct([("da", pa.date32()), ("ts", pa.timestamp("us")), ("l", pa.int64())])))
+    members = [("da", pa.date32()), ("ts", pa.timestamp("us", "UTC")), ("nz", pa.timestamp("us")), ("l", pa.int64())]
+    kind = of_add(("minValues", pa.struct(members)))
     adds = [
-        {"path": "a", "stats_parsed": {"minValues": {"da": -719_162, "ts": -3 * 10**15, "l": 1}}},
-        {"path": "b", "stats_parsed": {"minValues": {"da": -141_427, "ts": 0, "l": 1}}},
+        {"path": "a", "stats_parsed": {"minValues": {"da": -719_162, "ts": -3 * 10**15, "nz": -3 * 10**15, "l": 1}}},
+        {"path": "b", "stats_parsed": {"minValues": {"da": -141_427, "ts": 0, "nz": 0, "l": 1}}},
     ]
-    table = pa.table({"add": pa.array(adds, kind)}).replace_schema_metadata({"org.apache.spark.legacyDateTime": ""})
-    found, reasons = read_statistics(table)
-    assert found == {
-        1: '{"minValues":{"l":1}}',
-        2: '{"minValues":{"da":"1582-10-15","ts":"1970-01-01T00:00:00.000","l":1}}',
-    }
-    assert reasons == {f"add.stats_parsed.minValues.{name} has values in the Julian calendar" for name in ("da", "ts")}
-    assert read_statistics(table.replace_schema_metadata(None))[1] == set()
+    table = pa.table({"add": pa.array(adds, kind)})
+    why = "has old values, which its file may store in the Julian calendar"
+    for metadata in LEGACY_METADATA:
+        found, reasons = read_statistics(table.replace_schema_metadata(metadata))
+        assert found == {
+            1: '{"minValues":{"nz":"1874-12-07T18:40:00.000","l":1}}',
+            2: '{"minValues":{"da":"1582-10-15","ts":"1970-01-01T00:00:00.000Z","nz":"1970-01-01T00:00:00.000","l":1}}',
+        }
+        assert reasons == {f"add.stats_parsed.minValues.{name} {why}" for name in ("da", "ts")}
+    assert read_statistics(table.replace_schema_metadata({"org.apache.spark.version": "3.5.0"}))[1] == set()
+    assert read_statistics(table)[1] == set()
 
 
 @pytest.mark.parametrize(
