@@ -5,9 +5,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.log_only import get_action
+from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.mutations.registry import draw_one, mutation
-from deltaspec_generators.table_files import TableFiles
+from deltaspec_generators.table_files import TableFiles, add_action, remove_action
 
 
 @mutation("reconciliation.add-unique")
@@ -62,3 +62,13 @@ def row_id_mark_twice_in_checkpoint(draw: st.DrawFn) -> TableFiles:
 @mutation("checkpoint.equals-replay", revisions=("r1", "r2"))
 def row_id_mark_changed_in_checkpoint(draw: st.DrawFn) -> TableFiles:
     return _build_table_with_marks(*draw_one(draw, (), (18,), (20,)))
+
+
+@mutation("remove.ends-live-file")
+def remove_of_no_live_file(draw: st.DrawFn) -> TableFiles:
+    """A commit removes a file that an earlier commit removed, that no commit added, or that is spelled otherwise."""
+    files = log_only.build_table()  # removes a.parquet in version 2
+    path = draw_one(draw, "a.parquet", "never.parquet", "/b.parquet", "b%252eparquet")
+    removed = remove_action(add_action(path, rows=10), dataChange=draw(st.booleans()))
+    files.commits[3] = [commit_info_action(3), removed]
+    return files

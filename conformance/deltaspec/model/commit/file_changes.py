@@ -270,28 +270,25 @@ def check_void_columns(proposal: ProposedCommit) -> Iterator[Refused]:
 def check_unchanged_rows(proposal: ProposedCommit) -> Iterator[Refused]:
     """Add File and Remove File: require that files with `dataChange=false` neither add nor remove rows.
 
-    The rows are counted, if the number of valid rows of every file is known.
+    The rows are counted. A remove of a file that is not live removes none (S51). What files without a count contain is
+    undecided.
     """
-    live, adds, removes = proposal.before.files, proposal.actions_of_type(Add), proposal.actions_of_type(Remove)
-    if all(add.data_change for add in adds) and all(remove.data_change for remove in removes):
-        return
-    removed = [live.get(get_file_key(remove)) for remove in removes]
-    counts = [None if add is None else _count_valid_rows(add) for add in [*adds, *removed]]
-    if None in counts:
-        return
-    added_rows, removed_rows = counts[: len(adds)], counts[len(adds) :]
-    removed_keys = {get_file_key(remove) for remove in removes}
+    live, adds = proposal.before.files, proposal.actions_of_type(Add)
+    removes = {get_file_key(remove): remove for remove in proposal.actions_of_type(Remove)}
+    ended = [(remove, live[key]) for key, remove in removes.items() if key in live]
+    added_rows = [_count_valid_rows(add) for add in adds]
+    removed_rows = [_count_valid_rows(add) for _, add in ended]
     added_unchanged = sum(
         rows or 0
         for add, rows in zip(adds, added_rows, strict=True)
-        if not add.data_change and (get_file_key(add) not in live or get_file_key(add) in removed_keys)
+        if not add.data_change and (get_file_key(add) not in live or get_file_key(add) in removes)
     )
     removed_unchanged = sum(
-        rows or 0 for remove, rows in zip(removes, removed_rows, strict=True) if not remove.data_change
+        rows or 0 for (remove, _), rows in zip(ended, removed_rows, strict=True) if not remove.data_change
     )
-    if added_unchanged > sum(rows or 0 for rows in removed_rows):
+    if None not in removed_rows and added_unchanged > sum(rows or 0 for rows in removed_rows):
         yield Refused("add.unchanged-rows", f"{added_unchanged} rows are added without dataChange")
-    if removed_unchanged > sum(rows or 0 for rows in added_rows):
+    if None not in added_rows and removed_unchanged > sum(rows or 0 for rows in added_rows):
         yield Refused("remove.unchanged-rows", f"{removed_unchanged} rows are removed without dataChange")
 
 
