@@ -26,7 +26,7 @@ idle_removes = View(
 )
 
 _FILE = ("path_key", "_vector")
-_VECTOR_FILE = r"(^|/)deletion_vector_[0-9A-Fa-f-]{36}\.bin$"
+_VECTOR_FILE = r"(^|/)deletion_vector[-_][0-9A-Fa-f-]{36}\.bin$"
 
 
 def build_idle_remove_rows(intervals: pl.DataFrame) -> pl.DataFrame:
