@@ -19,6 +19,7 @@ from deltaspec.model.log.reconciliation import get_file_key, get_vector_id
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import change_data
 from deltaspec.model.rows.entry_names import EntryNames, collect_entry_names, find_misnamed_entry
+from deltaspec.model.rows.materialized_partitions import find_requiring_features
 from deltaspec.model.rows.statistics import StatisticsError, count_records, find_null_columns, parse_statistics
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import DataType, Primitive, iter_fields
@@ -133,6 +134,33 @@ def check_partition_values(table: TableVersion, file: Add | Cdc) -> Iterator[Ref
         fault = _find_value_fault(file.partition_values[key], types[key], table.revision)
         if fault is not None:
             yield Refused("partition-values.serialization", f"{file.path}: {key}: {fault}")
+
+
+def check_former_partition_columns(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Partition Values: forbid that a partition column becomes another while only the log has its values.
+
+    Readers take the values of other columns from the files, which need not store partition columns.
+    """
+    old, new = proposal.version_before, proposal.version_after
+    if None in (old.schema, new.schema, old.protocol, old.metadata, old.features, new.features):
+        return
+    if old.protocol and old.metadata and find_requiring_features(old.protocol, old.metadata):
+        return
+    before, after = _list_partition_keys(old), _list_partition_keys(new)
+    former = before.keys() - after.keys() - set(after.values())
+    for add in proposal.remaining_files if former else ():
+        lost = sorted(name for name in former if add.partition_values.get(name))
+        if lost and after.keys() <= add.partition_values.keys():
+            yield Refused("add.partition-values", f"{add.path} has a value of {lost[0]}, which is no partition column")
+
+
+def _list_partition_keys(table: TableVersion) -> dict[str, str]:
+    """Return physical to logical name of the partition columns."""
+    if table.schema is None or table.metadata is None:
+        return {}
+    names = table.metadata.partition_columns
+    keys = column_mapping.list_physical_partition_columns(table.schema, names, table.mapping)
+    return dict(zip(keys, names, strict=True))
 
 
 def check_required_columns(table: TableVersion, add: Add) -> Iterator[Refused]:
@@ -339,6 +367,7 @@ CHECKS: tuple[CommitCheck, ...] = (
     check_deletion_vectors,
     refuse_illegal_files(check_vector_support),
     refuse_illegal_files(check_partition_values),
+    check_former_partition_columns,
     refuse_illegal_files(check_required_columns),
     check_change_file_values,
     check_statistics_names,

@@ -18,6 +18,8 @@ from deltaspec.model.schema.data_types import Struct
 
 FEATURE = "rowTracking"
 DOMAIN = "delta.rowTracking"
+MARK_KEY, R3_MARK_KEY = "rowIdHighWaterMark", "highWaterMark"
+"""Keys of the high-water mark in the domain: of the current revision, and as r3 prints it (E27)."""
 ENABLED = "delta.enableRowTracking"
 SUSPENDED = "delta.rowTrackingSuspended"
 ROW_ID_COLUMN = "delta.rowTracking.materializedRowIdColumnName"
@@ -197,7 +199,7 @@ def parse_high_water_mark(configuration: str) -> int | None:
         value = parse_lossless(configuration).value
     except JsonError:
         return None
-    mark = value.get("rowIdHighWaterMark", value.get("highWaterMark")) if isinstance(value, dict) else None
+    mark = value.get(MARK_KEY, value.get(R3_MARK_KEY)) if isinstance(value, dict) else None
     if not (isinstance(mark, Number) and mark.is_integer and len(mark) <= 20):
         return None
     return int(mark) if -(2**63) <= int(mark) < 2**63 else None

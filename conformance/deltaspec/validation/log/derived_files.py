@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from deltaspec.model import actions as model
 from deltaspec.model.actions import DomainMetadata, MetaData, Txn, WireStruct
 from deltaspec.model.features.table_properties import compute_tombstone_cutoff_ms, compute_transaction_cutoff_ms
+from deltaspec.model.json_values import find_repeated_key
 from deltaspec.model.log.file_names import CompactionName, checksum_name, compaction_name
 from deltaspec.model.log.segment import Checkpoint
 from deltaspec.model.log.state_differences import DerivedFileKind
@@ -82,7 +83,7 @@ class DerivedFiles:
     def __init__(self) -> None:
         self._checkpoints: list[tuple[CheckpointFileActions, ParsedCheckpoint]] = []
         self._compactions: list[tuple[CompactionFileActions, LogSummary]] = []
-        self._checksums: list[tuple[ChecksumFileActions, tuple[str | None, str | None]]] = []
+        self._checksums: list[tuple[ChecksumFileActions, tuple[str | None, str | None, str | None]]] = []
 
     def read(self, reader: DerivedFileReader, facts: LogFacts, findings: Findings) -> None:
         """Read every derived file of the plan."""
@@ -187,7 +188,7 @@ class DerivedFiles:
             context.partition_columns,
             context.leaf_columns or (),
         )
-        self._checksums.append((files, (fault, pointer)))
+        self._checksums.append((files, (fault, pointer, find_repeated_key(data))))
 
 
 def _locate(facts: LogFacts, kind: DerivedFileKind, file: str, version: int) -> DerivedFile:
@@ -316,7 +317,7 @@ def _check_checksum(
     facts: LogFacts,
     findings: Findings,
     files: ChecksumFileActions,
-    fault: tuple[str | None, str | None],
+    fault: tuple[str | None, str | None, str | None],
     aggregates: Aggregates,
 ) -> None:
     version, stated = files.derived_file.version, files.stated

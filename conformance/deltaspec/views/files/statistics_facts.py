@@ -15,6 +15,7 @@ from deltaspec.model.rows.statistics import (
     proves_null,
 )
 from deltaspec.views.files.plain_statistics import encode_paths, find_plain_counts, read_plain_statistics
+from deltaspec.views.files.repeated_keys import find_repeated_keys
 from deltaspec.wire import arrow_compute as pc
 
 _FEWEST_PLAIN = 2_000
@@ -66,6 +67,7 @@ def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
         sparse("null_count_fault", length, decoded.null_faults),
         sparse_flags("stats_have_lone_surrogate", is_known, decoded.surrogate_rows),
         null_columns.alias("null_columns"),
+        sparse("stats_repeated_key", length, find_repeated_keys(texts)),
     ]
 
 

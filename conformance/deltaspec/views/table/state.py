@@ -14,6 +14,7 @@ from deltaspec.model.features.protocol_evolution import CHECKPOINT_PROTECTION, P
 from deltaspec.model.features.undefined_types import find_undefined_types, may_define_types
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
+from deltaspec.model.rows.materialized_partitions import find_requiring_features
 from deltaspec.model.rows.statistics import list_leaf_columns
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Struct
@@ -430,10 +431,12 @@ class TableState(ReplayedState):
         self.clustered.apply(change.version, self.schema, self.mapping, self.clustering_columns)
         columns = read_clustering_columns(self.domains.get(clustering.DOMAIN))
         rows = []
-        if columns and self.supports("clustering") and self.schema and self.metadata:
+        if self.supports(clustering.FEATURE) and self.schema and self.metadata:
             partitions = self.metadata.partition_columns
-            rows = [build_clustering_row(columns, self.schema, partitions, self.mapping, self.revision)]
-        location = change.locate_cause(MetaData, DomainMetadata)
+            row = build_clustering_row(columns, self.schema, partitions, self.mapping, self.revision)
+            may_have_domain = self.domains_known and self.supports("domainMetadata")
+            rows = [row | {"has_domain": clustering.DOMAIN in self.domains if may_have_domain else None}]
+        location = change.locate_cause(Protocol, MetaData, DomainMetadata)
         self.views["clustering"].replace(location, (((), row) for row in rows))
 
     def _evaluate_iceberg(self, change: _Change, actions: list[tuple[int, WireStruct]]) -> None:
@@ -480,11 +483,17 @@ class TableState(ReplayedState):
             logical,
             self.supports("deletionVectors"),
             "V1" in self.iceberg.enabled_now,
+            self._stores_partition_columns(),
             table_properties.keeps_statistics_in_checkpoints(settings),
         )
         location = (change.version, change.file, change.locate_cause(Protocol, MetaData)["line"])
         configured = column_mapping.get_mapping_mode(settings, supported=True)
         self.file_requirements.apply(location, required, self.schema, self.mapping, configured)
+
+    def _stores_partition_columns(self) -> bool:
+        if self.protocol is None or self.metadata is None:
+            return False
+        return bool(find_requiring_features(self.protocol, self.metadata))
 
     def _evaluate_variants(self, change: _Change) -> None:
         """Evaluate the variant columns, also against partitioning and clustering."""
