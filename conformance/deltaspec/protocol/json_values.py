@@ -68,6 +68,15 @@ def parse_lossless(text: str | bytes) -> Document:
     return Document(_plain(raw, "", repeated), tuple(repeated))
 
 
+def find_repeated_key(text: str | bytes) -> str | None:
+    """Return the JSON pointer of the first key that occurs twice in its object; None without one, and in no JSON."""
+    try:
+        repeated = parse_lossless(text).repeated_keys
+    except JsonError:
+        return None
+    return repeated[0] if repeated else None
+
+
 def _decode_with_surrogates(fault: UnicodeDecodeError) -> str:
     """Decode bytes that are not UTF-8, if only because they contain surrogates; else raise `JsonError`."""
     try:

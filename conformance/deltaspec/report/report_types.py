@@ -292,6 +292,9 @@ class Continuation(Struct, frozen=True, kw_only=True):
     commits: dict[int, str] = field(default_factory=dict)
     """Version to the first half of the SHA-256, of each commit that the run, or a report that it continues, has read,
     without those that no longer exist: the newest 10,000."""
+    replacements: dict[str, str] = field(default_factory=dict)
+    """Size in bytes and modification time of each file that replaces commits, by name: checkpoints, sidecars and log
+    compactions, the newest 10,000."""
     rules: str
     """Digest of the rules of the release."""
 

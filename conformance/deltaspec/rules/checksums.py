@@ -309,3 +309,18 @@ def repeated_transaction_or_domain_in_checksum() -> pl.Expr:
         derived_file_kind: checksum, kind: domainMetadata, difference: repeated
     """
     return _differs("txn", "domainMetadata") & (pl.col("difference") == "repeated")
+
+
+@rule("CRC017", requires="log.embedded-json", view=checksums, divergence="S19")
+def repeated_key_in_checksum() -> pl.Expr:
+    """A version checksum has the same key twice in one object.
+
+    JSON parsers keep the first value or the last one, or fail. Engines read different checksums, or cannot open the table.
+    Fix: Delete the file; version checksums are optional. The writer must write each key once.
+
+    Conforms::
+        repeated_key: null
+    Violates::
+        repeated_key: "/numFiles"
+    """
+    return pl.col("repeated_key").is_not_null()

@@ -57,3 +57,19 @@ def older_file_without_statistics_of_clustering_column() -> pl.Expr:
         columns_without_statistics: ["day"]
     """
     return pl.col("columns_without_statistics").list.len() > 0
+
+
+@rule("CLU004", requires="clustering.columns-by-physical-name", view=clustering, divergence="S52")
+def clustered_table_without_domain() -> pl.Expr:
+    """A table supports clustering, but has no domain delta.clustering.
+
+    Some engines treat the table as one without clustering columns, others refuse to cluster it.
+    Fix: Run `ALTER TABLE t CLUSTER BY (...)` or `ALTER TABLE t CLUSTER BY NONE` in Delta Spark, which write the domain.
+
+    Conforms::
+        has_domain: true
+        has_domain: null
+    Violates::
+        has_domain: false
+    """
+    return ~pl.col("has_domain")

@@ -364,13 +364,16 @@ def enablement_not_recorded() -> pl.Expr:
 def rows_added_without_data_change() -> pl.Expr:
     """A commit adds more rows than it removes although its files have dataChange false.
 
-    Streams and other consumers skip these files and never read the new rows.
-    Fix: No rows of the table are lost. Reload consumers from a snapshot, and fix the writer: it must set dataChange
-    true when rows are added.
+    Streams and other consumers skip these files and never read the new rows. If the commit removes files that are not
+    live (FIL053), it writes rows again that are elsewhere in the table: readers return them twice.
+    Fix: Compare the versions before and after the commit with time travel (`VERSION AS OF`). If rows are doubled, run
+    `RESTORE TABLE t TO VERSION AS OF n` with the version before the commit, then repeat later changes with a corrected
+    writer. Otherwise reload consumers from a snapshot. The writer must set dataChange true when rows are added.
 
     Conforms::
         rows_added_unchanged: 10, removed_rows: 10
         rows_added_unchanged: 0, removed_rows: 5
+        rows_added_unchanged: 11, removed_rows: null
     Violates::
         rows_added_unchanged: 11, removed_rows: 10
     """
@@ -390,6 +393,7 @@ def rows_removed_without_data_change() -> pl.Expr:
     Conforms::
         rows_removed_unchanged: 10, added_rows: 10
         rows_removed_unchanged: 0, added_rows: 5
+        rows_removed_unchanged: 10, added_rows: null
     Violates::
         rows_removed_unchanged: 10, added_rows: 9
     """

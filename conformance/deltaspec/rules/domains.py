@@ -131,18 +131,19 @@ def confusable_domain_name() -> pl.Expr:
 
 @rule("DOM004", requires="clustering.not-partitioned", view=clustering)
 def clustered_and_partitioned() -> pl.Expr:
-    """A table has both clustering columns and partition columns.
+    """A table that supports clustering has partition columns.
 
-    Engines refuse the table, or lay out files by one and skip files by the other.
-    Fix: Run `ALTER TABLE t CLUSTER BY NONE`, or copy the rows into a new table without partition columns.
+    "When the feature clustering exists in the table protocol's writerFeatures, then we say that the table is a
+    clustered table": it needs no clustering columns. Engines refuse the table, or lay out files by one and skip files
+    by the other.
+    Fix: Copy the rows into a new table without partition columns, or without the feature clustering.
 
     Conforms::
-        clustering_columns: ["id"], partition_columns: []
-        clustering_columns: [], partition_columns: ["day"]
+        partition_columns: []
     Violates::
-        clustering_columns: ["id"], partition_columns: ["day"]
+        partition_columns: ["day"]
     """
-    return (pl.col("clustering_columns").list.len() > 0) & (pl.col("partition_columns").list.len() > 0)
+    return pl.col("partition_columns").list.len() > 0
 
 
 @rule(
@@ -162,3 +163,20 @@ def unknown_clustering_column() -> pl.Expr:
         unknown_clustering_columns: ["region"]
     """
     return pl.col("unknown_clustering_columns").list.len() > 0
+
+
+@rule("DOM014", requires="log.embedded-json", view=domains, divergence="S19")
+def repeated_key_in_system_domain() -> pl.Expr:
+    """The configuration of a system domain has the same key twice in one object.
+
+    JSON parsers keep the first value or the last one, or fail. Engines read different states, or cannot open the table.
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
+    with a corrected writer. If no engine can load the table, restore the log from backup. The writer must write each
+    key once.
+
+    Conforms::
+        repeated_key: null
+    Violates::
+        repeated_key: "/rowIdHighWaterMark"
+    """
+    return pl.col("repeated_key").is_not_null()

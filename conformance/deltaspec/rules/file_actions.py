@@ -363,3 +363,19 @@ def clustering_column_without_statistics() -> pl.Expr:
         clustering_columns_without_statistics: ["id"]
     """
     return pl.col("clustering_columns_without_statistics").list.len() > 0
+
+
+@rule("FIL054", requires="log.embedded-json", view=file_actions, divergence="S19")
+def repeated_key_in_statistics() -> pl.Expr:
+    """The statistics of a file have the same key twice in one object.
+
+    JSON parsers keep the first value or the last one, or fail. Engines read different statistics, or cannot open the table.
+    Fix: Run `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file with a corrected writer. It must
+    write each key once.
+
+    Conforms::
+        stats_repeated_key: null
+    Violates::
+        stats_repeated_key: "/numRecords"
+    """
+    return pl.col("stats_repeated_key").is_not_null()

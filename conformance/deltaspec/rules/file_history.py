@@ -4,6 +4,7 @@ import polars as pl
 
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.file_actions import file_history
+from deltaspec.views.files.idle_removes import idle_removes
 
 
 @rule("FIL030", requires="reconciliation.no-repeated-actions", view=file_history)
@@ -260,3 +261,24 @@ def row_ids_missing_from_remove() -> pl.Expr:
         pl.col(f"{name}_before").is_not_null() & pl.col(name).ne_missing(pl.col(f"{name}_before")) for name in names
     ]
     return (pl.col("kind") == "remove") & (differ[0] | differ[1])
+
+
+@rule("FIL053", requires="remove.ends-live-file", view=idle_removes, divergence="S51")
+def remove_of_file_that_is_not_live() -> pl.Expr:
+    """A commit removes a file that is not live.
+
+    Replay is the same without the remove. The writer has worked on an outdated version of the table, or spells the path
+    otherwise than its add: the file that it meant may still be live, and rows that the commit writes again are doubled.
+    (Other rules report paths that are live with another deletion vector. Delta Spark removes files of deletion vectors
+    when it drops their feature.)
+    Fix: Compare the rows before and after the commit with time travel (`VERSION AS OF`). If rows are doubled or came
+    back, run `RESTORE TABLE t TO VERSION AS OF n` with the version before the commit, then repeat later changes with a
+    corrected writer. It must check for conflicting commits, and repeat the path of the add character by character.
+
+    Conforms::
+        is_live_with_other_vector: true, is_vector_file: false
+        is_live_with_other_vector: false, is_vector_file: true
+    Violates::
+        is_live_with_other_vector: false, is_vector_file: false
+    """
+    return ~pl.col("is_live_with_other_vector") & ~pl.col("is_vector_file")

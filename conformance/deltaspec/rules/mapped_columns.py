@@ -98,12 +98,13 @@ def column_id_under_another_name() -> pl.Expr:
     return pl.col("node_with_other_name").is_not_null() & ((pl.col("column_mapping_mode") == "id") | may_be_older)
 
 
-@rule("PQT034", requires="column-mapping.field-ids-in-files", view=data_files, warning=True)
+@rule("PQT034", requires="column-mapping.field-ids-in-files", view=data_files)
 def file_without_field_ids() -> pl.Expr:
     """A data file has no field ids although it was written while columns were mapped.
 
-    In id mode, readers refuse the file or return null for every column. In name mode, readers that use ids do. (In name
-    mode, another rule reports a file without physical names.)
+    "Write the 32 bit integer column identifier as part of the `field_id` field": readers by id, in name mode also those
+    of Iceberg, refuse the file or return null for every column. (In name mode, another rule reports a file without
+    physical names.)
     Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
     rewrite the file through a reader that returns null or wrong values: that makes the damage permanent.
 

@@ -41,6 +41,23 @@ def partition_column_without_values() -> pl.Expr:
     return pl.col("without_partition_value") > 0
 
 
+@rule("FIL073", requires="add.partition-values", view=outdated_files)
+def partition_column_dropped_under_files() -> pl.Expr:
+    """A column is no partition column any more, but live files have its values only in partitionValues.
+
+    "Columns present in the schema of the table MAY be missing from data files. Readers SHOULD fill these missing
+    columns in with null": the values are lost for every reader. (Files that must store partition columns are excluded.)
+    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last legal version. To partition the table by other columns,
+    overwrite all of its rows with the `overwriteSchema` option.
+
+    Conforms::
+        with_former_partition_value: 0
+    Violates::
+        with_former_partition_value: 2
+    """
+    return pl.col("with_former_partition_value") > 0
+
+
 @rule("FIL072", requires="partition-values.serialization", view=outdated_files)
 def partition_values_left_unreadable() -> pl.Expr:
     """A partition column has a new type that cannot represent the values of live files.

@@ -18,7 +18,15 @@ from msgspec.structs import replace
 from deltaspec.errors import InvalidUsage
 from deltaspec.input_files import read_input_file
 from deltaspec.protocol.actions import MetaData
-from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.log.file_names import (
+    ClassicCheckpoint,
+    CompactionName,
+    LogFileName,
+    MultipartCheckpoint,
+    SidecarName,
+    UuidCheckpoint,
+    commit_name,
+)
 from deltaspec.report.report_types import NEEDS_CLOCK, REPORT_VERSION, Continuation, NotChecked, Report
 from deltaspec.report.text import count
 from deltaspec.rules import RULES
@@ -48,6 +56,8 @@ class EarlierReport(msgspec.Struct, frozen=True):
     commit_sha256: str
     commits: dict[int, str]
     """Version to the first half of the SHA-256 of each commit that it has read."""
+    replacements: dict[str, str]
+    """Name to size and modification time of each checkpoint, sidecar and compaction that it has listed."""
     history: str
     counts: dict[str, int]
     """Number of findings by severity, in it and in the reports that it continues."""
@@ -115,6 +125,7 @@ def load_earlier_report(file: str, codes: Sequence[str], *, revision: str, histo
         table_id=known.table_id,
         commit_sha256=known.commit_sha256,
         commits=known.commits,
+        replacements=known.replacements,
         history=report.history,
         counts=_add_counts(report),
         not_applicable=frozenset(report.checked.not_applicable),
@@ -218,8 +229,50 @@ def build_continuation(
         table_id=metadata.id,
         commit_sha256=commit_sha256,
         commits=dict(sorted({**relied_on, **commits}.items())[-_MOST_COMMITS:]),
+        replacements=list_replacements(plan),
         rules=compute_rules_digest(),
     )
+
+
+def list_replacements(plan: Plan) -> dict[str, str]:
+    """Return size and modification time of the files that replace commits up to the validated version, by name."""
+    found = {
+        name: f"{entry.size_bytes} {entry.modified_ms}"
+        for name, entry in plan.entries.items()
+        if _replaces_commits(entry.log_name, plan.version)
+    }
+    return dict(sorted(found.items())[-_MOST_COMMITS:])
+
+
+def _replaces_commits(name: LogFileName, last: int) -> bool:
+    match name:
+        case SidecarName():  # whose version only its checkpoint knows
+            return True
+        case ClassicCheckpoint() | MultipartCheckpoint() | UuidCheckpoint():
+            return name.version <= last
+        case CompactionName():
+            return name.end <= last
+    return False
+
+
+def find_changed_replacement(earlier: EarlierReport, plan: Plan) -> str | None:
+    """Return why what replaces commits is not what the earlier report has read; None if it is.
+
+    A file that only one of both has is not compared, unless the history begins with it and commits are gone that the
+    report has read.
+    """
+    found = list_replacements(plan)
+    common = sorted(found.keys() & earlier.replacements.keys())
+    changed = next((name for name in common if found[name] != earlier.replacements[name]), None)
+    if changed is not None:
+        return f"{LOG_DIRECTORY}/{escape_file_name(changed)} has changed since its report"
+    base = plan.base
+    if base is None or all(name in earlier.replacements for name in base.files):
+        return None
+    replaced = [version for version in earlier.commits if version <= base.version]
+    if all(commit_name(version) in plan.entries for version in replaced):
+        return None
+    return f"the checkpoint of version {base.version} replaces commits that its report has read"
 
 
 def compute_commit_digest(store: Store, version: int) -> str:

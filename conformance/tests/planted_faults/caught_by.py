@@ -7,6 +7,15 @@ from deltaspec.rules import RULES
 from planted_tables.faults.all_faults import PLANTED_FAULTS
 
 EXPLICIT: dict[str, str] = {
+    "repeated_key_in_schema": "MET012",
+    "repeated_key_in_system_domain": "DOM014",
+    "repeated_key_in_statistics": "FIL054",
+    "repeated_key_in_checksum": "CRC017",
+    "clustered_table_without_domain": "CLU004",
+    "clustered_by_a_column_that_never_was": "DOM005",
+    "clustered_by_displayed_name": "DOM005",
+    "clustering_column_dropped": "DOM005",
+    "partition_column_dropped_under_live_files": "FIL073",
     "invariant_of_another_form": "CON002",
     "invariant_of_a_column_that_is_not_there": "CON031",
     "mark_falls_with_its_file": "RID002",

@@ -107,7 +107,7 @@ def test_files_with_former_partition_columns_may_be_removed(log: Log) -> None:
         remove("p=y/a.parquet", partitionValues={"p": "y"}, size=10, extendedFileMetadata=True),
         remove("p=z/b.parquet", partitionValues={"p": "z"}, size=10, extendedFileMetadata=True),
     )
-    log.commit(metadata(json.dumps({"type": "struct", "fields": fields}), ("q",)), remove("old", partitionValues={}))
+    log.commit(metadata(json.dumps({"type": "struct", "fields": fields}), ("q",)))
     assert log.findings() == {}
 
 
@@ -191,9 +191,16 @@ def test_transaction_version_may_decrease(log: Log) -> None:
     assert log.findings() == {}
 
 
-def test_remove_of_a_file_that_was_never_added_is_not_reported(log: Log) -> None:
+def test_remove_of_a_file_that_was_never_added_is_a_divergence(log: Log) -> None:
     log.commit(protocol(), metadata())
-    log.commit(remove("vector.bin"), remove("old.parquet"))
+    log.commit(remove("old.parquet"))
+    assert log.findings() == {"FIL053": 1}
+
+
+def test_files_of_deletion_vectors_may_be_removed(log: Log) -> None:
+    log.commit(protocol(), metadata())
+    name = "deletion_vector_fa9e5a1c-6f0c-4a7a-9b49-0f1f8f0f6d11.bin"
+    log.commit(remove(name), remove(f"ab/{name}", dataChange=False))
     assert log.findings() == {}
 
 

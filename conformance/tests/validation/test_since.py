@@ -1,6 +1,7 @@
 """`--since`: only files after an earlier report are checked, and the report says so."""
 
 import json
+import os
 import shutil
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from deltaspec.rules import RULES
 from deltaspec.validation.buckets import LocalBuckets
 from deltaspec.validation.ledger import find_unused_rules
 from deltaspec.validation.since import NEEDS_ALL_FILES, NEEDS_LISTING
+from deltaspec_generators.checkpoint_writer import SidecarFile
 from deltaspec_generators.table_files import (
     CheckpointFiles,
     TableFiles,
@@ -313,7 +315,8 @@ class TestRefusal:
         for version in (0, 1):
             (lake.root / "_delta_log" / f"{version:020}.json").unlink()
         second = lake.report("second.json", "--since", lake.root.parent / "first.json")
-        assert (second["verdict"], second["since"]["skipped_files"]) == ("conforms", 3)
+        assert (second["verdict"], second["since"]["skipped_files"]) == ("conforms", 0)  # nothing shows what they had
+        assert second["since"]["reason"] == "the checkpoint of version 3 replaces commits that its report has read"
         assert set(second["continuation"]["commits"]) == {"2", "3", "4"}
 
     def test_commit_that_only_an_older_report_has_read_was_rewritten(self, lake: Lake) -> None:
@@ -408,3 +411,69 @@ class TestRefusal:
             (tmp_path / "x.json").write_bytes(content)
         result = run("validate", lake.root, "--since", tmp_path / "x.json")
         assert (result.exit_code, single_error_line(result)) == (2, f"deltaspec: --since {tmp_path}/x.json: {message}")
+
+
+# files that replace commits
+
+
+def write_state(lake: Lake, version: int, *adds: Any, **more: Any) -> CheckpointFiles:
+    """Write a checkpoint of a version, from the table actions of commit 0 and these adds."""
+    checkpoint = CheckpointFiles(version, rows=[*lake.files.commits[0], *adds], **more)
+    lake.files.checkpoints = [checkpoint]
+    write_table(lake.files, lake.root)
+    return checkpoint
+
+
+def build_replaced_lake(lake: Lake, tmp_path: Path, **more: Any) -> None:
+    """Replace commits 0 and 1 by a checkpoint, report it, and append a commit."""
+    write_state(lake, 1, lake.files.commits[1][0], **more)
+    lake.commit(b=GOOD)
+    (lake.root / "_delta_log" / f"{0:020}.json").unlink()
+    lake.report("second.json")
+
+
+def test_checkpoint_that_is_as_before_needs_no_other_check(lake: Lake, tmp_path: Path) -> None:
+    build_replaced_lake(lake, tmp_path)
+    report = lake.report("third.json", "--since", tmp_path / "second.json")
+    assert (report["since"]["reason"], report["since"]["skipped_files"]) == (None, 2)
+
+
+@pytest.mark.parametrize("kind", ["checkpoint", "multipart checkpoint", "compaction", "sidecar"])
+def test_changed_replacement_of_commits_checks_all_files(lake: Lake, tmp_path: Path, kind: str) -> None:
+    log = lake.root / "_delta_log"
+    if kind == "compaction":
+        lake.commit(b=GOOD)
+        lake.files.compactions[1, 2] = [*lake.files.commits[1], *lake.files.commits[2]]
+        write_table(lake.files, lake.root)
+        lake.report("second.json")
+        changed = log / f"{1:020}.{2:020}.compacted.json"
+    elif kind == "sidecar":
+        lake.files.commits[0] = [protocol_action(3, 7, ["v2Checkpoint"], ["v2Checkpoint"]), metadata_action(FIELDS)]
+        sidecar = SidecarFile("00000000-0000-4000-8000-000000000001.parquet", rows=lake.files.commits[1])
+        rows = [{"checkpointMetadata": {"version": 1}}, *lake.files.commits[0]]
+        lake.files.checkpoints = [CheckpointFiles(1, "uuid-parquet", rows=rows, sidecars=[sidecar])]
+        lake.commit(b=GOOD)
+        lake.report("second.json")
+        changed = log / "_sidecars" / sidecar.name
+    else:
+        parts = {"naming": "multipart", "parts": 2} if kind == "multipart checkpoint" else {}
+        build_replaced_lake(lake, tmp_path, **parts)
+        changed = min(log.glob("*.checkpoint*.parquet"))
+    data = changed.read_bytes()
+    changed.unlink()
+    changed.write_bytes(data)
+    os.utime(changed, (1, 1))
+    report = lake.report("third.json", "--since", tmp_path / "second.json")
+    assert report["since"]["reason"] == f"_delta_log/{changed.relative_to(log)} has changed since its report"
+    assert report["since"]["skipped_files"] == 0
+
+
+def test_new_checkpoint_in_place_of_commits_checks_all_files(lake: Lake, tmp_path: Path) -> None:
+    lake.commit(b=GOOD)
+    lake.report("second.json")
+    write_state(lake, 1, add_action("other.parquet", rows=2, size=_size(GOOD)))
+    for version in (0, 1):
+        (lake.root / "_delta_log" / f"{version:020}.json").unlink()
+    report = lake.report("third.json", "--since", tmp_path / "second.json")
+    assert report["since"]["reason"] == "the checkpoint of version 1 replaces commits that its report has read"
+    assert report["verdict"] == "violations"  # other.parquet does not exist

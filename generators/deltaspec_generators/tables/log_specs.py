@@ -63,7 +63,7 @@ def draw_log_spec(choices: Choices, features: Collection[str], revision: Revisio
     configuration = _draw_configuration(choices, supported, protocol["minWriterVersion"], revision)
     tracks_rows = configuration.get(ENABLING_PROPERTIES["rowTracking"]) == "true"
     iceberg = _draw_iceberg_version(choices, supported, tracks_rows=tracks_rows)
-    clustered = "clustering" in supported and choices.chance(1, 2)
+    clustered = "clustering" in supported
     schema, partition = _draw_columns(choices, supported, iceberg, partitioned=not clustered)
     positive = bool({"invariants", "checkConstraints"} & supported) and choices.chance(1, 2)
     schema = draw_special_columns(choices, schema, supported, positive=positive)

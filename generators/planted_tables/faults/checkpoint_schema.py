@@ -1,5 +1,6 @@
 """Planted faults of the Parquet columns of checkpoints, and of the feature lists in them."""
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
@@ -87,6 +88,41 @@ def parsed_partition_value_as_text(draw: st.DrawFn) -> TableFiles:
     }
     values = {name: value for name, (value, _) in broken.items()}
     edit_checkpoint_adds(files, lambda body: body.update(partitionValues_parsed=values))
+    return files
+
+
+def _build_widened_checkpoint_table(draw: st.DrawFn, partition_columns: Sequence[str] = ()) -> TableFiles:
+    """Build a checkpoint of a table that supports type widening, whose column `c` is, or was widened to, a long."""
+    record = draw_one(draw, None, [{"fromType": "integer", "toType": "long"}])
+    column = {"name": "c", "type": "long", "nullable": True, "metadata": {}}
+    if record is not None:
+        column["metadata"] = {"delta.typeChanges": record}
+    files = log_only.build_checkpointed_table(
+        protocol=protocol_action(3, 7, ["typeWidening"], ["typeWidening"]),
+        fields=[("id", "long"), column],
+        partition_columns=partition_columns,
+        partition=dict.fromkeys(partition_columns, "7"),
+        configuration={"delta.enableTypeWidening": "true"},
+    )
+    edit_checkpoint_adds(files, add_statistics_columns)
+    return files
+
+
+@planted_fault("checkpoint-contents.parsed-partition-value-types", revisions=("current",))
+def parsed_partition_value_of_a_type_before_widening(draw: st.DrawFn) -> TableFiles:
+    files = _build_widened_checkpoint_table(draw, ["c"])
+    files.checkpoints[0].parsed = {"partitionValues_parsed": pa.struct([("c", pa.int32())])}
+    edit_checkpoint_adds(files, lambda body: body.update(partitionValues_parsed={"c": 7}))
+    return files
+
+
+@planted_fault("checkpoint-schema.parsed-statistics", revisions=("current",))
+def parsed_statistic_of_a_type_before_widening(draw: st.DrawFn) -> TableFiles:
+    files = _build_widened_checkpoint_table(draw)
+    bounds = pa.struct([("c", pa.int32())])
+    files.checkpoints[0].parsed = {
+        "stats_parsed": pa.struct([("numRecords", pa.int64()), (draw_one(draw, "minValues", "maxValues"), bounds)])
+    }
     return files
 
 

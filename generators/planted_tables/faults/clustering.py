@@ -68,7 +68,7 @@ def _build_mapped_table(*columns: object) -> TableFiles:
     files = log_only.build_table_with_column_mapping()
     files.commits[0][1] = protocol_action(2, 7, None, ["columnMapping", "domainMetadata", "clustering"])
     del files.commits[2], files.commits[1]
-    files.commits[1] = [commit_info_action(1), _clustering_domain(*columns)]
+    files.commits[0].append(_clustering_domain(*columns))
     return files
 
 
@@ -87,4 +87,31 @@ def clustered_by_a_column_that_never_was(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table(protocol=CLUSTERING_PROTOCOL)
     del files.commits[2], files.commits[1]
     files.commits[0].append(_clustering_domain("id", draw_one(draw, "day", ["id", "x"], "")))
+    return files
+
+
+@planted_fault("clustering.columns-by-physical-name")
+def clustered_table_without_domain(draw: st.DrawFn) -> TableFiles:
+    """The domain is absent from the beginning, or removed later."""
+    files = log_only.build_table(protocol=CLUSTERING_PROTOCOL)
+    if draw_one(draw, True, False):
+        files.commits[0].append(_clustering_domain())
+        files.commits[3] = [
+            commit_info_action(3),
+            domain_action("delta.clustering", json.dumps({"clusteringColumns": []}), removed=True),
+        ]
+    return files
+
+
+@planted_fault("clustering.not-partitioned")
+def clustering_feature_on_a_partitioned_table(draw: st.DrawFn) -> TableFiles:
+    """The domain names no columns; the feature is there from the beginning, or added later."""
+    files = log_only.build_table(
+        fields=(("id", "long"), ("p", "string")), partition_columns=["p"], partition={"p": "x"}
+    )
+    first = draw_one(draw, True, False)
+    if first:
+        files.commits[0] = [files.commits[0][0], CLUSTERING_PROTOCOL, files.commits[0][2], _clustering_domain()]
+    else:
+        files.commits[3] = [commit_info_action(3), CLUSTERING_PROTOCOL, _clustering_domain()]
     return files

@@ -98,7 +98,7 @@ def tags_of_sidecar_that_are_no_map(draw: st.DrawFn) -> TableFiles:
 def clustering_columns_that_are_no_list(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table(protocol=protocol_action(1, 7, None, ["clustering", "domainMetadata"]))
     invalid = draw_one(draw, {}, {"clusteringColumns": "id"}, {"clusteringColumns": {"id": 1}}, ["id"])
-    files.commits[1].append(domain_action("delta.clustering", json.dumps(invalid)))
+    files.commits[0].append(domain_action("delta.clustering", json.dumps(invalid)))
     return files
 
 
@@ -114,6 +114,8 @@ def half_a_pair_in_system_domain(draw: st.DrawFn) -> TableFiles:
         ("delta.clustering", {"clusteringColumns": [["id"]], "note": half}),
         ("delta.rowTracking", {"rowIdHighWaterMark": 1, half: 1}),
     )
+    if name != "delta.clustering":
+        files.commits[0].append(domain_action("delta.clustering", '{"clusteringColumns":[]}'))
     files.commits[0].append(domain_action(name, json.dumps(configuration)))
     return files
 

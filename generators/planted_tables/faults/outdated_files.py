@@ -45,6 +45,15 @@ def partition_column_without_values_in_older_files(draw: st.DrawFn) -> TableFile
     return _append_commit(files, metadata_action(log_only.FIELDS, after))
 
 
+@planted_fault("add.partition-values")
+def partition_column_dropped_under_live_files(draw: st.DrawFn) -> TableFiles:
+    """The column stays a column or is dropped; it is the only partition column or one of two."""
+    before, after = draw_one(draw, (("name",), ()), (("id", "name"), ("id",)), (("id", "name"), ("name",)))
+    files = log_only.build_table(partition_columns=before, partition=dict.fromkeys(before, "1"))
+    fields = [field for field in log_only.FIELDS if field[0] in after or draw_one(draw, True, False)]
+    return _append_commit(files, metadata_action(fields or log_only.FIELDS, after))
+
+
 @planted_fault("partition-values.serialization", revisions=("r1", "r2", "r3"))
 def partition_column_of_a_type_that_older_values_do_not_have(draw: st.DrawFn) -> TableFiles:
     """In the current revision, the type change itself is illegal as well."""

@@ -92,7 +92,8 @@ def requirement_of_feature_absent(draw: st.DrawFn) -> TableFiles:
 def requirement_of_feature_dropped(draw: st.DrawFn) -> TableFiles:
     """The table also has a domain, which needs the dropped feature."""
     files = _build_table_with_protocol(1, 7, None, ["clustering", "domainMetadata"])
-    files.commits[1].append(domain_action(draw_one(draw, "com.example.mine", "delta.clustering"), _NO_CLUSTERING))
+    files.commits[0].append(domain_action("delta.clustering", _NO_CLUSTERING))
+    files.commits[1] += draw_one(draw, [], [domain_action("com.example.mine", _NO_CLUSTERING)])
     files.commits[3] = [commit_info_action(3), protocol_action(1, 7, None, ["clustering"])]
     return files
 
@@ -306,10 +307,13 @@ def system_domain_malformed(draw: st.DrawFn) -> TableFiles:
         draw,
         domain_action("delta.rowTracking", "{}"),
         domain_action("delta.rowTracking", '{"rowIdHighWaterMark":"7"}'),
+        domain_action("delta.rowTracking", '{"rowIdHighWaterMark":7,"highWaterMark":7}'),
+        domain_action("delta.rowTracking", '{"rowIdHighWaterMark":7,"note":""}'),
         domain_action("delta.clustering", "x"),
         domain_action("delta.clustering", '{"clusteringColumns":{}}'),
     )
-    files.commits[0].append(broken)
+    others = domain_action("delta.clustering", _NO_CLUSTERING)
+    files.commits[0] += [broken] if broken["domainMetadata"]["domain"] == "delta.clustering" else [broken, others]
     return files
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from deltaspec_generators.table_files import TableFiles, get_action
+from deltaspec_generators.table_files import TableFiles, add_action, commit_info_action, get_action, remove_action
 from planted_tables.bases import log_only
 from planted_tables.faults.registry import draw_one, planted_fault
 
@@ -61,3 +61,13 @@ def row_id_mark_twice_in_checkpoint(draw: st.DrawFn) -> TableFiles:
 @planted_fault("checkpoint.equals-replay", revisions=("r1", "r2"))
 def row_id_mark_changed_in_checkpoint(draw: st.DrawFn) -> TableFiles:
     return _build_table_with_marks(*draw_one(draw, (), (18,), (20,)))
+
+
+@planted_fault("remove.ends-live-file")
+def remove_of_no_live_file(draw: st.DrawFn) -> TableFiles:
+    """A commit removes a file that an earlier commit removed, that no commit added, or that is spelled otherwise."""
+    files = log_only.build_table()  # removes a.parquet in version 2
+    path = draw_one(draw, "a.parquet", "never.parquet", "/b.parquet", "b%252eparquet")
+    removed = remove_action(add_action(path, rows=10), dataChange=draw(st.booleans()))
+    files.commits[3] = [commit_info_action(3), removed]
+    return files

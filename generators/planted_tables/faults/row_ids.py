@@ -24,9 +24,7 @@ def row_ids_given_twice(draw: st.DrawFn) -> TableFiles:
 @planted_fault("row-tracking.high-water-mark")
 def high_water_mark_behind(draw: st.DrawFn) -> TableFiles:
     files = _draw_tracked_table(draw)
-    files.commits[2][-1] = row_id_mark_domain(
-        draw(st.integers(0, 28)), draw_one(draw, "rowIdHighWaterMark", "highWaterMark")
-    )
+    files.commits[2][-1] = row_id_mark_domain(draw(st.integers(0, 28)))
     return files
 
 

@@ -43,7 +43,8 @@ def variant_becomes_a_clustering_column(draw: st.DrawFn) -> TableFiles:
     features = ["clustering", "domainMetadata"]
     files = TableFiles()
     protocol = protocol_action(3, 7, ["variantType"], ["variantType", *features])
-    append_commit(files, protocol, metadata_action([("id", "long"), ("v", "variant")]))
+    unclustered = domain_action("delta.clustering", json.dumps({"clusteringColumns": []}))
+    append_commit(files, protocol, metadata_action([("id", "long"), ("v", "variant")]), unclustered)
     append_commit(files, domain_action("delta.clustering", json.dumps({"clusteringColumns": [["v"]]})))
     return files
 

@@ -111,6 +111,7 @@ def clustering_columns_in_another_case() -> TableFiles:
 def clustered_by_a_column_that_older_files_lack() -> TableFiles:
     """Files older than the column have no statistics of it, even when they are added again."""
     files = build_table_with_data(protocol=CLUSTERING_PROTOCOL)
+    files.commits[0].append(domain_action("delta.clustering", json.dumps({"clusteringColumns": []})))
     again = {"add": {**get_action(files, 2, "add"), "dataChange": False, "tags": {"a": "b"}}}
     files.commits[3] = [commit_info_action(3), metadata_action([*DATA_FIELDS, ("day", "date")])]
     files.commits[4] = [

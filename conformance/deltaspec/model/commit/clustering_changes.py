@@ -19,9 +19,14 @@ from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.column_mapping import list_physical_paths
 
 
+def _is_clustered(table: TableVersion) -> bool:
+    """Return whether a version is a clustered table: one that supports the feature."""
+    return table.revision.since(Revision.R3) and table.supports(clustering.FEATURE)  # [Changed in r3]
+
+
 def _columns(table: TableVersion) -> tuple[clustering.Path, ...]:
     """Return the clustering columns of a version; empty if clustering is not supported."""
-    if not table.revision.since(Revision.R3) or not table.supports(clustering.FEATURE):  # [Changed in r3]
+    if not _is_clustered(table):
         return ()
     return clustering.read_clustering_columns(table.snapshot.domains.get(clustering.DOMAIN))
 
@@ -29,7 +34,7 @@ def _columns(table: TableVersion) -> tuple[clustering.Path, ...]:
 def check_columns(table: TableVersion) -> Iterator[Refused]:
     """Require clustering columns to be columns of the table, by physical name, and the table to be unpartitioned."""
     schema, metadata, named = table.schema, table.metadata, _columns(table)
-    if not named or schema is None or metadata is None:
+    if not _is_clustered(table) or schema is None or metadata is None:
         return
     if metadata.partition_columns:
         yield Refused("clustering.not-partitioned", ", ".join(metadata.partition_columns))

@@ -15,6 +15,7 @@ from deltaspec.model.log.proposed_commit import (
 from deltaspec.model.log.reconciliation import get_file_key
 from deltaspec.model.rows import changed_rows
 from deltaspec.protocol.actions import Add, Cdc, Remove
+from deltaspec.protocol.features.materialized_partitions import find_requiring_features
 from deltaspec.protocol.files.deletion_vectors import get_vector_id
 from deltaspec.protocol.files.entry_names import EntryNames, collect_entry_names, find_misnamed_entry
 from deltaspec.protocol.files.partition_values import (
@@ -135,6 +136,33 @@ def check_partition_values(table: TableVersion, file: Add | Cdc) -> Iterator[Ref
         fault = _find_value_fault(file.partition_values[key], types[key], table.revision)
         if fault is not None:
             yield Refused("partition-values.serialization", f"{file.path}: {key}: {fault}")
+
+
+def check_former_partition_columns(proposal: ProposedCommit) -> Iterator[Refused]:
+    """Partition Values: forbid that a partition column becomes another while only the log has its values.
+
+    Readers take the values of other columns from the files, which need not store partition columns.
+    """
+    old, new = proposal.version_before, proposal.version_after
+    if None in (old.schema, new.schema, old.protocol, old.metadata, old.features, new.features):
+        return
+    if old.protocol and old.metadata and find_requiring_features(old.protocol, old.metadata):
+        return
+    before, after = _list_partition_keys(old), _list_partition_keys(new)
+    former = before.keys() - after.keys() - set(after.values())
+    for add in proposal.remaining_files if former else ():
+        lost = sorted(name for name in former if add.partition_values.get(name))
+        if lost and after.keys() <= add.partition_values.keys():
+            yield Refused("add.partition-values", f"{add.path} has a value of {lost[0]}, which is no partition column")
+
+
+def _list_partition_keys(table: TableVersion) -> dict[str, str]:
+    """Return physical to logical name of the partition columns."""
+    if table.schema is None or table.metadata is None:
+        return {}
+    names = table.metadata.partition_columns
+    keys = column_mapping.list_physical_partition_columns(table.schema, names, table.mapping)
+    return dict(zip(keys, names, strict=True))
 
 
 def check_required_columns(table: TableVersion, add: Add) -> Iterator[Refused]:
@@ -274,28 +302,25 @@ def check_void_columns(proposal: ProposedCommit) -> Iterator[Refused]:
 def check_unchanged_rows(proposal: ProposedCommit) -> Iterator[Refused]:
     """Add File and Remove File: require that files with `dataChange=false` neither add nor remove rows.
 
-    The rows are counted, if the number of valid rows of every file is known.
+    The rows are counted. A remove of a file that is not live removes none (S51). What files without a count contain is
+    undecided.
     """
-    live, adds, removes = proposal.before.files, proposal.actions_of_type(Add), proposal.actions_of_type(Remove)
-    if all(add.data_change for add in adds) and all(remove.data_change for remove in removes):
-        return
-    removed = [live.get(get_file_key(remove)) for remove in removes]
-    counts = [None if add is None else _count_valid_rows(add) for add in [*adds, *removed]]
-    if None in counts:
-        return
-    added_rows, removed_rows = counts[: len(adds)], counts[len(adds) :]
-    removed_keys = {get_file_key(remove) for remove in removes}
+    live, adds = proposal.before.files, proposal.actions_of_type(Add)
+    removes = {get_file_key(remove): remove for remove in proposal.actions_of_type(Remove)}
+    ended = [(remove, live[key]) for key, remove in removes.items() if key in live]
+    added_rows = [_count_valid_rows(add) for add in adds]
+    removed_rows = [_count_valid_rows(add) for _, add in ended]
     added_unchanged = sum(
         rows or 0
         for add, rows in zip(adds, added_rows, strict=True)
-        if not add.data_change and (get_file_key(add) not in live or get_file_key(add) in removed_keys)
+        if not add.data_change and (get_file_key(add) not in live or get_file_key(add) in removes)
     )
     removed_unchanged = sum(
-        rows or 0 for remove, rows in zip(removes, removed_rows, strict=True) if not remove.data_change
+        rows or 0 for (remove, _), rows in zip(ended, removed_rows, strict=True) if not remove.data_change
     )
-    if added_unchanged > sum(rows or 0 for rows in removed_rows):
+    if None not in removed_rows and added_unchanged > sum(rows or 0 for rows in removed_rows):
         yield Refused("add.unchanged-rows", f"{added_unchanged} rows are added without dataChange")
-    if removed_unchanged > sum(rows or 0 for rows in added_rows):
+    if None not in added_rows and removed_unchanged > sum(rows or 0 for rows in added_rows):
         yield Refused("remove.unchanged-rows", f"{removed_unchanged} rows are removed without dataChange")
 
 
@@ -346,6 +371,7 @@ CHECKS: tuple[CommitCheck, ...] = (
     check_deletion_vectors,
     refuse_illegal_files(check_vector_support),
     refuse_illegal_files(check_partition_values),
+    check_former_partition_columns,
     refuse_illegal_files(check_required_columns),
     check_change_file_values,
     check_statistics_names,

@@ -137,7 +137,7 @@ def check_domains(proposal: ProposedCommit) -> Iterator[Refused]:
                 "clustering.feature" if action.domain == clustering.DOMAIN else "domain.demands-on-writers",
                 action.domain,
             )
-        fault = system_domains.find_domain_fault(action)
+        fault = system_domains.find_domain_fault(action, proposal.revision)
         is_undecided = fault in (system_domains.LONE_SURROGATE, system_domains.TOO_DEEP)
         if fault and not is_undecided and proposal.revision.since(Revision.R3):  # [Changed in r3] the domains are new
             yield Refused("domain.system-configuration", f"{action.domain} {fault}")

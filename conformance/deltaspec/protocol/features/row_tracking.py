@@ -5,6 +5,7 @@ Source: Row IDs (r1), Row Tracking (r2, r3, current).
 
 from collections.abc import Iterable, Mapping
 
+from deltaspec.model.rows.row_ids import MARK_KEY, R3_MARK_KEY
 from deltaspec.protocol.actions import Action, CommitInfo, MetaData, Protocol, RowIdHighWaterMark
 from deltaspec.protocol.features.supported_features import supports
 from deltaspec.protocol.features.table_properties import is_property_true
@@ -136,7 +137,7 @@ def parse_high_water_mark(configuration: str) -> int | None:
         value = parse_lossless(prune_deep_values(configuration)).value
     except JsonError:
         return None
-    mark = value.get("rowIdHighWaterMark", value.get("highWaterMark")) if isinstance(value, dict) else None
+    mark = value.get(MARK_KEY, value.get(R3_MARK_KEY)) if isinstance(value, dict) else None
     if not (isinstance(mark, Number) and mark.is_integer and len(mark) <= 20):
         return None
     return int(mark) if -(2**63) <= int(mark) < 2**63 else None

@@ -1,5 +1,6 @@
 """Domains that the protocol defines: their features and configuration. Source: Row Tracking, Clustered Table."""
 
+from deltaspec.model.rows import row_ids
 from deltaspec.protocol.actions import DomainMetadata
 from deltaspec.protocol.features import clustering, row_tracking
 from deltaspec.protocol.json_values import MAX_DEPTH, JsonError, has_lone_surrogate, parse_lossless, prune_deep_values
@@ -22,7 +23,7 @@ def find_domain_feature(domain: str, revision: Revision = Revision.CURRENT) -> s
     return {row_tracking.DOMAIN: row_tracking.FEATURE, clustering.DOMAIN: clustering.FEATURE}.get(domain)
 
 
-def find_domain_fault(action: DomainMetadata) -> str | None:
+def find_domain_fault(action: DomainMetadata, revision: Revision = Revision.CURRENT) -> str | None:
     """Return the fault in the configuration of a domain that the protocol defines; None for valid and other domains."""
     if action.domain not in (clustering.DOMAIN, row_tracking.DOMAIN):
         return None
@@ -39,8 +40,11 @@ def find_domain_fault(action: DomainMetadata) -> str | None:
         return clustering.find_configuration_fault(action.configuration)
     if not isinstance(value, dict):
         return "is not a JSON object"
-    return (
-        "holds no integer rowIdHighWaterMark"
-        if row_tracking.parse_high_water_mark(action.configuration) is None
-        else None
-    )
+    if row_tracking.parse_high_water_mark(action.configuration) is None:
+        return "holds no integer rowIdHighWaterMark"
+    # [Changed in current] r3 prints highWaterMark, but engines wrote the key of the current revision (E27)
+    known = {row_ids.MARK_KEY} | ({row_ids.R3_MARK_KEY} if revision is not Revision.CURRENT else set())
+    unknown = sorted(value.keys() - known)
+    if unknown:
+        return f"has the key {unknown[0]}; the only key is {row_ids.MARK_KEY}"
+    return "has more than one key" if len(value) > 1 else None

@@ -80,18 +80,17 @@ def find_column_faults(
     schema: Struct | None,
     partition_columns: list[str],
     mapping: str | None,
-    *,
-    widening: bool = False,
     revision: Revision = Revision.CURRENT,
 ) -> list[ColumnFault]:
     """Return the faults in the columns of a Parquet checkpoint file or sidecar.
+
+    A checkpoint has the types of its version: unlike data files, it is not older than a type change.
 
     Args:
         root: Root of the file's schema.
         schema: Table schema at the checkpoint's version; None if unknown, then typed columns are not checked.
         partition_columns: Logical names.
         mapping: Column mapping mode: `id`, `name` or None.
-        widening: Whether the table supports type widening, so that the file may have the types before a change.
         revision: Protocol revision; columns that it does not define are not checked.
     """
     found: list[ColumnFault] = []
@@ -105,10 +104,10 @@ def find_column_faults(
         return found
     values = _child(add, "partitionValues_parsed")
     if values is not None and partition_columns:
-        found += _partition_values(values, schema, partition_columns, mapping, widening=widening)
+        found += _partition_values(values, schema, partition_columns, mapping)
     statistics = _child(add, "stats_parsed")
     if statistics is not None:
-        found += _statistics(statistics, schema, partition_columns, mapping, widening=widening)
+        found += _statistics(statistics, schema, partition_columns, mapping)
     return found
 
 
@@ -124,7 +123,7 @@ def _of_another_type(
     return [
         ColumnFault((*path, *column.path), of, "another type", get_type_name(column.type), str(column.node))
         for column in match_columns(expected, node, None)
-        if column.node is not None and _is_another(column, widening=False)
+        if column.node is not None and _is_another(column)
     ]
 
 
@@ -137,16 +136,16 @@ def _is_struct(node: Node) -> bool:
     return _is_of_nulls(node) or get_stored_type(_struct(), node).fault is None
 
 
-def _is_another(column: StoredColumn, *, widening: bool) -> bool:
+def _is_another(column: StoredColumn) -> bool:
     """Return whether a column has the wrong type; a column of nulls may have none."""
     node = column.node
     if node is None or _is_of_nulls(node):
         return False
-    return column.stored.fault is not None or (column.stored.narrower_type is not None and not widening)
+    return column.stored.fault is not None or column.stored.narrower_type is not None
 
 
 def _partition_values(
-    node: Node, schema: Struct, partition_columns: list[str], mapping: str | None, *, widening: bool
+    node: Node, schema: Struct, partition_columns: list[str], mapping: str | None
 ) -> Iterator[ColumnFault]:
     path = ("add", "partitionValues_parsed")
     if not _is_struct(node):
@@ -165,14 +164,12 @@ def _partition_values(
             else:
                 expected = get_type_name(column.type)
                 yield ColumnFault((*path, *column.path), "partition values", "missing", expected)
-        elif _is_another(column, widening=widening):
+        elif _is_another(column):
             here = (*path, *column.path)
             yield ColumnFault(here, "partition values", "another type", get_type_name(column.type), str(column.node))
 
 
-def _statistics(
-    node: Node, schema: Struct, partition_columns: list[str], mapping: str | None, *, widening: bool
-) -> Iterator[ColumnFault]:
+def _statistics(node: Node, schema: Struct, partition_columns: list[str], mapping: str | None) -> Iterator[ColumnFault]:
     path = ("add", "stats_parsed")
     yield from _of_another_type(_struct(numRecords=_LONG, tightBounds=_BOOLEAN), node, path, "statistics")
     if not _is_struct(node):
@@ -193,7 +190,7 @@ def _statistics(
             continue
         kind = None if name in _BOUNDS else _LONG
         for column in match_columns(_leaves(data, mapping, kind), part, None):
-            if _is_another(column, widening=widening):
+            if _is_another(column):
                 here = (*path, name, *column.path)
                 yield ColumnFault(here, "statistics", "another type", get_type_name(column.type), str(column.node))
         yield from _logical_names(data, part, mapping, (*path, name))

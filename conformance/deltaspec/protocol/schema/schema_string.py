@@ -13,7 +13,14 @@ from typing import Any
 
 import msgspec
 
-from deltaspec.protocol.json_values import MAX_DEPTH, JsonError, Number, has_lone_surrogate, parse_lossless
+from deltaspec.protocol.json_values import (
+    MAX_DEPTH,
+    JsonError,
+    Number,
+    find_repeated_key,
+    has_lone_surrogate,
+    parse_lossless,
+)
 from deltaspec.protocol.schema.data_types import (
     MAX_PRECISION,
     PRIMITIVES,
@@ -37,6 +44,8 @@ _PROPOSED = re.compile(
 _USER_DEFINED = "udt"
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
 TYPE_CHANGES = "delta.typeChanges"
+JSON_METADATA = (TYPE_CHANGES, "delta.invariants")
+"""Keys of column metadata whose strings contain JSON."""
 _VOID = Primitive("void")
 KINDS = ("not JSON", "too deep", "lone surrogate", "not a struct", "malformed", "unknown type", "decimal out of range")
 
@@ -92,6 +101,33 @@ def _read(schema_string: str) -> tuple[Struct, list[SchemaError]]:
         return Struct(()), [SchemaError("not a struct", "", "a schema is an object of type struct")]
     found: list[SchemaError] = []
     return _struct(document, "", found), found
+
+
+def find_repeated_schema_key(schema_string: str) -> str | None:
+    """Return the JSON pointer of the first repeated key of a schema string; None without one, and in no JSON.
+
+    JSON in strings of column metadata, such as invariants and recorded type changes, belongs to the schema.
+    """
+    try:
+        document = parse_lossless(schema_string)
+    except JsonError:
+        return None
+    if document.repeated_keys:
+        return document.repeated_keys[0]
+    return next(_iter_repeated_metadata_keys(document.value, ""), None)
+
+
+def _iter_repeated_metadata_keys(value: Any, at: str) -> Iterator[str]:
+    if isinstance(value, list):
+        for index, member in enumerate(value):
+            yield from _iter_repeated_metadata_keys(member, f"{at}/{index}")
+    elif isinstance(value, dict):
+        for key, member in value.items():
+            yield from _iter_repeated_metadata_keys(member, f"{at}/{key}")
+    elif isinstance(value, str) and not isinstance(value, Number) and value[:1] in ("{", "["):
+        repeated = find_repeated_key(value)
+        if repeated is not None and at.split("/")[-1] in JSON_METADATA:
+            yield f"{at}{repeated}"
 
 
 def _depth(text: str) -> int:

@@ -72,8 +72,8 @@ class DerivedFiles(msgspec.Struct, frozen=True):
 
     checkpoints: list[tuple[CheckpointFileActions, ParsedCheckpoint]]
     compactions: list[tuple[CompactionFileActions, LogSummary]]
-    checksums: list[tuple[ChecksumFileActions, tuple[str | None, str | None]]]
-    """Each with its fault and the pointer to it, of `read_checksum`."""
+    checksums: list[tuple[ChecksumFileActions, tuple[str | None, str | None, str | None]]]
+    """Each with its fault and the pointer to it, of `read_checksum`, and the pointer to a repeated key."""
 
     def list_file_actions(self) -> tuple[DerivedFileActions, ...]:
         """Return what the buckets compare. All file actions must have been read."""

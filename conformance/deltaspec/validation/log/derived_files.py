@@ -15,6 +15,7 @@ from deltaspec.model.log.checksums import OlderChecksum
 from deltaspec.protocol import actions as model
 from deltaspec.protocol.actions import DomainMetadata, MetaData, Txn, WireStruct
 from deltaspec.protocol.features.table_properties import compute_tombstone_cutoff_ms, compute_transaction_cutoff_ms
+from deltaspec.protocol.json_values import find_repeated_key
 from deltaspec.protocol.log.compared_fields import DerivedFileKind
 from deltaspec.protocol.log.file_names import CompactionName, checksum_name, compaction_name
 from deltaspec.protocol.log.segment import Checkpoint
@@ -136,7 +137,7 @@ def _read_compaction(
 
 def _read_checksum(
     source: LogSource, facts: LogFacts, version: int
-) -> tuple[ChecksumFileActions, tuple[str | None, str | None]] | None:
+) -> tuple[ChecksumFileActions, tuple[str | None, str | None, str | None]] | None:
     """Read a version checksum, and put its files into the buckets; None if it cannot be read."""
     file = f"{LOG_DIRECTORY}/{checksum_name(version)}"
     try:
@@ -170,7 +171,7 @@ def _read_checksum(
         context.partition_columns,
         context.leaf_columns or (),
     )
-    return files, (fault, pointer)
+    return files, (fault, pointer, find_repeated_key(data))
 
 
 def _locate(facts: LogFacts, kind: DerivedFileKind, file: str, version: int) -> DerivedFile:
@@ -301,7 +302,7 @@ def _check_checksum(
     facts: LogFacts,
     findings: Findings,
     files: ChecksumFileActions,
-    fault: tuple[str | None, str | None],
+    fault: tuple[str | None, str | None, str | None],
     aggregates: Aggregates,
 ) -> None:
     version, stated = files.derived_file.version, files.stated

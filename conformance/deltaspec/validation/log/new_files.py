@@ -12,7 +12,13 @@ from deltaspec.validation.log.facts import LogFacts
 from deltaspec.validation.log.version_at import resolve_at
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import EmptiedLog, Plan, build_plan, plan_emptied_log
-from deltaspec.validation.since import EarlierReport, refuse_report, require_same_commits, require_same_history
+from deltaspec.validation.since import (
+    EarlierReport,
+    find_changed_replacement,
+    refuse_report,
+    require_same_commits,
+    require_same_history,
+)
 from deltaspec.wire.storage.interface import Entry, Store
 
 
@@ -65,6 +71,9 @@ def find_reason_for_all_files(earlier: EarlierReport, facts: LogFacts) -> str | 
         InvalidUsage: the report is of another table, or of another history.
     """
     require_same_commits(earlier, facts.commit_digests)
+    changed = find_changed_replacement(earlier, facts.plan)
+    if changed is not None:
+        return changed
     metadata = facts.state.metadata
     if metadata is None or facts.replay_blocked_reason is not None:
         return "the state of the table is not known"

@@ -30,6 +30,7 @@ from deltaspec.views.files.file_replay import (
     find_live_files,
     flag_paths_changed_after,
 )
+from deltaspec.views.files.idle_removes import build_idle_remove_rows, idle_removes
 from deltaspec.views.files.rearrangements import (
     build_rearrangement_rows,
     filter_rearrangement_candidates,
@@ -104,6 +105,8 @@ def check_paths(facts: LogFacts, findings: Findings, rows: RowsByTag, output: St
     if findings.has_rules_for(snapshot_files):
         live = find_live_files(intervals, facts.plan.version)
         findings.evaluate(snapshot_files, build_snapshot_rows(live, facts.plan.version))
+    if facts.replay_blocked_reason is None and findings.has_rules_for(idle_removes):
+        findings.evaluate(idle_removes, build_idle_remove_rows(intervals))
     check_null_columns(facts, findings, intervals)
     aggregates.outdated_files = collect_outdated_files(facts, findings, intervals)
     find_files_before_type_changes(facts, findings, intervals, aggregates)

@@ -17,6 +17,7 @@ from deltaspec.views.data.file_columns import file_columns
 from deltaspec.views.files.added_vectors import added_vectors
 from deltaspec.views.files.adds_without_stats import adds_without_stats
 from deltaspec.views.files.file_actions import deletion_vectors, file_actions, file_history
+from deltaspec.views.files.idle_removes import idle_removes
 from deltaspec.views.files.null_columns import null_columns
 from deltaspec.views.files.outdated_files import outdated_files
 from deltaspec.views.files.snapshot import snapshot_files
@@ -37,6 +38,7 @@ REPLAY_VIEWS: tuple[View, ...] = (
     file_history,
     added_vectors,
     adds_without_stats,
+    idle_removes,
     null_columns,
     outdated_files,
     replay_differences,

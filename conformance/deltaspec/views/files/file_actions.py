@@ -86,6 +86,7 @@ file_actions = View(
         ),
         "provider_is_empty": Column(pl.Boolean, "whether clusteringProvider is blank; null if it is absent"),
         "stats_fault": Column(pl.String, "why stats is not a valid JSON object of statistics; null if it is"),
+        "stats_repeated_key": Column(pl.String, "JSON pointer of the first key in stats that occurs twice"),
         "stats_have_lone_surrogate": Column(
             pl.Boolean, "whether stats is valid except for escaped lone surrogates; null without statistics"
         ),

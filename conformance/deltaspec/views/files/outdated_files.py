@@ -13,6 +13,7 @@ from deltaspec.views.table.file_requirements import RequirementChange
 _COUNTS = {
     "with_vector": "number of these files with a deletion vector, if the version no longer supports them; otherwise 0",
     "without_partition_value": "number of these files without a value for a partition column that the version has",
+    "with_former_partition_value": "number of these files with a value of a former partition column",
     "with_logical_partition_key": "number of these files that have the value only under the logical name of the column",
     "with_unreadable_partition_value": "number of these files with a value that is invalid for the type of its column",
     "without_num_records": "number of these files without numRecords, if the version enables Iceberg compatibility V1, "
@@ -44,7 +45,7 @@ OutdatedFiles = dict[tuple[int, str], tuple[int, str, str | None]]
 the counts of the view."""
 
 _MAX_COMPARISONS = 3_000_000
-"""New partition columns times distinct partitions."""
+"""New and former partition columns times distinct partitions."""
 
 
 def find_outdated_files(
@@ -89,9 +90,10 @@ def find_outdated_files(
             ),
         ).filter(pl.col("version") >= pl.col("since")),
     }
-    partitioning = [each for each in changes if each.new_partition_columns]
+    partitioning = [each for each in changes if each.new_partition_columns or each.former_partition_columns]
     texts = adds["partition_text"].drop_nulls().unique().to_list() if partitioning else []
-    comparisons = len(texts) * sum(len(each.new_partition_columns) for each in partitioning)
+    columns = sum(len(each.new_partition_columns) + len(each.former_partition_columns) for each in partitioning)
+    comparisons = len(texts) * columns
     if comparisons <= _MAX_COMPARISONS:
         for kind, steps in _find_partition_faults(texts, partitioning).items():
             files[kind] = _join_first_change(adds, steps, by=["partition_text"])
@@ -139,7 +141,12 @@ def _count(files: pl.DataFrame, kind: str) -> OutdatedFiles:
 
 def _find_partition_faults(texts: Iterable[str], changes: Sequence[RequirementChange]) -> dict[str, pl.DataFrame]:
     """Return, by kind, the changes that contradict each distinct `partition_text`, with `change` and `subject`."""
-    kinds = ("without_partition_value", "with_logical_partition_key", "with_unreadable_partition_value")
+    kinds = (
+        "without_partition_value",
+        "with_former_partition_value",
+        "with_logical_partition_key",
+        "with_unreadable_partition_value",
+    )
     found: dict[str, list[tuple[str, int, str]]] = {kind: [] for kind in kinds}
     for text in texts:
         values = parse_partition_text(text)
@@ -163,6 +170,9 @@ def _compare(values: Mapping[str, str], change: RequirementChange) -> Iterable[t
             parse_partition_value(values[column], kind)
         except PartitionValueError:
             found.setdefault("with_unreadable_partition_value", f"{column}={values[column]}")
+    former = sorted(name for name in change.former_partition_columns if values.get(name))
+    if former and "without_partition_value" not in found:
+        found["with_former_partition_value"] = f"{former[0]}={values[former[0]]}"
     return found.items()
 
 

@@ -6,17 +6,27 @@ from deltaspec.views.base import Column, View
 
 rearrangements = View(
     name="rearrangements",
-    grain="commit with an add or remove whose dataChange is false, if all its row counts are known",
+    grain="commit with an add or remove whose dataChange is false",
     key=(),
     columns={
         "version": Column(pl.Int64, "version of the commit"),
         "file": Column(pl.String, "log file of the commit, relative to the table root"),
-        "added_rows": Column(pl.Int64, "number of valid rows in the added files"),
-        "removed_rows": Column(pl.Int64, "number of valid rows in the removed files"),
-        "rows_added_unchanged": Column(
-            pl.Int64, "number of valid rows in adds with dataChange false, without logical files that were already live"
+        "added_rows": Column(pl.Int64, "number of valid rows in the added files; null if it is not known"),
+        "removed_rows": Column(
+            pl.Int64,
+            "number of valid rows in the live files that the commit removes; null if it is not known. A remove that "
+            "ends no live file removes none",
         ),
-        "rows_removed_unchanged": Column(pl.Int64, "number of valid rows in removes with dataChange false"),
+        "rows_added_unchanged": Column(
+            pl.Int64,
+            "number of valid rows in adds with dataChange false, without logical files that were already live, and "
+            "without files that do not state a count",
+        ),
+        "rows_removed_unchanged": Column(
+            pl.Int64,
+            "number of valid rows in the live files that are removed with dataChange false, without files that do not "
+            "state a count",
+        ),
     },
 )
 
@@ -31,11 +41,9 @@ def filter_rearrangement_candidates(intervals: pl.DataFrame) -> pl.DataFrame:
 def build_rearrangement_rows(intervals: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of `rearrangements`.
 
-    A commit is left out if the row count of a file is unknown: an add without numRecords, or a remove of a file whose
-    add is unknown.
-
     Args:
-        intervals: adds and removes with validity intervals, from `file_replay.build_intervals`.
+        intervals: adds and removes with validity intervals, from `file_replay.build_intervals`. Their history is
+            complete: it begins with version 0 or a complete checkpoint.
     """
     written = intervals.filter(pl.col("source") == "commit")
     versions = written.filter(~pl.col("data_change"))["version"].unique()
@@ -51,7 +59,14 @@ def build_rearrangement_rows(intervals: pl.DataFrame) -> pl.DataFrame:
         .unique([*_FILE, "version"], keep="last", maintain_order=True)
     )
     adds = changed.filter(pl.col("kind") == "add").with_columns(rows)
-    removes = changed.filter(pl.col("kind") == "remove").join(ended, on=[*_FILE, "version"], how="left")
+    # a file that is removed twice, or that is not live, has no more rows to remove
+    removes = (
+        changed.filter(pl.col("kind") == "remove")
+        .group_by(*_FILE, "version", maintain_order=True)
+        .agg(pl.col("file", "kind").first(), pl.col("data_change").all())
+        .join(ended.with_columns(_is_live=pl.lit(True)), on=[*_FILE, "version"], how="left")
+        .with_columns(_rows=pl.when(pl.col("_is_live")).then("_rows").otherwise(0))
+    )
     removed_again = removes.select(*_FILE, "version", _removed=pl.lit(True)).unique()
     were_live = ended.select(*_FILE, "version", _was_live=pl.lit(True)).join(
         removed_again, on=[*_FILE, "version"], how="anti"
@@ -65,18 +80,18 @@ def build_rearrangement_rows(intervals: pl.DataFrame) -> pl.DataFrame:
         .group_by("version")
         .agg(
             file=pl.col("file").first(),
-            added_rows=_sum("add"),
-            removed_rows=_sum("remove"),
+            added_rows=_sum("add", is_complete=True),
+            removed_rows=_sum("remove", is_complete=True),
             rows_added_unchanged=_sum("add", pl.col("_is_unchanged")),
             rows_removed_unchanged=_sum("remove", pl.col("_is_unchanged")),
-            known=pl.col("_rows").is_not_null().all(),
         )
-        .filter("known")
         .sort("version")
     )
     return found.select(list(rearrangements.columns))
 
 
-def _sum(kind: str, condition: pl.Expr | None = None) -> pl.Expr:
+def _sum(kind: str, condition: pl.Expr | None = None, *, is_complete: bool = False) -> pl.Expr:
+    """Return the sum of the known row counts; null if `is_complete` and one of them is not known."""
     selected = pl.col("kind") == kind
-    return pl.col("_rows").filter(selected if condition is None else selected & condition).sum()
+    counts = pl.col("_rows").filter(selected if condition is None else selected & condition)
+    return pl.when(counts.is_not_null().all()).then(counts.sum()) if is_complete else counts.sum()

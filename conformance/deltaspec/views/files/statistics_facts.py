@@ -15,6 +15,7 @@ from deltaspec.protocol.files.statistics import (
 )
 from deltaspec.protocol.json_values import MAX_DEPTH, parse_lossless, prune_deep_values, replace_lone_surrogates
 from deltaspec.views.files.plain_statistics import encode_paths, find_plain_counts, read_plain_statistics
+from deltaspec.views.files.repeated_keys import find_repeated_keys
 from deltaspec.wire import arrow_compute as pc
 
 _FEWEST_PLAIN = 2_000
@@ -80,6 +81,7 @@ def columns(stats: Any, deleted_rows: pl.Series) -> list[pl.Series]:
         sparse("null_count_fault", length, decoded.null_faults),
         sparse_flags("stats_have_lone_surrogate", is_known, decoded.surrogate_rows),
         null_columns.alias("null_columns"),
+        sparse("stats_repeated_key", length, find_repeated_keys(texts)),
     ]
 
 

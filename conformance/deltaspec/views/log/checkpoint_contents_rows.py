@@ -62,13 +62,13 @@ def build_checkpoint_contents_rows(
 def column_rows(read: ParsedCheckpoint) -> list[Row]:
     """Return the rows of `checkpoint_columns`: one per faulty Parquet column, at most `MAX_COLUMNS_SHOWN`."""
     protocol, metadata = _first_table_actions(read)
-    schema, mapping, widening = _schema_facts(protocol, metadata)
+    schema, mapping = _schema_facts(protocol, metadata)
     names = metadata.partition_columns if metadata else []
     rows: list[Row] = []
     for each in read.contents:
         if each.schema is None:
             continue
-        faults = find_column_faults(each.schema, schema, names, mapping, widening=widening, revision=read.revision)
+        faults = find_column_faults(each.schema, schema, names, mapping, read.revision)
         for fault in faults:
             rows.append(
                 {
@@ -93,17 +93,16 @@ def _first_table_actions(read: ParsedCheckpoint) -> tuple[Protocol | None, MetaD
     return found.get(Protocol), found.get(MetaData)
 
 
-def _schema_facts(protocol: Protocol | None, metadata: MetaData | None) -> tuple[Struct | None, str | None, bool]:
-    """Return schema, column mapping mode and type-widening support; schema is None if the table state is unknown."""
+def _schema_facts(protocol: Protocol | None, metadata: MetaData | None) -> tuple[Struct | None, str | None]:
+    """Return schema and column mapping mode; the schema is None if the table state is unknown."""
     if protocol is None or metadata is None or not has_known_features(protocol):
-        return None, None, False
+        return None, None
     try:
         schema = parse_schema(metadata.schema_string)
     except SchemaError:
-        return None, None, False
+        return None, None
     mapping = column_mapping.get_mapping_mode(metadata.configuration, supported=supports(protocol, "columnMapping"))
-    widening = any(supports(protocol, name) for name in ("typeWidening", "typeWidening-preview"))
-    return schema, mapping, widening
+    return schema, mapping
 
 
 def _boolean_property(metadata: MetaData, name: str, *, default: str) -> bool | None:

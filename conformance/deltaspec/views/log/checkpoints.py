@@ -122,6 +122,7 @@ checksums = View(
     columns={
         "version": Column(pl.Int64, "version in the file name"),
         "file": Column(pl.String, "file name, relative to the table root"),
+        "repeated_key": Column(pl.String, "JSON pointer of the first key that occurs twice in its object"),
         "schema_error": Column(pl.String, "how the version checksum violates its schema; null if it does not"),
         "pointer": Column(pl.String, "JSON pointer to schema_error", shown=True),
         "is_older_form": Column(

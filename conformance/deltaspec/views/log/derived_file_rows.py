@@ -155,7 +155,7 @@ def build_checksum_row(
     file: str,
     version: int,
     checksum: VersionChecksum | OlderChecksum | None,
-    fault: tuple[str | None, str | None],
+    fault: tuple[str | None, str | None, str | None],
     live: "LiveFileTotals | None",
     commit: CommitFacts,
 ) -> Row:
@@ -165,11 +165,12 @@ def build_checksum_row(
         file: file name, relative to the table root.
         version: version in the file name.
         checksum: decoded content; None if it cannot be decoded.
-        fault: schema error and JSON pointer, or two Nones.
+        fault: schema error, its JSON pointer, and the JSON pointer of a repeated key; None for each that is absent.
         live: totals of the live files of the version; None if replay is undecided.
         commit: facts of the commit of the version.
     """
-    row: Row = {"version": version, "file": file, "schema_error": fault[0], "pointer": fault[1]}
+    error, pointer, repeated = fault
+    row: Row = {"version": version, "file": file, "schema_error": error, "pointer": pointer, "repeated_key": repeated}
     if checksum is None:
         return row
     row |= {

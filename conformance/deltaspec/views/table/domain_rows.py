@@ -6,6 +6,7 @@ from typing import Any
 from deltaspec.protocol.actions import DomainMetadata
 from deltaspec.protocol.features import clustering, row_tracking
 from deltaspec.protocol.features.system_domains import RESERVED, find_domain_fault, find_domain_feature
+from deltaspec.protocol.json_values import find_repeated_key
 from deltaspec.protocol.log.compared_fields import normalize_json
 from deltaspec.protocol.revisions import Revision
 
@@ -39,11 +40,19 @@ def build_domain_row(
         "removed": action.removed,
         "configuration": action.configuration,
         "known_system_domain": is_known_system_domain(action.domain),
-        "configuration_fault": None if action.removed else find_domain_fault(action),
+        "repeated_key": _find_repeated_key(action),
+        "configuration_fault": None if action.removed else find_domain_fault(action, revision),
         "configuration_before": before,
         "confusable_with": None if action.removed else confusable_with(action.domain, others),
         "needed_feature": None if action.removed else find_domain_feature(action.domain, revision),
     }
+
+
+def _find_repeated_key(action: DomainMetadata) -> str | None:
+    """Return the repeated key of a system domain; users write what they like into theirs."""
+    if action.removed or not action.domain.startswith(RESERVED):
+        return None
+    return find_repeated_key(action.configuration)
 
 
 def is_known_system_domain(domain: str) -> bool | None:

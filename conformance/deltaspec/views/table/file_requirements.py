@@ -28,6 +28,8 @@ class FileRequirements(msgspec.Struct, frozen=True):
     """None if unknown."""
     num_records: bool = False
     """Whether Iceberg compatibility V1 is enabled, which requires numRecords in every file."""
+    stores_partition_columns: bool = False
+    """Whether files must store partition columns, so that they have the values of a column that becomes another."""
     checkpoints_keep_statistics: bool = False
     """Whether a checkpoint of the version has the statistics of its files."""
 
@@ -43,6 +45,8 @@ class RequirementChange(msgspec.Struct, frozen=True):
     new_partition_columns: Mapping[str, DataType] = msgspec.field(default_factory=dict)
     """Physical names of the columns that were no partition columns, or that had another type, with their types."""
     logical_partition_names: Mapping[str, str] = msgspec.field(default_factory=dict)
+    former_partition_columns: frozenset[str] = frozenset()
+    """Physical names of the columns that are no partition columns any more, and that files do not store."""
     forbids_vectors: bool = False
     requires_num_records: bool = False
     renamed_column: str | None = None
@@ -106,6 +110,7 @@ class RequirementHistory:
             version - 1 if self._before is not None else None,
             new_columns,
             after.logical_partition_names if new_columns else {},
+            _find_former_partition_columns(before, after),
             forbids_vectors=after.vectors_supported is False and before.vectors_supported is not False,
             requires_num_records=after.num_records and not before.num_records,
             renamed_column=renamed,
@@ -117,7 +122,8 @@ class RequirementHistory:
             if after.num_records and ".checkpoint." in file:
                 self.changes.append(RequirementChange(version, file, line, None, requires_num_records=True))
             return
-        if new_columns or change.forbids_vectors or change.requires_num_records or renamed is not None:
+        partitions_change = new_columns or change.former_partition_columns
+        if partitions_change or change.forbids_vectors or change.requires_num_records or renamed is not None:
             self.changes.append(change)
 
     def _apply_columns(
@@ -153,6 +159,14 @@ class RequirementHistory:
         ]
         since, name = min(renamed, default=(0, None))
         return name, since
+
+
+def _find_former_partition_columns(before: FileRequirements, after: FileRequirements) -> frozenset[str]:
+    """Return the partition columns that are none any more; not those that only have another physical name."""
+    if before.stores_partition_columns or after.partition_columns is None:
+        return frozenset()
+    names = {*after.partition_columns, *after.logical_partition_names}
+    return frozenset(before.partition_columns or ()) - names
 
 
 def _list_stored_columns(schema: Struct, mapping: str | None) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:

@@ -10,7 +10,7 @@ from deltaspec.protocol.actions import MetaData
 from deltaspec.protocol.features import table_properties
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import Array, Map, Primitive, Struct
-from deltaspec.protocol.schema.schema_string import SchemaError
+from deltaspec.protocol.schema.schema_string import SchemaError, find_repeated_schema_key
 from deltaspec.views.table.column_constraints import constraint_fault
 
 Row = dict[str, Any]
@@ -35,6 +35,7 @@ def build_metadata_row(
         "id": action.id,
         "id_is_guid": _GUID.fullmatch(action.id) is not None,
         "provider": action.format.provider,
+        "repeated_key": find_repeated_schema_key(action.schema_string),
         "schema_fault": fault.kind if fault else None,
         "schema_fault_pointer": str(fault) if fault else None,
         "partition_columns": names,

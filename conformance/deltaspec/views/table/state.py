@@ -17,6 +17,7 @@ from deltaspec.protocol.actions import (
     WireStruct,
 )
 from deltaspec.protocol.features import clustering, row_tracking, table_features, table_properties
+from deltaspec.protocol.features.materialized_partitions import find_requiring_features
 from deltaspec.protocol.features.undefined_types import find_undefined_types, may_define_types
 from deltaspec.protocol.files.statistics import list_leaf_columns
 from deltaspec.protocol.log.operations import reuses_existing_files
@@ -439,10 +440,12 @@ class TableState(ReplayedState):
         self.clustered.apply(change.version, self.schema, self.mapping, self.clustering_columns)
         columns = read_clustering_columns(self.domains.get(clustering.DOMAIN))
         rows = []
-        if columns and self.supports("clustering") and self.schema and self.metadata:
+        if self.supports(clustering.FEATURE) and self.schema and self.metadata:
             partitions = self.metadata.partition_columns
-            rows = [build_clustering_row(columns, self.schema, partitions, self.mapping, self.revision)]
-        location = change.locate_cause(MetaData, DomainMetadata)
+            row = build_clustering_row(columns, self.schema, partitions, self.mapping, self.revision)
+            may_have_domain = self.domains_known and self.supports("domainMetadata")
+            rows = [row | {"has_domain": clustering.DOMAIN in self.domains if may_have_domain else None}]
+        location = change.locate_cause(Protocol, MetaData, DomainMetadata)
         self.views["clustering"].replace(location, (((), row) for row in rows))
 
     def _evaluate_iceberg(self, change: _Change, actions: list[tuple[int, WireStruct]]) -> None:
@@ -489,11 +492,17 @@ class TableState(ReplayedState):
             logical,
             self.supports("deletionVectors"),
             "V1" in self.iceberg.enabled_now,
+            self._stores_partition_columns(),
             table_properties.keeps_statistics_in_checkpoints(settings),
         )
         location = (change.version, change.file, change.locate_cause(Protocol, MetaData)["line"])
         configured = column_mapping.get_mapping_mode(settings, supported=True)
         self.file_requirements.apply(location, required, self.schema, self.mapping, configured)
+
+    def _stores_partition_columns(self) -> bool:
+        if self.protocol is None or self.metadata is None:
+            return False
+        return bool(find_requiring_features(self.protocol, self.metadata))
 
     def _evaluate_variants(self, change: _Change) -> None:
         """Evaluate the variant columns, also against partitioning and clustering."""

@@ -104,6 +104,12 @@ metadata = View(
         "id_is_guid": Column(pl.Boolean, "whether the table id is a valid GUID"),
         "provider": Column(pl.String, "format.provider"),
         "schema_fault": Column(pl.String, "kind of the first fault in schemaString; null if there is none"),
+        "repeated_key": Column(
+            pl.String,
+            "JSON pointer of the first key that occurs twice in an object of schemaString, or of JSON in the metadata "
+            "of a column",
+            shown=True,
+        ),
         "schema_fault_pointer": Column(pl.String, "location and description of that fault", shown=True),
         "undefined_types": Column(
             pl.List(pl.String),
@@ -244,6 +250,9 @@ domains = View(
             pl.Boolean,
             "for a name that begins with `delta.`: whether the protocol or a proposal defines it; null for other names",
         ),
+        "repeated_key": Column(
+            pl.String, "JSON pointer of the first key of the configuration of a system domain that occurs twice"
+        ),
         "configuration_fault": Column(
             pl.String, "why the configuration of a live domain defined by the protocol is invalid; null if it is valid"
         ),
@@ -265,10 +274,11 @@ domains = View(
 clustering = View(
     name="clustering",
     decided_by=STATE_KINDS | {"domainMetadata"},
-    grain="clustering of the table, at each version in which the row changed",
+    grain="clustering of a table that supports it, at each version in which the row changed",
     key=(),
     columns={
         **STATE_COLUMNS,
+        "has_domain": Column(pl.Boolean, "whether the table has delta.clustering; null if it supports no domains"),
         "clustering_columns": Column(pl.List(pl.String), "columns in delta.clustering, path segments joined by dots"),
         "unknown_clustering_columns": Column(
             pl.List(pl.String),

@@ -9,9 +9,9 @@ from deltaspec.protocol.features.system_domains import LONE_SURROGATE, find_doma
 from deltaspec.protocol.revisions import Revision
 
 
-def _fault(domain: str, configuration: object) -> str | None:
+def _fault(domain: str, configuration: object, revision: Revision = Revision.CURRENT) -> str | None:
     text = configuration if isinstance(configuration, str) else json.dumps(configuration)
-    return find_domain_fault(DomainMetadata(domain=domain, configuration=text, removed=False))
+    return find_domain_fault(DomainMetadata(domain=domain, configuration=text, removed=False), revision)
 
 
 @pytest.mark.parametrize("columns", [["col1", "col2"], [["col-x"], ["a", "b"]], []])
@@ -25,9 +25,26 @@ def test_clustering_columns_of_another_type_are_a_fault(columns: object) -> None
 
 
 @pytest.mark.parametrize("key", ["rowIdHighWaterMark", "highWaterMark"])
-def test_high_water_mark_may_have_either_key(key: str) -> None:
-    assert _fault("delta.rowTracking", {key: 1432, "domainName": "delta.rowTracking"}) is None
-    assert _fault("delta.rowTracking", {key: 1.5}) == "holds no integer rowIdHighWaterMark"
+def test_high_water_mark_may_have_either_key_in_r3(key: str) -> None:
+    assert _fault("delta.rowTracking", {key: 1432}, Revision.R3) is None
+    assert _fault("delta.rowTracking", {key: 1.5}, Revision.R3) == "holds no integer rowIdHighWaterMark"
+
+
+@pytest.mark.parametrize("revision", [Revision.R3, Revision.CURRENT])
+@pytest.mark.parametrize("mark", [-1, 0, 1432])
+def test_high_water_mark_is_a_single_pair(revision: Revision, mark: int) -> None:
+    pair = {"rowIdHighWaterMark": mark}
+    assert _fault("delta.rowTracking", pair, revision) is None
+    assert _fault("delta.rowTracking", {**pair, "domainName": "delta.rowTracking"}, revision) == (
+        "has the key domainName; the only key is rowIdHighWaterMark"
+    )
+    assert _fault("delta.rowTracking", {**pair, "highWaterMark": mark}, revision) is not None
+    assert _fault("delta.rowTracking", {"rowIDHighWaterMark": mark}, revision) is not None
+
+
+def test_key_of_r3_is_a_fault_today() -> None:
+    fault = "has the key highWaterMark; the only key is rowIdHighWaterMark"
+    assert _fault("delta.rowTracking", {"highWaterMark": 1}) == fault
 
 
 @pytest.mark.parametrize("configuration", ["", "{", "[]", "7"])

@@ -3,7 +3,7 @@
 import pytest
 
 from deltaspec.protocol.log.checkpoint_schema import ColumnFault, find_column_faults
-from deltaspec.protocol.schema.data_types import Array, DataType, Field, Primitive, Struct
+from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Primitive, Struct
 from deltaspec.protocol.schema.parquet_types import Annotation, Node
 
 TEXT = Annotation("STRING")
@@ -106,8 +106,8 @@ def partition_values(date: str, region: str) -> Node:
     return group("partitionValues_parsed", leaf(date, "INT32", DATE), text(region))
 
 
-def faults_of(*more_of_add: Node, mapping: str | None = None, widening: bool = False) -> list[ColumnFault]:
-    return find_column_faults(sample(*more_of_add), SCHEMA, PARTITIONS, mapping, widening=widening)
+def faults_of(*more_of_add: Node, mapping: str | None = None) -> list[ColumnFault]:
+    return find_column_faults(sample(*more_of_add), SCHEMA, PARTITIONS, mapping)
 
 
 def test_sample_schema_has_no_fault() -> None:
@@ -200,11 +200,32 @@ def test_older_name_of_null_counts_is_reported() -> None:
     assert (fault.what, fault.expected, fault.stored) == ("older name", "nullCount", "nullCounts")
 
 
-def test_bounds_may_have_the_type_before_widening() -> None:
-    wide = Struct((column("n", Primitive("long")),))
-    root = group("root", group("add", group("stats_parsed", group("minValues", leaf("n", "INT32")))))
-    assert len(find_column_faults(root, wide, [], None)) == 1
-    assert find_column_faults(root, wide, [], None, widening=True) == []
+NARROWER: list[tuple[DataType, Node]] = [
+    (Primitive("long"), leaf("n", "INT32")),
+    (Primitive("double"), leaf("n", "FLOAT")),
+    (Primitive("double"), leaf("n", "INT32")),
+    (Primitive("timestamp_ntz"), leaf("n", "INT32", DATE)),
+    (Decimal(12, 2), leaf("n", "INT32", Annotation("DECIMAL", precision=8, scale=2))),
+]
+"""Type of a column, and a column of a checkpoint with a type that it may have been widened from."""
+
+
+@pytest.mark.parametrize(("kind", "node"), NARROWER)
+def test_typed_columns_do_not_have_a_type_before_widening(kind: DataType, node: Node) -> None:
+    schema = Struct((column("n", kind), column("s", Struct((column("n", kind),)))))
+    values = group("root", group("add", group("partitionValues_parsed", node)))
+    assert [each.what for each in find_column_faults(values, schema, ["n"], None)] == ["another type"]
+    for name in ("minValues", "maxValues"):
+        bounds = group("root", group("add", group("stats_parsed", group(name, node, group("s", node)))))
+        found = [each.path[2:] for each in find_column_faults(bounds, schema, [], None)]
+        assert found == [(name, "n"), (name, "s", "n")]
+
+
+def test_counts_are_long() -> None:
+    counts = group("nullCount", leaf("n", "INT32"))
+    root = group("root", group("add", group("stats_parsed", leaf("numRecords", "INT32"), counts)))
+    found = find_column_faults(root, Struct((column("n", Primitive("long")),)), [], None)
+    assert [each.path[2:] for each in found] == [("numRecords",), ("nullCount", "n")]
 
 
 def test_unknown_columns_and_undefined_bounds_are_ignored() -> None:

@@ -65,7 +65,7 @@ def test_totals_of_buckets_are_added() -> None:
 @pytest.mark.parametrize("odd", [-1, None])
 def test_histogram_is_not_compared_if_a_file_has_no_valid_size(odd: int | None) -> None:
     totals = LiveFileTotals.from_files(build_live([99, 100, 250, odd]), build_checksum())
-    row = build_checksum_row("f", 1, build_checksum(), (None, None), totals, CommitFacts())
+    row = build_checksum_row("f", 1, build_checksum(), (None, None, None), totals, CommitFacts())
     assert (totals.has_odd_sizes, row["histogram_fault"]) == (True, None)
     assert row["replayed_table_size_bytes"] == 449 + (odd or 0)
 
@@ -81,14 +81,15 @@ def test_histogram_is_not_compared_if_a_file_has_no_valid_size(odd: int | None) 
 )
 def test_first_wrong_bin_is_reported(sizes: list[int], fault: str | None) -> None:
     totals = LiveFileTotals.from_files(build_live(sizes), build_checksum())
-    assert build_checksum_row("f", 1, build_checksum(), (None, None), totals, CommitFacts())["histogram_fault"] == fault
+    row = build_checksum_row("f", 1, build_checksum(), (None, None, None), totals, CommitFacts())
+    assert row["histogram_fault"] == fault
 
 
 def test_malformed_histogram_is_not_compared() -> None:
     odd = FileSizeHistogram(sorted_bin_boundaries=[100, 0], file_counts=[1, 2], total_bytes=[99, 350])
     checksum = build_checksum(odd)
     totals = LiveFileTotals.from_files(build_live([99]), checksum)
-    row = build_checksum_row("f", 1, checksum, (None, None), totals, CommitFacts())
+    row = build_checksum_row("f", 1, checksum, (None, None, None), totals, CommitFacts())
     assert totals.files_by_size == ()
     assert row["histogram_schema_error"] is not None
     assert "histogram_fault" not in row
@@ -97,14 +98,14 @@ def test_malformed_histogram_is_not_compared() -> None:
 def test_sums_of_sizes_are_exact_and_bounded() -> None:
     totals = LiveFileTotals.from_files(build_live([2**63 - 1, 2**63 - 1]), None)
     assert totals.bytes == 2**64 - 2
-    row = build_checksum_row("f", 1, build_checksum(None), (None, None), totals, CommitFacts())
+    row = build_checksum_row("f", 1, build_checksum(None), (None, None, None), totals, CommitFacts())
     assert row["replayed_table_size_bytes"] == 2**63 - 1
 
 
 def test_checksum_without_known_state_is_compared_with_its_commit_only() -> None:
     checksum = build_checksum(in_commit_timestamp_opt=7, txn_id="a")
     facts = CommitFacts(in_commit_timestamp=8, in_commit_timestamps_enabled=True, txn_id="b", catalog_managed=True)
-    row = build_checksum_row("f", 1, checksum, (None, None), None, facts)
+    row = build_checksum_row("f", 1, checksum, (None, None, None), None, facts)
     assert not [name for name in row if name.startswith("replayed_") and name != "replayed_in_commit_timestamp"]
     assert (row["in_commit_timestamp"], row["replayed_in_commit_timestamp"]) == (7, 8)
     assert (row["txn_id"], row["commit_txn_id"]) == ("a", "b")
@@ -116,8 +117,8 @@ def test_undecodable_checksum_has_only_its_fault() -> None:
     checksum, fault, pointer = read_checksum(b'{"tableSizeBytes":"x"}')
     assert checksum is None
     assert fault
-    row = build_checksum_row("f", 1, checksum, (fault, pointer), None, CommitFacts())
-    assert row == {"version": 1, "file": "f", "schema_error": fault, "pointer": pointer}
+    row = build_checksum_row("f", 1, checksum, (fault, pointer, None), None, CommitFacts())
+    assert row == {"version": 1, "file": "f", "schema_error": fault, "pointer": pointer, "repeated_key": None}
     assert read_checksum(b"[" * 100_000)[0] is None
 
 

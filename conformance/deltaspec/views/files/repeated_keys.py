@@ -1,0 +1,35 @@
+"""Repeated keys in statistics. Texts with the same keys in the same order are parsed once."""
+
+import polars as pl
+
+from deltaspec.protocol.json_values import find_repeated_key
+
+_VALUE = r':\s*(?:"[^"\\]*"|[-+.0-9a-zA-Z]+)'
+"""A value that is a string without escapes, a number or a word. Without these values, the keys are left."""
+_IS_UNUSUAL = r'\\|"[^"]*:[^"]*"\s*:'
+"""An escape, or a key with a colon, where `_VALUE` might remove a part of a key."""
+
+
+def find_repeated_keys(texts: pl.Series) -> dict[int, str]:
+    """Return the JSON pointer of the first repeated key of each string that has one, by row.
+
+    Args:
+        texts: JSON strings; null without one. Strings that are not JSON have no repeated keys.
+    """
+    rows = texts.to_frame("text").with_row_index("row").drop_nulls()
+    text = pl.col("text")
+    is_unusual = text.str.contains(_IS_UNUSUAL)
+    rows = rows.with_columns(shape=pl.when(is_unusual).then(text).otherwise(text.str.replace_all(_VALUE, "")))
+    distinct = rows.group_by("shape").agg(text.first())
+    found = {
+        shape: pointer for shape, sample in distinct.iter_rows() if (pointer := find_repeated_key(sample)) is not None
+    }
+    if not found:
+        return {}
+    repeating = rows.filter(pl.col("shape").is_in(list(found)))
+    return {row: _escape(found[shape]) for row, shape in repeating.select("row", "shape").iter_rows()}
+
+
+def _escape(pointer: str) -> str:
+    """Escape lone surrogates, which a frame cannot store."""
+    return pointer.encode("utf-8", "backslashreplace").decode()
