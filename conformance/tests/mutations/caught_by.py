@@ -7,6 +7,13 @@ from deltaspec.rules import RULES
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 
 EXPLICIT: dict[str, str] = {
+    "writer_feature_in_both_lists": "FEA002",
+    "proposed_writer_feature_in_both_lists": "FEA021",
+    "user_defined_type": "PRP001",
+    "proposal_without_required_feature": "FEA008",
+    "variant_before_its_revision": "MET003",
+    "type_of_a_proposal_without_its_feature": "MET003",
+    "type_unknown": "MET003",
     "invariant_of_another_form": "CON002",
     "invariant_of_a_column_that_is_not_there": "CON031",
     "mark_falls_with_its_file": "RID002",

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.log_only import commit_info_action
+from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.bases.proposals import build_materialized_table, build_protected_table
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, protocol_action
@@ -20,6 +20,28 @@ def partition_column_not_materialized(draw: st.DrawFn) -> TableFiles:
 def protection_dropped_before_history(draw: st.DrawFn) -> TableFiles:
     files = build_protected_table(draw_one(draw, 1, 2, 3))
     files.commits[3] = [commit_info_action(3), protocol_action(1, 7, None, [])]
+    return files
+
+
+@mutation("materialized-partitions.property")
+def partition_column_property_unreadable(draw: st.DrawFn) -> TableFiles:
+    value = draw_one(draw, "maybe", "1", "yes", "")
+    return log_only.build_table(configuration={"delta.writePartitionColumnsToParquet": value})
+
+
+@mutation("materialized-partitions.property-followed", "footers")
+def partition_columns_against_property(draw: st.DrawFn) -> TableFiles:
+    value, last_is_cut = draw_one(draw, ("true", True), ("false", False))
+    files = build_materialized_table(feature=False, last_is_cut=last_is_cut)
+    get_action(files, 0, "metaData")["configuration"] = {"delta.writePartitionColumnsToParquet": value}
+    return files
+
+
+@mutation("checkpoint-protection.property")
+def protected_version_unreadable(draw: st.DrawFn) -> TableFiles:
+    files = build_protected_table(1)
+    value = draw_one(draw, "-1", "1.0", "true", "", "v2")
+    get_action(files, 0, "metaData")["configuration"]["delta.requireCheckpointProtectionBeforeVersion"] = value
     return files
 
 
@@ -49,6 +71,25 @@ def preview_listed_for_writers_only(draw: st.DrawFn) -> TableFiles:
     name = draw_one(draw, "variantType-preview", "typeWidening-preview", "deletionVectors-preview", "geospatial")
     reader, listed = draw_one(draw, (1, None), (3, []))
     return log_only.build_table(protocol=protocol_action(reader, 7, listed, [name]))
+
+
+@mutation("table-features.writer-feature-for-writers", revisions=("current",))
+def proposed_writer_feature_in_both_lists(draw: st.DrawFn) -> TableFiles:
+    name = draw_one(draw, "checkpointProtection", "materializePartitionColumns", "inCommitTimestamp-preview")
+    return log_only.build_table(protocol=protocol_action(3, 7, [name], [name]))
+
+
+@mutation("table-features.required-features", revisions=("current",))
+def proposal_without_required_feature(draw: st.DrawFn) -> TableFiles:
+    readers, writers = draw_one(
+        draw,
+        ([], ["collations"]),
+        (["timestampNanos"], []),
+        (["columnMapping"], ["icebergWriterCompatV1"]),
+        (["columnMapping"], ["icebergWriterCompatV3"]),
+        (["columnUpdates"], []),
+    )
+    return log_only.build_table(protocol=protocol_action(3, 7, readers, [*readers, *writers]))
 
 
 @mutation("table-features.required-features", revisions=("current",))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.features.protocol import Accepted, may_write, supports
-from deltaspec.model.features.table_properties import get_integer_property, parse_interval_ms
+from deltaspec.model.features.table_properties import PROTECTED_BEFORE, get_integer_property, parse_interval_ms
 from deltaspec.model.log.file_names import (
     SIDECARS,
     ChecksumName,
@@ -25,7 +25,6 @@ from deltaspec.model.log.segment import find_complete_checkpoints
 from deltaspec.model.revisions import Revision
 
 DAY_MS = 86_400_000
-PROTECTED_BEFORE = "delta.requireCheckpointProtectionBeforeVersion"
 
 
 def floor_to_midnight(moment_ms: int) -> int:

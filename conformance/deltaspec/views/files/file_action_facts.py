@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from deltaspec.model.features.clustering import has_blank_provider
+from deltaspec.model.features.proposed_files import ProposedFiles
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows.entry_names import EntryNames
 from deltaspec.model.rows.statistics import LeafColumn
@@ -59,6 +60,8 @@ class FileContext(msgspec.Struct, frozen=True):
     """Why protocol or metadata are unknown, and the file that causes it; None if they are known."""
     earlier_partition_types: Mapping[str, tuple[DataType, ...]] = msgspec.field(default_factory=dict)
     """Physical name to the types that the partition column had before it was widened."""
+    proposals: ProposedFiles | None = None
+    """What proposals require of file actions; None if the table uses no such proposal."""
 
 
 class Provenance(msgspec.Struct, frozen=True):

@@ -5,12 +5,14 @@ from typing import Any
 
 from deltaspec.model.actions import DomainMetadata
 from deltaspec.model.features import clustering
+from deltaspec.model.features.collations import find_versions_fault
 from deltaspec.model.features.system_domains import RESERVED, find_domain_fault, find_domain_feature
 from deltaspec.model.log.state_differences import normalize_json
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 
-_KNOWN = frozenset({row_tracking.DOMAIN, clustering.DOMAIN, "delta.liquid", "delta.columnMappingUsageTracking"})
+_PROPOSED = ("delta.columnMappingUsageTracking", "delta.collations", "delta.fileType.storageLocation")
+_KNOWN = frozenset({row_tracking.DOMAIN, clustering.DOMAIN, "delta.liquid", *_PROPOSED})
 
 
 def build_domain_row(
@@ -41,6 +43,7 @@ def build_domain_row(
         "configuration": action.configuration,
         "known_system_domain": is_known_system_domain(action.domain),
         "configuration_fault": None if action.removed else find_domain_fault(action),
+        "fault_by_proposal": None if action.removed else find_versions_fault(action, revision),
         "configuration_before": before,
         "confusable_with": None if action.removed else confusable_with(action.domain, others),
         "needed_feature": None if action.removed else find_domain_feature(action.domain, revision),

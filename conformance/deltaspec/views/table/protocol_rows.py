@@ -7,7 +7,7 @@ from typing import Any
 from deltaspec.model.actions import Protocol
 from deltaspec.model.features import protocol_evolution, table_features
 from deltaspec.model.features.feature_uses import FeatureUse
-from deltaspec.model.features.protocol import find_missing_required_features
+from deltaspec.model.features.protocol import find_excluded_features, find_missing_required_features
 from deltaspec.model.revisions import Revision
 
 Row = dict[str, Any]
@@ -63,6 +63,7 @@ def build_feature_rows(action: Protocol, revision: Revision) -> list[Row]:
                 "intended_name": table_features.find_intended_name(name, revision),
                 "missing_requirements": missing if proposed is None else None,
                 "missing_requirements_of_proposal": missing if proposed is not None else None,
+                "excluded_by_proposal": find_excluded_features(action, name) if proposed is not None else None,
             }
         )
     return rows
