@@ -106,15 +106,18 @@ def build_adaptive_table(*, last_remove: bool = True) -> TableFiles:
     )
     first_ids: dict[str, dict[str, int]] = {}
     for version, lines in files.commits.items():
-        for line in lines:
-            if isinstance(line, dict) and "commitInfo" in line:
-                line["commitInfo"] = {"inCommitTimestamp": 1_700_000_000_000 + version, **line["commitInfo"]}
-            for kind in {"add", "remove"} & line.keys() if isinstance(line, dict) else ():
-                ids = {"baseRowId": 10 * len(first_ids), "defaultRowCommitVersion": version}
-                line[kind] |= first_ids.setdefault(line[kind]["path"], ids)
-                if kind == "remove":
-                    line[kind].pop("deletionTimestamp", None)
-                    line[kind]["stats"] = json.dumps({"numRecords": 10})
+        actions = [line for line in lines if isinstance(line, dict)]
+        for action in actions:
+            for kind, body in action.items():
+                if kind == "commitInfo":
+                    action[kind] = {"inCommitTimestamp": 1_700_000_000_000 + version, **body}
+                elif kind in ("add", "remove"):
+                    ids = {"baseRowId": 10 * len(first_ids), "defaultRowCommitVersion": version}
+                    body |= first_ids.setdefault(body["path"], ids)
+        for action in actions:
+            if "remove" in action:
+                action["remove"].pop("deletionTimestamp", None)
+                action["remove"]["stats"] = json.dumps({"numRecords": 10})
         if version:
             lines.append(row_id_mark_domain(10 * len(first_ids) - 1))
     return files

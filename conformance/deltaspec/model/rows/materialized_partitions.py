@@ -8,10 +8,10 @@ from typing import Literal
 
 from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.features.protocol import supports
-from deltaspec.model.features.table_properties import WRITE_PARTITION_COLUMNS as PROPERTY
-from deltaspec.model.features.table_properties import is_property_true
+from deltaspec.model.features.table_properties import WRITE_PARTITION_COLUMNS, is_property_true
 
 FEATURE = "materializePartitionColumns"
+PROPERTY = WRITE_PARTITION_COLUMNS
 _WHEN_ENABLED = {
     "icebergCompatV1": "delta.enableIcebergCompatV1",
     "icebergCompatV2": "delta.enableIcebergCompatV2",
