@@ -1,4 +1,6 @@
-"""Data files of a table with Iceberg compatibility. Source: Iceberg Compatibility V1, Iceberg Compatibility V2."""
+"""Data files of a table with Iceberg compatibility. Source: Iceberg Compatibility V1, Iceberg Compatibility V2,
+Iceberg Compatibility V3, Writer Requirements for IcebergCompatV3.
+"""
 
 from collections.abc import Sequence
 
