@@ -86,6 +86,21 @@ def explain(name: str, output_format: str, color: str) -> None:
 
 @main.command()
 @click.option(
+    "--format", "output_format", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True
+)
+def features(output_format: str) -> None:
+    """List table features: status, engines that know them, and what is checked.
+
+    The status is accepted (in the protocol), proposed (in a proposal), preview, engine-only, superseded, or earlier
+    (only in earlier revisions). A table with a feature that is not checked completely is at best incomplete.
+    """
+    from deltaspec.feature_list import render_feature_list
+
+    print_text(render_feature_list(output_format))
+
+
+@main.command()
+@click.option(
     "--select",
     multiple=True,
     callback=parse_codes,

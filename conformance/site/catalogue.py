@@ -12,6 +12,7 @@ from typing import Any
 
 from planted_faults.caught_by import CAUGHT_BY
 
+from deltaspec.feature_list import render_feature_list
 from deltaspec.golden.coverage import compute_coverage as compute_golden_coverage
 from deltaspec.golden.definition import GoldenCase, load_cases
 from deltaspec.log_examples import (
@@ -59,6 +60,7 @@ def build_pages() -> dict[str, str]:
         pages[f"requirements/{chapter}/index.md"] = _render_chapter(chapter, found)
     pages |= {_requirement_page(each): _render_requirement(covered, cases) for each, covered in requirements.items()}
     pages["notes.md"] = _render_notes()
+    pages["features.md"] = _render_features()
     return pages | _build_golden_pages()
 
 
@@ -328,6 +330,13 @@ def _render_requirement(covered: Coverage, cases: Mapping[str, tuple[GoldenCase,
     parts.append(_render_cases({case.id: case for case in cases.get(each.id, ())}, up))
     parts.append(f"\nOn the command line: `deltaspec explain {each.id}`.\n")
     return "".join(parts)
+
+
+def _render_features() -> str:
+    """Return the page of table features: the output of `deltaspec features`."""
+    front = _front_matter("Table features", "Every table feature that the protocol, a proposal or an engine knows")
+    about = "Findings about proposals are divergences (S44). `deltaspec features` prints this table."
+    return f"{front}# Table features\n\n{about}\n\n{render_feature_list('markdown')}\n"
 
 
 def _render_notes() -> str:

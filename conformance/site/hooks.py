@@ -12,7 +12,7 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
 KEYS = "<!-- configuration keys -->"
-_LISTED = {"rules/index.md", "requirements/index.md", "golden/index.md", "notes.md", reference.COMMANDS}
+_LISTED = {"rules/index.md", "requirements/index.md", "golden/index.md", "notes.md", "features.md", reference.COMMANDS}
 """Generated pages in the navigation; the others are reached from them and by search."""
 _STATIC = {"matrix.html": ROOT / "reports/matrix/matrix.html"}
 """Files that the site has as they are."""

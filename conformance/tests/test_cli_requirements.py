@@ -96,7 +96,7 @@ class TestList:
         assert f"{len(ids('--chapter', 'catalog-managed'))} requirements: " in last
 
     @pytest.mark.parametrize(
-        ("name", "hint"), [("protocl", "did you mean protocol?"), ("qqq", "choose from action, add, append-only")]
+        ("name", "hint"), [("protocl", "did you mean protocol?"), ("qqq", "choose from action, adaptive-metadata, add")]
     )
     def test_unknown_chapter_is_an_error(self, name: str, hint: str) -> None:
         result = run("requirements", "--chapter", f"add,{name}")

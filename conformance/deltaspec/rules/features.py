@@ -192,3 +192,42 @@ def requirement_of_proposed_feature_missing() -> pl.Expr:
         missing_requirements_of_proposal: ["columnMapping"]
     """
     return pl.col("missing_requirements_of_proposal").list.len() > 0
+
+
+@rule("FEA020", requires="adaptive-metadata.excluded-features", view=features, divergence="S44", since="current")
+def excluded_feature_supported() -> pl.Expr:
+    """The protocol lists a feature of a proposal together with a feature that the proposal excludes.
+
+    Each of the two features gives the same files another meaning.
+    Fix: Run `ALTER TABLE t DROP FEATURE NAME` for one of the two features.
+
+    Conforms::
+        excluded_by_proposal: []
+        excluded_by_proposal: null
+    Violates::
+        excluded_by_proposal: ["v2Checkpoint"]
+    """
+    return pl.col("excluded_by_proposal").list.len() > 0
+
+
+@rule(
+    "FEA021",
+    requires="table-features.writer-feature-for-writers",
+    view=features,
+    divergence="S44",
+    since="current",
+)
+def proposed_writer_feature_listed_for_readers() -> pl.Expr:
+    """A writer-only feature of a proposal or preview is in readerFeatures.
+
+    Readers that do not know the feature refuse the table without need.
+    Fix: Drop the feature (`ALTER TABLE t DROP FEATURE`) and add it again.
+
+    Conforms::
+        proposed_kind: writer, in_reader_features: false
+        proposed_kind: reader-writer, in_reader_features: true
+        proposed_kind: null, in_reader_features: true
+    Violates::
+        proposed_kind: writer, in_reader_features: true
+    """
+    return (pl.col("proposed_kind") == "writer") & pl.col("in_reader_features")

@@ -328,7 +328,7 @@ def partition_column_not_materialized() -> pl.Expr:
     """A data file that was written under materializePartitionColumns does not store a partition column.
 
     Readers of Delta take the value from the log. Readers that open the Parquet file directly miss the column. (The
-    feature is an accepted proposal that is not yet part of the protocol.)
+    feature is a proposal.)
     Fix: Rewrite the file's rows with a writer that supports the feature, for example by overwriting its partition
     (`replaceWhere` in Delta Spark).
 

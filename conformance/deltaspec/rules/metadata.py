@@ -53,12 +53,13 @@ def malformed_schema() -> pl.Expr:
     return pl.col("schema_fault").is_in(["not JSON", "not a struct", "malformed"])
 
 
-@rule("MET003", requires=("schema.primitive-types", "schema.variant-type"), view=metadata)
+@rule("MET003", requires=("schema.primitive-types", "schema.variant-type", "user-defined-types.form"), view=metadata)
 def unknown_type() -> pl.Expr:
     """A field has a type that neither the revision nor a feature of the table defines.
 
     Readers fail on the table. (The type is `integer`, not `int`; examples of the protocol are wrong here, E16. Types of
-    proposals need the feature of the proposal.)
+    proposals need the feature of the proposal. A user-defined type needs a `sqlType`, and other members that are
+    strings.)
     Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
     the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
     delete commit files. If a newer revision defines the type, validate with that revision.

@@ -58,8 +58,7 @@ def identity_mark_off_sequence() -> pl.Expr:
 def malformed_collation() -> pl.Expr:
     """The collations of a string column are malformed, or the protocol does not support collations.
 
-    Clients compare the strings by their bytes, or fail. (Collations are an accepted proposal. Statistics under a
-    collation are not checked, because only its provider defines the order.)
+    Clients compare the strings by their bytes, or fail. (Collations are a proposal.)
     Fix: Set the collation again with `ALTER TABLE t ALTER COLUMN c TYPE STRING COLLATE name` in Delta Spark, which also
     adds the feature.
 

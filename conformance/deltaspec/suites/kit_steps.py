@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deltaspec.candidates.messages import SnapshotAnswer
-from deltaspec.model.log.cleanup import DAY_MS, PROTECTED_BEFORE, floor_to_midnight
+from deltaspec.model.log.cleanup import DAY_MS, floor_to_midnight
+from deltaspec.protocol.features.table_properties import PROTECTED_BEFORE
 from deltaspec.protocol.log.file_names import SIDECARS, commit_name
 from deltaspec.suites.write_judging import LOG, get_clock_ms
 from deltaspec_generators.histories.kinds import (

@@ -53,6 +53,7 @@ CHAPTERS = {
     "mapped_columns": "PQT",
     "metadata": "MET",
     "partition_values": "FIL",
+    "proposals": "PRP",
     "protocol": "PRO",
     "retention": "VAC",
     "row_id_history": "RID",

@@ -151,7 +151,7 @@ def test_column_mapping_at_reader_version_1_is_reported(log: Log) -> None:
     assert log.findings() == {"FEA003": 1}
 
 
-@pytest.mark.parametrize("feature", ["collations", "typeWidening-preview", "madeUp"])
+@pytest.mark.parametrize("feature", ["geospatial", "typeWidening-preview", "madeUp"])
 def test_unknown_features_are_not_reported(log: Log, feature: str) -> None:
     log.commit(protocol(3, 7, readerFeatures=[feature], writerFeatures=[feature]), metadata())
     report = deltaspec.validate(str(log.root), level="log", history="all")

@@ -172,7 +172,7 @@ def test_features_of_previews_are_known(feature: str, tmp_path: Path) -> None:
     assert_no_findings(build_log_with_feature(feature), tmp_path)
 
 
-@pytest.mark.parametrize("feature", ["catalogOwned-preview", "collations"])
+@pytest.mark.parametrize("feature", ["catalogOwned-preview", "redirectReaderWriter-preview"])
 def test_other_features_leave_only_themselves_unchecked(feature: str, tmp_path: Path) -> None:
     report = validate_unchanged(build_log_with_feature(feature).write(tmp_path))
     assert (report.verdict, count_findings_by_rule(report)) == ("incomplete", {})

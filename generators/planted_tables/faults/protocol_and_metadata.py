@@ -136,8 +136,8 @@ def type_unknown(draw: st.DrawFn) -> TableFiles:
 
 @planted_fault("schema.primitive-types")
 def type_of_a_proposal_without_its_feature(draw: st.DrawFn) -> TableFiles:
-    types = ("geometry(OGC:CRS84)", "geography", "timestamp_nanos", "interval day to second", "time(6)", "char(3)")
-    kind: Any = draw_one(draw, *types, {"type": "udt", "class": "Point", "sqlType": "string"})
+    types = ("geometry(OGC:CRS84)", "geography", "timestamp_nanos", "interval month to day", "time(6)", "file")
+    kind: Any = draw_one(draw, *types, {"type": "udt", "class": "Point"})
     nested = {"type": "array", "elementType": kind, "containsNull": True}
     return log_only.build_table(fields=[("id", "long"), ("g", draw_one(draw, kind, nested))])
 

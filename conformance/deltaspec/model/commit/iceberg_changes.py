@@ -1,6 +1,6 @@
 """Checks of commits with Iceberg compatibility. Source: Iceberg Compatibility V1, Iceberg Compatibility V2.
 
-A proposal forbids nothing, so V3 is not checked here.
+A proposal forbids nothing, so V3 is not checked here, but in `iceberg_proposal`.
 """
 
 from collections.abc import Iterator
@@ -71,25 +71,25 @@ def check_state(table: TableVersion) -> Iterator[Refused]:
 
 
 def check_partitioning(proposal: ProposedCommit) -> Iterator[Refused]:
-    """Require that replacing a table keeps the names of its partition columns. A restored table had them before."""
-    before, after = proposal.before, proposal.after
-    if any(
-        reuses_existing_files(each.operation)
-        for each in proposal.actions_of_type(CommitInfo)
-        if isinstance(each.operation, str)
-    ):
-        return
-    enabled = _enabled(after, proposal.revision)
-    if not proposal.actions_of_type(MetaData) or not enabled or not _enabled(before, proposal.revision):
-        return
+    """Require that replacing a table keeps the names of its partition columns."""
+    enabled = _enabled(proposal.after, proposal.revision)
+    if enabled and _enabled(proposal.before, proposal.revision):
+        for name in find_renamed_columns(proposal):
+            yield Refused(_requirement(enabled[0], "partitions-keep-names"), name)
+
+
+def find_renamed_columns(proposal: ProposedCommit) -> list[str]:
+    """Return the partition columns whose names a commit changes. A restored table had them before."""
+    operations = [each.operation for each in proposal.actions_of_type(CommitInfo)]
+    if any(isinstance(each, str) and reuses_existing_files(each) for each in operations):
+        return []
     sides = []
-    for snapshot in (before, after):
+    for snapshot in (proposal.before, proposal.after) if proposal.actions_of_type(MetaData) else ():
         schema = read_schema(snapshot.metadata)
         if schema is None or snapshot.metadata is None:
-            return
+            return []
         sides.append((schema, snapshot.metadata.partition_columns, read_mapping_mode(snapshot)))
-    for name in iceberg_compat.find_renamed_partition_columns(sides[0], sides[1]):
-        yield Refused(_requirement(enabled[0], "partitions-keep-names"), name)
+    return iceberg_compat.find_renamed_partition_columns(*sides) if sides else []
 
 
 def check_nested_ids(table: TableVersion) -> Iterator[Refused]:

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.log.state_differences import Difference, compare_keyed, compare_single, read_partition_types
-from deltaspec.protocol.actions import Add, Int64, WireStruct
+from deltaspec.protocol.actions import Add
 from deltaspec.protocol.features.table_properties import has_in_commit_timestamps
 from deltaspec.protocol.files.paths import path_key
 from deltaspec.protocol.log.version_checksum import (
@@ -16,17 +16,6 @@ from deltaspec.protocol.log.version_checksum import (
     find_file_size_bin,
     find_histogram_fault,
 )
-
-
-class OlderChecksum(WireStruct, frozen=True):
-    """Content of a `.crc` file as Delta wrote it before the protocol described it: counts only."""
-
-    table_size_bytes: Int64
-    num_files: Int64
-    num_metadata: Int64
-    num_protocol: Int64
-    metadata: None = None
-    protocol: None = None
 
 
 def build_checksum(snapshot: Snapshot, boundaries: list[int] | None = None) -> VersionChecksum:

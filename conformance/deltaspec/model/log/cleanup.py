@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from deltaspec.model.decisions import Accepted, may_write
 from deltaspec.protocol.actions import MetaData, Protocol
 from deltaspec.protocol.features.supported_features import supports
-from deltaspec.protocol.features.table_properties import get_integer_property
+from deltaspec.protocol.features.table_properties import PROTECTED_BEFORE, get_integer_property
 from deltaspec.protocol.log.file_names import (
     SIDECARS,
     ChecksumName,
@@ -26,7 +26,6 @@ from deltaspec.protocol.log.segment import find_complete_checkpoints
 from deltaspec.protocol.revisions import Revision
 
 DAY_MS = 86_400_000
-PROTECTED_BEFORE = "delta.requireCheckpointProtectionBeforeVersion"
 
 
 def floor_to_midnight(moment_ms: int) -> int:

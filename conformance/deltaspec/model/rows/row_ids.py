@@ -11,9 +11,6 @@ from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.protocol.actions import Add
 from deltaspec.protocol.features.row_tracking import DOMAIN, parse_high_water_mark
 
-MARK_KEY, R3_MARK_KEY = "rowIdHighWaterMark", "highWaterMark"
-"""Keys of the high-water mark in the domain: of the current revision, and as r3 prints it (E27)."""
-
 
 def compute_default_row_ids(add: Add, num_records: int) -> range:
     """Return the default row ids of a file: its base id, increased by one for each further row.

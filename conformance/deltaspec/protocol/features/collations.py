@@ -1,17 +1,22 @@
-"""Collations of string columns, as far as the schema shows them. Source: proposal Collated String Type (accepted).
+"""Collations of string columns, and the versions that their domain lists. Source: proposal Collated String Type.
 
-What a collation means is defined by its provider, so statistics under a collation cannot be checked.
+What a collation means is defined by its provider, so bounds under a collation cannot be checked.
 """
 
 from collections.abc import Collection
 
+from deltaspec.protocol.actions import DomainMetadata
 from deltaspec.protocol.features.table_features import supports_feature_or_preview
+from deltaspec.protocol.json_values import JsonError, parse_lossless
+from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.column_mapping import PHYSICAL_NAME
 from deltaspec.protocol.schema.data_types import DataType, Field, Primitive, UndefinedType, descend
 
 FEATURE = "collations"
 COLLATIONS = "__COLLATIONS"
 _DEFAULT = "spark.utf8_binary"
+_DOMAINS = ("collations", "delta.collations")
+_VERSIONS = "writeVersions"
 
 
 def find_collation_fault(field: Field, supported: Collection[str] | None) -> str | None:
@@ -32,12 +37,35 @@ def find_collation_fault(field: Field, supported: Collection[str] | None) -> str
     for path, identifier in recorded.items():
         if not any(_leads_to_string(path, root, field.type) for root in roots):
             return f"{path} is not a string of the field"
-        parts = identifier.split(".") if type(identifier) is str else []
-        if len(parts) != 2 or not all(parts):
+        if type(identifier) is not str or not _is_identifier(identifier):
             return f"{path} has no identifier of the form provider.name"
         if identifier.lower() == _DEFAULT:
             return f"{path} has the default collation"
     return None
+
+
+def find_versions_fault(action: DomainMetadata, revision: Revision = Revision.CURRENT) -> str | None:
+    """Return why the domain of collations does not list versions as the proposal says; None for other domains."""
+    if action.domain not in _DOMAINS or revision is not Revision.CURRENT:
+        return None
+    try:
+        value = parse_lossless(action.configuration).value
+    except JsonError as fault:
+        return f"is not JSON: {fault}"
+    versions = value.get(_VERSIONS, {}) if isinstance(value, dict) else None
+    if not isinstance(versions, dict):
+        return f"has no object {_VERSIONS}"
+    for identifier, listed in versions.items():
+        if not _is_identifier(identifier):
+            return f"{identifier[:80]} is not provider.name"
+        if not isinstance(listed, list) or not all(type(each) is str for each in listed):
+            return f"{identifier[:80]} has no list of versions"
+    return None
+
+
+def _is_identifier(text: str) -> bool:
+    parts = text.split(".")
+    return len(parts) == 2 and all(parts)
 
 
 def _leads_to_string(path: str, root: str, kind: DataType) -> bool:

@@ -1,6 +1,6 @@
 """Partition columns in data files. Source: Iceberg Compatibility V1, V2; Materialize Partition Columns.
 
-Materialize Partition Columns is an accepted proposal that is not in the protocol yet. Readers use the values from the
+Materialize Partition Columns is a proposal. Readers use the values from the
 log in any case. `deltaspec.views.data.iceberg_files` finds the missing columns.
 """
 
@@ -8,10 +8,10 @@ from typing import Literal
 
 from deltaspec.protocol.actions import MetaData, Protocol
 from deltaspec.protocol.features.supported_features import supports
-from deltaspec.protocol.features.table_properties import is_property_true
+from deltaspec.protocol.features.table_properties import WRITE_PARTITION_COLUMNS, is_property_true
 
 FEATURE = "materializePartitionColumns"
-PROPERTY = "delta.writePartitionColumnsToParquet"
+PROPERTY = WRITE_PARTITION_COLUMNS
 _WHEN_ENABLED = {
     "icebergCompatV1": "delta.enableIcebergCompatV1",
     "icebergCompatV2": "delta.enableIcebergCompatV2",

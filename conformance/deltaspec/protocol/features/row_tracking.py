@@ -5,7 +5,6 @@ Source: Row IDs (r1), Row Tracking (r2, r3, current).
 
 from collections.abc import Iterable, Mapping
 
-from deltaspec.model.rows.row_ids import MARK_KEY, R3_MARK_KEY
 from deltaspec.protocol.actions import Action, CommitInfo, MetaData, Protocol, RowIdHighWaterMark
 from deltaspec.protocol.features.supported_features import supports
 from deltaspec.protocol.features.table_properties import is_property_true
@@ -18,6 +17,8 @@ FEATURE = "rowTracking"
 DOMAIN = "delta.rowTracking"
 ENABLED = "delta.enableRowTracking"
 SUSPENDED = "delta.rowTrackingSuspended"
+MARK_KEY, R3_MARK_KEY = "rowIdHighWaterMark", "highWaterMark"
+"""Keys of the high-water mark in the domain: of the current revision, and as r3 prints it (E27)."""
 ROW_ID_COLUMN = "delta.rowTracking.materializedRowIdColumnName"
 ROW_COMMIT_VERSION_COLUMN = "delta.rowTracking.materializedRowCommitVersionColumnName"
 COLUMN_PROPERTIES = (ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN)

@@ -57,6 +57,15 @@ def find_missing_required_features(
     return [name for name in required if name not in supported]
 
 
+def find_excluded_features(protocol: Protocol, feature: str) -> list[str]:
+    """Return the supported features, also as previews, that a feature of a proposal must not be combined with."""
+    proposed = find_proposed_feature(feature)
+    if proposed is None or not proposed.excludes:
+        return []
+    supported = {strip_preview_suffix(name) for name in get_supported_features(protocol)}
+    return [name for name in proposed.excludes if name in supported]
+
+
 FAULTS = (
     "version out of range",
     "reader 3 with writer below 7",

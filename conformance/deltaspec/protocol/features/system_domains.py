@@ -1,6 +1,5 @@
 """Domains that the protocol defines: their features and configuration. Source: Row Tracking, Clustered Table."""
 
-from deltaspec.model.rows import row_ids
 from deltaspec.protocol.actions import DomainMetadata
 from deltaspec.protocol.features import clustering, row_tracking
 from deltaspec.protocol.json_values import MAX_DEPTH, JsonError, has_lone_surrogate, parse_lossless, prune_deep_values
@@ -43,8 +42,8 @@ def find_domain_fault(action: DomainMetadata, revision: Revision = Revision.CURR
     if row_tracking.parse_high_water_mark(action.configuration) is None:
         return "holds no integer rowIdHighWaterMark"
     # [Changed in current] r3 prints highWaterMark, but engines wrote the key of the current revision (E27)
-    known = {row_ids.MARK_KEY} | ({row_ids.R3_MARK_KEY} if revision is not Revision.CURRENT else set())
+    known = {row_tracking.MARK_KEY} | ({row_tracking.R3_MARK_KEY} if revision is not Revision.CURRENT else set())
     unknown = sorted(value.keys() - known)
     if unknown:
-        return f"has the key {unknown[0]}; the only key is {row_ids.MARK_KEY}"
+        return f"has the key {unknown[0]}; the only key is {row_tracking.MARK_KEY}"
     return "has more than one key" if len(value) > 1 else None

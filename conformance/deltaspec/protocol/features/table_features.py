@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-ProposalStatus: TypeAlias = Literal["proposed", "accepted", "superseded"]
-"""Under discussion; accepted, to be merged into the protocol; replaced by another feature."""
+ProposalStatus: TypeAlias = Literal["proposed", "superseded", "engine-only"]
+"""Under discussion; replaced by another feature; known to engines, without a proposal."""
 FeatureStatus: TypeAlias = Literal["standard", "preview", "unknown"] | ProposalStatus
 
 
@@ -28,12 +28,16 @@ class Feature(msgspec.Struct, frozen=True):
     requires: tuple[str, ...] = ()
     requires_since: str = "r1"
     """First revision that states `requires`."""
+    excludes: tuple[str, ...] = ()
+    """Features that a table must not support together with this one."""
     proposal: ProposalStatus | None = None
     """State of the proposal that defines the feature, if no revision does."""
     alters_replay: bool = False
     """Whether the proposal changes the result of replaying the log."""
     affects: str | None = None
     """What the proposal may affect, if the kit does not check it; None if it does."""
+    checked: str | None = None
+    """What the kit checks of a proposal; None if nothing but its place in the feature lists."""
 
 
 _ALL = _ORDER = ("r1", "r2", "r3", "current")
@@ -48,9 +52,21 @@ def _propose(
     proposal: ProposalStatus = "proposed",
     *,
     requires: tuple[str, ...] = (),
+    excludes: tuple[str, ...] = (),
     alters_replay: bool = False,
+    checked: str | None = None,
 ) -> Feature:
-    return Feature(name, kind, (), requires=requires, proposal=proposal, alters_replay=alters_replay, affects=affects)
+    return Feature(
+        name,
+        kind,
+        (),
+        requires=requires,
+        excludes=excludes,
+        proposal=proposal,
+        alters_replay=alters_replay,
+        affects=affects,
+        checked=checked,
+    )
 
 
 FEATURES: dict[str, Feature] = {
@@ -83,23 +99,91 @@ FEATURES: dict[str, Feature] = {
         Feature("typeWidening", "reader-writer", _CURRENT),
         Feature("variantType", "reader-writer", _CURRENT),
         Feature("variantShredding", "reader-writer", _CURRENT, requires=("variantType",)),
-        _propose("writer", "checkpointProtection", None),
+        _propose(
+            "writer",
+            "checkpointProtection",
+            None,
+            checked="the form of its property, and that history is truncated before the feature is dropped",
+        ),
         _propose("writer", "columnMappingUsageTracking", "the removal of column mapping"),
-        _propose("writer", "concurrentIdentityColumns", "the values and high-water marks of identity columns"),
-        _propose("writer", "icebergCompatV3", None, requires=("columnMapping",)),
-        _propose("writer", "icebergNativeV4", "everything that writers store"),
-        _propose("writer", "icebergWriterCompatV1", "schema, properties and features"),
-        _propose("writer", "icebergWriterCompatV3", "schema, properties and features"),
+        _propose(
+            "writer",
+            "concurrentIdentityColumns",
+            "the values and high-water marks of identity columns",
+            requires=("catalogManaged", "identityColumns"),
+        ),
+        _propose(
+            "writer",
+            "icebergCompatV3",
+            None,
+            requires=("columnMapping",),
+            checked="schema, properties, statistics and files",
+        ),
+        _propose("writer", "icebergNativeV4", "everything that writers store", requires=("adaptiveMetadata",)),
+        _propose(
+            "writer",
+            "icebergWriterCompatV1",
+            None,
+            requires=("columnMapping", "icebergCompatV2"),
+            checked="schema, properties and features",
+        ),
+        _propose(
+            "writer",
+            "icebergWriterCompatV3",
+            "the features that its undocumented allow-list leaves out",
+            "engine-only",
+            requires=("columnMapping", "icebergCompatV3"),
+            checked="schema and properties",
+        ),
         _propose("writer", "invisibleColumns", "the columns that clients see"),
         _propose("writer", "redirectWriterOnly", "where writers find the table"),
-        _propose("reader-writer", "geospatial", "columns of type geometry and geography, their statistics and files"),
+        _propose("reader-writer", "fileType", "columns of type file, and the files that they refer to"),
+        _propose(
+            "reader-writer",
+            "geospatial",
+            "the geometries in columns of type geometry and geography, and whether bounding boxes cover them",
+            checked="types, form of bounding boxes, and storage",
+        ),
+        _propose(
+            "reader-writer",
+            "intervalTypes",
+            None,
+            checked="type names, absence of bounds, partition values, and storage",
+        ),
+        _propose("reader-writer", "intervalType", "columns of interval types", "engine-only"),
         _propose("reader-writer", "materializedVoidType", "columns of type void in data files"),
         _propose("reader-writer", "redirectReaderWriter", "where clients find the table"),
-        _propose("reader-writer", "timestampNanos", "columns of nanosecond timestamps, their statistics and files"),
-        _propose("reader-writer", "adaptiveMetadata", "the log and its replay", alters_replay=True),
-        _propose("reader-writer", "columnUpdates", "the rows of data files, and replay", alters_replay=True),
-        _propose("writer", "collations", "statistics under a collation (statsWithCollation)", "accepted"),
-        _propose("writer", "materializePartitionColumns", None, "accepted"),
+        _propose(
+            "reader-writer",
+            "timestampNanos",
+            "bounds of nanosecond timestamps, whose form the proposal does not define",
+            requires=("timestampNtz",),
+            checked="partition values and storage",
+        ),
+        _propose(
+            "reader-writer",
+            "adaptiveMetadata",
+            "the log and its replay: its manifests are not read",
+            requires=("columnMapping", "rowTracking", "domainMetadata", "deletionVectors", "inCommitTimestamp"),
+            excludes=("v2Checkpoint",),
+            alters_replay=True,
+            checked="features, properties, and the fields of removes and deletion vectors",
+        ),
+        _propose(
+            "reader-writer",
+            "columnUpdates",
+            "the rows of data files, and replay",
+            requires=("columnMapping",),
+            alters_replay=True,
+        ),
+        _propose(
+            "writer",
+            "collations",
+            "bounds under a collation (statsWithCollation), whose order only its provider defines",
+            requires=("domainMetadata",),
+            checked="collations in the schema, versions in the domain, and the form of statsWithCollation",
+        ),
+        _propose("writer", "materializePartitionColumns", None, checked="partition columns in new files"),
         _propose("writer", "coordinatedCommits", "where commits are, and their timestamps", "superseded"),
         _propose("writer", "managedCommit", "where commits are, and their timestamps", "superseded"),
         _propose("reader-writer", "catalogOwned", "where commits are, and their timestamps", "superseded"),

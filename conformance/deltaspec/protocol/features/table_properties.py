@@ -53,6 +53,15 @@ _NAMED_SINCE = {
 }
 """First revision whose text names the property; r1 names the others."""
 
+WRITE_PARTITION_COLUMNS = "delta.writePartitionColumnsToParquet"
+PROTECTED_BEFORE = "delta.requireCheckpointProtectionBeforeVersion"
+_PROPOSED_BOOLEANS = {
+    WRITE_PARTITION_COLUMNS: None,
+    "delta.enableIcebergWriterCompatV1": "icebergWriterCompatV1",
+    "delta.enableIcebergWriterCompatV3": "icebergWriterCompatV3",
+}
+"""Boolean properties of proposals and the feature that the value `true` requires."""
+
 CONSTRAINT_PREFIX = "delta.constraints."
 PARQUET_CODEC = "delta.parquet.compression.codec"
 DEFAULT_CODEC = "zstd"
@@ -156,6 +165,15 @@ def find_name_in_other_case(name: str, configuration: Mapping[str, str]) -> str 
     return others[0] if others else None
 
 
+def find_fault_by_proposal(name: str, value: str) -> str | None:
+    """Return why a proposal forbids the value of a property that it defines, or None."""
+    if name in _PROPOSED_BOOLEANS and value.lower() not in ("true", "false"):
+        return f"{value[:80]!r} is neither true nor false"
+    if name == PROTECTED_BEFORE and not re.fullmatch(r"\d{1,18}", value, re.ASCII):
+        return f"{value[:80]!r} is not a version"
+    return None
+
+
 def _names_property(name: str, revision: Revision) -> bool:
     """Return whether the text of a revision names a property."""
     since = _NAMED_SINCE.get(name, Revision.R1)
@@ -194,7 +212,9 @@ def get_required_feature(name: str, value: str) -> str | None:
         return "columnMapping"
     if name.startswith(CONSTRAINT_PREFIX):
         return "checkConstraints"
-    return BOOLEANS.get(name) if value.lower() == "true" else None
+    if name == PROTECTED_BEFORE and value != "0":
+        return "checkpointProtection"
+    return {**BOOLEANS, **_PROPOSED_BOOLEANS}.get(name) if value.lower() == "true" else None
 
 
 def parse_interval_ms(text: str) -> int | None:

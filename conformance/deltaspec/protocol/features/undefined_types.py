@@ -17,10 +17,12 @@ from deltaspec.protocol.schema.data_types import (
     iter_fields,
     iter_leaf_types,
 )
+from deltaspec.protocol.schema.proposed_types import get_family
 
 _FEATURE_OF_PROPOSED_TYPE = (
     (re.compile(r"(geometry|geography)(\(.*\))?", re.ASCII), "geospatial"),
-    (re.compile(r"timestamp(_ntz)?_nanos", re.ASCII), "timestampNanos"),
+    (re.compile(r"timestamp(_ntz)?_nanos(_ntz)?", re.ASCII), "timestampNanos"),
+    (re.compile(r"file"), "fileType"),
     (re.compile(r"string collate .*"), "collations"),
 )
 _DEFINED_SINCE = {"variant": (Revision.CURRENT, "variantType")}
@@ -45,9 +47,9 @@ def find_undefined_types(
     is_extended = may_define_types(supported)
     found = []
     for path, field in iter_fields(schema):
-        for leaf in () if isinstance(field.type, Struct) else _iter_own_types(field.type):
-            feature = _find_defining_feature(leaf, revision)
-            if feature is not None and feature not in listed and not (feature == "" and is_extended):
+        for leaf in () if isinstance(field.type, Struct) else iter_own_types(field.type):
+            needed = {_find_defining_feature(each, revision) for each in _expand(leaf, revision)}
+            if needed - {None, *listed, *([""] if is_extended else [])}:
                 found.append(f"{'.'.join(path)}: {get_type_name(leaf)[:80] or 'no type'}")
     return found
 
@@ -57,10 +59,26 @@ def may_define_types(supported: Collection[str] | None) -> bool:
     return any(strip_preview_suffix(name) not in FEATURES for name in supported or ())
 
 
-def _iter_own_types(kind: DataType) -> list[DataType]:
+def iter_own_types(kind: DataType) -> list[DataType]:
     """Return the leaf types of a field without those of struct fields below it, which are fields themselves."""
     below = {id(leaf) for _, member in iter_fields(kind) for leaf in iter_leaf_types(member.type)}
     return [leaf for leaf in iter_leaf_types(kind) if id(leaf) not in below]
+
+
+def _expand(leaf: DataType, revision: Revision) -> list[DataType]:
+    """Return the types that must be defined for a leaf type to be.
+
+    [Changed in current] Proposals define interval types and user-defined types without a table feature that gates
+    them, because engines wrote them before. Findings about them are divergences.
+    """
+    if revision is not Revision.CURRENT:
+        return [leaf]
+    match get_family(leaf), leaf:
+        case "interval", _:
+            return []
+        case "udt", UndefinedType(_, stored) if stored is not None:
+            return [each for inner in iter_leaf_types(stored) for each in _expand(inner, revision)]
+    return [leaf]
 
 
 def _find_defining_feature(leaf: DataType, revision: Revision) -> str | None:

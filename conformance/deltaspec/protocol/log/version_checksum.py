@@ -74,3 +74,14 @@ def find_histogram_fault(histogram: FileSizeHistogram) -> str | None:
     if not counts == totals == len(boundaries):
         return f"{len(boundaries)} boundaries, {counts} file counts and {totals} byte totals"
     return None
+
+
+class OlderChecksum(WireStruct, frozen=True):
+    """Content of a `.crc` file as Delta wrote it before the protocol described it: counts only."""
+
+    table_size_bytes: Int64
+    num_files: Int64
+    num_metadata: Int64
+    num_protocol: Int64
+    metadata: None = None
+    protocol: None = None

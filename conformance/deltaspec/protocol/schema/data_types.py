@@ -37,9 +37,11 @@ class Decimal(msgspec.Struct, frozen=True):
 
 
 class UndefinedType(msgspec.Struct, frozen=True):
-    """A type of a proposal or a vendor that the protocol does not define; its values are not validated."""
+    """A type of a proposal or a vendor that the protocol does not define."""
 
     name: str
+    stored: "DataType | None" = None
+    """For a well-formed user-defined type: type of the stored values (`sqlType`)."""
 
 
 class Array(msgspec.Struct, frozen=True):

@@ -37,11 +37,11 @@ from deltaspec.protocol.schema.data_types import (
 
 _DECIMAL = re.compile(r"decimal\(\s*(-?\d{1,100})\s*,\s*(-?\d{1,100})\s*\)", re.ASCII)
 _PROPOSED = re.compile(
-    r"(interval( .*)?|timestamp_nanos|timestamp_ntz_nanos|timestamp_ltz|time(\(\d\))?|geometry(\(.*\))?"
+    r"(interval( .*)?|timestamp(_ntz)?_nanos(_ntz)?|timestamp_ltz|file|time(\(\d\))?|geometry(\(.*\))?"
     r"|geography(\(.*\))?|string collate .*|char\(\d+\)|varchar\(\d+\)|object|null)",
     re.ASCII,
 )
-_USER_DEFINED = "udt"
+_USER_DEFINED, _STORED = "udt", "sqlType"
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
 TYPE_CHANGES = "delta.typeChanges"
 JSON_METADATA = (TYPE_CHANGES, "delta.invariants")
@@ -181,9 +181,17 @@ def _type_of(value: dict[str, Any], key: str, at: str, found: list[SchemaError])
         case "variant":
             return Primitive("variant")
         case "udt":
-            return UndefinedType(_USER_DEFINED)
+            return _user_defined(member, here, found)
     found.append(SchemaError("malformed", here, "a type object is a struct, an array or a map"))
     return UndefinedType("")
+
+
+def _user_defined(value: dict[str, Any], at: str, found: list[SchemaError]) -> DataType:
+    """Read a user-defined type. Its other members are strings or null, or no proposal defines it either."""
+    annotation = [member for key, member in value.items() if key not in ("type", _STORED)]
+    if _STORED not in value or not all(member is None or type(member) is str for member in annotation):
+        return UndefinedType(_USER_DEFINED)
+    return UndefinedType(_USER_DEFINED, _type_of(value, _STORED, at, found))
 
 
 def _named(name: str, at: str, found: list[SchemaError]) -> DataType:
@@ -300,8 +308,8 @@ def _document(kind: DataType) -> Any:
                 "valueType": _document(value),
                 "valueContainsNull": value_contains_null,
             }
-        case UndefinedType("udt"):
-            return {"type": _USER_DEFINED}
+        case UndefinedType("udt", stored):
+            return {"type": _USER_DEFINED} | ({} if stored is None else {_STORED: _document(stored)})
     return get_type_name(kind)
 
 

@@ -58,6 +58,7 @@ _WRITTEN = (
     "written_without_shredding",
     "written_under_mapping",
     "written_to_materialize",
+    "partition_columns_requested",
 )
 _VIEWS = (data_files, file_columns)
 _READ = {
@@ -160,7 +161,7 @@ class _FooterChecker:
         found, unread, more = self._split_missing(files.rows)
         self.data.findings.mark_files_undecided(unread, more, levels=_LEVEL)
         done = self.total - len(found)
-        rows = self._with_mapping(self._with_shredding(self._with_compatibility(found)))
+        rows = self._with_request(self._with_mapping(self._with_shredding(self._with_compatibility(found))))
         for part in rows.iter_slices(FILES_PER_BATCH):
             batch, unread = _Batch(), {}
             listed = part["actual_size"].is_not_null()
@@ -253,6 +254,28 @@ class _FooterChecker:
                 found = pl.col("path_key").is_in(keys.implode())
             rows = rows.with_columns(found.alias(name))
         return rows
+
+    def _with_request(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Add the column `partition_columns_requested`."""
+        data, table = self.data, self.data.table
+        found = pl.lit(None, pl.Boolean)
+        if table is not None and table.partition_columns and materialized_partitions.PROPERTY in table.configuration:
+            views = data.facts.state.rows
+            changes = [row for row in views["configuration"] if row["property"] == materialized_partitions.PROPERTY]
+            is_required = any(enabled for _, enabled in data.facts.state.iceberg.enabled_since) or any(
+                materialized_partitions.FEATURE in (row["writer_features"] or ()) for row in views["protocols"]
+            )
+            for requested in () if is_required else ("true", "false"):
+                holds = build_history((row["version"], (row["value"] or "").lower() == requested) for row in changes)
+                keys = find_paths_written_while(
+                    data.intervals,
+                    holds,
+                    data.facts.operations,
+                    begins_with_checkpoint=data.facts.plan.base is not None,
+                )
+                is_requested = pl.lit(requested == "true")
+                found = pl.when(pl.col("path_key").is_in(keys.implode())).then(is_requested).otherwise(found)
+        return rows.with_columns(found.alias("partition_columns_requested"))
 
     def _flush(self, part: pl.DataFrame, batch: _Batch, done: int) -> int:
         """Evaluate the collected files. Return the number of files done."""

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
-from deltaspec.model.log.checksums import OlderChecksum
 from deltaspec.protocol.files.statistics import LeafColumn
-from deltaspec.protocol.log.version_checksum import VersionChecksum
+from deltaspec.protocol.log.version_checksum import OlderChecksum, VersionChecksum
 from deltaspec.protocol.schema.data_types import DataType
 from deltaspec.views.log.replay_differences import DerivedFile
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint

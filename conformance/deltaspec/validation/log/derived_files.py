@@ -11,7 +11,6 @@ from bisect import bisect_left
 import msgspec
 from msgspec.structs import replace
 
-from deltaspec.model.log.checksums import OlderChecksum
 from deltaspec.protocol import actions as model
 from deltaspec.protocol.actions import DomainMetadata, MetaData, Txn, WireStruct
 from deltaspec.protocol.features.table_properties import compute_tombstone_cutoff_ms, compute_transaction_cutoff_ms
@@ -19,7 +18,7 @@ from deltaspec.protocol.json_values import find_repeated_key
 from deltaspec.protocol.log.compared_fields import DerivedFileKind
 from deltaspec.protocol.log.file_names import CompactionName, checksum_name, compaction_name
 from deltaspec.protocol.log.segment import Checkpoint
-from deltaspec.protocol.log.version_checksum import VersionChecksum
+from deltaspec.protocol.log.version_checksum import OlderChecksum, VersionChecksum
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.checkpoint_checks import check_checkpoint

@@ -41,6 +41,7 @@ from deltaspec.views.files.statistics_facts import TOO_DEEP
 from deltaspec.views.files.typed_copies import MergedCopies, merge_typed_columns, typed_copies
 from deltaspec.views.log.log_file_rows import build_fault_row, iter_line_frames
 from deltaspec.views.log.log_files import lines
+from deltaspec.views.table.proposals import Row, build_proposed_file_rows, proposed_files
 from deltaspec.wire.log.checkpoint_reader import ParsedCheckpoint
 from deltaspec.wire.log.file_action_rows import FILE_ACTION_SCHEMA
 from deltaspec.wire.log.line_outcomes import LineOutcomes
@@ -79,6 +80,8 @@ class FileActionFacts(msgspec.Struct, frozen=True):
     """Without its table."""
     facts: pl.DataFrame
     """Of `build_file_facts`."""
+    proposed: list[Row]
+    """Rows of `proposed_files`."""
 
 
 def check_file_actions(reading: ReadContext, findings: Findings, actions: StateActions, put: PutRows) -> None:
@@ -100,8 +103,12 @@ def build_file_action_facts(reading: ReadContext, actions: StateActions) -> File
         compared=reading.compares_files or reading.options.level == "rows",
         stats_are_typed=merged.stats_are_typed,
     )
+    proposed = []
+    if actions.context.proposals is not None:
+        file, version = actions.provenance.file, actions.provenance.version
+        proposed = build_proposed_file_rows(merged.table, file, version, actions.context.proposals)
     merged.table = table.schema.empty_table()  # the facts have what is needed of its rows
-    return FileActionFacts(merged, facts)
+    return FileActionFacts(merged, facts, proposed)
 
 
 def check_file_action_facts(
@@ -131,6 +138,7 @@ def check_file_action_facts(
     for file in facts.filter(pl.col("stats_fault") == TOO_DEEP)["file"].unique().to_list():
         findings.mark_rule_undecided("FIL016", f"statistics are {TOO_DEEP}", file)
     findings.evaluate(file_actions, select_file_actions(facts))
+    findings.evaluate_rows(proposed_files, built.proposed)
     if provenance.source == "commit" and not is_earlier:
         put(ADDS_WITHOUT_STATS_ROWS, collect_adds_without_stats(facts, context.clustered_since))
     if findings.has_rules_for(deletion_vectors):

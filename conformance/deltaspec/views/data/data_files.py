@@ -88,9 +88,21 @@ data_files = View(
             "whether the file was certainly written while materializePartitionColumns was supported; null if it is not",
             "footers",
         ),
+        "partition_columns_requested": Column(
+            pl.Boolean,
+            "value of delta.writePartitionColumnsToParquet while the file was certainly written; null if it was not "
+            "set, or if a feature ever required partition columns",
+            "footers",
+        ),
+        "stored_partition_columns": Column(
+            pl.List(pl.String),
+            "partition columns that the file stores; null unless delta.writePartitionColumnsToParquet is set",
+            "footers",
+        ),
         "absent_partition_columns": Column(
             pl.List(pl.String),
-            "with Iceberg compatibility: partition columns, except void ones, that the file does not store",
+            "with Iceberg compatibility or delta.writePartitionColumnsToParquet: partition columns, except void ones, "
+            "that the file does not store",
             "footers",
         ),
         "misplaced_partition_columns": Column(

@@ -30,6 +30,10 @@ file_columns = View(
         "type_warning": Column(
             pl.String, "unusual property of the stored type that readers may accept; null if there is none"
         ),
+        "fault_by_proposal": Column(
+            pl.String,
+            "how the stored type differs from the one that the proposal of the Delta type defines; null if it does not",
+        ),
         "narrower_type": Column(
             pl.String, "stored Delta type that needs type widening to be read; null if it does not"
         ),

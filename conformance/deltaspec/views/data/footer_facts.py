@@ -16,6 +16,7 @@ from deltaspec.protocol.features import materialized_partitions
 from deltaspec.protocol.schema.column_mapping import physical_name
 from deltaspec.protocol.schema.data_types import Field, Primitive, Struct, get_type_name
 from deltaspec.protocol.schema.parquet_types import Node, is_shredded
+from deltaspec.protocol.schema.proposed_types import find_storage_fault
 from deltaspec.protocol.schema.stored_columns import StoredColumn, match_columns
 from deltaspec.views.data import iceberg_files
 from deltaspec.views.data.data_files import data_files
@@ -38,6 +39,7 @@ FILE_COLUMNS = (
 _ICEBERG_COLUMNS = (
     "iceberg_compatibility",
     "absent_partition_columns",
+    "stored_partition_columns",
     "misplaced_partition_columns",
     "int96_timestamps",
 )
@@ -95,9 +97,12 @@ def _iceberg(root: Node, table: TableSchema) -> dict[str, Any]:
     enabled = table.iceberg
     partitioning = (table.schema, table.partition_columns, root, table.mapping)
     if not enabled:
-        stored = table.partition_columns and table.supports(materialized_partitions.FEATURE)
-        absent = iceberg_files.find_missing_partition_columns(*partitioning) if stored else None
-        return dict.fromkeys(_ICEBERG_COLUMNS) | {"absent_partition_columns": absent}
+        has_preference = materialized_partitions.PROPERTY in table.configuration
+        is_needed = has_preference or table.supports(materialized_partitions.FEATURE)
+        absent = iceberg_files.find_missing_partition_columns(*partitioning) if is_needed else []
+        stored = iceberg_files.find_stored_partition_columns(*partitioning) if has_preference else None
+        found = {"absent_partition_columns": absent, "stored_partition_columns": stored}
+        return dict.fromkeys(_ICEBERG_COLUMNS) | (found if table.partition_columns and is_needed else {})
     timestamps = iceberg_files.find_int96_timestamps(table.schema, root, table.mapping)
     return {
         "iceberg_compatibility": enabled[-1],
@@ -120,6 +125,7 @@ def _row(column: StoredColumn) -> dict[str, Any]:
         "matching_nodes": column.matching_nodes,
         "type_fault": column.stored.fault,
         "type_warning": column.stored.warning,
+        "fault_by_proposal": find_storage_fault(column.type, node) if node is not None else None,
         "narrower_type": get_type_name(narrower) if narrower is not None else None,
         "is_shredded": _is_shredded(column),
         "physical_name": column.physical_name,

@@ -1,4 +1,6 @@
-"""Data files of a table with Iceberg compatibility. Source: Iceberg Compatibility V1, Iceberg Compatibility V2."""
+"""Data files of a table with Iceberg compatibility. Source: Iceberg Compatibility V1, Iceberg Compatibility V2,
+Iceberg Compatibility V3, Writer Requirements for IcebergCompatV3.
+"""
 
 from collections.abc import Sequence
 
@@ -23,6 +25,14 @@ def find_missing_partition_columns(
     own = Struct(tuple(each for each in schema.fields if each.name in partition_columns))
     void = Primitive("void")
     return [each.path[0] for each in _top_level(own, root, mapping) if each.type != void and not _is_stored(each)]
+
+
+def find_stored_partition_columns(
+    schema: Struct, partition_columns: Sequence[str], root: Node, mapping: str | None
+) -> list[str]:
+    """Return the partition columns that a data file stores. Arguments as `find_missing_partition_columns`."""
+    own = Struct(tuple(each for each in schema.fields if each.name in partition_columns))
+    return [each.path[0] for each in _top_level(own, root, mapping) if _is_stored(each)]
 
 
 def find_misplaced_partition_columns(

@@ -24,6 +24,7 @@ from deltaspec.views.files import (
     statistics_facts,
 )
 from deltaspec.views.files.file_actions import deletion_vectors, file_actions
+from deltaspec.views.files.proposed_files import ProposedFiles
 from deltaspec.views.files.vector_facts import vector_facts
 from deltaspec.views.table import clustering_history
 from deltaspec.wire import arrow_compute as pc
@@ -67,6 +68,8 @@ class FileContext(msgspec.Struct, frozen=True):
     """Why protocol or metadata are unknown, and the file that causes it; None if they are known."""
     earlier_partition_types: Mapping[str, tuple[DataType, ...]] = msgspec.field(default_factory=dict)
     """Physical name to the types that the partition column had before it was widened."""
+    proposals: ProposedFiles | None = None
+    """What proposals require of file actions; None if the table uses no such proposal."""
 
 
 class Provenance(msgspec.Struct, frozen=True):

@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from deltaspec.model.rows.partition_statistics import find_partition_statistics_fault
 from deltaspec.protocol.files.statistics import StatisticsError, parse_statistics
 from deltaspec.protocol.schema.data_types import DataType
+from deltaspec.views.files.partition_bounds import find_partition_statistics_fault
 from deltaspec.views.files.statistics_facts import sparse
 from deltaspec.wire import arrow_compute as pc
 

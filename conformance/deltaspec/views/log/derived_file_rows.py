@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import msgspec
 import polars as pl
 
-from deltaspec.model.log.checksums import OlderChecksum
 from deltaspec.protocol.actions import CheckpointMetadata, DomainMetadata, Protocol, Txn
 from deltaspec.protocol.features.supported_features import has_known_features, supports
 from deltaspec.protocol.json_values import JsonError, parse_lossless
@@ -17,6 +16,7 @@ from deltaspec.protocol.log.segment import Checkpoint
 from deltaspec.protocol.log.stated_schema import find_schema_difference
 from deltaspec.protocol.log.version_checksum import (
     DELETED_RECORD_BINS,
+    OlderChecksum,
     VersionChecksum,
     find_deleted_records_bin,
     find_histogram_fault,

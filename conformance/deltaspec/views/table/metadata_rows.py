@@ -72,12 +72,14 @@ def build_configuration_row(
     value = configuration.get(name)
     if value is None:
         return {"property": name, "value": None}
+    is_current = revision is Revision.CURRENT
     needed = (use.feature for use in unsupported if (use.kind, use.name) == ("property", name))
     return {
         "property": name,
         "value": value,
         "value_fault": table_properties.find_property_fault(name, value, revision),
         "undefined_value": table_properties.find_undefined_value(name, value, revision),
+        "fault_by_proposal": table_properties.find_fault_by_proposal(name, value) if is_current else None,
         "value_warning": table_properties.find_property_warning(name, value),
         "unsupported_feature": next(needed, None),
         "intended_name": table_properties.MISPRINTED_PROPERTIES.get(name),

@@ -13,7 +13,6 @@ from deltaspec.protocol.features.table_features import (
 from deltaspec.protocol.revisions import Revision
 
 CHECKPOINT_PROTECTION = "checkpointProtection"
-PROTECTED_BEFORE = "delta.requireCheckpointProtectionBeforeVersion"
 REMOVABLE = ("typeWidening", CHECKPOINT_PROTECTION)
 """Features whose chapter or proposal defines their removal, an exception to the rule that features stay (E41)."""
 

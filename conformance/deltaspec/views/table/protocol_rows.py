@@ -7,7 +7,7 @@ from typing import Any
 from deltaspec.model.features.feature_uses import FeatureUse
 from deltaspec.protocol.actions import Protocol
 from deltaspec.protocol.features import table_features
-from deltaspec.protocol.features.supported_features import find_missing_required_features
+from deltaspec.protocol.features.supported_features import find_excluded_features, find_missing_required_features
 from deltaspec.protocol.revisions import Revision
 from deltaspec.views.table import protocol_evolution
 
@@ -64,6 +64,7 @@ def build_feature_rows(action: Protocol, revision: Revision) -> list[Row]:
                 "intended_name": table_features.find_intended_name(name, revision),
                 "missing_requirements": missing if proposed is None else None,
                 "missing_requirements_of_proposal": missing if proposed is not None else None,
+                "excluded_by_proposal": find_excluded_features(action, name) if proposed is not None else None,
             }
         )
     return rows

@@ -16,17 +16,19 @@ from deltaspec.protocol.actions import (
     Txn,
     WireStruct,
 )
-from deltaspec.protocol.features import clustering, row_tracking, table_features, table_properties
+from deltaspec.protocol.features import clustering, collations, row_tracking, table_features, table_properties
 from deltaspec.protocol.features.materialized_partitions import find_requiring_features
 from deltaspec.protocol.features.undefined_types import find_undefined_types, may_define_types
-from deltaspec.protocol.files.statistics import list_leaf_columns
+from deltaspec.protocol.files.statistics import LeafColumn, list_leaf_columns
 from deltaspec.protocol.log.operations import reuses_existing_files
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema import column_mapping
-from deltaspec.protocol.schema.data_types import Struct
+from deltaspec.protocol.schema.data_types import DataType, Struct
+from deltaspec.protocol.schema.proposed_types import get_family
 from deltaspec.protocol.schema.schema_string import TYPE_CHANGES, find_void_fault
 from deltaspec.views.data.variants import build_variant_use_rows
 from deltaspec.views.files.file_action_facts import FileContext
+from deltaspec.views.files.proposed_files import PARTITION_FAMILIES, ProposedFiles, select_columns, select_strings
 from deltaspec.views.files.row_ids import build_former_column_rows, column_rows
 from deltaspec.views.table.clustering_history import ClusteringHistory, build_clustering_row, read_clustering_columns
 from deltaspec.views.table.column_constraints import ColumnHistory
@@ -37,7 +39,9 @@ from deltaspec.views.table.file_requirements import FileRequirements, Requiremen
 from deltaspec.views.table.iceberg_history import IcebergHistory
 from deltaspec.views.table.mapping_history import MappingHistory, entry_names
 from deltaspec.views.table.metadata_rows import build_configuration_row, build_metadata_row
-from deltaspec.views.table.protocol_evolution import CHECKPOINT_PROTECTION, PROTECTED_BEFORE, get_listed_features
+from deltaspec.views.table.proposal_checks import ADAPTIVE_METADATA, ProposedState
+from deltaspec.views.table.proposals import build_proposal_rows
+from deltaspec.views.table.protocol_evolution import CHECKPOINT_PROTECTION, get_listed_features
 from deltaspec.views.table.protocol_rows import build_feature_rows, build_protocol_row
 from deltaspec.views.table.replayed_state import ReplayedState
 from deltaspec.views.table.row_constraints import RowConstraintHistory
@@ -59,6 +63,7 @@ VIEW_NAMES = (
     "iceberg",
     "iceberg_v3",
     "nested_ids",
+    "proposals",
     "transactions",
     "constraint_columns",
 )
@@ -148,6 +153,8 @@ class TableState(ReplayedState):
         self._first_commit: int | None = None
         """First commit of the validated history."""
         self._context: FileContext | None = None
+        self._schema_of_proposals: Struct | None = None
+        """Schema that proposals were last evaluated with; None if unknown."""
         self._undefined_types: frozenset[str] = frozenset()
         """Columns of the last known state whose type is undefined."""
         self._removed_domains: frozenset[str] = frozenset()
@@ -248,6 +255,10 @@ class TableState(ReplayedState):
             self._context = None
             self._evaluate_clustering(change)
             self._evaluate_variants(change)
+        if change.has(Protocol, MetaData, DomainMetadata) and self._has_changed(
+            "proposals", *columns, settings, clustered
+        ):
+            self._evaluate_proposals(change)
 
     def _has_changed(self, view: str, *parts: Any) -> bool:
         """Return whether a part of the state that a view is built from changed since the last time."""
@@ -269,7 +280,7 @@ class TableState(ReplayedState):
         if kinds & {"protocol", "metaData", "domainMetadata", None}:
             self._context = None
         if kinds & {"protocol", "metaData", None}:
-            self._undefined_types = frozenset()
+            self._undefined_types, self._schema_of_proposals = frozenset(), None
             self.mapped.forget()
             self.iceberg.forget()
             self.clustered.forget()
@@ -321,7 +332,23 @@ class TableState(ReplayedState):
             unknown_reason=self.unknown_reason,
             unknown_cause=None if self.protocol_known and self.metadata_known else self.lost_cause,
             earlier_partition_types=self.earlier_partition_types,
+            proposals=self._find_proposed_files(columns, leaves),
         )
+
+    def _find_proposed_files(
+        self, partitions: Mapping[str, DataType] | None, leaves: tuple[LeafColumn, ...] | None
+    ) -> ProposedFiles | None:
+        """Return what proposals require of file actions; None if the table uses no such proposal."""
+        if self.revision is not Revision.CURRENT or self.supported is None:
+            return None
+        listed = {table_features.strip_preview_suffix(name) for name in self.supported}
+        found = ProposedFiles(
+            select_columns(leaves),
+            {name: kind for name, kind in (partitions or {}).items() if get_family(kind) in PARTITION_FAMILIES},
+            select_strings(leaves) if collations.FEATURE in listed else None,
+            ADAPTIVE_METADATA in listed,
+        )
+        return None if found == ProposedFiles() else found
 
     @property
     def table_schema(self) -> TableSchema | None:
@@ -365,7 +392,7 @@ class TableState(ReplayedState):
         dropped = get_listed_features(before) - get_listed_features(after) if before is not None else set()
         if CHECKPOINT_PROTECTION not in dropped or metadata is None or self._first_commit is None:
             return None
-        protected = table_properties.get_integer_property(metadata.configuration, PROTECTED_BEFORE)
+        protected = table_properties.get_integer_property(metadata.configuration, table_properties.PROTECTED_BEFORE)
         return protected if protected is not None and self._first_commit < protected else None
 
     def _evaluate_metadata(self, change: _Change, introduced: frozenset[FeatureUse]) -> None:
@@ -464,6 +491,19 @@ class TableState(ReplayedState):
         self.views["iceberg"].replace(location, ((row["compatibility"], row) for row in rows))
         self.views["iceberg_v3"].replace(location, (((), row) for row in v3_rows))
         self.views["nested_ids"].replace(location, ((row["column"], row) for row in nested_ids))
+
+    def _evaluate_proposals(self, change: _Change) -> None:
+        """Evaluate what proposals require of the state; only the current revision has proposals."""
+        before, self._schema_of_proposals, rows = self._schema_of_proposals, self.schema, []
+        is_current = self.revision is Revision.CURRENT
+        if is_current and self.protocol is not None and self.metadata is not None and self.supported is not None:
+            special = None if self.schema is None else select_special_columns(self.schema)
+            columns = read_clustering_columns(self.domains.get(clustering.DOMAIN))
+            state = ProposedState(
+                self.protocol, self.metadata, self.schema, special, self.mapping, columns, schema_before=before
+            )
+            rows = build_proposal_rows(state)
+        self.views["proposals"].replace(change.locate_cause(Protocol, MetaData, DomainMetadata), rows)
 
     def _evaluate_row_id_columns(self, change: _Change) -> None:
         """Evaluate the names of the columns of materialized row ids, also against the schema."""

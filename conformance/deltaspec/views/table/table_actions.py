@@ -6,6 +6,7 @@ from deltaspec.views.base import LOCATION_COLUMNS, STATE_COLUMNS, STATE_KINDS, C
 from deltaspec.views.table.iceberg import iceberg as iceberg
 from deltaspec.views.table.iceberg import iceberg_v3 as iceberg_v3
 from deltaspec.views.table.iceberg import nested_ids as nested_ids
+from deltaspec.views.table.proposals import proposals as proposals
 
 protocols = View(
     name="protocols",
@@ -89,6 +90,11 @@ features = View(
         "missing_requirements_of_proposal": Column(
             pl.List(pl.String),
             "for a name of a proposal or a preview: required features that this protocol does not support",
+        ),
+        "excluded_by_proposal": Column(
+            pl.List(pl.String),
+            "for a name of a proposal or a preview: features that this protocol supports although the proposal "
+            "excludes them",
         ),
     },
 )
@@ -215,6 +221,9 @@ configuration = View(
         "undefined_value": Column(
             pl.String, "why the revision does not define what the value means; null if it does, or for other properties"
         ),
+        "fault_by_proposal": Column(
+            pl.String, "why a proposal forbids the value of a property that it defines; null if it does not"
+        ),
         "value_warning": Column(
             pl.String, "why writers should not use the value, although it is not invalid; null if they may"
         ),
@@ -255,6 +264,9 @@ domains = View(
         ),
         "configuration_fault": Column(
             pl.String, "why the configuration of a live domain defined by the protocol is invalid; null if it is valid"
+        ),
+        "fault_by_proposal": Column(
+            pl.String, "why a proposal forbids the configuration of a live domain that it defines; null if it does not"
         ),
         "configuration_before": Column(
             pl.String, "previous configuration of the domain in the validated history; null if it was not live"

@@ -67,8 +67,22 @@ def test_required_features() -> None:
         "icebergCompatV1": ("columnMapping",),
         "icebergCompatV2": ("columnMapping",),
         "icebergCompatV3": ("columnMapping",),
+        "icebergWriterCompatV1": ("columnMapping", "icebergCompatV2"),
+        "icebergWriterCompatV3": ("columnMapping", "icebergCompatV3"),
+        "icebergNativeV4": ("adaptiveMetadata",),
         "catalogManaged": ("inCommitTimestamp",),
+        "concurrentIdentityColumns": ("catalogManaged", "identityColumns"),
         "variantShredding": ("variantType",),
+        "timestampNanos": ("timestampNtz",),
+        "columnUpdates": ("columnMapping",),
+        "collations": ("domainMetadata",),
+        "adaptiveMetadata": (
+            "columnMapping",
+            "rowTracking",
+            "domainMetadata",
+            "deletionVectors",
+            "inCommitTimestamp",
+        ),
     }
 
 
@@ -107,8 +121,11 @@ def test_legacy_versions_imply_features(reader: int, writer: int, expected: set[
         ("inCommitTimestamp-dev", "preview"),
         ("variantShredding-preview", "preview"),
         ("checkpointProtection", "proposed"),
-        ("collations", "accepted"),
-        ("materializePartitionColumns", "accepted"),
+        ("collations", "proposed"),
+        ("materializePartitionColumns", "proposed"),
+        ("fileType", "proposed"),
+        ("intervalTypes", "proposed"),
+        ("icebergWriterCompatV3", "engine-only"),
         ("icebergCompatV3", "proposed"),
         ("columnUpdates", "proposed"),
         ("invisibleColumns", "proposed"),
@@ -128,7 +145,7 @@ def test_legacy_versions_imply_features(reader: int, writer: int, expected: set[
 )
 def test_status_of_a_name_in_the_current_revision(name: str, expected: str) -> None:
     assert get_feature_status(name) == expected
-    assert is_proposed_or_preview(name) == (expected in ("preview", "proposed", "accepted", "superseded"))
+    assert is_proposed_or_preview(name) == (expected in ("preview", "proposed", "engine-only", "superseded"))
     assert (get_feature(name) is not None) == (expected == "standard")
 
 

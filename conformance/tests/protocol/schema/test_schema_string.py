@@ -124,8 +124,21 @@ def test_undefined_types_are_accepted(name: str) -> None:
 def test_user_defined_type_is_valid_and_round_trips() -> None:
     vectors = {"type": "udt", "class": "org.example.VectorUDT", "sqlType": "string"}
     schema = parse_schema(schema_of(field("x", vectors)))
-    assert schema.fields[0].type == UndefinedType("udt")
+    assert schema.fields[0].type == UndefinedType("udt", Primitive("string"))
     assert parse_schema(serialize_schema(schema)) == schema
+
+
+@pytest.mark.parametrize(
+    "members", [{}, {"sqlType": "string", "class": 1}, {"sqlType": "string", "pyClass": {"a": None}}]
+)
+def test_malformed_user_defined_type_is_undefined(members: dict[str, Any]) -> None:
+    schema = parse_schema(schema_of(field("x", {"type": "udt", **members})))
+    assert schema.fields[0].type == UndefinedType("udt")
+
+
+def test_stored_type_of_a_user_defined_type_is_validated() -> None:
+    with pytest.raises(SchemaError, match="'text' is not a type"):
+        parse_schema(schema_of(field("x", {"type": "udt", "class": None, "sqlType": "text"})))
 
 
 def test_variant_may_be_written_as_an_object() -> None:
