@@ -16,6 +16,7 @@ from deltaspec.commands.printing import (
 )
 from deltaspec.commands.progress import show_progress
 from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone
+from deltaspec.exit_codes import summarize_exit_codes
 from deltaspec.exit_handling import CommandGroup, Commands
 from deltaspec.output_files import translate_write_errors
 
@@ -40,18 +41,13 @@ _MODULES = {
 
 @click.group(
     cls=CommandGroup,
+    epilog=f"Exit codes: {summarize_exit_codes()}.",
     commands=Commands(_MODULES),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, "-V", "--version", prog_name="deltaspec")
 def main() -> None:
-    """Conformance and validation for the Delta transaction-log protocol.
-
-    \b
-    Exit codes: 0 conforms, 1 violations, 2 wrong usage or no table,
-                3 incomplete or refused, 4 a defect of deltaspec,
-                5 the storage did not answer, 130 interrupted, 143 terminated.
-    """
+    """Conformance and validation for the Delta transaction-log protocol."""
     from deltaspec.report.text import UNENCODABLE
 
     for stream in (sys.stdout, sys.stderr):

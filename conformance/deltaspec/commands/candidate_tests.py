@@ -17,6 +17,7 @@ from deltaspec.commands.options import CountRange, NumberRange, parse_names
 from deltaspec.commands.printing import encode_json, print_bytes, print_text
 from deltaspec.commands.progress import show_progress
 from deltaspec.errors import InvalidUsage
+from deltaspec.exit_codes import ExitCode
 from deltaspec.exit_handling import EXIT_CODE_KEY
 from deltaspec.output_files import translate_write_errors, write_file
 
@@ -326,9 +327,9 @@ def replay(case: str, candidate: str, imported: str | None, keep: str | None, ti
         result = run_case(engine, found[0])
     if result.outcome.is_bad:
         print_text("\n".join(render_failure(result, candidate)))
-        sys.exit(1)
+        sys.exit(ExitCode.FAILED)
     print_text(f"{result.outcome} {case}" + (f": {result.message}" if result.message else ""))
-    sys.exit(0 if result.outcome is Outcome.PASSED else 3)
+    sys.exit(ExitCode.OK if result.outcome is Outcome.PASSED else ExitCode.INCOMPLETE)
 
 
 def _find_case(case: str, corpus: Corpus, directory: Path) -> tuple[str, TableUnderTest]:

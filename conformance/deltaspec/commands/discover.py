@@ -12,7 +12,7 @@ from deltaspec.commands.options import CONFIG
 from deltaspec.commands.printing import encode_json, print_bytes, print_text
 from deltaspec.commands.validate import validate
 from deltaspec.errors import TableUnreadable
-from deltaspec.exit_handling import INCOMPLETE
+from deltaspec.exit_codes import ExitCode
 
 DISCOVERY_VERSION = 1
 """Increases when a field of the JSON output is removed or changes its meaning."""
@@ -55,4 +55,4 @@ def discover(location: str, hidden: bool, output_format: str, config: str | None
     if output_format == "json":
         head = {"discovery_version": DISCOVERY_VERSION, "deltaspec": __version__}
         print_bytes(encode_json({**head, "tables": tables, "not_searched": unsearched}))
-    sys.exit(INCOMPLETE if unsearched else 0)
+    sys.exit(ExitCode.INCOMPLETE if unsearched else ExitCode.OK)

@@ -11,6 +11,7 @@ import click
 
 from deltaspec.commands.printing import encode_json, print_bytes, print_text
 from deltaspec.errors import InvalidUsage
+from deltaspec.exit_codes import ExitCode
 from deltaspec.output_files import translate_write_errors, write_file
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def build(check: bool, rewrite: bool, release: str | None, root: str | None) -> 
             summary += f"; Parquet files not compared, pyarrow {old.pyarrow} wrote them"
         problems += builder.find_differences(built, existing)
         print_text("\n".join([*problems, f"{summary}, {len(problems)} problems"]))
-        sys.exit(1 if problems else 0)
+        sys.exit(ExitCode.FAILED if problems else ExitCode.OK)
     if problems:
         print_text("\n".join(problems))
         raise InvalidUsage("ids and their expectations are permanent; increase `meaning` of a case that has changed")
@@ -113,7 +114,7 @@ def verify(patterns: tuple[str, ...], part: str, root: str | None) -> None:
         print_text(f"not asked, only validated: {count(number, 'case')}: {reason}")
     totals = (count(len(cases), "case"), count(questions, "question"), f"{count(failed, 'case')} with problems")
     print_text(", ".join(totals))
-    sys.exit(1 if failed else 0)
+    sys.exit(ExitCode.FAILED if failed else ExitCode.OK)
 
 
 @golden.command()
@@ -124,7 +125,7 @@ def coverage(show_all: bool) -> None:
 
     found = compute_coverage()
     print_text(render_coverage(found, show_all=show_all))
-    sys.exit(1 if found.unexplained else 0)
+    sys.exit(ExitCode.FAILED if found.unexplained else ExitCode.OK)
 
 
 @golden.command("list")

@@ -13,6 +13,7 @@ from deltaspec.commands.options import CountRange
 from deltaspec.commands.printing import encode_json, print_bytes
 from deltaspec.commands.progress import show_progress
 from deltaspec.errors import InvalidUsage
+from deltaspec.exit_codes import ExitCode
 from deltaspec.exit_handling import EXIT_CODE_KEY
 from deltaspec.output_files import translate_write_errors, write_file
 
@@ -120,7 +121,7 @@ def selftest(
         write_file(path, forms[form])
     if output is None:
         print_bytes(forms[output_format])
-    context.meta[EXIT_CODE_KEY] = int(table.killed < table.mutants)
+    context.meta[EXIT_CODE_KEY] = ExitCode.FAILED if table.killed < table.mutants else ExitCode.OK
     sys.exit(context.meta[EXIT_CODE_KEY])
 
 

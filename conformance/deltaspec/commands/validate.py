@@ -27,6 +27,7 @@ from deltaspec.commands.report_formats import FORMATS
 from deltaspec.commands.startup import choose_allocator, import_arrow_alone
 from deltaspec.commands.validate_request import build_request, run_request, write_outcome
 from deltaspec.errors import InvalidUsage
+from deltaspec.exit_codes import ExitCode
 from deltaspec.exit_handling import EXIT_CODE_KEY
 
 
@@ -248,7 +249,7 @@ def _validate_table(context: click.Context, resolved: TableOptions) -> None:
 
     resolved = expand_options(resolved)
     values = resolved.values
-    context.meta[EXIT_CODE_KEY] = 0
+    context.meta[EXIT_CODE_KEY] = ExitCode.OK
     choose_allocator(resolved.table, reads_rows=values["level"] == "rows")
     if values["estimates"]:
         _print_estimate(resolved)

@@ -14,7 +14,8 @@ from deltaspec.commands.report_formats import RenderSettings
 from deltaspec.commands.report_output import ReportTarget, plan_reports, write_reports
 from deltaspec.commands.startup import faster_imports, import_arrow_alone
 from deltaspec.errors import InvalidUsage
-from deltaspec.exit_handling import INTERRUPTED, TERMINATED, Terminated, make_waits_interruptible
+from deltaspec.exit_codes import ExitCode
+from deltaspec.exit_handling import Terminated, make_waits_interruptible
 from deltaspec.wire.storage.interface import escape_file_name
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 INTERRUPTS: dict[type[BaseException], str] = {KeyboardInterrupt: "interrupted", Terminated: "terminated"}
 """What stops a run with a partial report, and what the report calls it."""
-EXIT_CODES = {"interrupted": INTERRUPTED, "terminated": TERMINATED}
+EXIT_CODES = {"interrupted": ExitCode.INTERRUPTED, "terminated": ExitCode.TERMINATED}
 TEXT_SAMPLES = 5
 _MACHINE_SAMPLES = 1000
 
@@ -60,7 +61,7 @@ class Outcome(msgspec.Struct, frozen=True):
     """The result of a request."""
 
     report: Report
-    exit_code: int
+    exit_code: ExitCode
     seconds: Mapping[str, float]
     """Duration of each phase."""
 

@@ -16,7 +16,8 @@ PACKAGES = {
 }
 MODULES = [(package, path) for package, root in PACKAGES.items() for path in sorted(root.rglob("*.py"))]
 ALLOWED_IMPORTS: dict[str, set[str]] = {
-    "deltaspec.errors": set(),
+    "deltaspec.exit_codes": set(),
+    "deltaspec.errors": {"exit_codes"},
     "deltaspec.version": set(),
     "deltaspec.input_files": {"errors"},
     "deltaspec.output_files": {"errors"},
@@ -24,23 +25,23 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.installation": set(),
     "deltaspec.requirements": set(),
     "deltaspec.model": set(),
-    "deltaspec.report": {"errors"},
+    "deltaspec.report": {"errors", "exit_codes"},
     "deltaspec.wire": {"model", "errors", "output_files"},
     "deltaspec.sql": {"model", "wire"},
     "deltaspec.views": {"model", "wire", "sql"},
     "deltaspec.rules": {"requirements", "views"},
     "deltaspec.validation": {
         *("rules", "views", "sql", "wire", "model", "report"),
-        *("errors", "input_files", "output_files", "installation", "version", "build"),
+        *("errors", "exit_codes", "input_files", "output_files", "installation", "version", "build"),
     },
-    "deltaspec.candidates": {"model", "wire", "sql", "errors", "installation", "output_files"},
+    "deltaspec.candidates": {"model", "wire", "sql", "errors", "exit_codes", "installation", "output_files"},
     "deltaspec.suites": {
         *("candidates", "deltaspec_generators", "golden", "validation", "model", "report"),
-        *("errors", "output_files"),
+        *("errors", "exit_codes", "output_files"),
     },
     "deltaspec.faults": {
         *("candidates", "deltaspec_generators", "suites", "validation", "model", "report"),
-        *("errors", "output_files"),
+        *("errors", "exit_codes", "output_files"),
     },
     "deltaspec.differential": {"candidates", "deltaspec_generators", "suites", "model"},
     "deltaspec.golden": {
@@ -64,6 +65,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
 ALLOWED_LIBRARIES: dict[str, set[str]] = {
     "deltaspec.requirements": {"msgspec"},
     "deltaspec.errors": set(),
+    "deltaspec.exit_codes": set(),
     "deltaspec.version": set(),
     "deltaspec.model": {"msgspec"},
     "deltaspec.rules": {"msgspec", "polars"},

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from deltaspec.build import describe_build
 from deltaspec.errors import DeltaspecError, InvalidUsage
+from deltaspec.exit_codes import ExitCode
 from deltaspec.validation.spark.checkpoint_directory import delete_checkpoint, has_checkpoint_directory
 from deltaspec.validation.spark.executor_watch import find_cancellation_reason, watch_executors
 from deltaspec.validation.spark.interrupts import InterruptibleJobs
@@ -30,7 +31,7 @@ Task = Callable[[Iterable[Payload]], Iterator[Payload]]
 class SparkFailed(DeltaspecError):
     """A Spark job failed. The message has the cause that Spark reports."""
 
-    exit_code = 3
+    exit_code = ExitCode.INCOMPLETE
     is_final = False
     """Whether it would fail again."""
 
