@@ -17,7 +17,7 @@ class ExitCode(IntEnum):
     other_commands: str
     """When other commands end with it, in Markdown; empty if as `deltaspec validate` does."""
 
-    def __new__(cls, code: int, summary: str, verdict: str, other_commands: str = "") -> "ExitCode":
+    def __new__(cls, code: int, summary: str = "", verdict: str = "", other_commands: str = "") -> "ExitCode":
         member = int.__new__(cls, code)
         member._value_ = code
         member.summary, member.verdict, member.other_commands = summary, verdict, other_commands

@@ -17,7 +17,7 @@ import click
 import msgspec
 
 from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone, leave_out_numpy
-from deltaspec.commands.validate_request import build_request, run_request, write_outcome
+from deltaspec.commands.validate_request import build_request, run_command, write_outcome
 from deltaspec.errors import DeltaspecError, StorageUnavailable
 from deltaspec.exit_codes import ExitCode
 from deltaspec.exit_handling import Terminated, describe_bug
@@ -26,7 +26,7 @@ from deltaspec.report.tables_summary import TableResult, TableVerdict
 if TYPE_CHECKING:
     from deltaspec.commands.configuration import ValidateCommand
     from deltaspec.commands.outages import Outages
-    from deltaspec.commands.validate_request import Outcome
+    from deltaspec.validation.request import Outcome
 
 
 class TableTask(msgspec.Struct, frozen=True):
@@ -59,7 +59,7 @@ def run_table(task: TableTask) -> TableRun:
         command: ValidateCommand = import_module("deltaspec.commands.validate").validate
         with redirect_stderr(StringIO()):
             request = build_request(command.resolve_options(task.given, task.location))
-            outcome = run_request(request)
+            outcome = run_command(request.request)
             exit_code = outcome.exit_code
             write_outcome(request, outcome, printed)
     except StorageUnavailable as fault:

@@ -25,7 +25,7 @@ from deltaspec.commands.printing import write_text_or_json
 from deltaspec.commands.progress import show_progress
 from deltaspec.commands.report_formats import FORMATS
 from deltaspec.commands.startup import choose_allocator, import_arrow_alone
-from deltaspec.commands.validate_request import build_request, run_request, write_outcome
+from deltaspec.commands.validate_request import build_request, run_command, write_outcome
 from deltaspec.errors import InvalidUsage
 from deltaspec.exit_codes import ExitCode
 from deltaspec.exit_handling import EXIT_CODE_KEY
@@ -256,7 +256,7 @@ def _validate_table(context: click.Context, resolved: TableOptions) -> None:
         return
     request = build_request(resolved)
     with nullcontext() if request.quiet else show_progress() as progress:
-        outcome = run_request(request, progress)
+        outcome = run_command(request.request, progress)
     context.meta[EXIT_CODE_KEY] = outcome.exit_code
     write_outcome(request, outcome, sys.stdout)
 
