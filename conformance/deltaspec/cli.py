@@ -15,6 +15,7 @@ from deltaspec.commands.printing import (
     print_text,
 )
 from deltaspec.commands.progress import show_progress
+from deltaspec.commands.run_output import format_option
 from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone
 from deltaspec.exit_codes import summarize_exit_codes
 from deltaspec.exit_handling import CommandGroup, Commands
@@ -57,9 +58,7 @@ def main() -> None:
 
 @main.command()
 @click.argument("name", metavar="CODE|REQUIREMENT|CHAPTER|NOTE", shell_complete=complete_names)
-@click.option(
-    "--format", "output_format", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True
-)
+@format_option("text", "json", "markdown")
 @COLOR
 def explain(name: str, output_format: str, color: str) -> None:
     """Explain a rule or a requirement.
@@ -92,7 +91,7 @@ def explain(name: str, output_format: str, color: str) -> None:
 @click.option(
     "--revision", type=REVISIONS, help="List only rules that this revision defines, with their severity in it."
 )
-@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option("text", "json")
 def rules(select: list[str], revision: str | None, output_format: str) -> None:
     """List rules: code, severity, level, name.
 
@@ -115,7 +114,7 @@ def rules(select: list[str], revision: str | None, output_format: str) -> None:
 )
 @click.option("--revision", type=REVISIONS, help="List only requirements of this revision.")
 @click.option("--uncovered", is_flag=True, help="List only requirements that nothing tests in at least one revision.")
-@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option("text", "json")
 @COLOR
 def requirements(chapters: list[str], revision: str | None, uncovered: bool, output_format: str, color: str) -> None:
     """List requirements and what covers them.
@@ -144,7 +143,7 @@ def requirements(chapters: list[str], revision: str | None, uncovered: bool, out
 @click.argument("table", shell_complete=complete_table)
 @click.option("--files", is_flag=True, help="Show the distribution of live data files instead.")
 @AT
-@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option("text", "json")
 @COLOR
 def show(table: str, files: bool, at: str | None, output_format: str, color: str) -> None:
     """Show a TABLE: state, schema, files, and a chart of its log.

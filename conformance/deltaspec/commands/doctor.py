@@ -9,6 +9,7 @@ import click
 from deltaspec import __version__
 from deltaspec.commands.options import COLOR
 from deltaspec.commands.printing import build_console, encode_json, print_bytes
+from deltaspec.commands.run_output import format_option
 from deltaspec.commands.startup import choose_allocator
 from deltaspec.exit_codes import ExitCode
 from deltaspec.output_files import translate_write_errors
@@ -23,7 +24,7 @@ from deltaspec.output_files import translate_write_errors
     metavar="[=MASTER]",
     help="Also start Spark and check its Java, its jars and its executors.",
 )
-@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option("text", "json")
 @COLOR
 def doctor(table: str | None, spark: str | None, output_format: str, color: str) -> None:
     """Check what is installed and what is missing, and say how to fix it.

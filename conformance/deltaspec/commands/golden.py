@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from deltaspec.commands.printing import encode_json, print_bytes, print_text
+from deltaspec.commands.run_output import format_option
 from deltaspec.errors import InvalidUsage
 from deltaspec.exit_codes import ExitCode
 from deltaspec.output_files import translate_write_errors, write_file
@@ -24,9 +25,7 @@ _CASES = click.option(
     metavar="DIR",
     help="Golden tables to use. [default: those of the installed checkout, or of the package deltaspec-golden]",
 )
-_FORMAT = click.option(
-    "--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
+_FORMAT = format_option("text", "json")
 
 
 @click.group()

@@ -52,13 +52,6 @@ class TrialResult(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
         return Fault(self.trial.partition(".")[0])
 
 
-class TrialEvent(TrialResult, frozen=True, kw_only=True):
-    """A result in the file of `--events`, and the run that it belongs to."""
-
-    candidates: tuple[str, ...]
-    seed: int
-
-
 class FaultRun(msgspec.Struct, frozen=True, kw_only=True):
     """What was done; with it anyone can repeat the run."""
 
