@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
+from fnmatch import fnmatchcase
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from deltaspec import __version__
 from deltaspec.commands.options import CountRange, NumberRange, parse_names
 from deltaspec.commands.printing import print_text
 from deltaspec.commands.progress import show_progress
@@ -194,8 +197,6 @@ def _save_failures(start: Callable[[], Candidate], cases: Sequence[CaseResult], 
 def _build_filter(select: str | None) -> Callable[[str], bool] | None:
     if select is None:
         return None
-    from fnmatch import fnmatchcase
-
     return lambda case: select in case or fnmatchcase(case, select)
 
 
@@ -209,9 +210,7 @@ def _run(
     imported: str,
 ) -> tuple[SuiteReport, list[CaseResult]]:
     """Ask the candidate about the tables of a plan that have no earlier results."""
-    import datetime
 
-    from deltaspec import __version__
     from deltaspec.suites.events import undo_judgement
     from deltaspec.suites.known_failures import KnownFailures
     from deltaspec.suites.results import Run, build_report

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from deltaspec import __version__
 from deltaspec.commands.options import CountRange, NumberRange, parse_names
 from deltaspec.commands.progress import show_progress
 from deltaspec.commands.run_output import EVENTS, OUTPUT, format_option, require_events, resume_option, write_report
@@ -122,7 +123,6 @@ def _run(
     *,
     resume: bool,
 ) -> FaultReport:
-    from deltaspec import __version__
     from deltaspec.candidates.host import Died, GivenUp
     from deltaspec.faults.bench import build_bench
     from deltaspec.faults.runner import FaultPlan, run_trials

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from deltaspec import __version__
 from deltaspec.commands.printing import encode_json, print_bytes, print_text
 from deltaspec.commands.run_output import format_option
 from deltaspec.errors import InvalidUsage
@@ -185,7 +186,6 @@ def export(directory: str, patterns: tuple[str, ...], layout: str, root: str | N
 
     CASES are ids, globs over ids, or chapters; all if there are none.
     """
-    from deltaspec import __version__
     from deltaspec.golden.export.archive import build_archive, name_archive, write_release
     from deltaspec.golden.export.layouts import fill_new_directory, write_layout
 

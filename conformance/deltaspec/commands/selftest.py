@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,7 +69,6 @@ def selftest(
     that it breaks, the suites that caught it, and the number of drawn tables, histories or races until then. The exit
     code is 1 if one survives.
     """
-    from fnmatch import fnmatchcase
 
     from deltaspec.selftest.all_mutants import MUTANTS
     from deltaspec.selftest.kill_table import build_kill_table, render_markdown, render_text

@@ -208,7 +208,7 @@ def _build_job_function(task: bytes) -> Callable[[Iterator[pa.RecordBatch]], Ite
             try:
                 from deltaspec.build import describe_build as describe_own_build
             except ModuleNotFoundError:  # an older release, or none
-                from deltaspec import __version__ as own_build
+                from deltaspec.version import __version__ as own_build
             else:
                 own_build = describe_own_build()
             if own_build != build:
