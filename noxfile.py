@@ -351,6 +351,14 @@ def coverage(session: nox.Session) -> None:
 
 
 @nox.session
+def exit_codes(session: nox.Session) -> None:
+    """Write the table of exit codes in README.md from `deltaspec.exit_codes`."""
+    _with_project(session)
+    session.chdir("conformance/tests")
+    session.run("python", "-m", "project.exit_code_table")
+
+
+@nox.session
 def lake(session: nox.Session) -> None:
     """Write `reports/lake.md`: faults of tables, and what the command says about each."""
     _with_project(session)

@@ -90,11 +90,17 @@ def validate(
         TableUnreadable: there is no table, or access to its log is denied.
         StorageUnavailable: the storage did not answer, after all retries; run again later. It is a `TableUnreadable`.
     """
-    from deltaspec.validation.options import Options, RunSettings
-    from deltaspec.validation.progress import ignore_progress
-    from deltaspec.validation.run import run_embedded
-    from deltaspec.validation.stopping import parse_budget
+    from deltaspec.validation.options import Options
+    from deltaspec.validation.request import ValidateRequest, run_request
     from deltaspec.wire.storage.settings import StorageSettings
 
-    settings = RunSettings(progress or ignore_progress, state, resume, findings_out, budget=parse_budget(budget))
-    return run_embedded(table, Options.create(**options), settings, StorageSettings(storage_options))
+    request = ValidateRequest(
+        table=table,
+        options=Options.create(**options),
+        storage=StorageSettings(storage_options),
+        state=state,
+        resume=resume,
+        findings_out=findings_out,
+        budget=budget,
+    )
+    return run_request(request, progress).report

@@ -15,7 +15,9 @@ from deltaspec.commands.printing import (
     print_text,
 )
 from deltaspec.commands.progress import show_progress
+from deltaspec.commands.run_output import format_option
 from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone
+from deltaspec.exit_codes import summarize_exit_codes
 from deltaspec.exit_handling import CommandGroup, Commands
 from deltaspec.output_files import translate_write_errors
 
@@ -40,18 +42,13 @@ _MODULES = {
 
 @click.group(
     cls=CommandGroup,
+    epilog=f"Exit codes: {summarize_exit_codes()}.",
     commands=Commands(_MODULES),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, "-V", "--version", prog_name="deltaspec")
 def main() -> None:
-    """Conformance and validation for the Delta transaction-log protocol.
-
-    \b
-    Exit codes: 0 conforms, 1 violations, 2 wrong usage or no table,
-                3 incomplete or refused, 4 a defect of deltaspec,
-                5 the storage did not answer, 130 interrupted, 143 terminated.
-    """
+    """Conformance and validation for the Delta transaction-log protocol."""
     from deltaspec.report.text import UNENCODABLE
 
     for stream in (sys.stdout, sys.stderr):
@@ -61,9 +58,7 @@ def main() -> None:
 
 @main.command()
 @click.argument("name", metavar="CODE|REQUIREMENT|CHAPTER|NOTE", shell_complete=complete_names)
-@click.option(
-    "--format", "output_format", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True
-)
+@format_option("text", "json", "markdown")
 @COLOR
 def explain(name: str, output_format: str, color: str) -> None:
     """Explain a rule or a requirement.
@@ -111,7 +106,7 @@ def features(output_format: str) -> None:
 @click.option(
     "--revision", type=REVISIONS, help="List only rules that this revision defines, with their severity in it."
 )
-@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option("text", "json")
 def rules(select: list[str], revision: str | None, output_format: str) -> None:
     """List rules: code, severity, level, name.
 
@@ -134,7 +129,7 @@ def rules(select: list[str], revision: str | None, output_format: str) -> None:
 )
 @click.option("--revision", type=REVISIONS, help="List only requirements of this revision.")
 @click.option("--uncovered", is_flag=True, help="List only requirements that nothing tests in at least one revision.")
-@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option("text", "json")
 @COLOR
 def requirements(chapters: list[str], revision: str | None, uncovered: bool, output_format: str, color: str) -> None:
     """List requirements and what covers them.
@@ -163,7 +158,7 @@ def requirements(chapters: list[str], revision: str | None, uncovered: bool, out
 @click.argument("table", shell_complete=complete_table)
 @click.option("--files", is_flag=True, help="Show the distribution of live data files instead.")
 @AT
-@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option("text", "json")
 @COLOR
 def show(table: str, files: bool, at: str | None, output_format: str, color: str) -> None:
     """Show a TABLE: state, schema, files, and a chart of its log.

@@ -2,23 +2,25 @@
 
 from collections.abc import Iterable
 
+from deltaspec.exit_codes import ExitCode
+
 
 class DeltaspecError(Exception):
     """An error with a one-line message: what happened, where, and what to do next."""
 
-    exit_code = 4
+    exit_code = ExitCode.BUG
 
 
 class InvalidUsage(DeltaspecError):
     """The request is invalid: a wrong option, an unknown rule, or a version that the table does not have."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 class TableUnreadable(DeltaspecError):
     """There is no table at the given location, or it cannot be opened."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 class StorageUnavailable(TableUnreadable):
@@ -27,13 +29,13 @@ class StorageUnavailable(TableUnreadable):
     Nothing is known about the table, so that the run can be repeated later. Denied access is `TableUnreadable`.
     """
 
-    exit_code = 5
+    exit_code = ExitCode.UNAVAILABLE
 
 
 class ValidationFailed(DeltaspecError):
     """A table violates the protocol. The message has a line for the verdict and one for each of the first findings."""
 
-    exit_code = 1
+    exit_code = ExitCode.FAILED
 
 
 def suggest_name(name: str, known: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Exit codes and error output of the command line."""
+"""How commands end: errors on stderr, signals, and exit codes."""
 
 import signal
 import sys
@@ -13,11 +13,11 @@ from typing import Any, NoReturn
 import click
 
 from deltaspec import __version__
-from deltaspec.errors import DeltaspecError, StorageUnavailable
+from deltaspec.errors import DeltaspecError
+from deltaspec.exit_codes import ExitCode
 from deltaspec.output_files import drop_stdout, translate_write_errors
 from deltaspec.wire.storage.interruption import IS_ENDING
 
-INCOMPLETE, BUG, UNAVAILABLE, INTERRUPTED, TERMINATED = 3, 4, StorageUnavailable.exit_code, 130, 143
 EXIT_CODE_KEY = "deltaspec.exit_code"
 """Key of the context's `meta`: exit code to use if the reader of stdout closes the pipe."""
 
@@ -66,17 +66,17 @@ class CommandGroup(click.Group):
                     sys.stdout.flush()
         except BrokenPipeError:
             drop_stdout()
-            sys.exit(ctx.meta.get(EXIT_CODE_KEY, 0))
+            sys.exit(ctx.meta.get(EXIT_CODE_KEY, ExitCode.OK))
         except DeltaspecError as fault:
             _fail(str(fault), fault.exit_code)
         except KeyboardInterrupt:
-            _fail("interrupted", INTERRUPTED)
+            _fail("interrupted", ExitCode.INTERRUPTED)
         except Terminated:
-            _fail("terminated", TERMINATED)
+            _fail("terminated", ExitCode.TERMINATED)
         except (click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, GeneratorExit):
             raise
         except BaseException as fault:  # noqa: BLE001 - panics of native code are not of class Exception
-            _fail(describe_bug(fault), BUG)
+            _fail(describe_bug(fault), ExitCode.BUG)
 
 
 @contextmanager
@@ -116,7 +116,7 @@ def make_waits_interruptible() -> None:
         signal.siginterrupt(signal.SIGINT, True)
 
 
-def _fail(message: str, code: int) -> NoReturn:
+def _fail(message: str, code: ExitCode) -> NoReturn:
     from deltaspec.report.text import escape_text
 
     click.echo(f"deltaspec: {escape_text(message, 1000)}", err=True)

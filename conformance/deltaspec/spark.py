@@ -59,16 +59,21 @@ def validate(
         TableUnreadable: there is no table.
         SparkFailed: a Spark job failed.
     """
-    from deltaspec.validation.options import Options, RunSettings
-    from deltaspec.validation.progress import ignore_progress
-    from deltaspec.validation.spark.run import run_on_spark
-    from deltaspec.validation.stopping import parse_budget
+    from deltaspec.validation.options import Options
+    from deltaspec.validation.request import ValidateRequest, run_request
     from deltaspec.wire.storage.settings import StorageSettings
 
-    settings = RunSettings(progress or ignore_progress, state, resume, findings_out, budget=parse_budget(budget))
-    storage = StorageSettings(storage_options)
-    report = run_on_spark(spark, table, Options.create(**options), settings, storage=storage)
-    return SparkReport(spark, report, findings_out)
+    request = ValidateRequest(
+        table=table,
+        options=Options.create(**options),
+        engine="spark",
+        storage=StorageSettings(storage_options),
+        state=state,
+        resume=resume,
+        findings_out=findings_out,
+        budget=budget,
+    )
+    return SparkReport(spark, run_request(request, progress, session=spark).report, findings_out)
 
 
 class SparkReport:

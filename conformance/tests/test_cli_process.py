@@ -108,13 +108,22 @@ def test_closed_pipe_changes_neither_exit_code_nor_stderr(form: str, table: Path
     files.commits[0] = [protocol_action(1, 2)]
     write_table(files, tmp_path / "broken")
     for root, code in ((table, 0), (tmp_path / "broken", 1)):
-        read, write = os.pipe()
-        os.close(read)
-        command = [*DELTASPEC, "validate", str(root), "--format", form]
-        with subprocess.Popen(command, stdout=write, stderr=subprocess.PIPE, env=environment()) as process:
-            os.close(write)
-            _, errors = process.communicate(timeout=120)
-        assert (process.returncode, errors) == (code, b"")
+        assert run_with_closed_pipe("validate", root, "--format", form) == (code, b"")
+
+
+def test_closed_pipe_does_not_change_the_exit_code_of_a_test() -> None:
+    assert run_with_closed_pipe("test", "reference", "--tables", 1, "--select", "no case") == (2, b"")
+
+
+def run_with_closed_pipe(*arguments: object) -> tuple[int, bytes]:
+    """Run a command of which nobody reads stdout; return its exit code and stderr."""
+    read, write = os.pipe()
+    os.close(read)
+    command = [*DELTASPEC, *map(str, arguments)]
+    with subprocess.Popen(command, stdout=write, stderr=subprocess.PIPE, env=environment()) as process:
+        os.close(write)
+        _, errors = process.communicate(timeout=120)
+    return process.returncode, errors
 
 
 def test_full_disk_is_reported_in_one_line(table: Path) -> None:

@@ -3,6 +3,7 @@
 from deltaspec.candidates.messages import Refusal
 from deltaspec.candidates.process import Reason
 from deltaspec.errors import DeltaspecError
+from deltaspec.exit_codes import ExitCode
 
 
 class Refused(Exception):
@@ -47,4 +48,4 @@ class Died(Exception):
 class GivenUp(DeltaspecError):
     """The candidate died too often in a row; no more requests are sent."""
 
-    exit_code = 3
+    exit_code = ExitCode.INCOMPLETE

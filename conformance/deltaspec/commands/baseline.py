@@ -13,7 +13,7 @@ from deltaspec.commands.configuration import ConfiguredCommand, get_given_option
 from deltaspec.commands.printing import print_text
 from deltaspec.commands.startup import choose_allocator
 from deltaspec.commands.validate import validate
-from deltaspec.commands.validate_request import run_engine
+from deltaspec.commands.validate_request import run_command
 from deltaspec.errors import StorageUnavailable, TableUnreadable
 
 if TYPE_CHECKING:
@@ -132,13 +132,13 @@ def _list_locations(tables: tuple[str, ...], given: Mapping[str, Any]) -> Iterat
 def _validate(table: str, given: Mapping[str, Any]) -> tuple[Report, RecordedFindings]:
     """Validate a table as `deltaspec validate` does with the same options and configuration."""
     from deltaspec.validation.acceptance import RecordedFindings
-    from deltaspec.validation.options import OptionArguments, Options, RunSettings
+    from deltaspec.validation.options import OptionArguments, Options
+    from deltaspec.validation.request import ValidateRequest
 
     shared = {name: value for name, value in given.items() if name in (*_SHARED, "config")}
     resolved = validate.resolve_options(shared, table)
     chosen = {name: resolved.values[name] for name in OptionArguments.__annotations__}
     options = Options.create(**{**chosen, "select": chosen["select"] or None, "samples": 1, "baseline": None})
-    settings = RunSettings(recorded=RecordedFindings())
-    report = run_engine(table, resolved.values["engine"], options, settings, resolved.storage)
-    assert settings.recorded is not None
-    return report, settings.recorded
+    recorded = RecordedFindings()
+    request = ValidateRequest(table=table, options=options, engine=resolved.values["engine"], storage=resolved.storage)
+    return run_command(request, recorded=recorded).report, recorded

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import datetime
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing
+from fnmatch import fnmatchcase
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from deltaspec import __version__
 from deltaspec.commands.options import CountRange, NumberRange, parse_names
-from deltaspec.commands.printing import encode_json, print_bytes, print_text
+from deltaspec.commands.printing import print_text
 from deltaspec.commands.progress import show_progress
+from deltaspec.commands.run_output import EVENTS, OUTPUT, format_option, require_events, resume_option, write_report
 from deltaspec.errors import InvalidUsage
-from deltaspec.exit_handling import EXIT_CODE_KEY
-from deltaspec.output_files import translate_write_errors, write_file
+from deltaspec.exit_codes import ExitCode
+from deltaspec.output_files import translate_write_errors
 
 if TYPE_CHECKING:
-    from io import BufferedRandom
-
     from deltaspec.candidates.host import Candidate
+    from deltaspec.commands.run_output import Renderers
     from deltaspec.suites.checks import TableUnderTest
+    from deltaspec.suites.events import Events
     from deltaspec.suites.imported_subjects import ImportedTables
     from deltaspec.suites.outcomes import CaseResult
     from deltaspec.suites.results import SuiteReport
@@ -74,30 +79,13 @@ _TIMEOUT_SCALE = click.option(
 @click.option(
     "--known", type=click.Path(dir_okay=False), metavar="FILE", help="Known failures of the candidate (TOML)."
 )
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json", "markdown", "junit"]),
-    default="text",
-    show_default=True,
-)
-@click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report to this file.")
-@click.option(
-    "--events",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Write each result as a line of JSON when it ends.",
-)
-@click.option(
-    "--resume",
-    is_flag=True,
-    help="Continue an interrupted run with the same arguments. Tables in the --events file are not asked about again.",
-)
+@format_option("text", "json", "markdown", "junit")
+@OUTPUT
+@EVENTS
+@resume_option("Tables in the --events file are not asked about again.")
 @click.option("--save", type=click.Path(file_okay=False), metavar="DIR", help="Save the smallest case of each failure.")
 @_TIMEOUT_SCALE
-@click.pass_context
 def test(
-    context: click.Context,
     candidate: str,
     suites: list[str],
     tables: int,
@@ -126,16 +114,17 @@ def test(
     passed or failed as listed in --known, 1 if not, 2 if nothing was asked, 3 if the candidate does not start or died
     too often.
     """
+    from deltaspec.suites import rendering
     from deltaspec.suites.checks import IMPORTED_SUITES
     from deltaspec.suites.events import open_events
     from deltaspec.suites.known_failures import load_known_failures
+    from deltaspec.suites.outcomes import CaseResult
     from deltaspec.suites.runner import Plan, build_plan, select_suites
     from deltaspec.suites.subjects import Corpus
 
     if others and list(suites) != ["write"]:
         raise InvalidUsage("--with needs --suite write")
-    if resume and events is None:
-        raise InvalidUsage("--resume needs --events")
+    require_events(events, resume=resume)
     entries = load_known_failures(Path(known)) if known else []
     if golden:
         if imported is not None:
@@ -150,19 +139,17 @@ def test(
         plan = Plan(corpus, IMPORTED_SUITES, _build_filter(select), jobs)
     start = partial(_start, (candidate, *others), timeout_scale)
     name = " with ".join([candidate, *filter(None, [", ".join(others)])])
-    opened: AbstractContextManager[tuple[BufferedRandom | None, list[CaseResult]]] = nullcontext((None, []))
-    if events is not None:
-        opened = open_events(Path(events), name, resume=resume)
+    opened = open_events(events, CaseResult, {"candidate": name}, resume=resume, group=attrgetter("table"))
     with translate_write_errors(events or "stdout"), opened as (sink, earlier):
         report, results = _run(start, name, plan, entries, sink, earlier, imported or "")
-    data = _render(report, results, output_format)
-    if output is None:
-        print_bytes(data)
-    else:
-        write_file(output, data)
+    renderers: Renderers[SuiteReport] = {
+        "text": rendering.render_text,
+        "markdown": rendering.render_markdown,
+        "junit": partial(rendering.render_junit, results=results),
+    }
+    write_report(report, renderers, output_format, output, report.exit_code)
     if save is not None:
         _save_failures(start, report.cases, save)
-    context.meta[EXIT_CODE_KEY] = report.exit_code
     sys.exit(report.exit_code)
 
 
@@ -210,8 +197,6 @@ def _save_failures(start: Callable[[], Candidate], cases: Sequence[CaseResult], 
 def _build_filter(select: str | None) -> Callable[[str], bool] | None:
     if select is None:
         return None
-    from fnmatch import fnmatchcase
-
     return lambda case: select in case or fnmatchcase(case, select)
 
 
@@ -220,15 +205,13 @@ def _run(
     candidate: str,
     plan: Plan,
     entries: list[Any],
-    sink: BufferedRandom | None,
+    sink: Events[CaseResult] | None,
     earlier: Sequence[CaseResult],
     imported: str,
 ) -> tuple[SuiteReport, list[CaseResult]]:
     """Ask the candidate about the tables of a plan that have no earlier results."""
-    import datetime
 
-    from deltaspec import __version__
-    from deltaspec.suites.events import append_results, undo_judgement
+    from deltaspec.suites.events import undo_judgement
     from deltaspec.suites.known_failures import KnownFailures
     from deltaspec.suites.results import Run, build_report
     from deltaspec.suites.runner import Stopped, read_capabilities, run_plan
@@ -248,7 +231,7 @@ def _run(
                 judged = [judge.judge(each) for each in table.results]
                 results += judged
                 if sink is not None:
-                    append_results(sink, judged, candidate)
+                    sink.append(judged)
                 advance("tables", done, len(tables))
         except Stopped as error:
             complete = False
@@ -266,19 +249,6 @@ def _run(
     )
     unused = judge.list_unused(plan.suites, golden=plan.corpus.golden) if complete and plan.select is None else []
     return build_report(run, capabilities, results, unused), results
-
-
-def _render(report: SuiteReport, results: list[CaseResult], output_format: str) -> bytes:
-    from deltaspec.suites import rendering
-
-    match output_format:
-        case "json":
-            return encode_json(report)
-        case "markdown":
-            return (rendering.render_markdown(report) + "\n").encode()
-        case "junit":
-            return rendering.render_junit(report, results).encode()
-    return (rendering.render_text(report) + "\n").encode()
 
 
 @click.command("replay")
@@ -326,9 +296,9 @@ def replay(case: str, candidate: str, imported: str | None, keep: str | None, ti
         result = run_case(engine, found[0])
     if result.outcome.is_bad:
         print_text("\n".join(render_failure(result, candidate)))
-        sys.exit(1)
+        sys.exit(ExitCode.FAILED)
     print_text(f"{result.outcome} {case}" + (f": {result.message}" if result.message else ""))
-    sys.exit(0 if result.outcome is Outcome.PASSED else 3)
+    sys.exit(ExitCode.OK if result.outcome is Outcome.PASSED else ExitCode.INCOMPLETE)
 
 
 def _find_case(case: str, corpus: Corpus, directory: Path) -> tuple[str, TableUnderTest]:

@@ -10,9 +10,10 @@ from deltaspec import __version__
 from deltaspec.commands.configuration import load_configuration
 from deltaspec.commands.options import CONFIG
 from deltaspec.commands.printing import encode_json, print_bytes, print_text
+from deltaspec.commands.run_output import format_option
 from deltaspec.commands.validate import validate
 from deltaspec.errors import TableUnreadable
-from deltaspec.exit_handling import INCOMPLETE
+from deltaspec.exit_codes import ExitCode
 
 DISCOVERY_VERSION = 1
 """Increases when a field of the JSON output is removed or changes its meaning."""
@@ -21,7 +22,7 @@ DISCOVERY_VERSION = 1
 @click.command()
 @click.argument("location")
 @click.option("--hidden", is_flag=True, help="Search also folders whose name begins with `_` or `.`.")
-@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option("text", "json")
 @CONFIG
 def discover(location: str, hidden: bool, output_format: str, config: str | None) -> None:
     """List the Delta tables at or below LOCATION, a path or URI.
@@ -55,4 +56,4 @@ def discover(location: str, hidden: bool, output_format: str, config: str | None
     if output_format == "json":
         head = {"discovery_version": DISCOVERY_VERSION, "deltaspec": __version__}
         print_bytes(encode_json({**head, "tables": tables, "not_searched": unsearched}))
-    sys.exit(INCOMPLETE if unsearched else 0)
+    sys.exit(ExitCode.INCOMPLETE if unsearched else ExitCode.OK)

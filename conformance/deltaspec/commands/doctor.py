@@ -9,11 +9,10 @@ import click
 from deltaspec import __version__
 from deltaspec.commands.options import COLOR
 from deltaspec.commands.printing import build_console, encode_json, print_bytes
+from deltaspec.commands.run_output import format_option
 from deltaspec.commands.startup import choose_allocator
+from deltaspec.exit_codes import ExitCode
 from deltaspec.output_files import translate_write_errors
-
-PROBLEM = 2
-"""Exit code if a check finds a problem."""
 
 
 @click.command()
@@ -25,7 +24,7 @@ PROBLEM = 2
     metavar="[=MASTER]",
     help="Also start Spark and check its Java, its jars and its executors.",
 )
-@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option("text", "json")
 @COLOR
 def doctor(table: str | None, spark: str | None, output_format: str, color: str) -> None:
     """Check what is installed and what is missing, and say how to fix it.
@@ -48,7 +47,7 @@ def doctor(table: str | None, spark: str | None, output_format: str, color: str)
                 write_check(check, console)
     if output_format == "json":
         print_bytes(encode_json(Diagnosis(doctor_version=DOCTOR_VERSION, deltaspec=__version__, checks=found)))
-    sys.exit(PROBLEM if any(each.status == "problem" for each in found) else 0)
+    sys.exit(ExitCode.USAGE if any(each.status == "problem" for each in found) else ExitCode.OK)
 
 
 def _split_table_and_master(table: str | None, spark: str | None) -> tuple[str | None, str | None]:

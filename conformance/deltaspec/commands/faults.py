@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import tempfile
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import click
 
+from deltaspec import __version__
 from deltaspec.commands.options import CountRange, NumberRange, parse_names
-from deltaspec.commands.printing import encode_json, print_bytes
 from deltaspec.commands.progress import show_progress
+from deltaspec.commands.run_output import EVENTS, OUTPUT, format_option, require_events, resume_option, write_report
 from deltaspec.errors import InvalidUsage
-from deltaspec.exit_handling import EXIT_CODE_KEY
-from deltaspec.output_files import translate_write_errors, write_file
+from deltaspec.output_files import translate_write_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    from deltaspec.faults.trials import Fault, TrialResult
-
-    _Events: TypeAlias = tuple[Callable[[TrialResult], None], list[TrialResult]]
+    from deltaspec.commands.run_output import Renderers
+    from deltaspec.faults.trials import Fault, FaultReport
 
 _COUNT = CountRange(min=0)
 
@@ -47,25 +45,10 @@ _COUNT = CountRange(min=0)
 @click.option("--only", multiple=True, callback=parse_names, metavar="TRIALS", help="Only these, such as kill.17.")
 @click.option("--repeat", type=CountRange(min=1), default=1, metavar="TIMES", help="Repeat each trial of --only.")
 @click.option("--keep", type=click.Path(file_okay=False), metavar="DIR", help="Keep the tables of failed trials here.")
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json", "markdown"]),
-    default="text",
-    show_default=True,
-)
-@click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report to this file.")
-@click.option(
-    "--events",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Write each result as a line of JSON when it ends.",
-)
-@click.option(
-    "--resume",
-    is_flag=True,
-    help="Continue an interrupted run with the same arguments. Trials in the --events file are not run again.",
-)
+@format_option("text", "json", "markdown")
+@OUTPUT
+@EVENTS
+@resume_option("Trials in the --events file are not run again.")
 @click.option(
     "--timeout-scale",
     type=NumberRange(min=0.01),
@@ -73,9 +56,7 @@ _COUNT = CountRange(min=0)
     show_default=True,
     help="Multiplies all deadlines of the candidates, for slow machines.",
 )
-@click.pass_context
 def faults(
-    context: click.Context,
     candidate: str,
     kills: int,
     races: int,
@@ -101,6 +82,7 @@ def faults(
     Operations, moments and limits follow from the seed; how far an engine has come at a moment does not. The exit code
     is 0 if all trials passed, 1 if not, 2 if nothing was asked, 3 if a candidate does not start or died too often.
     """
+    from deltaspec.faults.rendering import render_markdown, render_text
     from deltaspec.faults.trials import Fault
 
     storage_faults = (Fault.FULL_DISK, Fault.FILE_SIZE, Fault.READ_ONLY)
@@ -108,15 +90,13 @@ def faults(
     trials: dict[Fault, Sequence[int]] = {fault: range(number) for fault, number in numbers.items()}
     if only:
         trials = _parse_trials(only, repeat)
-    if resume and (events is None or repeat > 1):
-        raise InvalidUsage("--resume needs --events, and cannot be combined with --repeat")
-    data, exit_code = _run(candidate, others, seed, trials, keep, output_format, events, timeout_scale, resume=resume)
-    if output is None:
-        print_bytes(data)
-    else:
-        write_file(output, data)
-    context.meta[EXIT_CODE_KEY] = exit_code
-    sys.exit(exit_code)
+    require_events(events, resume=resume)
+    if resume and repeat > 1:
+        raise InvalidUsage("--resume cannot be combined with --repeat")
+    report = _run(candidate, others, seed, trials, keep, events, timeout_scale, resume=resume)
+    renderers: Renderers[FaultReport] = {"text": render_text, "markdown": render_markdown}
+    write_report(report, renderers, output_format, output, report.exit_code)
+    sys.exit(report.exit_code)
 
 
 def _parse_trials(names: Sequence[str], repeat: int) -> dict[Fault, Sequence[int]]:
@@ -138,19 +118,17 @@ def _run(
     seed: int,
     trials: dict[Fault, Sequence[int]],
     keep: str | None,
-    output_format: str,
     events: str | None,
     timeout_scale: float,
     *,
     resume: bool,
-) -> tuple[bytes, int]:
-    from deltaspec import __version__
+) -> FaultReport:
     from deltaspec.candidates.host import Died, GivenUp
     from deltaspec.faults.bench import build_bench
-    from deltaspec.faults.rendering import render_markdown, render_text
     from deltaspec.faults.runner import FaultPlan, run_trials
-    from deltaspec.faults.trials import Fault, FaultRun, build_fault_report
+    from deltaspec.faults.trials import Fault, FaultRun, TrialResult, build_fault_report
     from deltaspec.suites.checks import NotAsked
+    from deltaspec.suites.events import open_events
     from deltaspec.suites.startup import start_candidate
 
     started = time.monotonic()
@@ -158,7 +136,8 @@ def _run(
     complete = True
     with ExitStack() as stack:
         stack.enter_context(translate_write_errors(keep or "the temporary directory"))
-        record, results = stack.enter_context(_open_events(events, (candidate, *others), seed, resume=resume))
+        run_arguments = {"candidates": (candidate, *others), "seed": seed}
+        sink, results = stack.enter_context(open_events(events, TrialResult, run_arguments, resume=resume))
         done = frozenset(each.trial for each in results)
         asked = {f"{fault}.{number}" for fault, numbers in trials.items() for number in numbers}
         if strange := {each.trial for each in results if each.fault is not Fault.NONE} - asked:
@@ -174,7 +153,8 @@ def _run(
             known = bench.known_violations
             for result in run_trials(bench, plan):
                 results.append(result)
-                record(result)
+                if sink is not None:
+                    sink.append([result])
                 advance(result.fault.value, len(results), None)
         except NotAsked as error:
             click.echo(f"deltaspec: {error}", err=True)
@@ -189,58 +169,4 @@ def _run(
             seconds=round(seconds + time.monotonic() - started, 3),
             complete=complete,
         )
-        report = build_fault_report(run, host.capabilities, results, sorted(known))
-    match output_format:
-        case "json":
-            return encode_json(report), report.exit_code
-        case "markdown":
-            return (render_markdown(report) + "\n").encode(), report.exit_code
-    return (render_text(report) + "\n").encode(), report.exit_code
-
-
-@contextmanager
-def _open_events(path: str | None, candidates: tuple[str, ...], seed: int, *, resume: bool) -> Iterator[_Events]:
-    """Yield a function that writes a result as a line of JSON, if there is a path, and the results that are there."""
-    from msgspec.structs import asdict
-
-    from deltaspec.faults.trials import TrialEvent
-    from deltaspec.suites.outcomes import to_json
-
-    if path is None:
-        yield lambda _: None, []
-        return
-    with translate_write_errors(path):
-        earlier = _read_events(Path(path), candidates, seed) if resume and Path(path).exists() else []
-        # without a buffer, of which closing the file would try to write the rest again
-        sink = open(path, "ab" if resume else "wb", buffering=0)  # noqa: SIM115 - closed below
-
-    def record(result: TrialResult) -> None:
-        with translate_write_errors(path):
-            line = f"{to_json(TrialEvent(**asdict(result), candidates=candidates, seed=seed))}\n".encode()
-            while line:
-                line = line[sink.write(line) :]
-
-    with sink:
-        yield record, earlier
-
-
-def _read_events(path: Path, candidates: tuple[str, ...], seed: int) -> list[TrialResult]:
-    """Read the results of an interrupted run. A last line that is not complete is removed from the file."""
-    import msgspec
-
-    from deltaspec.faults.trials import TrialEvent, TrialResult
-
-    *lines, rest = path.read_bytes().split(b"\n")
-    results = []
-    for number, line in enumerate(lines, 1):
-        try:
-            event = msgspec.json.decode(line, type=TrialEvent)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise InvalidUsage(f"events {path}, line {number}: not the result of a trial: {error}") from None
-        if (event.candidates, event.seed) != (candidates, seed):
-            other = f"{' with '.join(event.candidates)}, seed {event.seed}"
-            raise InvalidUsage(f"--resume: the events are of a run with other arguments: {other}")
-        results.append(msgspec.convert(event, TrialResult, from_attributes=True))
-    if rest:
-        os.truncate(path, sum(len(line) + 1 for line in lines))
-    return results
+        return build_fault_report(run, host.capabilities, results, sorted(known))

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from deltaspec import __version__
 from deltaspec.commands.printing import encode_json, print_bytes, print_text
+from deltaspec.commands.run_output import format_option
 from deltaspec.errors import InvalidUsage
+from deltaspec.exit_codes import ExitCode
 from deltaspec.output_files import translate_write_errors, write_file
 
 if TYPE_CHECKING:
@@ -23,9 +26,7 @@ _CASES = click.option(
     metavar="DIR",
     help="Golden tables to use. [default: those of the installed checkout, or of the package deltaspec-golden]",
 )
-_FORMAT = click.option(
-    "--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
+_FORMAT = format_option("text", "json")
 
 
 @click.group()
@@ -71,7 +72,7 @@ def build(check: bool, rewrite: bool, release: str | None, root: str | None) -> 
             summary += f"; Parquet files not compared, pyarrow {old.pyarrow} wrote them"
         problems += builder.find_differences(built, existing)
         print_text("\n".join([*problems, f"{summary}, {len(problems)} problems"]))
-        sys.exit(1 if problems else 0)
+        sys.exit(ExitCode.FAILED if problems else ExitCode.OK)
     if problems:
         print_text("\n".join(problems))
         raise InvalidUsage("ids and their expectations are permanent; increase `meaning` of a case that has changed")
@@ -113,7 +114,7 @@ def verify(patterns: tuple[str, ...], part: str, root: str | None) -> None:
         print_text(f"not asked, only validated: {count(number, 'case')}: {reason}")
     totals = (count(len(cases), "case"), count(questions, "question"), f"{count(failed, 'case')} with problems")
     print_text(", ".join(totals))
-    sys.exit(1 if failed else 0)
+    sys.exit(ExitCode.FAILED if failed else ExitCode.OK)
 
 
 @golden.command()
@@ -124,7 +125,7 @@ def coverage(show_all: bool) -> None:
 
     found = compute_coverage()
     print_text(render_coverage(found, show_all=show_all))
-    sys.exit(1 if found.unexplained else 0)
+    sys.exit(ExitCode.FAILED if found.unexplained else ExitCode.OK)
 
 
 @golden.command("list")
@@ -185,7 +186,6 @@ def export(directory: str, patterns: tuple[str, ...], layout: str, root: str | N
 
     CASES are ids, globs over ids, or chapters; all if there are none.
     """
-    from deltaspec import __version__
     from deltaspec.golden.export.archive import build_archive, name_archive, write_release
     from deltaspec.golden.export.layouts import fill_new_directory, write_layout
 

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deltaspec.commands.printing import print_bytes
+from deltaspec.commands.run_output import render_report, write_report
+from deltaspec.exit_codes import ExitCode
 from deltaspec.output_files import translate_write_errors, write_file
 
 if TYPE_CHECKING:
+    from deltaspec.commands.run_output import Renderers
     from deltaspec.matrix.model import Matrix
 
 NAMES = {"json": "matrix.json", "markdown": "matrix.md", "html": "matrix.html"}
@@ -43,32 +45,22 @@ def matrix(reports: tuple[str, ...], output: str | None, output_format: str | No
     """
     from deltaspec.matrix.builder import build_matrix
     from deltaspec.matrix.comparison import compare_matrices
-    from deltaspec.matrix.matrix_file import read_matrix
+    from deltaspec.matrix.markdown import render_markdown
+    from deltaspec.matrix.matrix_file import encode_matrix, read_matrix
+    from deltaspec.matrix.page import render_html
 
     before = read_matrix(Path(earlier)) if earlier else None
     found = build_matrix([Path(each) for each in reports])
     if before is not None and earlier is not None:
         found = compare_matrices(found, before, Path(earlier).name)
+    renderers: Renderers[Matrix] = {"json": encode_matrix, "markdown": render_markdown, "html": render_html}
     if output is None:
-        print_bytes(_render(found, output_format or "markdown"))
+        write_report(found, renderers, output_format or "markdown", None, ExitCode.OK)
         return
-    rendered = {NAMES[each]: _render(found, each) for each in ([output_format] if output_format else NAMES)}
+    rendered = {
+        NAMES[each]: render_report(found, renderers, each) for each in ([output_format] if output_format else NAMES)
+    }
     with translate_write_errors(output):
         Path(output).mkdir(parents=True, exist_ok=True)
         for name, data in rendered.items():
             write_file(Path(output) / name, data)
-
-
-def _render(found: Matrix, output_format: str) -> bytes:
-    match output_format:
-        case "json":
-            from deltaspec.matrix.matrix_file import encode_matrix
-
-            return encode_matrix(found)
-        case "html":
-            from deltaspec.matrix.page import render_html
-
-            return render_html(found).encode()
-    from deltaspec.matrix.markdown import render_markdown
-
-    return render_markdown(found).encode()

@@ -5,6 +5,8 @@ from typing import Any
 
 import click
 
+from deltaspec.errors import InvalidUsage
+
 
 class NumberRange(click.FloatRange):
     """A range of numbers. Python reads `nan`, which no comparison refuses, and `inf`."""
@@ -50,7 +52,6 @@ def parse_names(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -
 
 def check_at(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
     """Check that a value is a version, or an ISO 8601 time with a time zone."""
-    from deltaspec.errors import InvalidUsage
     from deltaspec.validation.instants import parse_at
 
     try:
@@ -70,7 +71,6 @@ AT = click.option(
 
 def parse_clock(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
     """Parse `now` or an ISO 8601 time with a time zone into milliseconds since the epoch."""
-    from deltaspec.errors import InvalidUsage
     from deltaspec.validation.instants import parse_instant
 
     try:

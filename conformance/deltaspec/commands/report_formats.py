@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from deltaspec.commands.printing import build_console, encode_json
+from deltaspec.errors import DeltaspecError, InvalidUsage, suggest_name
 
 if TYPE_CHECKING:
     from deltaspec.pages.validation import Charts
@@ -52,8 +54,6 @@ def write_text(report: Report, settings: RenderSettings, stream: Any) -> None:
 
 
 def _render_text(report: Report, settings: RenderSettings) -> bytes:
-    from io import StringIO
-
     text = StringIO()
     write_text(report, settings, text)
     return text.getvalue().encode()
@@ -118,8 +118,6 @@ def require_format(name: str) -> None:
     Raises:
         InvalidUsage: the format is unknown, or its library is not installed.
     """
-    from deltaspec.errors import InvalidUsage, suggest_name
-
     if name not in FORMATS:
         raise InvalidUsage(f"unknown report format {name!r} ({suggest_name(name, FORMATS)})")
     if name == "html":
@@ -130,7 +128,6 @@ def require_format(name: str) -> None:
 
 def _describe_files(report: Report, storage: StorageSettings | None) -> Charts:
     """Describe the data files of the validated version, from the log; return the reason if that is not possible."""
-    from deltaspec.errors import DeltaspecError
     from deltaspec.pages.validation import Charts
     from deltaspec.validation.describe.file_description import describe_files
     from deltaspec.wire.storage.settings import ENVIRONMENT

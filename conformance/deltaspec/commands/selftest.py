@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from deltaspec.commands.options import CountRange
-from deltaspec.commands.printing import encode_json, print_bytes
 from deltaspec.commands.progress import show_progress
+from deltaspec.commands.run_output import EVENTS, OUTPUT, format_option, render_report, write_report
 from deltaspec.errors import InvalidUsage
-from deltaspec.exit_handling import EXIT_CODE_KEY
+from deltaspec.exit_codes import ExitCode
 from deltaspec.output_files import translate_write_errors, write_file
 
 if TYPE_CHECKING:
+    from deltaspec.commands.run_output import Renderers
     from deltaspec.selftest.kill_table import KillTable
 
 
@@ -44,26 +46,13 @@ if TYPE_CHECKING:
     help="Whether mutants that survive meet the golden cases of a checkout.",
 )
 @click.option("--jobs", type=CountRange(min=1), default=2, show_default=True, help="Number of processes.")
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json", "markdown"]),
-    default="text",
-    show_default=True,
-)
-@click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report to this file.")
-@click.option(
-    "--events",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Write each result as a line of JSON when it is known.",
-)
+@format_option("text", "json", "markdown")
+@OUTPUT
+@EVENTS
 @click.option(
     "--reports", type=click.Path(file_okay=False), metavar="DIR", help="Also write selftest.md and selftest.json here."
 )
-@click.pass_context
 def selftest(
-    context: click.Context,
     patterns: tuple[str, ...],
     tables: int,
     seed: int,
@@ -80,12 +69,11 @@ def selftest(
     that it breaks, the suites that caught it, and the number of drawn tables, histories or races until then. The exit
     code is 1 if one survives.
     """
-    from fnmatch import fnmatchcase
 
     from deltaspec.selftest.all_mutants import MUTANTS
     from deltaspec.selftest.kill_table import build_kill_table, render_markdown, render_text
     from deltaspec.selftest.runner import MutantResult, list_tables, run_in_processes
-    from deltaspec.suites.outcomes import to_json
+    from deltaspec.suites.events import open_events
     from deltaspec.suites.subjects import Corpus
 
     names = [name for name in MUTANTS if any(fnmatchcase(name, pattern) for pattern in patterns)]
@@ -95,33 +83,26 @@ def selftest(
     ids = list_tables(Corpus(seed, tables, histories=tables, golden=golden), races=tables)
     done = 0
     with ExitStack() as stack:
-        stack.enter_context(translate_write_errors(events or "stdout"))
-        sink = stack.enter_context(open(events, "w", encoding="utf-8")) if events else None
+        stack.enter_context(translate_write_errors("the temporary directory"))
+        sink, _ = stack.enter_context(open_events(events, MutantResult, {}))
         advance = stack.enter_context(show_progress())
 
         def report(result: MutantResult) -> None:
             nonlocal done
             done += 1
             if sink is not None:
-                print(to_json(result), file=sink, flush=True)
+                sink.append([result])
             advance("mutants", done, len(names))
 
         results = run_in_processes(names, ids, min(jobs, len(names)), report)
     table = build_kill_table(results, seed, tables, earlier)
-    forms = {
-        "text": render_text(table).encode(),
-        "markdown": render_markdown(table).encode(),
-        "json": encode_json(table),
-    }
-    files = [] if output is None else [(output, output_format)]
+    exit_code = ExitCode.FAILED if table.killed < table.mutants else ExitCode.OK
+    renderers: Renderers[KillTable] = {"text": render_text, "markdown": render_markdown}
     if reports is not None:
-        files += [(f"{reports}/selftest.md", "markdown"), (f"{reports}/selftest.json", "json")]
-    for path, form in files:
-        write_file(path, forms[form])
-    if output is None:
-        print_bytes(forms[output_format])
-    context.meta[EXIT_CODE_KEY] = int(table.killed < table.mutants)
-    sys.exit(context.meta[EXIT_CODE_KEY])
+        for name, form in (("selftest.md", "markdown"), ("selftest.json", "json")):
+            write_file(f"{reports}/{name}", render_report(table, renderers, form))
+    write_report(table, renderers, output_format, output, exit_code)
+    sys.exit(exit_code)
 
 
 def _read_report(directory: Path, seed: int, tables: int) -> KillTable | None:

@@ -13,6 +13,7 @@ from deltaspec.commands.printing import write_text_or_json
 from deltaspec.commands.progress import show_progress
 from deltaspec.commands.startup import import_arrow_alone
 from deltaspec.errors import DeltaspecError, StorageUnavailable, TableUnreadable
+from deltaspec.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from deltaspec.commands.configuration import TableOptions
@@ -65,7 +66,7 @@ def estimate_tables(
     summary = EstimatesSummary(
         estimates_version=ESTIMATES_VERSION,
         deltaspec=__version__,
-        exit_code=error.exit_code if failed else 0,
+        exit_code=error.exit_code if failed else ExitCode.OK,
         tables=estimates,
         not_estimated=failed,
         totals=compute_totals(estimates),

@@ -22,7 +22,8 @@ from deltaspec.commands.several_estimates import estimate_tables
 from deltaspec.commands.table_names import build_table_name, expand_report
 from deltaspec.commands.table_outputs import expand_places, prepare_outputs
 from deltaspec.errors import InvalidUsage, StorageUnavailable, TableUnreadable
-from deltaspec.exit_handling import INCOMPLETE, INTERRUPTED, TERMINATED, Terminated, make_waits_interruptible
+from deltaspec.exit_codes import ExitCode
+from deltaspec.exit_handling import Terminated, make_waits_interruptible
 
 if TYPE_CHECKING:
     from deltaspec.commands.configuration import ValidateCommand
@@ -52,7 +53,7 @@ def validate_tables(command: ValidateCommand, named: Sequence[str], given: Mappi
     """
     from deltaspec.commands.outages import Outages
     from deltaspec.commands.table_workers import run_in_workers, run_tables
-    from deltaspec.report.tables_summary import TABLES_VERSION, TableResult, TablesSummary, find_worst_exit_code
+    from deltaspec.report.tables_summary import TABLES_VERSION, TableResult, TablesSummary
 
     started = time.monotonic()
     options = command.resolve_options(given, None).values
@@ -66,7 +67,7 @@ def validate_tables(command: ValidateCommand, named: Sequence[str], given: Mappi
         locations, unsearched = _find_tables(command, named, given, session)
         shared = {"color": options["color"], "max_requests_per_second": _share_limit(options, jobs)}
         tasks, joined = _plan_tables(locations, given, shared, scratch)
-        not_run = (TableResult(table=each.table, verdict="not run", exit_code=INCOMPLETE) for each in tasks)
+        not_run = (TableResult(table=each.table, verdict="not run", exit_code=ExitCode.INCOMPLETE) for each in tasks)
         results = dict(enumerate(not_run))
         exit_code = None
         outages = Outages()
@@ -77,14 +78,14 @@ def validate_tables(command: ValidateCommand, named: Sequence[str], given: Mappi
                     results[number] = run.result
         except (KeyboardInterrupt, Terminated) as end:
             is_interrupt = isinstance(end, KeyboardInterrupt)
-            exit_code = INTERRUPTED if is_interrupt else TERMINATED
+            exit_code = ExitCode.INTERRUPTED if is_interrupt else ExitCode.TERMINATED
             click.echo(f"deltaspec: {'interrupted' if is_interrupt else 'terminated'}", err=True)
         found = [*results.values(), *map(_describe_unsearched, unsearched)]
         faults = write_joined_reports(joined, found)
     summary = TablesSummary(
         tables_version=TABLES_VERSION,
         deltaspec=__version__,
-        exit_code=find_worst_exit_code(found) if exit_code is None else exit_code,
+        exit_code=ExitCode.find_worst(each.exit_code for each in found) if exit_code is None else exit_code,
         seconds=round(time.monotonic() - started, 3),
         notes=outages.describe(),
         tables=found,

@@ -6,10 +6,8 @@ import click
 
 from deltaspec.commands.options import COLOR, NumberRange
 from deltaspec.commands.printing import build_console
+from deltaspec.exit_codes import ExitCode
 from deltaspec.output_files import translate_write_errors
-
-BROKEN, INCOMPLETE = 1, 3
-"""Exit codes if a check fails, and if one could not run."""
 
 
 @click.command()
@@ -47,4 +45,6 @@ def smoke(candidate: str, timeout_scale: float, color: str) -> None:
             check = Check(result.status, result.name, result.message, result.fix)
         with translate_write_errors("stdout"):
             write_check(check, console)
-    sys.exit(BROKEN if "problem" in found else INCOMPLETE if "unchecked" in found else 0)
+    if "problem" in found:
+        sys.exit(ExitCode.FAILED)
+    sys.exit(ExitCode.INCOMPLETE if "unchecked" in found else ExitCode.OK)

@@ -17,15 +17,16 @@ import click
 import msgspec
 
 from deltaspec.commands.startup import choose_allocator, faster_imports, import_arrow_alone, leave_out_numpy
-from deltaspec.commands.validate_request import build_request, run_request, write_outcome
+from deltaspec.commands.validate_request import build_request, run_command, write_outcome
 from deltaspec.errors import DeltaspecError, StorageUnavailable
-from deltaspec.exit_handling import BUG, INTERRUPTED, TERMINATED, Terminated, describe_bug
+from deltaspec.exit_codes import ExitCode
+from deltaspec.exit_handling import Terminated, describe_bug
 from deltaspec.report.tables_summary import TableResult, TableVerdict
 
 if TYPE_CHECKING:
     from deltaspec.commands.configuration import ValidateCommand
     from deltaspec.commands.outages import Outages
-    from deltaspec.commands.validate_request import Outcome
+    from deltaspec.validation.request import Outcome
 
 
 class TableTask(msgspec.Struct, frozen=True):
@@ -51,14 +52,14 @@ class TableRun(msgspec.Struct, frozen=True):
 def run_table(task: TableTask) -> TableRun:
     """Validate one table as `deltaspec validate` does; every error becomes a result."""
     started = time.monotonic()
-    printed, exit_code, reason = StringIO(), BUG, None
+    printed, exit_code, reason = StringIO(), ExitCode.BUG, None
     verdict: TableVerdict = "failed"
     outcome: Outcome | None = None
     try:
         command: ValidateCommand = import_module("deltaspec.commands.validate").validate
         with redirect_stderr(StringIO()):
             request = build_request(command.resolve_options(task.given, task.location))
-            outcome = run_request(request)
+            outcome = run_command(request.request)
             exit_code = outcome.exit_code
             write_outcome(request, outcome, printed)
     except StorageUnavailable as fault:
@@ -66,14 +67,14 @@ def run_table(task: TableTask) -> TableRun:
     except DeltaspecError as fault:
         exit_code, verdict, reason = fault.exit_code, "unreadable", str(fault)
     except click.ClickException as fault:
-        exit_code, verdict, reason = fault.exit_code, "unreadable", fault.format_message()
+        exit_code, verdict, reason = ExitCode(fault.exit_code), "unreadable", fault.format_message()
     except (KeyboardInterrupt, Terminated):
         raise
     except BaseException as fault:  # noqa: BLE001 - panics of native code are not of class Exception
         reason = describe_bug(fault)
-    if exit_code == INTERRUPTED:  # after the report of this table; the others are not validated
+    if exit_code == ExitCode.INTERRUPTED:  # after the report of this table; the others are not validated
         raise KeyboardInterrupt
-    if exit_code == TERMINATED:
+    if exit_code == ExitCode.TERMINATED:
         raise Terminated
     if reason is not None:
         reason = reason.removeprefix(f"{task.table}: ")
@@ -168,7 +169,7 @@ class _Worker:
         seconds = round(time.monotonic() - self._started, 3)
         reason = f"its process ended {how}{hint}"
         return TableRun(
-            TableResult(table=task.table, verdict="failed", exit_code=BUG, seconds=seconds, reason=reason), ""
+            TableResult(table=task.table, verdict="failed", exit_code=ExitCode.BUG, seconds=seconds, reason=reason), ""
         )
 
     def kill(self) -> None:

@@ -24,9 +24,11 @@ from deltaspec.commands.options import (
 from deltaspec.commands.printing import write_text_or_json
 from deltaspec.commands.progress import show_progress
 from deltaspec.commands.report_formats import FORMATS
+from deltaspec.commands.run_output import OUTPUT, format_option
 from deltaspec.commands.startup import choose_allocator, import_arrow_alone
-from deltaspec.commands.validate_request import build_request, run_request, write_outcome
+from deltaspec.commands.validate_request import build_request, run_command, write_outcome
 from deltaspec.errors import InvalidUsage
+from deltaspec.exit_codes import ExitCode
 from deltaspec.exit_handling import EXIT_CODE_KEY
 
 
@@ -72,8 +74,8 @@ from deltaspec.exit_handling import EXIT_CODE_KEY
     metavar="FILE",
     help="Accept the findings in this file, which `deltaspec baseline update` creates. Further findings are new.",
 )
-@click.option("--format", "output_format", type=click.Choice(list(FORMATS)), default="text", show_default=True)
-@click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report to this file.")
+@format_option(*FORMATS)
+@OUTPUT
 @click.option(
     "--report",
     "reports",
@@ -248,14 +250,14 @@ def _validate_table(context: click.Context, resolved: TableOptions) -> None:
 
     resolved = expand_options(resolved)
     values = resolved.values
-    context.meta[EXIT_CODE_KEY] = 0
+    context.meta[EXIT_CODE_KEY] = ExitCode.OK
     choose_allocator(resolved.table, reads_rows=values["level"] == "rows")
     if values["estimates"]:
         _print_estimate(resolved)
         return
     request = build_request(resolved)
     with nullcontext() if request.quiet else show_progress() as progress:
-        outcome = run_request(request, progress)
+        outcome = run_command(request.request, progress)
     context.meta[EXIT_CODE_KEY] = outcome.exit_code
     write_outcome(request, outcome, sys.stdout)
 

@@ -2,53 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from importlib import import_module
+from collections.abc import Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from deltaspec.commands.report_formats import RenderSettings
 from deltaspec.commands.report_output import ReportTarget, plan_reports, write_reports
 from deltaspec.commands.startup import faster_imports, import_arrow_alone
 from deltaspec.errors import InvalidUsage
-from deltaspec.exit_handling import INTERRUPTED, TERMINATED, Terminated, make_waits_interruptible
+from deltaspec.exit_codes import ExitCode
+from deltaspec.exit_handling import Terminated, make_waits_interruptible
 from deltaspec.wire.storage.interface import escape_file_name
 
 if TYPE_CHECKING:
     from deltaspec.commands.configuration import TableOptions
-    from deltaspec.report.report_types import Report, Severity
-    from deltaspec.validation.options import Options, RunSettings
+    from deltaspec.validation.acceptance import RecordedFindings
     from deltaspec.validation.progress import Progress
-    from deltaspec.wire.storage.settings import StorageSettings
+    from deltaspec.validation.request import Outcome, ValidateRequest
 
-INTERRUPTS: dict[type[BaseException], str] = {KeyboardInterrupt: "interrupted", Terminated: "terminated"}
+INTERRUPTS: dict[type[BaseException], str] = {
+    KeyboardInterrupt: ExitCode.INTERRUPTED.summary,
+    Terminated: ExitCode.TERMINATED.summary,
+}
 """What stops a run with a partial report, and what the report calls it."""
-EXIT_CODES = {"interrupted": INTERRUPTED, "terminated": TERMINATED}
 TEXT_SAMPLES = 5
 _MACHINE_SAMPLES = 1000
 
 
-class ValidateRequest(msgspec.Struct, frozen=True):
-    """What to validate, and where the reports go."""
+class ReportRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request of the command line, and where its reports go."""
 
-    table: str
-    """Path, URI, or name in a catalog."""
-    options: Options
-    engine: str
-    """Value of `--engine`."""
-    storage: StorageSettings
+    request: ValidateRequest
     targets: Sequence[ReportTarget]
     samples: int
     """Findings of each rule that text shows."""
-    fail_on: Severity = "violation"
-    exit_zero: bool = False
-    state: str | None = None
-    resume: bool = False
-    findings_out: str | None = None
-    budget: str | None = None
     color: str = "auto"
     quiet: bool = False
     verbose: bool = False
@@ -56,16 +47,7 @@ class ValidateRequest(msgspec.Struct, frozen=True):
     """Empty if no configuration file has defaults."""
 
 
-class Outcome(msgspec.Struct, frozen=True):
-    """The result of a request."""
-
-    report: Report
-    exit_code: int
-    seconds: Mapping[str, float]
-    """Duration of each phase."""
-
-
-def build_request(resolved: TableOptions) -> ValidateRequest:
+def build_request(resolved: TableOptions) -> ReportRequest:
     """Build the request of a table from its options.
 
     Raises:
@@ -84,6 +66,7 @@ def build_request(resolved: TableOptions) -> ValidateRequest:
         if values["engine"] == "embedded":
             import_arrow_alone()
         from deltaspec.validation.options import OptionArguments, Options
+        from deltaspec.validation.request import ValidateRequest
         from deltaspec.validation.stopping import parse_budget
 
     parse_budget(values["budget"])
@@ -92,19 +75,22 @@ def build_request(resolved: TableOptions) -> ValidateRequest:
     has_few = only_text and values["state"] is None and not values["verbose"]
     samples = values["samples"] or (TEXT_SAMPLES if has_few else _MACHINE_SAMPLES)
     chosen = {name: values[name] for name in OptionArguments.__annotations__}
-    return ValidateRequest(
+    request = ValidateRequest(
         table=resolved.table,
         options=Options.create(**{**chosen, "select": chosen["select"] or None, "samples": samples}),
         engine=values["engine"],
         storage=resolved.storage,
-        targets=targets,
-        samples=samples if values["verbose"] else values["samples"] or TEXT_SAMPLES,
-        fail_on=values["fail_on"],
-        exit_zero=values["exit_zero"],
         state=values["state"],
         resume=values["resume"],
         findings_out=values["findings_out"],
         budget=values["budget"],
+        fail_on=values["fail_on"],
+        exit_zero=values["exit_zero"],
+    )
+    return ReportRequest(
+        request=request,
+        targets=targets,
+        samples=samples if values["verbose"] else values["samples"] or TEXT_SAMPLES,
         color=values["color"],
         quiet=values["quiet"],
         verbose=values["verbose"],
@@ -112,40 +98,49 @@ def build_request(resolved: TableOptions) -> ValidateRequest:
     )
 
 
-def run_request(request: ValidateRequest, progress: Progress | None = None) -> Outcome:
-    """Validate the table of a request.
+def run_command(
+    request: ValidateRequest, progress: Progress | None = None, *, recorded: RecordedFindings | None = None
+) -> Outcome:
+    """Run a request in the process of a command, which an interrupt ends with a report.
 
     Args:
-        request: the table, and what to check.
+        request: the table, and what to check. The engine may be `auto`; the choice is explained on stderr.
         progress: called while the run works; None for no calls.
+        recorded: receives every finding that no entry accepts, for a baseline.
     """
-    with faster_imports():
-        from msgspec.structs import replace
+    from deltaspec.validation.engine_choice import parse_engine
+    from deltaspec.validation.request import run_request
 
-        from deltaspec.report.exit_reason import explain_exit_code
-        from deltaspec.report.report_types import compute_exit_code
-        from deltaspec.validation.options import RunSettings
-        from deltaspec.validation.progress import PhaseTimer, ignore_progress
-        from deltaspec.validation.stopping import parse_budget
+    if parse_engine(request.engine).engine == "auto":
+        request = replace(request, engine=_choose_engine(request))
+    if request.engine == "embedded":
+        with faster_imports():
+            import_arrow_alone()
+            import deltaspec.validation.run  # noqa: F401
+        make_waits_interruptible()
+    return run_request(request, progress, interrupts=INTERRUPTS, recorded=recorded)
 
-    timer = PhaseTimer(progress or ignore_progress)
-    settings = RunSettings(
-        timer,
-        request.state,
-        request.resume,
-        request.findings_out,
-        budget=parse_budget(request.budget),
-        interrupts=INTERRUPTS,
+
+def _choose_engine(request: ValidateRequest) -> str:
+    """Return the engine that suits the table, and explain the choice on stderr."""
+    from deltaspec.validation.describe.read_estimate import estimate_table
+    from deltaspec.validation.engine_choice import choose_engine
+    from deltaspec.validation.spark.environment import find_missing_requirement
+
+    options = request.options
+    estimate = estimate_table(
+        request.table,
+        at=options.at,
+        history=options.history,
+        revision=str(options.revision),
+        storage=request.storage,
     )
-    report = run_engine(request.table, request.engine, request.options, settings, request.storage)
-    exit_code = EXIT_CODES.get(
-        report.stopped or "", compute_exit_code(report, request.fail_on, exit_zero=request.exit_zero)
-    )
-    report = replace(report, exit_reason=explain_exit_code(report, exit_code, request.fail_on))
-    return Outcome(report, exit_code, timer.finish())
+    choice = choose_engine(estimate, options.level, find_missing_requirement(None))
+    click.echo(f"engine {choice.engine}: {choice.reason}", err=True)
+    return choice.engine
 
 
-def write_outcome(request: ValidateRequest, outcome: Outcome, stdout: Any) -> None:
+def write_outcome(request: ReportRequest, outcome: Outcome, stdout: Any) -> None:
     """Write the reports of a request, and what they do not contain to stderr.
 
     Args:
@@ -163,14 +158,14 @@ def write_outcome(request: ValidateRequest, outcome: Outcome, stdout: Any) -> No
         phases = ", ".join(f"{phase} {each:.2f}" for phase, each in outcome.seconds.items())
         click.echo(f"{sum(outcome.seconds.values()):.2f} seconds: {phases}", err=True)
     settings = RenderSettings(
-        request.samples, request.color, exit_code, request.quiet, request.verbose, request.storage
+        request.samples, request.color, exit_code, request.quiet, request.verbose, request.request.storage
     )
     write_reports(report, request.targets, settings, stdout)
     if not request.quiet and (files := [each.path for each in request.targets if each.path is not None]):
         shown = ", ".join(map(escape_file_name, files))
         click.echo(f"{report.describe_verdict(exit_code)} · report in {shown}", err=True)
     if report.stopped is not None:
-        click.echo(f"deltaspec: {report.stopped}; {_describe_resuming(request.state)}", err=True)
+        click.echo(f"deltaspec: {report.stopped}; {_describe_resuming(request.request.state)}", err=True)
 
 
 def _describe_resuming(state: str | None) -> str:
@@ -178,45 +173,3 @@ def _describe_resuming(state: str | None) -> str:
     if state is None:
         return "the report is partial; with --state DIR, a later run can continue with --resume"
     return f"the report is partial; to continue, run the same command with --state {quote(state)} --resume"
-
-
-def run_engine(table: str, engine: str, options: Options, settings: RunSettings, storage: StorageSettings) -> Report:
-    """Run the engine that the user chose, or the one that suits the table, and return its report."""
-    from deltaspec.validation.engine_choice import choose_engine, parse_engine
-
-    requested = parse_engine(engine)
-    name, master = requested.engine, requested.master
-    if name == "auto":
-        from deltaspec.validation.describe.read_estimate import estimate_table
-        from deltaspec.validation.spark.environment import find_missing_requirement
-
-        estimate = estimate_table(
-            table, at=options.at, history=options.history, revision=str(options.revision), storage=storage
-        )
-        choice = choose_engine(estimate, options.level, find_missing_requirement(master))
-        click.echo(f"engine {choice.engine}: {choice.reason}", err=True)
-        name = choice.engine
-    if name == "embedded":
-        with faster_imports():
-            import_arrow_alone()
-            from deltaspec.validation import run
-        make_waits_interruptible()
-        return run.run_embedded(table, options, settings, storage)
-    _check_local_table(table, master)
-    from deltaspec.validation.spark.session import open_session
-
-    with open_session(master) as session:
-        spark_run: Any = import_module("deltaspec.validation.spark.run")
-        report: Report = spark_run.run_on_spark(session, table, options, settings, storage=storage)
-        return report
-
-
-def _check_local_table(table: str, master: str | None) -> None:
-    """Raise `TableUnreadable` before Spark starts if only this machine can have the table, and does not."""
-    from deltaspec.validation.spark.catalog import is_catalog_name
-    from deltaspec.validation.spark.environment import is_configured
-    from deltaspec.wire.storage.factory import is_local, open_store
-
-    is_on_this_machine = is_local(table) and not is_catalog_name(table)
-    if not is_configured() and (master is None or master.startswith("local")) and is_on_this_machine:
-        open_store(table).list_log()

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from shlex import quote
 
+from deltaspec.exit_codes import ExitCode
 from deltaspec.faults.trials import FaultReport, FaultRun, TrialResult, get_signature
 from deltaspec.report.text import count, escape_text, wrap_text
 from deltaspec.suites.outcomes import Outcome
@@ -44,11 +45,11 @@ def describe_verdict(report: FaultReport) -> str:
     bad = sum(each.outcome.is_bad for each in report.trials)
     total = sum(sum(each.outcomes.values()) for each in report.faults.values())
     match report.exit_code:
-        case 0:
+        case ExitCode.OK:
             return f"PASSED: {count(total - sum(report.not_asked.values()), 'trial')}."
-        case 1:
+        case ExitCode.FAILED:
             return f"FAILED: {bad:,} of {count(total, 'trial')}."
-        case 2:
+        case ExitCode.USAGE:
             return "NOTHING ASKED: no trial was run."
     return "INCOMPLETE: the candidate died too often; the remaining trials were not run."
 

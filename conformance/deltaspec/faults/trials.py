@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from deltaspec.candidates.messages import Capabilities
+from deltaspec.exit_codes import ExitCode
 from deltaspec.suites.outcomes import Outcome, build_signature
 
 FORMAT_VERSION = 1
@@ -51,13 +52,6 @@ class TrialResult(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
         return Fault(self.trial.partition(".")[0])
 
 
-class TrialEvent(TrialResult, frozen=True, kw_only=True):
-    """A result in the file of `--events`, and the run that it belongs to."""
-
-    candidates: tuple[str, ...]
-    seed: int
-
-
 class FaultRun(msgspec.Struct, frozen=True, kw_only=True):
     """What was done; with it anyone can repeat the run."""
 
@@ -94,13 +88,13 @@ class FaultReport(msgspec.Struct, frozen=True, kw_only=True):
     """Every trial that neither passed nor was not asked."""
 
     @property
-    def exit_code(self) -> int:
-        """0 if all trials passed, 1 if one failed, 2 if none was run, 3 if the run is incomplete."""
-        if any(each.outcome.is_bad for each in self.trials):
-            return 1
-        if not self.run.complete:
-            return 3
-        return 0 if any(Outcome.PASSED in each.outcomes for each in self.faults.values()) else 2
+    def exit_code(self) -> ExitCode:
+        """Exit code of `deltaspec faults`."""
+        return ExitCode.judge_run(
+            has_failed=any(each.outcome.is_bad for each in self.trials),
+            is_complete=self.run.complete,
+            has_passed=any(Outcome.PASSED in each.outcomes for each in self.faults.values()),
+        )
 
 
 def build_fault_report(

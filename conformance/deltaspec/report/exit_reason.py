@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from deltaspec.exit_codes import ExitCode
 from deltaspec.report.report_types import EXIT_CODES_OF_VERDICTS, SEVERITIES, Report, Severity
 
 
-def explain_exit_code(report: Report, exit_code: int, fail_on: Severity) -> str | None:
+def explain_exit_code(report: Report, exit_code: ExitCode, fail_on: Severity) -> str | None:
     """Return why a command ends with an exit code that the verdict alone does not explain; None if it does.
 
     Args:
         report: the report.
         exit_code: exit code of the command.
-        fail_on: the least severe findings that give 1.
+        fail_on: the least severe findings that fail.
     """
     if exit_code == EXIT_CODES_OF_VERDICTS[report.verdict]:
         return None
-    if exit_code == 0:
+    if exit_code == ExitCode.OK:
         return "--exit-zero"
-    if exit_code == 1:
+    if exit_code == ExitCode.FAILED:
         return "; ".join([f"--fail-on {fail_on}", *_list_expired(report, fail_on)])
-    if report.verdict == "violations" and exit_code == EXIT_CODES_OF_VERDICTS["incomplete"]:  # they would give 1
+    if report.verdict == "violations" and exit_code == ExitCode.INCOMPLETE:  # they would give 1
         return f"--exit-zero; {report.stopped or 'not everything was checked'}"
     return report.stopped or "not everything was checked"
 

@@ -1,16 +1,23 @@
 """Findings and reports as plain values, as validation returns them and the writers render them."""
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from msgspec import Struct, field
 
 from deltaspec.errors import ValidationFailed
+from deltaspec.exit_codes import ExitCode
 from deltaspec.report.text import bound_text, count, escape_text
 
 Severity = Literal["violation", "warning", "divergence"]
 SEVERITIES: tuple[Severity, ...] = ("violation", "warning", "divergence")
 Verdict = Literal["conforms", "violations", "incomplete", "refused"]
-EXIT_CODES_OF_VERDICTS: dict[Verdict, int] = {"conforms": 0, "violations": 1, "incomplete": 3, "refused": 3}
+EXIT_CODES_OF_VERDICTS: dict[Verdict, ExitCode] = {
+    "conforms": ExitCode.OK,
+    "violations": ExitCode.FAILED,
+    "incomplete": ExitCode.INCOMPLETE,
+    "refused": ExitCode.INCOMPLETE,
+}
 
 REPORT_VERSION = 2
 """Increases when a field is removed or changes its meaning. A new field keeps it."""
@@ -374,8 +381,8 @@ class Report(Struct, frozen=True, kw_only=True):
     checked: Checked
 
     @property
-    def exit_code(self) -> int:
-        """Exit code of the command line: 0 conforms, 1 violations, 3 incomplete or refused."""
+    def exit_code(self) -> ExitCode:
+        """Exit code of `deltaspec validate` without `--fail-on` and `--exit-zero`."""
         return compute_exit_code(self)
 
     @property
@@ -447,18 +454,28 @@ class Report(Struct, frozen=True, kw_only=True):
         return f"<div><p>{title}: {self._counted or 'no findings'}</p>{table}{note}</div>"
 
 
-def compute_exit_code(report: Report, fail_on: Severity = "violation", *, exit_zero: bool = False) -> int:
-    """Return the exit code of the command line: 0 conforms, 1 findings, 3 incomplete or refused.
+def is_incomplete(not_checked: Iterable[NotChecked], stopped: str | None) -> bool:
+    """Return whether something requested was not checked, and the user does not accept that.
+
+    Args:
+        not_checked: the entries of the ledger.
+        stopped: why the run stopped; None if it did not. Then it is incomplete, even if it had decided every rule.
+    """
+    return stopped is not None or any(not each.accepted for each in not_checked)
+
+
+def compute_exit_code(report: Report, fail_on: Severity = "violation", *, exit_zero: bool = False) -> ExitCode:
+    """Return the exit code of `deltaspec validate`, except of a run that was interrupted.
 
     Args:
         report: the report.
-        fail_on: the least severe findings that give 1.
-        exit_zero: whether findings give 0; what is incomplete still gives 3.
+        fail_on: the least severe findings that fail.
+        exit_zero: whether findings do not fail; what is incomplete still does.
     """
     if report.verdict == "refused":
         return EXIT_CODES_OF_VERDICTS["refused"]
     if exit_zero:
-        is_incomplete = report.stopped is not None or any(not each.accepted for each in report.checked.not_checked)
-        return EXIT_CODES_OF_VERDICTS["incomplete"] if is_incomplete else 0
+        return ExitCode.INCOMPLETE if is_incomplete(report.checked.not_checked, report.stopped) else ExitCode.OK
     failing = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-    return 1 if any(report.counts.get(each) for each in failing) else EXIT_CODES_OF_VERDICTS[report.verdict]
+    has_failed = any(report.counts.get(each) for each in failing)
+    return ExitCode.FAILED if has_failed else EXIT_CODES_OF_VERDICTS[report.verdict]

@@ -16,8 +16,6 @@ from deltaspec.report.text import count
 TABLES_VERSION = 1
 """Increases when a field is removed or changes its meaning. A new field keeps it."""
 TableVerdict = Verdict | Literal["unreadable", "unavailable", "failed", "not run"]
-WORST_EXIT_CODES = (4, 2, 1, 5, 3, 0)
-"""Exit codes of a table, from the worst."""
 
 
 class TableResult(Struct, frozen=True, kw_only=True):
@@ -116,11 +114,6 @@ def _describe_verdict(verdict: str, number: int) -> str:
     if verdict == "conforms":
         return "conforms" if number == 1 else "conform"
     return "with violations" if verdict == "violations" else verdict
-
-
-def find_worst_exit_code(results: list[TableResult]) -> int:
-    """Return the exit code of the worst table; 0 without tables."""
-    return min((each.exit_code for each in results), key=WORST_EXIT_CODES.index, default=0)
 
 
 def build_tables_schema() -> dict[str, Any]:

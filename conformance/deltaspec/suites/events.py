@@ -1,75 +1,122 @@
 """The file in which a run records each result. `--resume` continues from it."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from io import BufferedRandom
+from io import FileIO
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 import msgspec
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.output_files import translate_write_errors
 from deltaspec.suites.outcomes import CaseResult, Outcome, to_json
 
-
-class _Event(CaseResult, frozen=True, kw_only=True):
-    candidate: str
+R = TypeVar("R", bound=msgspec.Struct)
 
 
-_decode = msgspec.json.Decoder(_Event).decode
-_BEGIN = b'{"case":'
+class Events(Generic[R]):
+    """The file of a run. Each line is a result, and the arguments that identify the run."""
+
+    def __init__(self, path: str, file: FileIO, run: Mapping[str, Any]) -> None:
+        self._path, self._file, self._run = path, file, run
+
+    def append(self, results: Iterable[R]) -> None:
+        """Append results.
+
+        Raises:
+            InvalidUsage: they cannot be written.
+        """
+        data = "".join(f"{to_json({**msgspec.to_builtins(each), **self._run})}\n" for each in results).encode()
+        with translate_write_errors(self._path):
+            while data:
+                data = data[self._file.write(data) :]
 
 
 @contextmanager
-def open_events(path: Path, candidate: str, *, resume: bool) -> Iterator[tuple[BufferedRandom, list[CaseResult]]]:
+def open_events(
+    path: str | None,
+    result_type: type[R],
+    run: Mapping[str, Any],
+    *,
+    resume: bool = False,
+    group: Callable[[R], str] | None = None,
+) -> Iterator[tuple[Events[R] | None, list[R]]]:
     """Open a file to which results are appended, one line of JSON each.
 
-    The results of one table are written together, so only the last table of an interrupted run may be incomplete. Its
-    lines are removed.
+    A last line that is not complete is removed.
 
     Args:
-        path: of the file.
-        candidate: its name in the report.
-        resume: keep its results. Otherwise, or without such a file, begin a new one.
+        path: of the file; None for no file.
+        result_type: record of a result. Its first field is its id.
+        run: arguments that identify the run, by name. They are written with each result.
+        resume: keep earlier results. Otherwise, or without such a file, begin a new one.
+        group: returns what a result belongs to, if results of one group are written together. Then the last group is
+            removed, because it may be incomplete.
 
     Yields:
-        The file, and the results of complete tables that it has.
+        The file, or None; and the results that it has.
 
     Raises:
-        InvalidUsage: a line is not a result of the candidate, except the beginning of one at the end of the file. The
-            file is unchanged.
-        OSError: the file cannot be opened.
+        InvalidUsage: a line is not a result of this run, except the beginning of one at the end of the file. The file
+            is unchanged. Or it cannot be opened.
     """
-    with open(path, "r+b" if resume and path.exists() else "w+b") as file:
-        results, lengths = _read_results(file, path, candidate)
-        kept = [each for each in results if each.table != results[-1].table]
-        file.seek(sum(lengths[: len(kept)]))
-        file.truncate()
-        yield file, kept
+    if path is None:
+        yield None, []
+        return
+    kept: list[R] = []
+    resumes = resume and Path(path).exists()
+    arguments = msgspec.json.decode(msgspec.json.encode(run))  # a tuple as it is read again
+    with translate_write_errors(path):
+        # without a buffer: closing the file after a failed write would try to write the rest again
+        file = open(path, "r+b" if resumes else "wb", buffering=0)  # noqa: SIM115 - closed below
+    with file:
+        if resumes:
+            lines = file.readall().split(b"\n")
+            results = _read_results(lines, path, result_type, arguments)
+            kept = results if group is None else [each for each in results if group(each) != group(results[-1])]
+            size = sum(len(line) + 1 for line in lines[: len(kept)])
+            file.seek(size)
+            file.truncate()
+        yield Events(path, file, arguments), kept
 
 
-def append_results(file: BufferedRandom, results: list[CaseResult], candidate: str) -> None:
-    """Append the results of one table."""
-    events = [_Event(**asdict(each), candidate=candidate) for each in results]
-    file.write("".join(f"{to_json(each)}\n" for each in events).encode())
-    file.flush()
-
-
-def _read_results(file: BufferedRandom, path: Path, candidate: str) -> tuple[list[CaseResult], list[int]]:
-    """Return the results of a file, and the length of each line in bytes."""
-    lines = file.readlines()
-    results: list[CaseResult] = []
-    for number, line in enumerate(lines, 1):
+def _read_results(lines: Sequence[bytes], path: str, result_type: type[R], run: Mapping[str, Any]) -> list[R]:
+    """Return the results of complete lines. What follows the last line break must begin as a result does."""
+    subject = result_type.__struct_fields__[0]
+    begin = f'{{"{subject}":'.encode()
+    *complete, rest = lines
+    if not (begin.startswith(rest) or rest.startswith(begin)):
+        complete.append(rest)
+    results: list[R] = []
+    for number, line in enumerate(complete, 1):
         try:
-            event = _decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            if line.endswith(b"\n") or line[: len(_BEGIN)] != _BEGIN[: len(line)]:
-                raise InvalidUsage(f"events {path}, line {number}: not the result of a case: {error}") from None
-            continue
-        if event.candidate != candidate:
-            raise InvalidUsage(f"--resume: the events are of a run with other arguments: {event.candidate}")
-        results.append(msgspec.convert(event, CaseResult, from_attributes=True))
-    return results, list(map(len, lines))
+            event = msgspec.json.decode(line, type=dict[str, Any])
+            result = msgspec.convert(event, result_type)
+            found = {name: event[name] for name in run}
+        except (msgspec.DecodeError, UnicodeDecodeError, KeyError) as error:
+            raise InvalidUsage(f"events {path}, line {number}: not the result of a {subject}: {error}") from None
+        if found != run:
+            raise InvalidUsage(f"--resume: the events are of a run with other arguments: {_describe_run(found)}")
+        results.append(result)
+    return results
+
+
+def _describe_run(run: Mapping[str, Any]) -> str:
+    """Return the arguments that identify a run, such as `a with b, seed 1`."""
+    described = []
+    for name, value in run.items():
+        match value:
+            case list():
+                described.append(" with ".join(map(str, value)))
+            case str():
+                described.append(value)
+            case _:
+                described.append(f"{name} {value}")
+    return ", ".join(described)
 
 
 def undo_judgement(result: CaseResult) -> CaseResult:

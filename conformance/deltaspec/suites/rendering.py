@@ -4,6 +4,7 @@ from collections import defaultdict
 from shlex import quote
 from xml.etree import ElementTree
 
+from deltaspec.exit_codes import ExitCode
 from deltaspec.report.text import count, escape_text, wrap_text
 from deltaspec.suites.outcomes import CaseResult, Outcome
 from deltaspec.suites.results import SuiteReport
@@ -57,7 +58,7 @@ def _describe_verdict(report: SuiteReport) -> str:
     if not report.run.complete:
         return "INCOMPLETE: the candidate died too often; the remaining cases were not run."
     total = report.total
-    if report.exit_code == 2:
+    if report.exit_code == ExitCode.USAGE:
         return "NOTHING ASKED: no case was run."
     if report.exit_code and not report.bad:
         return f"FAILED: {count(len(report.unused_known_failures), 'known failure')} matched no case."

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from deltaspec.candidates.messages import Capabilities
+from deltaspec.exit_codes import ExitCode
 from deltaspec.suites.checks import SUITES
 from deltaspec.suites.outcomes import CaseResult, Outcome, count_outcomes
 
@@ -87,13 +88,13 @@ class SuiteReport(msgspec.Struct, frozen=True, kw_only=True):
         return [suite for suite, counts in self.outcomes.items() if set(counts) == {Outcome.PASSED}]
 
     @property
-    def exit_code(self) -> int:
-        """0 if all cases passed, 1 if one failed, 2 if none was run, 3 if the run is incomplete."""
-        if self.bad or self.unused_known_failures:
-            return 1
-        if not self.run.complete:
-            return 3
-        return 0 if self.total[Outcome.PASSED] or self.total[Outcome.EXPECTED_FAILURE] else 2
+    def exit_code(self) -> ExitCode:
+        """Exit code of `deltaspec test`."""
+        return ExitCode.judge_run(
+            has_failed=bool(self.bad or self.unused_known_failures),
+            is_complete=self.run.complete,
+            has_passed=bool(self.total[Outcome.PASSED] or self.total[Outcome.EXPECTED_FAILURE]),
+        )
 
 
 def _order(suite: str) -> int:

@@ -3,12 +3,13 @@
 from deltaspec.candidates.host import Died, Host
 from deltaspec.candidates.registry import open_candidate
 from deltaspec.errors import DeltaspecError
+from deltaspec.exit_codes import ExitCode
 
 
 class CandidateUnusable(DeltaspecError):
     """The candidate does not answer `hello`, so that nothing can be asked."""
 
-    exit_code = 3
+    exit_code = ExitCode.INCOMPLETE
 
 
 def start_candidate(spec: str, *, timeout_scale: float = 1.0) -> Host:

@@ -26,6 +26,7 @@ from deltaspec.report.report_types import (
     Report,
     SoundAgain,
     Verdict,
+    is_incomplete,
 )
 from deltaspec.report.text import bound_text, escape_text
 from deltaspec.rules import RULES
@@ -267,8 +268,6 @@ def _build_ledger(
 
 
 def _compute_verdict(counts: dict[str, int], ledger: list[NotChecked], stop_reason: str | None = None) -> Verdict:
-    """Return the verdict. A run that stopped does not conform, even if it had decided every rule."""
     if counts["violation"]:
         return "violations"
-    is_incomplete = stop_reason is not None or any(not each.accepted for each in ledger)
-    return "incomplete" if is_incomplete else "conforms"
+    return "incomplete" if is_incomplete(ledger, stop_reason) else "conforms"

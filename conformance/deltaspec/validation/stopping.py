@@ -16,6 +16,8 @@ import msgspec
 from deltaspec.errors import InvalidUsage
 from deltaspec.validation.progress import Progress
 
+BudgetArgument = str | float | timedelta | None
+"""A duration such as `1h30m`, or seconds; None for no limit."""
 _DURATION = re.compile(r"(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?")
 
 
@@ -59,7 +61,7 @@ class Budget(msgspec.Struct, frozen=True):
         return report
 
 
-def parse_budget(value: str | float | timedelta | None, clock: Callable[[], float] = time.time) -> Budget | None:
+def parse_budget(value: BudgetArgument, clock: Callable[[], float] = time.time) -> Budget | None:
     """Start a budget.
 
     Args:

@@ -18,7 +18,8 @@ PACKAGES = {
 }
 MODULES = [(package, path) for package, root in PACKAGES.items() for path in sorted(root.rglob("*.py"))]
 ALLOWED_IMPORTS: dict[str, set[str]] = {
-    "deltaspec.errors": set(),
+    "deltaspec.exit_codes": set(),
+    "deltaspec.errors": {"exit_codes"},
     "deltaspec.version": set(),
     "deltaspec.input_files": {"errors"},
     "deltaspec.output_files": {"errors"},
@@ -27,23 +28,32 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.requirements": set(),
     "deltaspec.protocol": set(),
     "deltaspec.model": {"protocol"},
-    "deltaspec.report": {"errors"},
+    "deltaspec.report": {"errors", "exit_codes"},
     "deltaspec.wire": {"protocol", "errors", "output_files"},
     "deltaspec.sql": {"protocol", "wire"},
     "deltaspec.views": {"protocol", "model", "wire", "sql"},
     "deltaspec.rules": {"requirements", "views"},
     "deltaspec.validation": {
         *("rules", "views", "sql", "wire", "protocol", "model", "report"),
-        *("errors", "input_files", "output_files", "installation", "version", "build"),
+        *("errors", "exit_codes", "input_files", "output_files", "installation", "version", "build"),
     },
-    "deltaspec.candidates": {"protocol", "model", "wire", "sql", "errors", "installation", "output_files"},
+    "deltaspec.candidates": {
+        "protocol",
+        "model",
+        "wire",
+        "sql",
+        "errors",
+        "exit_codes",
+        "installation",
+        "output_files",
+    },
     "deltaspec.suites": {
         *("candidates", "deltaspec_generators", "golden", "validation", "protocol", "model", "report"),
-        *("errors", "output_files"),
+        *("errors", "exit_codes", "output_files"),
     },
     "deltaspec.faults": {
         *("candidates", "deltaspec_generators", "suites", "validation", "protocol", "model", "report"),
-        *("errors", "output_files"),
+        *("errors", "exit_codes", "output_files"),
     },
     "deltaspec.differential": {"candidates", "deltaspec_generators", "suites", "protocol", "model"},
     "deltaspec.golden": {
@@ -80,6 +90,7 @@ A package that is not listed may import anything that is installed, so not `plan
 ALLOWED_LIBRARIES: dict[str, set[str]] = {
     "deltaspec.requirements": {"msgspec"},
     "deltaspec.errors": set(),
+    "deltaspec.exit_codes": set(),
     "deltaspec.version": set(),
     "deltaspec.protocol": {"msgspec"},
     "deltaspec.model": {"msgspec"},
@@ -89,6 +100,48 @@ ALLOWED_LIBRARIES: dict[str, set[str]] = {
     "deltaspec.matrix": {"msgspec"},
 }
 """Libraries that a package may import besides the standard library. One that is not listed may import anything."""
+
+ENTRY_POINTS = (
+    *("deltaspec", "deltaspec.cli", "deltaspec.commands", "deltaspec.pytest", "deltaspec.pytest_plugin"),
+    *("deltaspec.spark", "deltaspec.table_assertion"),
+)
+"""What users start. It imports in functions what it runs, so that `--help`, completion and pytest start fast."""
+LATE_IMPORTS = {
+    "pyspark": "is optional",
+    "boto3": "is optional",
+    "moto": "is optional",
+    "werkzeug": "is optional",
+    "hypothesis": "is optional",
+    "jinja2": "is optional",
+    "markupsafe": "is optional",
+    "obstore": "only for object stores",
+    "sqlglot": "only for SQL expressions",
+    "jsonschema": "only for lines with a defect",
+    "rich": "only for text",
+    "pyarrow": "parts of it, which few runs need",
+    "tomllib": "the installed kit reads generated data",
+    "difflib": "only for unknown names",
+    "html": "only for notebooks",
+    "platform": "only for defects, and on executors",
+    "traceback": "only for defects, and on executors",
+    "importlib": "on executors",
+    "json": "on executors",
+    "pickle": "on executors",
+    "socket": "on executors",
+    "deltaspec.version": "on executors",
+    "deltaspec.build": "on executors",
+    "deltaspec.candidates.registry": "only for `doctor`",
+    "deltaspec.model.rows": "needs pyarrow",
+    "deltaspec.report.text": "only for errors",
+    "deltaspec.sql": "only for tables with SQL expressions",
+    "deltaspec.suites.coverage": "only for some requirements",
+    "deltaspec.validation.data": "only above level log",
+    "deltaspec.validation.resume": "only with a state",
+    "deltaspec.validation.run": "only in one process",
+    "deltaspec.validation.spark": "only on Spark",
+    "deltaspec.wire.storage": "only for the kind of storage that a table has",
+}
+"""Modules and packages that others import in functions, with the reason. Everything else is imported at the top."""
 
 SPARK_PACKAGES = ("deltaspec.validation", "deltaspec.candidates", "deltaspec.spark")
 
@@ -109,6 +162,22 @@ def list_imports(path: Path) -> list[str]:
             assert node.level == 0, f"{path}: imports are absolute"
             names += [f"{node.module}.{alias.name}" for alias in node.names]
     return names
+
+
+def list_late_imports(path: Path) -> list[str]:
+    """List the full names of the imports in functions of a module."""
+    functions = (each for each in ast.walk(parse_module(path)) if isinstance(each, ast.FunctionDef))
+    names: list[str] = []
+    for node in (each for function in functions for each in ast.walk(function)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return names
+
+
+def is_below(name: str, package: str) -> bool:
+    return f"{name}.".startswith(f"{package}.")
 
 
 def get_package(name: str) -> str:
@@ -178,6 +247,25 @@ def test_modules_that_import_pyspark_have_spark_in_their_name() -> None:
     for root_package, path in MODULES:
         if any(name.partition(".")[0] in ("pyspark", "delta") for name in list_imports(path)):
             assert "spark" in get_module_name(root_package, path)
+
+
+LISTED_LATE_IMPORTS = [
+    (get_module_name(root_package, path), name) for root_package, path in MODULES for name in list_late_imports(path)
+]
+
+
+def test_only_entry_points_and_listed_modules_are_imported_late() -> None:
+    others = [
+        f"{module} imports {name} in a function"
+        for module, name in LISTED_LATE_IMPORTS
+        if not any(module == each or (each != "deltaspec" and is_below(module, each)) for each in ENTRY_POINTS)
+        and not any(is_below(name, each) for each in LATE_IMPORTS)
+    ]
+    assert others == []
+
+
+def test_every_listed_late_import_exists() -> None:
+    assert [each for each in LATE_IMPORTS if not any(is_below(name, each) for _, name in LISTED_LATE_IMPORTS)] == []
 
 
 @each_module

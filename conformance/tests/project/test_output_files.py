@@ -12,8 +12,6 @@ ALLOWED = {
     "output_files.py": "is the mechanism",
     "exit_handling.py": "writes a new file with the details of a defect",
     "commands/report_output.py": "appends to the step summary of GitHub",
-    "commands/faults.py": "appends events",
-    "commands/selftest.py": "appends events",
     "commands/golden.py": "writes into the temporary directory of an export",
     "golden/export/archive.py": "writes into the temporary directory of an export",
     "golden/export/layouts.py": "writes into the temporary directory of an export",

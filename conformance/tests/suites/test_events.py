@@ -2,6 +2,8 @@
 
 import datetime
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 from helpers.cli import run, single_error_line
 
 from deltaspec.errors import InvalidUsage
-from deltaspec.suites.events import append_results, open_events, undo_judgement
+from deltaspec.suites.events import Events, open_events, undo_judgement
 from deltaspec.suites.known_failures import KnownFailures, load_known_failures
 from deltaspec.suites.outcomes import CaseResult, Outcome
 
@@ -21,6 +23,20 @@ def build_result(table: str, check: str = "a", outcome: Outcome = Outcome.PASSED
     return CaseResult(
         case=f"{check}/{table}", suite="read", check=check, table=table, outcome=outcome, seconds=1, message=message
     )
+
+
+@contextmanager
+def open_case_events(
+    path: Path, candidate: str = NAME, *, resume: bool = False
+) -> Iterator[tuple[Events[CaseResult], list[CaseResult]]]:
+    """Open events as `deltaspec test` does."""
+    run_arguments = {"candidate": candidate}
+    with open_events(str(path), CaseResult, run_arguments, resume=resume, group=lambda each: each.table) as (
+        file,
+        kept,
+    ):
+        assert file is not None
+        yield file, kept
 
 
 def read_report(path: Path) -> dict[str, Any]:
@@ -47,8 +63,8 @@ def test_resumed_run_gives_the_same_report_and_events(tmp_path: Path) -> None:
 )
 def test_events_of_other_arguments_are_refused(tmp_path: Path, candidate: str, table: str, named: str) -> None:
     events = tmp_path / "events.ndjson"
-    with open_events(events, candidate, resume=False) as (file, _):
-        append_results(file, [build_result(table), build_result("drawn.7.2")], candidate)
+    with open_case_events(events, candidate=candidate) as (file, _):
+        file.append([build_result(table), build_result("drawn.7.2")])
     message = single_error_line(run(*ARGUMENTS, "--events", events, "--resume"))
     assert message == f"deltaspec: --resume: the events are of a run with other arguments: {named}"
 
@@ -59,14 +75,14 @@ def test_resuming_needs_events() -> None:
 
 def test_results_of_the_last_table_are_removed(tmp_path: Path) -> None:
     events, results = tmp_path / "events.ndjson", [build_result("t.1"), build_result("t.2"), build_result("t.2", "b")]
-    with open_events(events, NAME, resume=True) as (file, kept):
-        append_results(file, results, NAME)
+    with open_case_events(events, resume=True) as (file, kept):
+        file.append(results)
     assert kept == []
-    with open_events(events, NAME, resume=True) as (file, kept):
-        append_results(file, results[1:2], NAME)
+    with open_case_events(events, resume=True) as (file, kept):
+        file.append(results[1:2])
     assert kept == results[:1]
     assert len(events.read_text().splitlines()) == 2
-    with open_events(events, NAME, resume=False) as (_, kept):
+    with open_case_events(events) as (_, kept):
         pass
     assert (kept, events.read_bytes()) == ([], b"")
 
@@ -76,7 +92,7 @@ def test_file_of_something_else_is_refused_and_kept(tmp_path: Path, content: str
     events = tmp_path / "events.ndjson"
     events.write_bytes(content.encode("latin-1"))
     message = r"events\.ndjson, line 1: not the result of a case"
-    with pytest.raises(InvalidUsage, match=message), open_events(events, NAME, resume=True):
+    with pytest.raises(InvalidUsage, match=message), open_case_events(events, resume=True):
         pass
     assert events.read_bytes() == content.encode("latin-1")
 
@@ -84,12 +100,12 @@ def test_file_of_something_else_is_refused_and_kept(tmp_path: Path, content: str
 @pytest.mark.parametrize("length", [1, 5, 20])
 def test_beginning_of_a_result_is_removed(tmp_path: Path, length: int) -> None:
     events, results = tmp_path / "events.ndjson", [build_result("t.1"), build_result("t.2")]
-    with open_events(events, NAME, resume=False) as (file, _):
-        append_results(file, results, NAME)
-        append_results(file, [build_result("t.2", "b")], NAME)
+    with open_case_events(events) as (file, _):
+        file.append(results)
+        file.append([build_result("t.2", "b")])
     lines = events.read_bytes().splitlines(keepends=True)
     events.write_bytes(lines[0] + lines[1] + lines[2][:length])
-    with open_events(events, NAME, resume=True) as (_, kept):
+    with open_case_events(events, resume=True) as (_, kept):
         assert kept == results[:1]
     assert events.read_bytes() == lines[0]
 

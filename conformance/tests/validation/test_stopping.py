@@ -161,7 +161,7 @@ def test_command_says_how_to_resume(table: Path, tmp_path: Path) -> None:
     assert json.loads(result.stdout)["stopped"] is None
     monkey = pytest.MonkeyPatch()
     with monkey.context() as patch:
-        patch.setattr("deltaspec.validation.stopping.parse_budget", lambda _: make_budget(1))
+        patch.setattr("deltaspec.validation.request.parse_budget", lambda _: make_budget(1))
         state = tmp_path / "my state"
         stopped = validate("--budget", "30m", "--state", str(state))
         assert json.loads(stopped.stdout)["stopped"] == "the budget of 30m was used"

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from deltaspec.build import describe_build
 from deltaspec.errors import DeltaspecError, InvalidUsage
+from deltaspec.exit_codes import ExitCode
 from deltaspec.validation.spark.checkpoint_directory import delete_checkpoint, has_checkpoint_directory
 from deltaspec.validation.spark.executor_watch import find_cancellation_reason, watch_executors
 from deltaspec.validation.spark.interrupts import InterruptibleJobs
@@ -30,7 +31,7 @@ Task = Callable[[Iterable[Payload]], Iterator[Payload]]
 class SparkFailed(DeltaspecError):
     """A Spark job failed. The message has the cause that Spark reports."""
 
-    exit_code = 3
+    exit_code = ExitCode.INCOMPLETE
     is_final = False
     """Whether it would fail again."""
 
@@ -207,7 +208,7 @@ def _build_job_function(task: bytes) -> Callable[[Iterator[pa.RecordBatch]], Ite
             try:
                 from deltaspec.build import describe_build as describe_own_build
             except ModuleNotFoundError:  # an older release, or none
-                from deltaspec import __version__ as own_build
+                from deltaspec.version import __version__ as own_build
             else:
                 own_build = describe_own_build()
             if own_build != build:
