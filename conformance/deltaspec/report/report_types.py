@@ -94,8 +94,8 @@ class RuleDoc(Struct, frozen=True):
     """Statement of the requirement that the rule checks."""
     section: str
     """Heading of the section in the protocol."""
-    level: str
-    """Normative level of the requirement (must, should, may, is), or `diverge` and the number of the erratum."""
+    strength: str = field(name="level")
+    """Strength of the requirement (must, should, may, is), or `diverge` and the number of the erratum."""
     why: str
     fix: str
     url: str = ""

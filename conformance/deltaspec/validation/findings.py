@@ -1,7 +1,7 @@
 """Evaluate rules over frames of their views, and keep a bounded number of findings. Several recorders can be merged.
 
 The result does not depend on the order of the frames, nor on how the rows of a view are distributed over them. Both
-engines, with any number of buckets, give the same report.
+backends, with any number of buckets, give the same report.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Options of a run. They are checked before anything is read, and are the same for every engine and entry point."""
+"""Options of a run. They are checked before anything is read, and are the same for every backend and entry point."""
 
 from __future__ import annotations
 

@@ -48,12 +48,12 @@ _MAX_COPIED_FROM = 3
 """Locations that the report names."""
 
 
-def build_report(run: LogRun, engine: str) -> Report:
+def build_report(run: LogRun, backend: str) -> Report:
     """Build the report of a finished run.
 
     Args:
         run: the run.
-        engine: name of the engine.
+        backend: name of the backend.
     """
     findings, plan, options = run.findings, run.plan, run.options
     revision, selection = options.revision, options.selection
@@ -92,7 +92,7 @@ def build_report(run: LogRun, engine: str) -> Report:
         at=plan.at,
         revision=str(revision),
         level=options.level,
-        engine=engine,
+        engine=backend,
         history=options.history,
         clock=options.clock_ms,
         verdict="refused" if refusal else _compute_verdict(counts, ledger, run.stop_reason),

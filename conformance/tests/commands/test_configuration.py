@@ -148,6 +148,13 @@ def test_faulty_file_is_one_line_and_exit_2(text: str, message: str, table: Path
     assert message.removeprefix(".") in single_error_line(result)
 
 
+@pytest.mark.parametrize("key", ["backend", "engine"])
+def test_backend_may_have_its_former_name(key: str, table: Path) -> None:
+    assert load(f'{key} = "auto"').values == {"backend": "auto"}
+    write_configuration(f'{key} = "flink"')
+    assert "invalid backend 'flink'" in single_error_line(run("validate", str(table)))
+
+
 def test_faults_in_sections_of_other_tables_are_reported(table: Path) -> None:
     with pytest.raises(InvalidUsage, match="unknown key"):
         load('[tables."elsewhere"]\nlevle = "log"')
@@ -302,5 +309,5 @@ def test_quiet_prints_only_the_verdict(table: Path) -> None:
 
 
 def test_every_option_is_configurable_or_belongs_to_one_run() -> None:
-    assert {"level", "history", "revision", "engine", "fail-on", "select", "ignore", "quiet"} <= OPTIONS.keys()
+    assert {"level", "history", "revision", "backend", "fail-on", "select", "ignore", "quiet"} <= OPTIONS.keys()
     assert not {"output", "report", "config", "resume", STORAGE_OPTIONS, TABLES} & OPTIONS.keys()

@@ -61,7 +61,7 @@ _WRONG_BASE_REASON = "the checkpoint that the history starts from contradicts ea
 
 
 class DerivedFileReader(Protocol):
-    """Reading that an engine provides."""
+    """Reading that a backend provides."""
 
     def read_derived_checkpoint(self, checkpoint: Checkpoint, context: FileContext, tag: str) -> ParsedCheckpoint:
         """Read a checkpoint and put its file actions into the buckets, now or in `finalize`."""
@@ -94,7 +94,7 @@ class DerivedFiles:
             self._read_checksum(reader, facts, findings, version)
 
     def collect_file_actions(self) -> tuple[DerivedFileActions, ...]:
-        """Return what the buckets compare, once the engine has read all file actions."""
+        """Return what the buckets compare, once the backend has read all file actions."""
         self._checkpoints = [(replace(files, is_complete=read.is_complete), read) for files, read in self._checkpoints]
         return (
             *(files for files, _ in self._checkpoints),

@@ -1,6 +1,6 @@
 """A run over one table: read the log, replay it, check the files.
 
-Engines provide how bytes become actions, and where: `EmbeddedRun` in this process, `SparkRun` on executors.
+Backends provide how bytes become actions, and where: `EmbeddedRun` in this process, `SparkRun` on executors.
 """
 
 from __future__ import annotations
@@ -281,7 +281,7 @@ class LogRun(ABC):
             reason = f"versions after {gaps[0].last} cannot be replayed: {gaps[0].description} missing{more}"
             self.findings.mark_undecided(REPLAY_VIEWS, reason)
 
-    # what an engine provides
+    # what a backend provides
 
     @abstractmethod
     def _create_range_run(self, part: Plan, options: Options) -> LogRun:

@@ -1,4 +1,4 @@
-"""Run the Spark engine on one table. The report is the same as that of the embedded engine."""
+"""Run the Spark backend on one table. The report is the same as that of the embedded backend."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def run_on_spark(
             if settings.recorded is not None:
                 settings.recorded.take(run.findings.accepted, access.store)
             return build_report(run, "spark")
-        engine = f"spark, {_describe_access(access)}"
+        backend = f"spark, {_describe_access(access)}"
         saved.begin(
-            build_key(options, access.store, plan, engine, count, run.findings.acceptance), resume=settings.resume
+            build_key(options, access.store, plan, backend, count, run.findings.acceptance), resume=settings.resume
         )
         return _resume(jobs, run, saved, settings)
 
