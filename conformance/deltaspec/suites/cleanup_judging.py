@@ -14,7 +14,7 @@ import msgspec
 from deltaspec.candidates.messages import SnapshotAnswer
 from deltaspec.candidates.reference.log_reader import LogReader
 from deltaspec.model.actions import MetaData, Protocol
-from deltaspec.model.features.table_properties import LOG_RETENTION, parse_interval_ms
+from deltaspec.model.features.table_properties import parse_interval_ms
 from deltaspec.model.log.cleanup import (
     compute_cutoff,
     find_cutoff_checkpoint,
@@ -34,8 +34,8 @@ from deltaspec.model.log.file_names import (
     UuidCheckpoint,
     parse_log_file_name,
 )
+from deltaspec.model.property_names import IN_COMMIT_TIMESTAMPS, LOG_RETENTION
 from deltaspec.suites.write_judging import TableReader, describe_files, list_versions
-from deltaspec_generators.histories.plain_table import IN_COMMIT_TIMESTAMPS
 
 _CHECKPOINTS = (ClassicCheckpoint, MultipartCheckpoint, UuidCheckpoint)
 _KEPT_KINDS = (CommitName, ChecksumName, *_CHECKPOINTS)

@@ -8,16 +8,10 @@ from helpers.scenario import Scenario, add, commit_info, domain, field, metadata
 from deltaspec.model.actions import Action
 from deltaspec.model.features.table_properties import find_active_features, is_property_true
 from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.model.property_names import VARIANT_SHREDDING
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows.variant_encoding import check_value, read_metadata
-from deltaspec.model.rows.variant_shredding import (
-    ENABLED,
-    STORED_ONCE,
-    Pair,
-    Shape,
-    find_shredding_faults,
-    read_shredded_value,
-)
+from deltaspec.model.rows.variant_shredding import STORED_ONCE, Pair, Shape, find_shredding_faults, read_shredded_value
 from deltaspec.model.rows.variant_values import Scalar
 from deltaspec.model.schema.data_types import Primitive
 from deltaspec.model.schema.parquet_types import Node, get_stored_type, is_shredded
@@ -35,7 +29,7 @@ WRITERS = [
 ]
 VARIANTS = protocol(3, 7, ["variantType"], ["variantType", *WRITERS])
 SHREDDING = protocol(3, 7, ["variantType", "variantShredding"], ["variantType", "variantShredding", *WRITERS])
-ON = {ENABLED: "true"}
+ON = {VARIANT_SHREDDING: "true"}
 
 
 def build_metadata(*columns: dict[str, Any], configuration: dict[str, str] | None = None) -> Action:
@@ -92,7 +86,7 @@ def test_shredding_requires_its_feature(events: Scenario) -> None:
     assert scenario.expect_refusal(one_side) == "table-features.reader-feature-on-both-sides"
     scenario.commit(SHREDDING, build_metadata(ID, DAY, EVENT, configuration=ON))
     assert events.now.metadata is not None
-    assert not is_property_true(events.now.metadata.configuration, ENABLED)
+    assert not is_property_true(events.now.metadata.configuration, VARIANT_SHREDDING)
 
 
 def test_variants_are_no_partition_or_clustering_columns(events: Scenario) -> None:

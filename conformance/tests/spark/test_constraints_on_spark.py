@@ -17,6 +17,7 @@ from spark.session import append, create, run, with_settings
 from spark.test_sql_expressions import EXPRESSIONS
 
 import deltaspec
+from deltaspec.model.property_names import GENERATION_EXPRESSION
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import get_type_name
 from deltaspec.rules import RULES
@@ -37,7 +38,6 @@ from deltaspec.wire.storage.local import LocalStore
 from deltaspec_generators.bases.expressions import (
     CONSTRAINTS_PROTOCOL,
     GENERATED_COLUMNS_PROTOCOL,
-    GENERATION_EXPRESSION,
     build_constrained_table,
     build_fields,
     build_invariant_metadata,

@@ -8,13 +8,13 @@ import pyarrow as pa
 import pytest
 
 import deltaspec
+from deltaspec.model.property_names import GENERATION_EXPRESSION
 from deltaspec.report.report_types import Report
 from deltaspec_generators.bases.data_files import FIELDS, add_data_file, build_table_with_stored_vectors
 from deltaspec_generators.bases.data_files import build_rows as plain_rows
 from deltaspec_generators.bases.expressions import (
     CONSTRAINTS_PROTOCOL,
     GENERATED_COLUMNS_PROTOCOL,
-    GENERATION_EXPRESSION,
     INVARIANTS_PROTOCOL,
     ROWS,
     build_constrained_table,

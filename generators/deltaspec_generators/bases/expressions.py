@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltaspec.model.property_names import INVARIANTS
 from deltaspec_generators.bases.data_files import add_data_file
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.checkpoint_writer import Row
@@ -28,12 +29,11 @@ ROWS = pa.table(
     }
 )
 FIELDS = (("id", "long"), ("name", "string"), ("day", "date"), ("year", "integer"), ("price", "double"))
-GENERATION_EXPRESSION = "delta.generationExpression"
 
 
 def build_invariant_metadata(expression: str) -> dict[str, str]:
     """Build the column metadata of an invariant."""
-    return {"delta.invariants": json.dumps({"expression": {"expression": expression}})}
+    return {INVARIANTS: json.dumps({"expression": {"expression": expression}})}
 
 
 def build_fields(**metadata: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """Tables whose in-commit timestamps are enabled after their first commit."""
 
 from deltaspec.model.log.file_names import commit_name
+from deltaspec.model.property_names import IN_COMMIT_TIMESTAMPS_SINCE_TIME, IN_COMMIT_TIMESTAMPS_SINCE_VERSION
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.bases.retention import HOUR_MS
@@ -16,8 +17,8 @@ def build_table_enabled_by_version_2() -> TableFiles:
     metadata = get_action(files, 0, "metaData")
     recorded = {
         **metadata["configuration"],
-        "delta.inCommitTimestampEnablementVersion": "2",
-        "delta.inCommitTimestampEnablementTimestamp": str(ENABLED_AT_MS),
+        IN_COMMIT_TIMESTAMPS_SINCE_VERSION: "2",
+        IN_COMMIT_TIMESTAMPS_SINCE_TIME: str(ENABLED_AT_MS),
     }
     files.commits = {
         0: [log_only.commit_info_action(0), files.commits[0][1], {"metaData": {**metadata, "configuration": {}}}],

@@ -4,6 +4,7 @@ import json
 
 import pyarrow as pa
 
+from deltaspec.model.property_names import CHECKPOINT_PROTECTION
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.data_files import build_rows, build_table_with_data, encode_data_file
 from deltaspec_generators.bases.log_only import get_action
@@ -39,5 +40,5 @@ def build_protected_table(before: int) -> TableFiles:
     """Build a table of three versions whose checkpoints before a version are protected."""
     return log_only.build_table(
         protocol=protocol_action(1, 7, None, ["checkpointProtection"]),
-        configuration={"delta.requireCheckpointProtectionBeforeVersion": str(before)},
+        configuration={CHECKPOINT_PROTECTION: str(before)},
     )

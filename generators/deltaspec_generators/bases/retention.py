@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from deltaspec.model.property_names import DELETION_VECTORS
 from deltaspec.model.rows.deletion_vectors import build_file, build_file_descriptor, build_relative_path, encode_bitmap
 from deltaspec_generators.action_lines import Line
 from deltaspec_generators.bases import log_only
@@ -28,7 +29,7 @@ def build_table_with_replaced_vector() -> tuple[TableFiles, str, bytes]:
     Also return path and content of the deletion-vector file that is no longer referenced.
     """
     files = log_only.build_table_with_features(
-        "deletionVectors", configuration={"delta.enableDeletionVectors": "true"}, last_remove=False
+        "deletionVectors", configuration={DELETION_VECTORS: "true"}, last_remove=False
     )
     bitmap = encode_bitmap([0, 2])
     data, offsets = build_file([bitmap])

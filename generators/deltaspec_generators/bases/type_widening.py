@@ -5,18 +5,18 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltaspec.model.property_names import TYPE_CHANGES, TYPE_WIDENING
 from deltaspec_generators.bases import data_files, log_only
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
 
-ENABLED = {"delta.enableTypeWidening": "true"}
-TYPE_CHANGES_KEY = "delta.typeChanges"
+ENABLED = {TYPE_WIDENING: "true"}
 FEATURES = ("typeWidening", "timestampNtz")
 
 
 def build_column(kind: Any, record: Any = None, name: str = "c") -> dict[str, Any]:
     """Build a column; `record` is the value of its recorded type changes."""
-    metadata = {} if record is None else {TYPE_CHANGES_KEY: record}
+    metadata = {} if record is None else {TYPE_CHANGES: record}
     return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltaspec.model.property_names import VARIANT_SHREDDING
 from deltaspec_generators.bases import data_files, log_only
 from deltaspec_generators.bases.actions import (
     CHANGE_FEED_ENABLED,
@@ -18,7 +19,7 @@ from deltaspec_generators.bases.variant_encoder import build_variant_column
 from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action, remove_action
 
 SHREDDING = ("variantType", "variantShredding")
-ENABLED = {"delta.enableVariantShredding": "true"}
+ENABLED = {VARIANT_SHREDDING: "true"}
 NO_NAMES = b"\x01\x00\x00"
 NAMES = b"\x11\x02\x00\x01\x02ab"
 """Metadata with the names a and b."""

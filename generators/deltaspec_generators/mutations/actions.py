@@ -5,6 +5,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from deltaspec.model.property_names import DELETION_VECTORS
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.actions import (
     DOMAIN_METADATA_PROTOCOL,
@@ -105,7 +106,7 @@ def tombstone_forgotten(draw: st.DrawFn) -> TableFiles:
 
 @mutation("add.logical-file-key")
 def logical_file_added_and_removed(draw: st.DrawFn) -> TableFiles:
-    files = log_only.build_table_with_features("deletionVectors", configuration={"delta.enableDeletionVectors": "true"})
+    files = log_only.build_table_with_features("deletionVectors", configuration={DELETION_VECTORS: "true"})
     vector = draw_one(draw, {}, {"deletionVector": log_only.inline_vector_descriptor()})
     add = add_action("d.parquet", rows=10, **vector)
     files.commits[3] = [commit_info_action(3), add, remove_action(add)]

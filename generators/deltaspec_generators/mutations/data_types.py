@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from deltaspec.model.property_names import PARQUET_CODEC, PARQUET_FORMAT_VERSION
 from deltaspec_generators.bases import data_files, log_only
 from deltaspec_generators.bases.checkpoints import add_statistics_columns, edit_checkpoint_adds
 from deltaspec_generators.bases.data_files import build_table_with_data, encode_data_file
@@ -103,7 +104,7 @@ def variant_bounds_as_text_in_a_checkpoint(draw: st.DrawFn) -> TableFiles:
 
 # codecs and pages
 
-_CODEC, _PAGES = "delta.parquet.compression.codec", "delta.parquet.format.version"
+_CODEC, _PAGES = PARQUET_CODEC, PARQUET_FORMAT_VERSION
 
 
 def _build_table_with_options(configuration: dict[str, str], **options: Any) -> TableFiles:

@@ -4,6 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from deltaspec.model.property_names import IN_COMMIT_TIMESTAMPS
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.mutations.registry import MUTATIONS, Mutation, draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, add_action, txn_action
@@ -198,7 +199,7 @@ def checksum_of_another_time(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table_with_timestamps()
     other_table = log_only.build_table_with_checksum(
         protocol={"protocol": log_only.get_action(files, 0, "protocol")},
-        configuration={"delta.enableInCommitTimestamps": "true"},
+        configuration={IN_COMMIT_TIMESTAMPS: "true"},
     )
     body = other_table.checksums[2]
     assert isinstance(body, dict)

@@ -4,6 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from deltaspec.model.property_names import APPEND_ONLY, CHANGE_DATA_FEED, DELETION_VECTORS
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.feature_uses import FEATURE_USES, FeatureUse, append_commit
 from deltaspec_generators.bases.log_only import get_action
@@ -116,7 +117,7 @@ def used_constraint_not_listed(draw: st.DrawFn) -> TableFiles:
 @mutation("protocol.upgrade-lists-used")
 def used_change_feed_not_listed(draw: st.DrawFn) -> TableFiles:
     """The protocol's example: the change data feed was enabled for a while."""
-    return _build_upgraded_table("changeDataFeed", {"delta.enableChangeDataFeed": "true"}, 1, draw_one(draw, 4, 5))
+    return _build_upgraded_table("changeDataFeed", {CHANGE_DATA_FEED: "true"}, 1, draw_one(draw, 4, 5))
 
 
 @mutation("table-features.no-table-of-readers-alone")
@@ -181,7 +182,7 @@ def newest_feature_misspelt(draw: st.DrawFn) -> TableFiles:
 
 @mutation("table-features.disabled")
 def property_of_a_disabled_feature(draw: st.DrawFn) -> TableFiles:
-    property_name = draw_one(draw, "delta.enableChangeDataFeed", "delta.enableDeletionVectors")
+    property_name = draw_one(draw, CHANGE_DATA_FEED, DELETION_VECTORS)
     return log_only.build_table(
         protocol=protocol_action(1, 7, None, ["appendOnly"]), configuration={property_name: "true"}
     )
@@ -190,15 +191,15 @@ def property_of_a_disabled_feature(draw: st.DrawFn) -> TableFiles:
 @mutation("append-only.needs-support")
 def append_only_without_support(draw: st.DrawFn) -> TableFiles:
     protocol = draw_one(draw, protocol_action(1, 1), protocol_action(1, 7, None, []))
-    return log_only.build_table(protocol=protocol, configuration={"delta.appendOnly": "true"}, last_remove=False)
+    return log_only.build_table(protocol=protocol, configuration={APPEND_ONLY: "true"}, last_remove=False)
 
 
 @mutation("append-only.lifted")
 def append_only_lifted_by_something_else(draw: st.DrawFn) -> TableFiles:
     """A metadata change precedes the removal, but the property stays true."""
-    files = log_only.build_table(configuration={"delta.appendOnly": "true"}, last_remove=False)
+    files = log_only.build_table(configuration={APPEND_ONLY: "true"}, last_remove=False)
     files.commits[3] = [log_only.commit_info_action(3)]
-    _add_metadata(files, 3, {"delta.appendOnly": draw_one(draw, "true", "TRUE"), "owner": "somebody"})
+    _add_metadata(files, 3, {APPEND_ONLY: draw_one(draw, "true", "TRUE"), "owner": "somebody"})
     added = add_action("a.parquet", rows=10)
     files.commits[4] = [log_only.commit_info_action(4), remove_action(added)]
     return files

@@ -4,11 +4,11 @@ from datetime import date
 
 from hypothesis import strategies as st
 
+from deltaspec.model.property_names import GENERATION_EXPRESSION
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.expressions import (
     CONSTRAINTS_PROTOCOL,
     GENERATED_COLUMNS_PROTOCOL,
-    GENERATION_EXPRESSION,
     INVARIANTS_PROTOCOL,
     build_constrained_table,
     build_fields,

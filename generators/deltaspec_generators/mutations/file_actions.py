@@ -4,6 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from deltaspec.model.property_names import CHANGE_DATA_FEED
 from deltaspec.model.rows import z85
 from deltaspec.model.rows.deletion_vectors import encode_bitmap
 from deltaspec_generators.bases import log_only
@@ -21,7 +22,7 @@ def _edit_last_add(files: TableFiles, **changes: Any) -> TableFiles:
 def _build_change_table(**changes: Any) -> TableFiles:
     """Build a table with change data feed and a cdc action in its last version."""
     files = log_only.build_table(
-        protocol=protocol_action(1, 7, None, ["changeDataFeed"]), configuration={"delta.enableChangeDataFeed": "true"}
+        protocol=protocol_action(1, 7, None, ["changeDataFeed"]), configuration={CHANGE_DATA_FEED: "true"}
     )
     body = {"path": "_change_data/cdc-0.parquet", "partitionValues": {}, "size": 10, "dataChange": False}
     files.commits[2].append({"cdc": {**body, **changes}})

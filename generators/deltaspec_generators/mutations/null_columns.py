@@ -5,6 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from deltaspec.model.property_names import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.column_mapping import build_mapped_field
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
@@ -31,7 +32,7 @@ def required_partition_value_null(draw: st.DrawFn) -> TableFiles:
         fields = [build_mapped_field("id", 1), {**build_mapped_field("p", 2, kind), "nullable": False}]
         return log_only.build_table(
             protocol=protocol_action(2, 5),
-            configuration={"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "2"},
+            configuration={COLUMN_MAPPING_MODE: "name", MAX_COLUMN_ID: "2"},
             fields=fields,
             partition_columns=["p"],
             partition={"col-2": value},

@@ -5,6 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from deltaspec.model.property_names import PARQUET_FORMAT_VERSION, VARIANT_SHREDDING
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.mutations.registry import draw_one, mutation
@@ -103,14 +104,14 @@ def variant_by_another_name(draw: st.DrawFn) -> TableFiles:
 def shredding_neither_on_nor_off(draw: st.DrawFn) -> TableFiles:
     return log_only.build_table(
         protocol=protocol_action(3, 7, ["variantType", "variantShredding"], ["variantType", "variantShredding"]),
-        configuration={"delta.enableVariantShredding": draw_one(draw, "yes", "1", "")},
+        configuration={VARIANT_SHREDDING: draw_one(draw, "yes", "1", "")},
     )
 
 
 @mutation("configuration.page-version-values")
 def page_version_unknown(draw: st.DrawFn) -> TableFiles:
     return log_only.build_table(
-        configuration={"delta.parquet.format.version": draw_one(draw, "1", "v2", "3.0.0", "2.0", "1.0.1")}
+        configuration={PARQUET_FORMAT_VERSION: draw_one(draw, "1", "v2", "3.0.0", "2.0", "1.0.1")}
     )
 
 

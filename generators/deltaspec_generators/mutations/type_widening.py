@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from deltaspec.model.property_names import TYPE_WIDENING
 from deltaspec_generators.bases import data_files, log_only
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.bases.nested_types import array_type, map_type, struct_type
@@ -131,7 +132,7 @@ def nested_type_changed(draw: st.DrawFn) -> TableFiles:
 
 @mutation("type-widening.only-when-enabled")
 def widened_while_not_enabled(draw: st.DrawFn) -> TableFiles:
-    settings = draw_one(draw, {}, {"delta.enableTypeWidening": "false"})
+    settings = draw_one(draw, {}, {TYPE_WIDENING: "false"})
     return build_table_with_column_versions(
         build_column("integer"), build_column("long", [build_type_change("integer", "long")]), settings=settings
     )

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from deltaspec.model.property_names import GENERATION_EXPRESSION, VARIANT_SHREDDING
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.bases.variants import (
@@ -70,7 +71,7 @@ def clusters_by_a_variant(draw: st.DrawFn) -> TableFiles:
 @mutation("variant.not-generated")
 def generates_a_variant(draw: st.DrawFn) -> TableFiles:
     expression = draw_one(draw, "parse_json(name)", "to_variant_object(struct(id))", "v2")
-    generated = build_variant_field(**{"delta.generationExpression": expression})
+    generated = build_variant_field(**{GENERATION_EXPRESSION: expression})
     fields = [("id", "long"), ("name", "string"), ("v2", "variant"), generated]
     return build_variant_table(fields, writer=["generatedColumns"])
 
@@ -250,7 +251,7 @@ def shredded_while_not_enabled(draw: st.DrawFn) -> TableFiles:
 def shredded_while_the_property_is_false(draw: st.DrawFn) -> TableFiles:
     return build_table_with_variants(
         build_shredded_column((None, {"typed_value": 3}), (TEXT, None)),
-        configuration={"delta.enableVariantShredding": "false"},
+        configuration={VARIANT_SHREDDING: "false"},
     )
 
 

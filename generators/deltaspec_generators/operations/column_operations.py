@@ -5,6 +5,7 @@ The rows of tables with data are not drawn to satisfy constraints.
 
 from msgspec.structs import replace
 
+from deltaspec.model.property_names import CONSTRAINT_PREFIX
 from deltaspec_generators.operations.registry import SEEDS_KEEP_TABLES, can_change_metadata, operation
 from deltaspec_generators.schemas.column_features import (
     DEFAULT,
@@ -15,8 +16,6 @@ from deltaspec_generators.schemas.column_features import (
 )
 from deltaspec_generators.tables.log_builder import LogBuilder
 
-CONSTRAINT = "delta.constraints."
-
 
 @operation(
     lambda builder: can_change_metadata(builder) and "checkConstraints" in builder.features,
@@ -25,12 +24,12 @@ CONSTRAINT = "delta.constraints."
 )
 def change_constraint(builder: LogBuilder) -> None:
     """Add or drop a constraint that all rows satisfy."""
-    named = sorted(name for name in builder.configuration if name.startswith(CONSTRAINT))
+    named = sorted(name for name in builder.configuration if name.startswith(CONSTRAINT_PREFIX))
     if named and builder.choices.chance(1, 2):
         del builder.configuration[builder.choices.pick(named)]
     else:
         name = builder.choices.pick(("first", "second", "odd name"))
-        builder.configuration[CONSTRAINT + name] = builder.choices.pick(list_conditions(builder.spec.positive))
+        builder.configuration[CONSTRAINT_PREFIX + name] = builder.choices.pick(list_conditions(builder.spec.positive))
     builder.actions.append(builder.metadata_action())
 
 

@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from msgspec.structs import replace
 
+from deltaspec.model.property_names import IN_COMMIT_TIMESTAMPS_SINCE_TIME, IN_COMMIT_TIMESTAMPS_SINCE_VERSION
 from deltaspec_generators.operations.registry import can_change_metadata, operation
 from deltaspec_generators.table_files import txn_action
 from deltaspec_generators.table_state import Body
@@ -97,8 +98,8 @@ def record_enablement(builder: TableBuilder, timestamp_ms: int) -> None:
     """Enable in-commit timestamps in the current commit, which has this timestamp."""
     builder.configuration |= {
         IN_COMMIT_TIMESTAMPS: "true",
-        "delta.inCommitTimestampEnablementVersion": str(builder.version),
-        "delta.inCommitTimestampEnablementTimestamp": str(timestamp_ms),
+        IN_COMMIT_TIMESTAMPS_SINCE_VERSION: str(builder.version),
+        IN_COMMIT_TIMESTAMPS_SINCE_TIME: str(timestamp_ms),
     }
 
 

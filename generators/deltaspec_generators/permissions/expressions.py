@@ -1,8 +1,8 @@
 """Valid rows of invariants and generated columns."""
 
+from deltaspec.model.property_names import GENERATION_EXPRESSION
 from deltaspec_generators.bases.expressions import (
     GENERATED_COLUMNS_PROTOCOL,
-    GENERATION_EXPRESSION,
     INVARIANTS_PROTOCOL,
     build_constrained_table,
     build_fields,

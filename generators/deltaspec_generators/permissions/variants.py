@@ -4,6 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltaspec.model.property_names import GENERATION_EXPRESSION
 from deltaspec_generators.bases import data_files
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
 from deltaspec_generators.bases.variant_encoder import build_shredded_variants, build_variant_column
@@ -131,7 +132,7 @@ def variants_within_other_types() -> TableFiles:
 
 @permission("variant.other-uses")
 def column_generated_from_a_variant() -> TableFiles:
-    expression = {"delta.generationExpression": "variant_get(v, '$.a', 'long')"}
+    expression = {GENERATION_EXPRESSION: "variant_get(v, '$.a', 'long')"}
     computed = {"name": "a", "type": "long", "nullable": True, "metadata": expression}
     return build_variant_table(
         [build_variant_field(CURRENT_DEFAULT="CAST(null AS VARIANT)"), computed],

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from deltaspec.model.property_names import APPEND_ONLY, COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema import schema_string
-from deltaspec.model.schema.column_mapping import MAX_COLUMN_ID, MODE
 from deltaspec.model.schema.data_types import DataType, Field, Struct
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.data_files.parquet_encodings import ParquetEncoding, to_physical_names
@@ -157,7 +157,7 @@ class TableBuilder:
     @property
     def mapping(self) -> str | None:
         """Column mapping mode, `id` or `name`; None without column mapping."""
-        mode = self.configuration.get(MODE)
+        mode = self.configuration.get(COLUMN_MAPPING_MODE)
         return mode if mode in ("id", "name") else None
 
     @property
@@ -195,9 +195,7 @@ class TableBuilder:
     @property
     def append_only(self) -> bool:
         """Whether the table is append-only before or after the current commit."""
-        return "appendOnly" in self.features and (
-            self.is_enabled("delta.appendOnly") or self.state.is_enabled("delta.appendOnly")
-        )
+        return "appendOnly" in self.features and (self.is_enabled(APPEND_ONLY) or self.state.is_enabled(APPEND_ONLY))
 
     @property
     def action_kinds(self) -> set[str]:

@@ -13,6 +13,7 @@ What "the same" means for one seed, index and release of the kit:
 from collections.abc import Collection, Iterator
 from functools import partial
 
+from deltaspec.model.property_names import CHANGE_DATA_FEED, ROW_TRACKING
 from deltaspec_generators.choices import Choices, SeededChoices
 from deltaspec_generators.tables.dimensions import observe
 from deltaspec_generators.tables.history import GeneratedTable, draw_generated_table
@@ -95,7 +96,7 @@ def build_readable_table(drawn: GeneratedTable, choices: tuple[int, ...] = ()) -
     for state, version in zip(drawn.states, drawn.versions, strict=True):
         if state.version not in drawn.files.commits:
             continue  # cleaned up
-        tracked = state.is_enabled("delta.enableRowTracking")
+        tracked = state.is_enabled(ROW_TRACKING)
         changes = version.changes if version.has_change_files else version.implied_changes
         versions.append(
             ExpectedVersion(
@@ -106,7 +107,7 @@ def build_readable_table(drawn: GeneratedTable, choices: tuple[int, ...] = ()) -
                 plain_rows=version.rows,
                 row_ids=version.row_ids if tracked else None,
                 row_commit_versions=version.row_commit_versions if tracked else None,
-                plain_changes=changes if state.is_enabled("delta.enableChangeDataFeed") else None,
+                plain_changes=changes if state.is_enabled(CHANGE_DATA_FEED) else None,
                 state=state,
             )
         )

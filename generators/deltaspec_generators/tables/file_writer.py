@@ -8,6 +8,7 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from deltaspec.model.log import paths
+from deltaspec.model.property_names import VARIANT_SHREDDING
 from deltaspec.model.schema import partition_values
 from deltaspec.model.schema.data_types import DataType, Struct
 from deltaspec_generators.data_files.file_actions import (
@@ -118,7 +119,7 @@ def encode_rows(
     """Encode rows as Parquet; also return the Arrow table."""
     fields = build_parquet_fields(builder.data_schema, parquet_encoding)
     table = build_rows_table(rows, fields)
-    if builder.is_enabled("delta.enableVariantShredding"):
+    if builder.is_enabled(VARIANT_SHREDDING):
         table = draw_shredding(builder.choices, table, rows)
         builder.record(*(("variant:shredded",) if is_shredded(table) else ()))
     if parquet_encoding.partition_columns:

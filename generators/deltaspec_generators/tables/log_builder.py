@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from deltaspec.model.property_names import ROW_TRACKING_SUSPENDED
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import Field, Struct
 from deltaspec_generators.data_files.stored_files import StoredFile
@@ -31,7 +32,7 @@ class LogBuilder(TableBuilder):
     @property
     def row_ids_suspended(self) -> bool:
         """Whether row tracking is supported but suspended."""
-        return self.revision is Revision.CURRENT and self.is_enabled("delta.rowTrackingSuspended")
+        return self.revision is Revision.CURRENT and self.is_enabled(ROW_TRACKING_SUSPENDED)
 
     @property
     def tracks_rows(self) -> bool:

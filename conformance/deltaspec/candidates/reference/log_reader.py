@@ -19,6 +19,7 @@ from deltaspec.model.log.segment import (
     find_complete_checkpoints,
     find_readable_versions,
 )
+from deltaspec.model.property_names import IN_COMMIT_TIMESTAMPS
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Struct
 from deltaspec.model.schema.schema_string import parse_schema
@@ -34,7 +35,7 @@ from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry
 from deltaspec.wire.storage.local import LocalStore
 
 MAX_COMMIT_BYTES = 1 << 30
-IN_COMMIT_TIMESTAMP, ENABLE_IN_COMMIT_TIMESTAMPS = "inCommitTimestamp", "delta.enableInCommitTimestamps"
+IN_COMMIT_TIMESTAMP, ENABLE_IN_COMMIT_TIMESTAMPS = "inCommitTimestamp", IN_COMMIT_TIMESTAMPS
 
 
 class CorruptLog(ValueError):

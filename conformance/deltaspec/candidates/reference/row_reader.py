@@ -16,12 +16,8 @@ from msgspec.structs import replace
 from deltaspec.candidates.reference.log_reader import TableState
 from deltaspec.model.actions import Add, Cdc, DeletionVectorDescriptor, Remove
 from deltaspec.model.log.paths import path_key
-from deltaspec.model.rows.row_tracking import (
-    ROW_COMMIT_VERSION_COLUMN,
-    ROW_ID_COLUMN,
-    compute_stable_row_commit_versions,
-    compute_stable_row_ids,
-)
+from deltaspec.model.property_names import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
+from deltaspec.model.rows.row_tracking import compute_stable_row_commit_versions, compute_stable_row_ids
 from deltaspec.model.schema.column_mapping import get_partition_types, physical_name
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, get_type_name
 from deltaspec.model.schema.partition_values import parse_partition_value

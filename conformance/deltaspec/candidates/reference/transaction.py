@@ -23,17 +23,18 @@ from deltaspec.model.actions import Action, Add, CommitInfo, DomainMetadata, Met
 from deltaspec.model.commit.validation import check_commit
 from deltaspec.model.features.constraints import read_check_constraints
 from deltaspec.model.features.default_columns import read_defaults
-from deltaspec.model.features.identity_columns import (
-    HIGH_WATER_MARK,
-    Identity,
-    allows_explicit_values,
-    generate_values,
-    read_identity,
-)
+from deltaspec.model.features.identity_columns import Identity, allows_explicit_values, generate_values, read_identity
 from deltaspec.model.features.protocol import Refused, may_write, supports
 from deltaspec.model.features.table_properties import has_in_commit_timestamps, is_property_true
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot
+from deltaspec.model.property_names import (
+    CHANGE_DATA_FEED,
+    DELETION_VECTORS,
+    GENERATION_EXPRESSION,
+    IDENTITY_HIGH_WATER_MARK,
+    ROWS_PRESERVED_TAG,
+)
 from deltaspec.model.rows import row_tracking
 from deltaspec.model.rows.predicate_trees import parse_predicate
 from deltaspec.model.rows.predicates import evaluate
@@ -41,9 +42,8 @@ from deltaspec.model.schema.data_types import Field, Struct
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
 Condition: TypeAlias = Mapping[str, Any] | None
-_GENERATION = "delta.generationExpression"
 _WIDEN = ('"tightBounds":true', '"tightBounds":false')
-_VECTORS, _CHANGES = "delta.enableDeletionVectors", "delta.enableChangeDataFeed"
+_VECTORS, _CHANGES = DELETION_VECTORS, CHANGE_DATA_FEED
 
 
 class Transaction:
@@ -140,7 +140,7 @@ class Transaction:
                 continue
             values = self.generate_identity_values(identity, rows.num_rows)
             rows = rows.set_column(position, rows.schema.field(position), pa.array(values, pa.int64()))
-            marks[field.name] = replace(field, metadata={**field.metadata, HIGH_WATER_MARK: values[-1]})
+            marks[field.name] = replace(field, metadata={**field.metadata, IDENTITY_HIGH_WATER_MARK: values[-1]})
         if marks:
             schema = Struct(tuple((fields | marks).values()))
             self.use(self.state.protocol, replace_schema(self.state.metadata, schema))
@@ -162,7 +162,7 @@ class Transaction:
     def generate_columns(self, rows: pa.Table, given: Sequence[str]) -> pa.Table:
         """Return rows with values of generated columns; those that are given must equal them."""
         for field in self.state.schema.fields:
-            text = field.metadata.get(_GENERATION)
+            text = field.metadata.get(GENERATION_EXPRESSION)
             if text is None:
                 continue
             tree = parse_supported(text)
@@ -338,7 +338,7 @@ class Transaction:
             in_commit_timestamp=stamp,
             operation=self.kind,
             engine_info="deltaspec",
-            tags={row_tracking.PRESERVED_TAG: "true"} if self.tracks_rows else None,
+            tags={ROWS_PRESERVED_TAG: "true"} if self.tracks_rows else None,
         )
 
     def write(self, actions: Sequence[Action]) -> None:

@@ -30,12 +30,12 @@ from deltaspec.candidates.reference.written_files import get_clock_ms, write_new
 from deltaspec.candidates.serve import EngineError
 from deltaspec.model.actions import Action, CommitInfo, MetaData
 from deltaspec.model.features.identity_columns import read_identity
-from deltaspec.model.features.table_properties import CONSTRAINT_PREFIX
 from deltaspec.model.log import file_names
 from deltaspec.model.log.compaction import build_compaction
 from deltaspec.model.log.paths import path_key
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.log.version_checksum import VersionChecksum, build_checksum
+from deltaspec.model.property_names import CONSTRAINT_PREFIX, TYPE_WIDENING
 from deltaspec.model.rows.deletion_vectors import build_relative_path
 from deltaspec.model.rows.predicate_trees import find_type, parse_literal
 from deltaspec.model.schema.data_types import Field, Struct
@@ -310,7 +310,7 @@ class Writer:
     def widen_column(self, transaction: Transaction, operation: Operation) -> None:
         """Change the type of a column or of something below it; files keep the narrower type."""
         state, (name, *path) = transaction.state, operation["name"]
-        if not transaction.is_enabled("delta.enableTypeWidening"):
+        if not transaction.is_enabled(TYPE_WIDENING):
             raise EngineError("unsupported", "type widening is not enabled", phase="commit")
         self.check_type_change(operation)
         if all(each.name != name for each in state.schema.fields):

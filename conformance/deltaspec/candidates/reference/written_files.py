@@ -18,8 +18,8 @@ from deltaspec.candidates.arrow_rows import list_model_rows
 from deltaspec.candidates.reference.log_reader import TableState
 from deltaspec.candidates.serve import EngineError
 from deltaspec.model.actions import Add, Cdc, DeletionVectorDescriptor
-from deltaspec.model.features.table_properties import PARQUET_CODEC
 from deltaspec.model.log.paths import path_key
+from deltaspec.model.property_names import PARQUET_CODEC
 from deltaspec.model.rows import deletion_vectors
 from deltaspec.model.rows.change_data import CHANGE_TYPE
 from deltaspec.model.schema.column_mapping import column_id, physical_name

@@ -5,7 +5,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from deltaspec.golden.builder.columns import parse_columns
+from deltaspec.model import property_names
 from deltaspec.model.log.file_names import commit_name
+from deltaspec.model.property_names import (
+    CHANGE_DATA_FEED,
+    COLUMN_MAPPING_MODE,
+    IN_COMMIT_TIMESTAMPS_SINCE_TIME,
+    IN_COMMIT_TIMESTAMPS_SINCE_VERSION,
+    MAX_COLUMN_ID,
+    ROW_TRACKING,
+    ROWS_PRESERVED_TAG,
+)
 from deltaspec.model.schema import schema_string
 from deltaspec.model.schema.data_types import Field, Struct, get_type_name, iter_leaf_types
 from deltaspec_generators.action_lines import encode_json
@@ -23,10 +33,10 @@ START_MS = 1_767_225_600_000
 """2026-01-01 00:00:00 UTC, the time of version 0. Versions are one minute apart."""
 COPIED_MS = START_MS + 10**9
 """Modification times of commits with in-commit timestamps, in the reverse order: the table was copied later."""
-CHANGE_FEED, IN_COMMIT_TIMESTAMPS = "delta.enableChangeDataFeed", "delta.enableInCommitTimestamps"
+CHANGE_FEED, IN_COMMIT_TIMESTAMPS = CHANGE_DATA_FEED, property_names.IN_COMMIT_TIMESTAMPS
 ROW_TRACKING_DOMAIN, CLUSTERING_DOMAIN = "delta.rowTracking", "delta.clustering"
 _FEATURE_OF_TYPE = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
-_MODE, _LAST_ID = "delta.columnMapping.mode", "delta.columnMapping.maxColumnId"
+_MODE, _LAST_ID = COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 
 PlainRow = dict[str, Any]
 """Plain values by logical name, as `arrow_values` lists them."""
@@ -201,7 +211,7 @@ class TableHistory:
             body = {"inCommitTimestamp": timestamp, **body}
             written = COPIED_MS - 60_000 * version
         if "rowTracking" in self.features:
-            body["tags"] = {"delta.rowTracking.preserved": "true"}
+            body["tags"] = {ROWS_PRESERVED_TAG: "true"}
         actions = [{"commitInfo": {**body, **info}}, *self.actions]
         self.files.commits[version] = [*actions]
         self.files.written_ms[LOG + commit_name(version)] = written
@@ -216,7 +226,7 @@ class TableHistory:
     def _describe_version(self) -> ExpectedVersion:
         rows = [row for stored in self.live.values() for _, row in self.list_live_rows(stored)]
         ids, commit_versions = list_row_ids(self.live.values())
-        tracked = self.is_enabled("delta.enableRowTracking") and "rowTracking" in self.features
+        tracked = self.is_enabled(ROW_TRACKING) and "rowTracking" in self.features
         return ExpectedVersion(
             version=self.state.version,
             timestamp_ms=self.state.timestamp_ms,
@@ -260,8 +270,8 @@ class TableHistory:
             self.configuration |= properties or {}
             if "inCommitTimestamp" in features:
                 self.configuration |= {
-                    "delta.inCommitTimestampEnablementVersion": str(self.version),
-                    "delta.inCommitTimestampEnablementTimestamp": str(self.timestamp_ms),
+                    IN_COMMIT_TIMESTAMPS_SINCE_VERSION: str(self.version),
+                    IN_COMMIT_TIMESTAMPS_SINCE_TIME: str(self.timestamp_ms),
                 }
             self.actions.append(self.metadata_action())
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 from deltaspec.golden.builder.history import TableHistory
+from deltaspec.model.property_names import STATS_AS_JSON, STATS_AS_STRUCT
 from deltaspec_generators.checkpoint_writer import Naming
 from deltaspec_generators.layouts import log_directory, parsed_columns
 from deltaspec_generators.names import build_uuid
@@ -49,7 +50,7 @@ class TableLayout(TableHistory):
             parts=parts,
             uuid=build_uuid(self.next_number()),
         )
-        as_struct = state.is_enabled("delta.checkpoint.writeStatsAsStruct")
+        as_struct = state.is_enabled(STATS_AS_STRUCT)
         checkpoint.parsed = parsed_columns.build_types(state) if as_struct else {}
         table = log_directory.build_table_rows(state)
         files = _build_file_rows(state, as_struct=as_struct and (form != "uuid-json" or bool(sidecars)))
@@ -122,7 +123,7 @@ class TableLayout(TableHistory):
 
 
 def _build_file_rows(state: TableState, *, as_struct: bool) -> list[Row]:
-    as_json = state.configuration.get("delta.checkpoint.writeStatsAsJson") != "false"
+    as_json = state.configuration.get(STATS_AS_JSON) != "false"
     found: list[Row] = []
     for body in state.live.values():
         add = {**body, "dataChange": False}

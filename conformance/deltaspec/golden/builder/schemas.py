@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from deltaspec.golden.builder.columns import parse_columns
 from deltaspec.golden.builder.history import TableHistory
+from deltaspec.model.property_names import COLUMN_MAPPING_MODE
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Array, DataType, Field, Map, Struct
 from deltaspec_generators.schemas.changes import assign_column_ids, widen_field
@@ -87,7 +88,7 @@ class TableSchemas(TableHistory):
         """Enable column mapping on an existing table: columns keep their names, older files have no field ids."""
         with self.commit(f"enable column mapping by {mode}"):
             self.schema = assign_column_ids(self.schema, self.column_ids, own_names=False, nested=False)
-            self.enable("columnMapping", properties={column_mapping.MODE: mode})
+            self.enable("columnMapping", properties={COLUMN_MAPPING_MODE: mode})
 
 
 def _change_fields(kind: DataType, path: Sequence[str], change: _Change) -> DataType:

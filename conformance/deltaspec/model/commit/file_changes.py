@@ -16,6 +16,7 @@ from deltaspec.model.log.proposed_commit import (
     refuse_illegal_files,
 )
 from deltaspec.model.log.reconciliation import get_file_key, get_vector_id
+from deltaspec.model.property_names import COLUMN_MAPPING_MODE, DELETION_VECTORS
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import change_data
 from deltaspec.model.rows.entry_names import EntryNames, collect_entry_names, find_misnamed_entry
@@ -88,7 +89,7 @@ def check_deletion_vectors(proposal: ProposedCommit) -> Iterator[Refused]:
     # [Changed in r3] the property is new
     if not table.supports("deletionVectors") or not proposal.revision.since(Revision.R3):
         return
-    if table.configuration.get("delta.enableDeletionVectors", "false").lower() != "false":  # or an invalid value
+    if table.configuration.get(DELETION_VECTORS, "false").lower() != "false":  # or an invalid value
         return
     known = {key for snapshot in proposal.history for key in (*snapshot.files, *snapshot.tombstones)}
     for add in proposal.actions_of_type(Add):
@@ -185,7 +186,7 @@ def check_statistics_names(proposal: ProposedCommit) -> Iterator[Refused]:
     name, so all versions must be known.
     """
     table = proposal.version_after
-    is_off = table.mapping is None and table.configuration.get(column_mapping.MODE) in ("id", "name")
+    is_off = table.mapping is None and table.configuration.get(COLUMN_MAPPING_MODE) in ("id", "name")
     if table.schema is None or is_off or (table.mapping is not None and not proposal.knows_complete_history):
         return
     names = collect_entry_names(table.schema, table.mapping, _collect_names(proposal))

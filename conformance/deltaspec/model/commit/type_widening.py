@@ -14,8 +14,9 @@ from deltaspec.model.features.table_features import strip_preview_suffix
 from deltaspec.model.features.table_properties import is_property_true
 from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit, TableVersion, refuse_illegal_state
 from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.model.property_names import COLUMN_MAPPING_MODE, TYPE_CHANGES, TYPE_WIDENING
 from deltaspec.model.revisions import Revision
-from deltaspec.model.schema.column_mapping import MODE, column_id
+from deltaspec.model.schema.column_mapping import column_id
 from deltaspec.model.schema.data_types import (
     Array,
     DataType,
@@ -30,16 +31,9 @@ from deltaspec.model.schema.data_types import (
     is_widening,
     iter_fields,
 )
-from deltaspec.model.schema.schema_string import (
-    TYPE_CHANGES,
-    SchemaError,
-    TypeChange,
-    get_type_change_record,
-    read_type_change,
-)
+from deltaspec.model.schema.schema_string import SchemaError, TypeChange, get_type_change_record, read_type_change
 
 FEATURE = "typeWidening"
-ENABLED = "delta.enableTypeWidening"
 ICEBERG = ("icebergCompatV1", "icebergCompatV2")
 _FLAT = ("byte", "short", "integer")
 _NARROW_INTEGERS = frozenset(map(Primitive, _FLAT))
@@ -265,7 +259,7 @@ def find_traces(schema: Struct, configuration: dict[str, str]) -> list[str]:
     A property that is not true has no effect and does not count.
     """
     found = [".".join(path) for path, field in iter_fields(schema) if field.metadata.get(TYPE_CHANGES) is not None]
-    return [*found, ENABLED] if is_property_true(configuration, ENABLED) else found
+    return [*found, TYPE_WIDENING] if is_property_true(configuration, TYPE_WIDENING) else found
 
 
 def is_dropped(before: set[str], after: set[str]) -> bool:
@@ -363,7 +357,7 @@ def _is_supported(snapshot: Snapshot) -> bool:
 
 
 def _is_enabled(snapshot: Snapshot) -> bool:
-    return snapshot.metadata is not None and is_property_true(snapshot.metadata.configuration, ENABLED)
+    return snapshot.metadata is not None and is_property_true(snapshot.metadata.configuration, TYPE_WIDENING)
 
 
 def has_iceberg_compatibility(snapshot: Snapshot) -> bool:
@@ -373,7 +367,7 @@ def has_iceberg_compatibility(snapshot: Snapshot) -> bool:
 
 def _by_id(proposal: ProposedCommit) -> bool:
     settings = proposal.before.metadata.configuration if proposal.before.metadata else {}
-    return proposal.mapping is not None and settings.get(MODE) in ("id", "name")
+    return proposal.mapping is not None and settings.get(COLUMN_MAPPING_MODE) in ("id", "name")
 
 
 CHECKS: tuple[CommitCheck, ...] = (

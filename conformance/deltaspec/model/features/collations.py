@@ -6,7 +6,7 @@ What a collation means is defined by its provider, so statistics under a collati
 from collections.abc import Collection
 
 from deltaspec.model.features.table_features import supports_feature_or_preview
-from deltaspec.model.schema.column_mapping import PHYSICAL_NAME
+from deltaspec.model.property_names import PHYSICAL_NAME
 from deltaspec.model.schema.data_types import DataType, Field, Primitive, UndefinedType, descend
 
 FEATURE = "collations"

@@ -18,9 +18,9 @@ from deltaspec.model.features.table_features import (
     get_known_features,
     strip_preview_suffix,
 )
+from deltaspec.model.property_names import TYPE_CHANGES
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import PRIMITIVES, Array, DataType, Map, Primitive, Struct, iter_fields
-from deltaspec.model.schema.schema_string import TYPE_CHANGES
 
 DOMAIN_METADATA = "domainMetadata"
 

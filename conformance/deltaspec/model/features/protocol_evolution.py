@@ -13,7 +13,6 @@ from deltaspec.model.features.table_features import (
 from deltaspec.model.revisions import Revision
 
 CHECKPOINT_PROTECTION = "checkpointProtection"
-PROTECTED_BEFORE = "delta.requireCheckpointProtectionBeforeVersion"
 REMOVABLE = ("typeWidening", CHECKPOINT_PROTECTION)
 """Features whose chapter or proposal defines their removal, an exception to the rule that features stay (E41)."""
 

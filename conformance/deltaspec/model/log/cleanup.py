@@ -22,10 +22,10 @@ from deltaspec.model.log.file_names import (
     parse_log_file_name,
 )
 from deltaspec.model.log.segment import find_complete_checkpoints
+from deltaspec.model.property_names import CHECKPOINT_PROTECTION
 from deltaspec.model.revisions import Revision
 
 DAY_MS = 86_400_000
-PROTECTED_BEFORE = "delta.requireCheckpointProtectionBeforeVersion"
 
 
 def floor_to_midnight(moment_ms: int) -> int:
@@ -140,7 +140,7 @@ def get_protected_before_version(protocol: Protocol, metadata: MetaData) -> int:
     """Return the version before which checkpoints are protected; 0 if none are."""
     if not supports(protocol, "checkpointProtection"):
         return 0
-    return get_integer_property(metadata.configuration, PROTECTED_BEFORE) or 0
+    return get_integer_property(metadata.configuration, CHECKPOINT_PROTECTION) or 0
 
 
 def may_clean_up(

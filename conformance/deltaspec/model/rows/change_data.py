@@ -11,9 +11,9 @@ import msgspec
 from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.features.protocol import supports
 from deltaspec.model.features.table_properties import is_property_true
+from deltaspec.model.property_names import CHANGE_DATA_FEED
 
 FEATURE = "changeDataFeed"
-ENABLED = "delta.enableChangeDataFeed"
 CHANGE_TYPE = "_change_type"
 """Column of a change data file with the type of change."""
 INSERT, PREIMAGE, POSTIMAGE, DELETE = "insert", "update_preimage", "update_postimage", "delete"
@@ -29,7 +29,7 @@ Change = tuple[str, Hashable]
 
 def is_enabled(protocol: Protocol, metadata: MetaData) -> bool:
     """Return whether writers must record row changes."""
-    return supports(protocol, FEATURE) and is_property_true(metadata.configuration, ENABLED)
+    return supports(protocol, FEATURE) and is_property_true(metadata.configuration, CHANGE_DATA_FEED)
 
 
 class ChangedFileCounts(msgspec.Struct, frozen=True):

@@ -9,13 +9,14 @@ from typing import Literal
 from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.features.protocol import supports
 from deltaspec.model.features.table_properties import is_property_true
+from deltaspec.model.property_names import ICEBERG_COMPAT_V1, ICEBERG_COMPAT_V2, ICEBERG_COMPAT_V3
 
 FEATURE = "materializePartitionColumns"
 PROPERTY = "delta.writePartitionColumnsToParquet"
 _WHEN_ENABLED = {
-    "icebergCompatV1": "delta.enableIcebergCompatV1",
-    "icebergCompatV2": "delta.enableIcebergCompatV2",
-    "icebergCompatV3": "delta.enableIcebergCompatV3",
+    "icebergCompatV1": ICEBERG_COMPAT_V1,
+    "icebergCompatV2": ICEBERG_COMPAT_V2,
+    "icebergCompatV3": ICEBERG_COMPAT_V3,
 }
 
 

@@ -21,7 +21,6 @@ from deltaspec.model.rows.variant_encoding import (
 from deltaspec.model.rows.variant_values import STRING, Scalar, Value
 
 FEATURE = "variantShredding"
-ENABLED = "delta.enableVariantShredding"
 
 
 class Shape(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from deltaspec.model.json_values import MAX_DEPTH, JsonError, Number, has_lone_surrogate, parse_lossless
+from deltaspec.model.property_names import TYPE_CHANGES
 from deltaspec.model.schema.data_types import (
     MAX_PRECISION,
     PRIMITIVES,
@@ -36,7 +37,6 @@ _PROPOSED = re.compile(
 )
 _USER_DEFINED = "udt"
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
-TYPE_CHANGES = "delta.typeChanges"
 _VOID = Primitive("void")
 KINDS = ("not JSON", "too deep", "lone surrogate", "not a struct", "malformed", "unknown type", "decimal out of range")
 

@@ -11,6 +11,7 @@ from deltaspec.candidates.reference.row_reader import RowReader
 from deltaspec.errors import DeltaspecError
 from deltaspec.model.actions import Add, Cdc, DeletionVectorDescriptor, Remove
 from deltaspec.model.features.table_properties import is_property_true
+from deltaspec.model.property_names import DELETION_VECTORS
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.model.rows.predicates import Predicate
 from deltaspec.selftest.mutants import Method, mutant
@@ -121,7 +122,7 @@ def missing_vector_files_ignored(original: Method, reader: RowReader, vector: Ve
 @mutant(RowReader.read_deleted_rows, "deletion-vectors.honoured-without-property", suites=("read",))
 def vectors_need_the_property(original: Method, reader: RowReader, action: FileAction) -> set[int]:
     """Applies vectors only while `delta.enableDeletionVectors` is true."""
-    enabled = is_property_true(reader.state.metadata.configuration, "delta.enableDeletionVectors")
+    enabled = is_property_true(reader.state.metadata.configuration, DELETION_VECTORS)
     found: set[int] = original(reader, action) if enabled else set()
     return found
 

@@ -15,7 +15,7 @@ from deltaspec.candidates.serve import EngineError
 from deltaspec.model.actions import Add
 from deltaspec.model.features.default_columns import read_defaults
 from deltaspec.model.features.identity_columns import Identity
-from deltaspec.model.features.table_properties import PARQUET_CODEC
+from deltaspec.model.property_names import PARQUET_CODEC
 from deltaspec.selftest.mutants import Method, mutant
 
 EXPLICIT, OVERFLOW = "identity-columns.explicit-values", "identity-columns.overflow"

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from deltaspec.model.actions import CommitInfo
+from deltaspec.model.property_names import CHANGE_DATA_FEED
 from deltaspec.model.rows import change_data
 from deltaspec.model.rows.change_data import DELETE, INSERT, POSTIMAGE, PREIMAGE
 from deltaspec.validation.data.change_row_reader import ChangeFacts, Projection, read_change_file
@@ -49,7 +50,7 @@ def check_change_data(data: DataBucket) -> None:
 
 def _with_feed(data: DataBucket) -> list[int]:
     rows = (data.state.rows[table_actions.protocols.name], data.state.rows[table_actions.configuration.name])
-    since = build_enablement_history(*rows, change_data.FEATURE, change_data.ENABLED)
+    since = build_enablement_history(*rows, change_data.FEATURE, CHANGE_DATA_FEED)
     return [version for version in data.commits.rewriting if all(get_enablement_at(since, version))]
 
 

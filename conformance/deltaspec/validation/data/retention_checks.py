@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from deltaspec.model.actions import DeletionVectorDescriptor
-from deltaspec.model.features.table_properties import FILE_RETENTION
 from deltaspec.model.log import paths
+from deltaspec.model.property_names import FILE_RETENTION
 from deltaspec.model.rows.deletion_vectors import DeletionVectorError
 from deltaspec.model.rows.file_retention import find_shortest_file_retention_ms
 from deltaspec.validation.log.log_start_checks import collect_property_values

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from deltaspec.model.actions import CommitInfo
-from deltaspec.model.features.table_properties import LOG_RETENTION
 from deltaspec.model.log.cleanup import find_shortest_log_retention_ms
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.log.segment import (
@@ -12,6 +11,7 @@ from deltaspec.model.log.segment import (
     find_complete_checkpoints,
     find_readable_versions,
 )
+from deltaspec.model.property_names import LOG_RETENTION
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.files.retention import log_starts

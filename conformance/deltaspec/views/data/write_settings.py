@@ -11,11 +11,10 @@ from deltaspec.model.commit.operations import reuses_existing_files
 from deltaspec.model.features.table_properties import (
     DEFAULT_CODEC,
     DEFAULT_PAGE_VERSION,
-    PARQUET_CODEC,
-    PARQUET_FORMAT_VERSION,
     get_requested_codecs,
     parse_page_version,
 )
+from deltaspec.model.property_names import PARQUET_CODEC, PARQUET_FORMAT_VERSION
 from deltaspec.views.base import Column, View
 from deltaspec.views.files.file_replay import has_shared_path
 

@@ -6,6 +6,7 @@ from typing import Any
 from deltaspec.model.actions import MetaData, Protocol
 from deltaspec.model.features.protocol import has_known_features, supports
 from deltaspec.model.log.checkpoint_schema import find_column_faults
+from deltaspec.model.property_names import STATS_AS_JSON
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Struct
 from deltaspec.model.schema.schema_string import SchemaError, parse_schema
@@ -35,7 +36,7 @@ def build_checkpoint_contents_rows(
         if protocol is not None and protocol.min_writer_version >= _MIN_ENFORCING_WRITER_VERSION:
             common["write_stats_as_json"] = _boolean_property(metadata, "writeStatsAsJson", default="true")
             common["write_stats_as_struct"] = _boolean_property(metadata, "writeStatsAsStruct", default="")
-        elif protocol is not None and "delta.checkpoint.writeStatsAsJson" not in metadata.configuration:
+        elif protocol is not None and STATS_AS_JSON not in metadata.configuration:
             common["write_stats_as_json"] = True  # the default, with or without support for the property
     protocols = {} if is_base else _protocol_rows(read)
     return [

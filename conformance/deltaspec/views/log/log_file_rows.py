@@ -15,6 +15,7 @@ from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protoc
 from deltaspec.model.features import table_features, table_properties
 from deltaspec.model.features.protocol import has_known_features
 from deltaspec.model.log import file_names, segment
+from deltaspec.model.property_names import IN_COMMIT_TIMESTAMPS_SINCE_TIME, IN_COMMIT_TIMESTAMPS_SINCE_VERSION
 from deltaspec.model.revisions import Revision
 from deltaspec.views.log.log_files import lines
 from deltaspec.views.table.state import TableState
@@ -281,10 +282,10 @@ def _build_state_columns(state: TableState) -> Row:
     return {
         "in_commit_timestamps_enabled": state.in_commit_timestamps,
         "recorded_enablement_version": table_properties.get_integer_property(
-            settings, table_properties.ENABLEMENT_VERSION
+            settings, IN_COMMIT_TIMESTAMPS_SINCE_VERSION
         ),
         "recorded_enablement_timestamp": table_properties.get_integer_property(
-            settings, table_properties.ENABLEMENT_TIMESTAMP
+            settings, IN_COMMIT_TIMESTAMPS_SINCE_TIME
         ),
         "catalog_managed": state.supports("catalogManaged"),
         "append_only": state.append_only,

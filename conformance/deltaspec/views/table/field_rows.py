@@ -9,9 +9,9 @@ import msgspec
 
 from deltaspec.model.features import collations
 from deltaspec.model.features.feature_uses import FeatureUse
+from deltaspec.model.property_names import TYPE_CHANGES
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import Struct, get_type_name, iter_fields
-from deltaspec.model.schema.schema_string import TYPE_CHANGES
 from deltaspec.views.table.column_constraints import build_constraint_columns, has_invariants
 from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns
 from deltaspec.views.table.state_rows import StateRows

@@ -16,11 +16,12 @@ from deltaspec.model.features.protocol import (
     may_write,
 )
 from deltaspec.model.features.protocol_evolution import get_listed_features
+from deltaspec.model.property_names import TYPE_CHANGES
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import DataType, Struct, is_widening
-from deltaspec.model.schema.schema_string import TYPE_CHANGES, SchemaError, read_type_changes
+from deltaspec.model.schema.schema_string import SchemaError, read_type_changes
 from deltaspec.views.table.clustering_history import read_clustering_columns
 from deltaspec.views.table.mapping_history import logical_partition_names
 from deltaspec.views.table.schema_columns import SchemaReader

@@ -6,18 +6,20 @@ from typing import Any
 
 import msgspec
 
+from deltaspec.model import property_names
 from deltaspec.model.actions import CommitInfo, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn, WireStruct
 from deltaspec.model.commit.operations import reuses_existing_files
 from deltaspec.model.features import clustering, table_features, table_properties
 from deltaspec.model.features.feature_uses import FeatureUse
-from deltaspec.model.features.protocol_evolution import CHECKPOINT_PROTECTION, PROTECTED_BEFORE, get_listed_features
+from deltaspec.model.features.protocol_evolution import CHECKPOINT_PROTECTION, get_listed_features
 from deltaspec.model.features.undefined_types import find_undefined_types, may_define_types
+from deltaspec.model.property_names import CONSTRAINT_PREFIX, TYPE_CHANGES
 from deltaspec.model.revisions import Revision
 from deltaspec.model.rows import row_tracking
 from deltaspec.model.rows.statistics import list_leaf_columns
 from deltaspec.model.schema import column_mapping
 from deltaspec.model.schema.data_types import Struct
-from deltaspec.model.schema.schema_string import TYPE_CHANGES, find_void_fault
+from deltaspec.model.schema.schema_string import find_void_fault
 from deltaspec.views.data.variants import build_variant_use_rows
 from deltaspec.views.files.file_action_facts import FileContext
 from deltaspec.views.files.row_ids import build_former_column_rows, column_rows
@@ -356,7 +358,7 @@ class TableState(ReplayedState):
         dropped = get_listed_features(before) - get_listed_features(after) if before is not None else set()
         if CHECKPOINT_PROTECTION not in dropped or metadata is None or self._first_commit is None:
             return None
-        protected = table_properties.get_integer_property(metadata.configuration, PROTECTED_BEFORE)
+        protected = table_properties.get_integer_property(metadata.configuration, property_names.CHECKPOINT_PROTECTION)
         return protected if protected is not None and self._first_commit < protected else None
 
     def _evaluate_metadata(self, change: _Change, introduced: frozenset[FeatureUse]) -> None:
@@ -405,7 +407,7 @@ class TableState(ReplayedState):
         for name in sorted({*before, *current}):
             value = current.get(name)
             is_changed = value != before.get(name)
-            if is_changed or (has_other_columns and name.startswith(table_properties.CONSTRAINT_PREFIX)):
+            if is_changed or (has_other_columns and name.startswith(CONSTRAINT_PREFIX)):
                 row = build_configuration_row(name, value, self.schema, introduced, self.revision)
                 place = location | {"value_before": before.get(name)}
                 if is_changed:
@@ -508,7 +510,7 @@ class TableState(ReplayedState):
 
 def _get_constraints(settings: Mapping[str, str] | None) -> dict[str, str]:
     """Return the properties that define CHECK constraints."""
-    prefix = table_properties.CONSTRAINT_PREFIX
+    prefix = CONSTRAINT_PREFIX
     return {name: value for name, value in (settings or {}).items() if name.startswith(prefix)}
 
 

@@ -22,8 +22,9 @@ from deltaspec.model.commit.type_widening import (
 from deltaspec.model.features.protocol import get_supported_features, has_known_features
 from deltaspec.model.features.table_features import strip_preview_suffix
 from deltaspec.model.features.table_properties import is_property_true
+from deltaspec.model.property_names import TYPE_CHANGES, TYPE_WIDENING
 from deltaspec.model.schema.data_types import DataType, Struct, get_type_name, iter_fields
-from deltaspec.model.schema.schema_string import TYPE_CHANGES, TypeChange
+from deltaspec.model.schema.schema_string import TypeChange
 from deltaspec.views.base import LOCATION_COLUMNS, STATE_COLUMNS, STATE_KINDS, Column, View
 from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns, select_special_columns
 from deltaspec.views.table.state_rows import StateRows
@@ -170,8 +171,7 @@ class WideningHistory:
             self._has_changes = any(each.type_location.changes or each.forgotten for each in self._seen or ())
         if widening and supported is not None:
             facts = {
-                "enabled": is_property_true(settings, type_widening.ENABLED)
-                or is_property_true(self._settings, type_widening.ENABLED),
+                "enabled": is_property_true(settings, TYPE_WIDENING) or is_property_true(self._settings, TYPE_WIDENING),
                 "iceberg_supported": not supported.isdisjoint(type_widening.ICEBERG),
             }
             for seen, change in found:

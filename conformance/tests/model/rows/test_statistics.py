@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deltaspec.model.json_values import Number
+from deltaspec.model.property_names import PHYSICAL_NAME
 from deltaspec.model.rows.statistics import (
     Statistics,
     StatisticsError,
@@ -20,7 +21,6 @@ from deltaspec.model.rows.statistics import (
     parse_integer,
     parse_statistics,
 )
-from deltaspec.model.schema.column_mapping import PHYSICAL_NAME
 from deltaspec.model.schema.schema_string import parse_schema
 
 NESTED = """{"numRecords":3,"tightBounds":false,

@@ -20,8 +20,8 @@ from views.sample_file import (
     find_broken_rules,
 )
 
+from deltaspec.model.property_names import PHYSICAL_NAME
 from deltaspec.model.rows import z85
-from deltaspec.model.schema.column_mapping import PHYSICAL_NAME
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, UndefinedType
 from deltaspec.views.data.column_facts import build_column_fact_rows
 from deltaspec.wire.data.leaf_values import LeafValues

@@ -6,11 +6,12 @@ import msgspec
 import pytest
 
 from deltaspec.model.actions import MetaData
+from deltaspec.model.property_names import GENERATION_EXPRESSION
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.schema_string import parse_schema
 from deltaspec.sql.tree import Binary, Call, Column, Literal
 from deltaspec.views.table.row_constraints import RowConstraint, RowConstraintHistory, collect_row_constraints
-from deltaspec_generators.bases.expressions import GENERATION_EXPRESSION, build_invariant_metadata
+from deltaspec_generators.bases.expressions import build_invariant_metadata
 from deltaspec_generators.table_files import metadata_action, schema_string
 
 
