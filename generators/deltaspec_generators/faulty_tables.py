@@ -14,6 +14,7 @@ import msgspec
 import pyarrow as pa
 
 from deltaspec.model.property_names import TYPE_CHANGES, TYPE_WIDENING
+from deltaspec.scales import Level
 from deltaspec_generators.bases.data_files import (
     VECTOR_FILE_UUID,
     build_rows,
@@ -22,7 +23,7 @@ from deltaspec_generators.bases.data_files import (
 )
 from deltaspec_generators.bases.log_only import commit_info_action
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row, SidecarFile
-from deltaspec_generators.table_files import Level, TableFiles, metadata_action, protocol_action
+from deltaspec_generators.table_files import TableFiles, metadata_action, protocol_action
 from deltaspec_generators.tables.readable import ReadableTable
 from deltaspec_generators.tables.written import describe_table
 

@@ -8,9 +8,8 @@ from msgspec import Struct, field
 from deltaspec.errors import ValidationFailed
 from deltaspec.exit_codes import ExitCode
 from deltaspec.report.text import bound_text, count, escape_text
+from deltaspec.scales import SEVERITIES, Severity
 
-Severity = Literal["violation", "warning", "divergence"]
-SEVERITIES: tuple[Severity, ...] = ("violation", "warning", "divergence")
 Verdict = Literal["conforms", "violations", "incomplete", "refused"]
 EXIT_CODES_OF_VERDICTS: dict[Verdict, ExitCode] = {
     "conforms": ExitCode.OK,

@@ -15,9 +15,9 @@ import polars as pl
 
 from deltaspec.requirements import REVISIONS, Requirement, load_requirements
 from deltaspec.rules.examples import parse_rows
-from deltaspec.views.base import LEVELS, Level, View
+from deltaspec.scales import LEVELS, Level, Severity
+from deltaspec.views.base import View
 
-Severity = Literal["violation", "warning", "divergence"]
 _SEVERITY_OF_STRENGTH: dict[str, Severity] = {"must": "violation", "is": "violation", "should": "warning"}
 
 

@@ -16,11 +16,12 @@ import polars as pl
 from deltaspec.model.revisions import Revision
 from deltaspec.report.report_types import FEATURE_PREFIX, Finding, NotChecked
 from deltaspec.rules.registry import Rule
+from deltaspec.scales import LEVELS
 from deltaspec.validation.acceptance import Acceptance, AcceptedFindings
 from deltaspec.validation.findings_table import InMemorySink, Sink, build_finding_rows
 from deltaspec.validation.kept_findings import KeptFindings, build_findings
 from deltaspec.validation.ledger import Ledger
-from deltaspec.views.base import CHANGED_COLUMNS, LEVELS, View
+from deltaspec.views.base import CHANGED_COLUMNS, View
 from deltaspec.views.files.file_actions import deletion_vectors
 
 

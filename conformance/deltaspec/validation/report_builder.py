@@ -13,7 +13,6 @@ from deltaspec.report.report_types import (
     FEATURE_PREFIX,
     NEEDS_CLOCK,
     REPORT_VERSION,
-    SEVERITIES,
     AcceptEntry,
     AcceptStatus,
     Baseline,
@@ -30,6 +29,7 @@ from deltaspec.report.report_types import (
 )
 from deltaspec.report.text import bound_text, escape_text
 from deltaspec.rules import RULES
+from deltaspec.scales import SEVERITIES
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.fingerprint import compute_fingerprint
 from deltaspec.validation.ledger import find_unused_rules

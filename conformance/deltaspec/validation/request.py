@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from deltaspec.exit_codes import ExitCode
 from deltaspec.report.exit_reason import explain_exit_code
-from deltaspec.report.report_types import Report, Severity, compute_exit_code
+from deltaspec.report.report_types import Report, compute_exit_code
+from deltaspec.scales import Severity
 from deltaspec.validation.backend_choice import parse_backend
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.progress import PhaseTimer, Progress, ignore_progress

@@ -14,7 +14,8 @@ from deltaspec.commands.configuration import STORAGE_OPTIONS, TABLES, load_confi
 from deltaspec.commands.validate import validate
 from deltaspec.errors import InvalidUsage
 from deltaspec.report.exit_reason import explain_exit_code
-from deltaspec.report.report_types import SEVERITIES, compute_exit_code
+from deltaspec.report.report_types import compute_exit_code
+from deltaspec.scales import SEVERITIES
 from deltaspec.validation.describe import read_estimate, table_description
 from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.interface import Store

@@ -27,7 +27,7 @@ from helpers.backends import (
 )
 from helpers.drawn_tables import draw_table
 
-from deltaspec.views.base import LEVELS
+from deltaspec.scales import LEVELS
 from deltaspec_generators.mutations.all_mutations import MUTATIONS
 from deltaspec_generators.permissions.all_permissions import PERMISSIONS
 

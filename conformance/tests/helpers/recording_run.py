@@ -16,13 +16,14 @@ from deltaspec.model.actions import ACTION_TYPES, DomainMetadata, MetaData, Prot
 from deltaspec.model.log import file_names, reconciliation, segment
 from deltaspec.model.log.paths import path_key
 from deltaspec.model.revisions import Revision
+from deltaspec.scales import Level
 from deltaspec.validation.buckets import LocalBuckets
 from deltaspec.validation.embedded import EmbeddedRun
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.replay_stage import REPLAY_ROWS
 from deltaspec.validation.options import Options
 from deltaspec.validation.plan import build_plan
-from deltaspec.views.base import Level, View
+from deltaspec.views.base import View
 from deltaspec.views.files.file_replay import (
     DATA_REPLAY_COLUMNS,
     REPLAY_COLUMNS,

@@ -17,6 +17,7 @@ PACKAGES = {
 MODULES = [(package, path) for package, root in PACKAGES.items() for path in sorted(root.rglob("*.py"))]
 ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.exit_codes": set(),
+    "deltaspec.scales": set(),
     "deltaspec.errors": {"exit_codes"},
     "deltaspec.version": set(),
     "deltaspec.input_files": {"errors"},
@@ -25,13 +26,13 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.installation": set(),
     "deltaspec.requirements": set(),
     "deltaspec.model": set(),
-    "deltaspec.report": {"errors", "exit_codes"},
+    "deltaspec.report": {"errors", "exit_codes", "scales"},
     "deltaspec.wire": {"model", "errors", "output_files"},
     "deltaspec.sql": {"model", "wire"},
-    "deltaspec.views": {"model", "wire", "sql"},
-    "deltaspec.rules": {"requirements", "views"},
+    "deltaspec.views": {"model", "wire", "sql", "scales"},
+    "deltaspec.rules": {"requirements", "views", "scales"},
     "deltaspec.validation": {
-        *("rules", "views", "sql", "wire", "model", "report"),
+        *("rules", "views", "sql", "wire", "model", "report", "scales"),
         *("errors", "exit_codes", "input_files", "output_files", "installation", "version", "build"),
     },
     "deltaspec.candidates": {"model", "wire", "sql", "errors", "exit_codes", "installation", "output_files"},
@@ -58,7 +59,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
         *("errors", "version"),
     },
     "deltaspec.selftest": {"candidates", "deltaspec_generators", "errors", "faults", "suites", "model", "wire"},
-    "deltaspec_generators": {"model", "wire"},
+    "deltaspec_generators": {"model", "wire", "scales"},
 }
 """Packages that a package may import besides itself. A package that is not listed may import anything."""
 
@@ -66,6 +67,7 @@ ALLOWED_LIBRARIES: dict[str, set[str]] = {
     "deltaspec.requirements": {"msgspec"},
     "deltaspec.errors": set(),
     "deltaspec.exit_codes": set(),
+    "deltaspec.scales": set(),
     "deltaspec.version": set(),
     "deltaspec.model": {"msgspec"},
     "deltaspec.rules": {"msgspec", "polars"},

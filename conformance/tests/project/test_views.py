@@ -21,7 +21,8 @@ import deltaspec.views
 from deltaspec.model.revisions import Revision
 from deltaspec.requirements import load_requirements
 from deltaspec.rules import RULES, Rule
-from deltaspec.views.base import LEVELS, LOCATION, Level, View
+from deltaspec.scales import LEVELS, Level
+from deltaspec.views.base import LOCATION, View
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.single_file import build_required_field, build_single_file_table
 from deltaspec_generators.mutations.all_mutations import MUTATIONS

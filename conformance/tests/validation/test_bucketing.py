@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.scales import LEVELS
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.bucketing import compute_buckets, normalize_path_keys, split_by_bucket
 from deltaspec.validation.buckets import LocalBuckets, RowsByTag, StageOutput
@@ -41,7 +42,6 @@ from deltaspec.validation.spark.payloads import (
     payloads_to_batches,
     payloads_to_frame,
 )
-from deltaspec.views.base import LEVELS
 from deltaspec.wire.storage.factory import open_store
 from deltaspec_generators.bases.actions import build_rearranged_table
 from deltaspec_generators.bases.log_only import build_table

@@ -13,7 +13,7 @@ import deltaspec
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
-from deltaspec.views.base import Level
+from deltaspec.scales import Level
 from deltaspec.wire.storage.interface import StorageError
 from deltaspec.wire.storage.settings import ENVIRONMENT
 from deltaspec_generators.bases.actions import build_updated_table

@@ -17,6 +17,7 @@ from deltaspec.model.schema.data_types import DataType, Primitive
 from deltaspec.model.schema.partition_values import (
     PartitionValueError,
     canonicalize_partition_value,
+    has_zone,
     parse_partition_value,
 )
 from deltaspec.validation.data.data_bucket import DataBucket
@@ -24,7 +25,7 @@ from deltaspec.views.data.data_files import DataFile
 from deltaspec.views.table.table_schema import TableSchema
 from deltaspec.wire.data.column_resolution import FileColumn, UnresolvableColumns, is_bytes, is_text, resolve_columns
 from deltaspec.wire.data.row_hashing import HASH_MODULUS, Incomparable, hash_rows, is_hashable, sum_hashes
-from deltaspec.wire.data.stored_partition_values import PartitionValueComparison, has_zone
+from deltaspec.wire.data.stored_partition_values import PartitionValueComparison
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.parquet.row_batches import Batch, RowBatches, compute_remaining_rows
 

@@ -20,6 +20,7 @@ from deltaspec.model.log.segment import Checkpoint
 from deltaspec.model.revisions import Revision
 from deltaspec.report.report_types import DerivedFileNotCompared, Inventory, Since
 from deltaspec.report.text import bound_text, escape_text
+from deltaspec.scales import LEVELS
 from deltaspec.validation.aggregates import Aggregates, TableActionKey
 from deltaspec.validation.buckets import Buckets
 from deltaspec.validation.findings import Findings
@@ -40,7 +41,7 @@ from deltaspec.validation.options import Options
 from deltaspec.validation.plan import EMPTIED, NO_VERSION, Plan
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.validation.stopping import RunStopped
-from deltaspec.views.base import LEVELS, View
+from deltaspec.views.base import View
 from deltaspec.views.data.change_data import change_commits, change_files
 from deltaspec.views.data.data_files import data_files
 from deltaspec.views.data.file_columns import file_columns
