@@ -292,18 +292,18 @@ def self_mutation(session: nox.Session) -> None:
 
 
 @nox.session
-def compare_engines(session: nox.Session) -> None:
+def compare_backends(session: nox.Session) -> None:
     """Compare all engines on all planted faults and permissions and on tables of Delta Spark.
 
-    `nox -s compare_engines -- 7 DIRECTORY` draws with the seed 7 and also compares the tables of a directory.
+    `nox -s compare_backends -- 7 DIRECTORY` draws with the seed 7 and also compares the tables of a directory.
     """
     _with_project(session)
     tests = Path("conformance/tests")
-    files = [str(tests / "spark" / name) for name in ("test_engines_agree.py", "test_spark_tables.py")]
+    files = [str(tests / "spark" / name) for name in ("test_backends_agree.py", "test_spark_tables.py")]
     session.run("python", "-m", "pytest", *files, env={"DELTASPEC_COMPARE": "all"})
     directories = [str(Path(each).resolve()) for each in session.posargs[1:]]
     session.chdir(tests)
-    session.run("python", "-m", "helpers.compare_engines", *session.posargs[:1], *directories)
+    session.run("python", "-m", "helpers.compare_backends", *session.posargs[:1], *directories)
 
 
 @nox.session(name="lowest-versions")

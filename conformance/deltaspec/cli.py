@@ -134,10 +134,10 @@ def rules(select: list[str], revision: str | None, output_format: str) -> None:
 def requirements(chapters: list[str], revision: str | None, uncovered: bool, output_format: str, color: str) -> None:
     """List requirements and what covers them.
 
-    The columns are level, actor, where a violation shows (in the log, in data files, or only in behavior), revisions,
-    and the rules that check the requirement. `permitted` marks definitions and permissions: valid tables in the tests
-    use them, and no rule reports them. `suites` marks what `deltaspec test` asks engines. `--uncovered` gives the
-    reason why no test from outside can show a requirement.
+    The columns are strength (must, should, may, or is for a definition), actor, where a violation shows (in the log, in
+    data files, or only in behavior), revisions, and the rules that check the requirement. `permitted` marks definitions
+    and permissions: valid tables in the tests use them, and no rule reports them. `suites` marks what `deltaspec test`
+    asks engines. `--uncovered` gives the reason why no test from outside can show a requirement.
 
     NAMES are chapters, separated by commas.
     """

@@ -68,7 +68,8 @@ def _describe_log_example(example: LogExample | None) -> dict[str, Any] | None:
 def _describe_requirement(requirement: Requirement) -> dict[str, Any]:
     return {
         "id": requirement.id,
-        "level": requirement.level,
+        "strength": requirement.strength,
+        "level": requirement.strength,
         "actor": requirement.actor,
         "check": requirement.check,
         "revisions": list(requirement.revisions),
@@ -98,7 +99,9 @@ def _iter_markdown(record: Mapping[str, Any]) -> Sequence[str]:
 def _format_requirement(requirement: Mapping[str, Any]) -> str:
     reading = f" Reading: {requirement['reading']}" if requirement["reading"] else ""
     source = f"[{requirement['section']}]({requirement['url']})"
-    return f"- **{requirement['level'].upper()}** {requirement['statement']} ({source}; `{requirement['id']}`){reading}"
+    return (
+        f"- **{requirement['strength'].upper()}** {requirement['statement']} ({source}; `{requirement['id']}`){reading}"
+    )
 
 
 def _format_row(row: Mapping[str, Any]) -> str:

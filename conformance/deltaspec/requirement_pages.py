@@ -26,7 +26,7 @@ def format_labelled(label: str, text: str, width: int = WIDTH) -> list[str]:
 def render_statement(requirement: Requirement, width: int = WIDTH) -> list[str]:
     """Return the statement of a requirement, its source, our reading and the errata that the reading settles."""
     text = f"{requirement.statement} ({requirement.section}; {requirement.id})"
-    lines = format_labelled(requirement.level.upper(), text, width)
+    lines = format_labelled(requirement.strength.upper(), text, width)
     if requirement.reading:
         lines += format_labelled("Reading", requirement.reading, width)
     if requirement.notes:
@@ -42,7 +42,12 @@ def build_url(requirement: Requirement) -> str:
 def render_requirement_page(requirement: Requirement, width: int = WIDTH) -> str:
     """Return the page of a requirement: statement, coverage by revision, rules and permissions."""
     covered = compute_coverage(requirement)
-    about = (requirement.level, requirement.actor, requirement.check, f"revisions {', '.join(requirement.revisions)}")
+    about = (
+        requirement.strength,
+        requirement.actor,
+        requirement.check,
+        f"revisions {', '.join(requirement.revisions)}",
+    )
     lines = [
         requirement.id,
         *wrap_text(" · ".join(about), width),
@@ -131,12 +136,12 @@ def _render_entry(covered: Coverage, gaps: bool, width: int) -> list[str]:
     revisions = format_revisions(each.revisions)
     reason = wrap_text(f"    {covered.reason}", width, indent="    ") if gaps and covered.reason else []
     if width >= _WIDE:
-        line = f"{each.id:<{_ID}} {each.level:<6} {each.actor:<6} {each.check:<9} {revisions:<10} "
+        line = f"{each.id:<{_ID}} {each.strength:<6} {each.actor:<6} {each.check:<9} {revisions:<10} "
         return [*wrap_text(line + covering, width, indent=" " * len(line)), *reason]
     return [
         each.id,
         *wrap_text(
-            f"    {' · '.join((each.level, each.actor, each.check, revisions, covering))}", width, indent="    "
+            f"    {' · '.join((each.strength, each.actor, each.check, revisions, covering))}", width, indent="    "
         ),
         *reason,
     ]
@@ -163,7 +168,8 @@ def _build_record(covered: Coverage) -> dict[str, object]:
         "id": each.id,
         "section": each.section,
         "revisions": each.revisions,
-        "level": each.level,
+        "strength": each.strength,
+        "level": each.strength,
         "actor": each.actor,
         "check": each.check,
         "statement": each.statement,

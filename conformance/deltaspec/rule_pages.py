@@ -86,7 +86,7 @@ def _render_note(note: Explained, width: int) -> str:
     lines = [number, about]
     for each in settled:
         lines += ["", *wrap_text(f"{each.id} ({each.section})", width)]
-        lines += format_labelled(each.level.upper(), each.statement, width)
+        lines += format_labelled(each.strength.upper(), each.statement, width)
         lines += format_labelled("Reading", each.reading, width) if each.reading else []
     if divergences:
         lines += ["", "Reported as a divergence, which is not an error"]
@@ -112,8 +112,8 @@ def _rule_page(rule: Rule, width: int) -> str:
         lines += format_labelled(
             "Note", f"the protocol does not decide this ({rule.divergence}): a finding is not an error", width
         )
-    elif requirement.level in ("must", "is"):
-        note = f"the protocol says {requirement.level}: a finding is a {rule.severity}"
+    elif requirement.strength in ("must", "is"):
+        note = f"the protocol says {requirement.strength}: a finding is a {rule.severity}"
         lines += format_labelled("Note", note, width)
     if example := load_log_examples().get(rule.code):
         lines += ["", "In the log", *(f"  {line}" for line in render_log_example(example, width - 2))]

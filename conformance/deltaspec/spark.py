@@ -66,7 +66,7 @@ def validate(
     request = ValidateRequest(
         table=table,
         options=Options.create(**options),
-        engine="spark",
+        backend="spark",
         storage=StorageSettings(storage_options),
         state=state,
         resume=resume,

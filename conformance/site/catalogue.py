@@ -35,7 +35,7 @@ _CODE = re.compile(r"(`[^`]+`)")
 _SPECIAL = re.compile(r"([\\*_\[\]|#])")
 _MOST_CASES = 12
 """A page lists so many golden cases of a requirement."""
-_LEVELS = {"must": "MUST", "should": "SHOULD", "may": "MAY", "is": "IS"}
+_STRENGTHS = {"must": "MUST", "should": "SHOULD", "may": "MAY", "is": "IS"}
 _EXPECTATIONS = {"rows": "rows", "refuse": "refused", "violation": "violation"}
 _ABOUT_NOTES = {"E": "The protocol contradicts itself or its examples", "S": "The protocol is silent"}
 _ABOUT_ALL_NOTES = (
@@ -169,7 +169,7 @@ def _quote_statement(requirement: Requirement, up: str, *links: str) -> str:
     section = _text(requirement.section)
     if "current" in requirement.revisions:
         section = f"[{section}]({build_section_url(requirement.section)})"
-    lines = [f"**{_LEVELS[requirement.level]}** {_text(requirement.statement)}"]
+    lines = [f"**{_STRENGTHS[requirement.strength]}** {_text(requirement.statement)}"]
     if requirement.reading:
         lines.append(f"**Reading** {_text(requirement.reading)}")
     settles = ["settles " + ", ".join(_link_note(each, up) for each in requirement.notes)] if requirement.notes else []
@@ -278,7 +278,7 @@ def _render_chapter(chapter: str, found: list[Coverage]) -> str:
             f"[{each.requirement.id.partition('.')[2]}]({each.requirement.id.partition('.')[2]}.md)",
             _text(each.requirement.statement)
             + _small(
-                _LEVELS[each.requirement.level],
+                _STRENGTHS[each.requirement.strength],
                 each.requirement.actor,
                 format_revisions(each.requirement.revisions),
                 *(f"[{code}](../../rules/{code}.md)" for code in each.rules),
@@ -299,7 +299,7 @@ def _render_requirement(covered: Coverage, cases: Mapping[str, tuple[GoldenCase,
         _front_matter(each.id, each.statement),
         f"# {each.id}\n\n",
         _facts(
-            level=_LEVELS[each.level],
+            strength=_STRENGTHS[each.strength],
             actor=each.actor,
             check=each.check,
             revisions=format_revisions(each.revisions),

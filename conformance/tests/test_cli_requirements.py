@@ -42,8 +42,11 @@ class TestList:
 
     def test_json_has_all_fields(self) -> None:
         (each,) = [each for each in listed("--chapter", "add") if each["id"] == "add.path-encoding"]
-        assert {name: each[name] for name in ("section", "level", "actor", "check", "revisions", "uncovered")} == {
+        assert {
+            name: each[name] for name in ("section", "strength", "level", "actor", "check", "revisions", "uncovered")
+        } == {
             "section": "Add File and Remove File",
+            "strength": "must",
             "level": "must",
             "actor": "table",
             "check": "log",

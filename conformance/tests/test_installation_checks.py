@@ -96,7 +96,7 @@ class TestPackages:
 class TestMissingSpark:
     def test_no_java(self, table: Path) -> None:
         problem = "no Java found on the PATH: install Java 17 or 21"
-        result = without_java("validate", table, "--engine", "spark=local[2]")
+        result = without_java("validate", table, "--backend", "spark=local[2]")
         assert (result.returncode, result.stdout) == (2, "")
         assert result.stderr.startswith(f"deltaspec: Spark cannot be started: {problem}")
         assert len(result.stderr.splitlines()) == 1
@@ -136,7 +136,7 @@ class TestMissingSpark:
 
     @pytest.mark.usefixtures("no_pyspark")
     def test_no_pyspark(self, table: Path) -> None:
-        result = run("validate", table, "--engine", "spark")
+        result = run("validate", table, "--backend", "spark")
         assert result.exit_code == 2
         assert single_error_line(result) == f"deltaspec: Spark cannot be started: pyspark is not installed: {INSTALL}"
         result = run("doctor", "--spark=yarn")
@@ -145,7 +145,7 @@ class TestMissingSpark:
 
     @pytest.mark.usefixtures("no_pyspark")
     def test_invalid_options_are_reported_before_spark_is_checked(self, table: Path) -> None:
-        result = run("validate", table, "--engine", "spark", "--history", "none")
+        result = run("validate", table, "--backend", "spark", "--history", "none")
         assert (result.exit_code, single_error_line(result)) == (
             2,
             "deltaspec: invalid history 'none'; choose latest, all, or a number of versions from 1",
@@ -160,7 +160,7 @@ class TestMissingSpark:
         monkeypatch.syspath_prepend(package.parent)
         problem = f"pyspark 3.4.1 is too old; version 3.5 or later is required: {INSTALL}"
         assert (
-            single_error_line(run("validate", table, "--engine", "spark"))
+            single_error_line(run("validate", table, "--backend", "spark"))
             == f"deltaspec: Spark cannot be started: {problem}"
         )
 
@@ -176,7 +176,7 @@ class TestMissingSpark:
 
     def test_connect_server_not_running(self, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(environment, "find_client_problem", lambda: None)
-        result = run("validate", table, "--engine", "spark=sc://user:secret@127.0.0.1:1/;token=secret")
+        result = run("validate", table, "--backend", "spark=sc://user:secret@127.0.0.1:1/;token=secret")
         assert result.exit_code == 2
         assert (
             single_error_line(result)
@@ -187,7 +187,7 @@ class TestMissingSpark:
         monkeypatch.setitem(sys.modules, "pandas", None)
         problem = f"pandas is not installed: {INSTALL}"
         assert (
-            single_error_line(run("validate", table, "--engine", "spark"))
+            single_error_line(run("validate", table, "--backend", "spark"))
             == f"deltaspec: Spark cannot be started: {problem}"
         )
         result = run("doctor", "--spark")
@@ -198,7 +198,7 @@ class TestMissingSpark:
         for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
             monkeypatch.delenv(name, raising=False)
         problem = "set YARN_CONF_DIR or HADOOP_CONF_DIR to the directory of the YARN configuration"
-        result = run("validate", table, "--engine", "spark=yarn")
+        result = run("validate", table, "--backend", "spark=yarn")
         assert (result.exit_code, single_error_line(result)) == (2, f"deltaspec: Spark cannot be started: {problem}")
         result = run("doctor", "--spark=yarn")
         assert (result.exit_code, join_lines(result.stdout).endswith(f"problem cluster: {problem}")) == (2, True)
@@ -208,7 +208,7 @@ class TestMissingSpark:
     @pytest.mark.parametrize("master", ["spark://127.0.0.1:1", "spark://127.0.0.1:1,127.0.0.1:2"])
     def test_standalone_master_not_running(self, master: str, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(environment, "find_java_problem", lambda: None)
-        result = run("validate", table, "--engine", f"spark={master}")
+        result = run("validate", table, "--backend", f"spark={master}")
         assert result.exit_code == 2
         assert (
             single_error_line(result)
@@ -219,7 +219,7 @@ class TestMissingSpark:
         home = create_java(tmp_path / "java", 'openjdk version "17.0.1"')
         environ = {**os.environ, "JAVA_HOME": str(home), "SPARK_HOME": str(tmp_path)}
         result = subprocess.run(
-            [sys.executable, "-m", "deltaspec", "validate", str(table), "--engine", "spark"],
+            [sys.executable, "-m", "deltaspec", "validate", str(table), "--backend", "spark"],
             capture_output=True, text=True, env=environ, timeout=120, check=False,
         )  # fmt: skip
         problem = f"Spark cannot be started: SPARK_HOME is {tmp_path}, which has no bin/spark-submit"
@@ -229,7 +229,7 @@ class TestMissingSpark:
     def test_unknown_spark_submit_options(self, table: Path) -> None:
         environ = {**os.environ, "PYSPARK_SUBMIT_ARGS": "--bogus pyspark-shell"}
         result = subprocess.run(
-            [sys.executable, "-m", "deltaspec", "validate", str(table), "--engine", "spark"],
+            [sys.executable, "-m", "deltaspec", "validate", str(table), "--backend", "spark"],
             capture_output=True, text=True, env=environ, timeout=120, check=False,
         )  # fmt: skip
         assert result.returncode == 2

@@ -25,8 +25,8 @@ CATALOGUE = {
     each.id: each
     for each in (
         requirement("paths.known"),
-        requirement("paths.newer", revisions=LATER, level="should"),
-        requirement("paths.permitted", level="may", actor="writer"),
+        requirement("paths.newer", revisions=LATER, strength="should"),
+        requirement("paths.permitted", strength="may", actor="writer"),
         requirement("paths.half", check="data", reading="We read it so (E99).", notes=("E99", "S98")),
         requirement("reading.done", actor="reader", check="behaviour"),
         requirement("reading.forgotten", revisions=("r1",)),

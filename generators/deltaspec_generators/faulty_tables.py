@@ -13,6 +13,8 @@ from zlib import crc32
 import msgspec
 import pyarrow as pa
 
+from deltaspec.protocol.property_names import TYPE_CHANGES, TYPE_WIDENING
+from deltaspec.scales import Level
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row, SidecarFile
 from deltaspec_generators.small_tables import (
     VECTOR_FILE_UUID,
@@ -20,7 +22,7 @@ from deltaspec_generators.small_tables import (
     build_table_with_data,
     build_table_with_stored_vectors,
 )
-from deltaspec_generators.table_files import Level, TableFiles, commit_info_action, metadata_action, protocol_action
+from deltaspec_generators.table_files import TableFiles, commit_info_action, metadata_action, protocol_action
 from deltaspec_generators.tables.readable import ReadableTable
 from deltaspec_generators.tables.written import describe_table
 
@@ -184,14 +186,14 @@ def _build_widened_table() -> TableFiles:
     """Build a table whose column `price` was float and is double, with type widening."""
     return build_table_with_data(
         protocol=protocol_action(3, 7, ["typeWidening"], ["typeWidening"]),
-        configuration={"delta.enableTypeWidening": "true"},
+        configuration={TYPE_WIDENING: "true"},
         fields=[("id", "long"), ("name", "string"), _price_field("float", "double")],
     )
 
 
 def _price_field(before: str, after: str) -> Row:
     changes = [{"fromType": before, "toType": after}]
-    return {"name": "price", "type": after, "nullable": True, "metadata": {"delta.typeChanges": changes}}
+    return {"name": "price", "type": after, "nullable": True, "metadata": {TYPE_CHANGES: changes}}
 
 
 @_faulty(
@@ -204,7 +206,7 @@ def _unsupported_type_change(files: TableFiles) -> None:
     fields: list[Any] = [("id", "long"), ("name", "string"), _price_field("string", "double")]
     files.commits[3] = [
         commit_info_action(3),
-        metadata_action(fields, configuration={"delta.enableTypeWidening": "true"}),
+        metadata_action(fields, configuration={TYPE_WIDENING: "true"}),
     ]
 
 

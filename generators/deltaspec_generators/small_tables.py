@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from deltaspec.protocol.files import deletion_vectors
+from deltaspec.protocol.property_names import CHANGE_DATA_FEED, DELETION_VECTORS
 from deltaspec_generators.checkpoint_writer import Row
 from deltaspec_generators.table_files import (
     TableFiles,
@@ -119,7 +120,7 @@ def build_table_with_stored_vectors(
     files = build_table_with_data(
         tables=tables,
         protocol=protocol_action(3, 7, ["deletionVectors"], ["deletionVectors"]),
-        configuration={"delta.enableDeletionVectors": "true"},
+        configuration={DELETION_VECTORS: "true"},
     )
     bitmaps = [deletion_vectors.encode_bitmap(each) for each in deleted]
     data, offsets = deletion_vectors.build_file(bitmaps)
@@ -143,7 +144,7 @@ def build_table_with_stored_vectors(
 
 def build_table_with_change_data() -> TableFiles:
     """Build a table with change data feed whose version 3 deletes a row of file b and adds a change data file."""
-    files = build_table_with_data(configuration={"delta.enableChangeDataFeed": "true"}, protocol=protocol_action(1, 4))
+    files = build_table_with_data(configuration={CHANGE_DATA_FEED: "true"}, protocol=protocol_action(1, 4))
     before, remaining, deleted = build_rows(10), build_rows(10, 9), build_rows(19, 1)
     kinds = pa.array(["delete"] * deleted.num_rows, pa.string())
     data = encode_data_file(deleted.append_column("_change_type", kinds))

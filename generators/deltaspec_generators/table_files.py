@@ -13,7 +13,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -27,7 +27,6 @@ from deltaspec_generators.table_uris import TABLE_URI, replace_table_uri
 
 __all__ = [
     "CheckpointFiles",
-    "Level",
     "Line",
     "Row",
     "SidecarFile",
@@ -47,8 +46,6 @@ __all__ = [
 ]
 
 LOG = "_delta_log/"
-Level = Literal["log", "files", "footers", "rows"]
-"""How much of the table must be read to see its fault or feature."""
 TABLE_ID = "11111111-2222-4333-8444-555555555555"
 
 

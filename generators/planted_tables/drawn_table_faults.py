@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from deltaspec.protocol.files import paths
+from deltaspec.protocol.property_names import COLUMN_ID, COLUMN_MAPPING_MODE
 from deltaspec.protocol.schema import column_mapping
 from deltaspec.protocol.schema.data_types import Field, Struct
 from deltaspec_generators.data_files.parquet_encodings import build_parquet_fields, build_rows_table, write_parquet
@@ -167,7 +168,7 @@ def row_count_off(draw: st.DrawFn, table: BrokenTable) -> None:
 @fault("column-mapping.field-ids-in-files", "footers", required=("columnMapping",))
 def field_ids_of_other_columns(draw: st.DrawFn, table: BrokenTable) -> None:
     """Every column of a file has a field id that no column of the table has."""
-    assume(table.drawn.states[-1].configuration.get(column_mapping.MODE) == "id")
+    assume(table.drawn.states[-1].configuration.get(COLUMN_MAPPING_MODE) == "id")
     stored = _draw_one(draw, table.live)
     fields = tuple(_change_field_id(each) for each in stored.schema.fields)
     parquet_encoding = replace(stored.parquet_encoding, extra_column=False, field_ids=True)
@@ -177,7 +178,7 @@ def field_ids_of_other_columns(draw: st.DrawFn, table: BrokenTable) -> None:
 
 def _change_field_id(field: Field) -> Field:
     number = column_mapping.column_id(field)
-    return replace(field, metadata={**field.metadata, column_mapping.ID: 10_000 + (number or 0)})
+    return replace(field, metadata={**field.metadata, COLUMN_ID: 10_000 + (number or 0)})
 
 
 @fault("deletion-vectors.rows-exist", "files", required=("deletionVectors",), max_commits=4)
@@ -204,7 +205,7 @@ def vector_bit_rotten(draw: st.DrawFn, table: BrokenTable) -> None:
 def _read_ids(table: BrokenTable, stored: StoredFile) -> tuple[str, list[Any]]:
     """Return the physical name of the column `id` and its values in live rows."""
     schema = table.drawn.versions[-1].schema
-    mapping = table.drawn.states[-1].configuration.get(column_mapping.MODE)
+    mapping = table.drawn.states[-1].configuration.get(COLUMN_MAPPING_MODE)
     field = next(each for each in schema.fields if each.name == "id")
     name = column_mapping.physical_name(field, mapping)
     return name, [stored.rows[index][name] for index in stored.live_indexes]

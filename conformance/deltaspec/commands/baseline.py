@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deltaspec.validation.acceptance import RecordedFindings
     from deltaspec.validation.baseline import KnownFinding
 
-_SHARED = ("level", "history", "revision", "clock", "select", "ignore", "allow_outside", "writer_time_zone", "engine")
+_SHARED = ("level", "history", "revision", "clock", "select", "ignore", "allow_outside", "writer_time_zone", "backend")
 _OPTIONS = validate.select_options(_SHARED)
 
 
@@ -140,5 +140,7 @@ def _validate(table: str, given: Mapping[str, Any]) -> tuple[Report, RecordedFin
     chosen = {name: resolved.values[name] for name in OptionArguments.__annotations__}
     options = Options.create(**{**chosen, "select": chosen["select"] or None, "samples": 1, "baseline": None})
     recorded = RecordedFindings()
-    request = ValidateRequest(table=table, options=options, engine=resolved.values["engine"], storage=resolved.storage)
+    request = ValidateRequest(
+        table=table, options=options, backend=resolved.values["backend"], storage=resolved.storage
+    )
     return run_command(request, recorded=recorded).report, recorded

@@ -175,9 +175,11 @@ def load_configuration(file: str | None, table: str | None, options: Mapping[str
     values: dict[str, Any] = {}
     storage: dict[str, Any] = {}
     accept: list[AcceptEntry] = []
+    keys = {name.lstrip("-"): key for key, option in options.items() for name in option.opts}
     for place, section, applies in _list_sections(content, sections, table):
-        for key, value in section.items():
-            where = f"{path}: {place}{key}"
+        for written, value in section.items():
+            where = f"{path}: {place}{written}"
+            key = keys.get(written, written)
             if key == STORAGE_OPTIONS:
                 _check_storage_options(where, value)
                 storage.update(value if applies else {})
@@ -305,5 +307,5 @@ def _fill_in(path: Path, name: str, value: str) -> str:
 
 
 def _get_key(option: click.Option) -> str:
-    """Return the key of an option in a configuration file: its long name without `--`."""
+    """Return the key of an option in a configuration file: its longest name without `--`. Files may use the others."""
     return max(option.opts, key=len).lstrip("-")

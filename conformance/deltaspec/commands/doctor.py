@@ -55,7 +55,7 @@ def _split_table_and_master(table: str | None, spark: str | None) -> tuple[str |
 
     In `--spark TABLE` the option's value is the table, because no Spark master looks like a path.
     """
-    from deltaspec.validation.engine_choice import check_master, is_master
+    from deltaspec.validation.backend_choice import check_master, is_master
 
     if spark and not is_master(spark):
         if table is None:

@@ -63,7 +63,7 @@ def validate_tables(command: ValidateCommand, named: Sequence[str], given: Mappi
         locations, unsearched = _find_tables(command, named, given, None)
         resolve = partial(command.resolve_options, _select_table_options(given))
         return estimate_tables(locations, unsearched, resolve, options)
-    with _open_session(options["engine"], jobs) as session, TemporaryDirectory(prefix="deltaspec-reports-") as scratch:
+    with _open_session(options["backend"], jobs) as session, TemporaryDirectory(prefix="deltaspec-reports-") as scratch:
         locations, unsearched = _find_tables(command, named, given, session)
         shared = {"color": options["color"], "max_requests_per_second": _share_limit(options, jobs)}
         tasks, joined = _plan_tables(locations, given, shared, scratch)
@@ -126,16 +126,16 @@ def _share_limit(options: Mapping[str, Any], jobs: int) -> float | None:
 
 
 @contextmanager
-def _open_session(engine: str, jobs: int) -> Iterator[Any]:
-    """Open a Spark session for all tables if the user chose this engine; otherwise yield None."""
-    from deltaspec.validation.engine_choice import parse_engine
+def _open_session(backend: str, jobs: int) -> Iterator[Any]:
+    """Open a Spark session for all tables if the user chose this backend; otherwise yield None."""
+    from deltaspec.validation.backend_choice import parse_backend
 
-    requested = parse_engine(engine)
-    if requested.engine != "spark":
+    requested = parse_backend(backend)
+    if requested.backend != "spark":
         yield None
         return
     if jobs > 1:
-        raise InvalidUsage("--jobs cannot be combined with --engine spark, which distributes each table")
+        raise InvalidUsage("--jobs cannot be combined with --backend spark, which distributes each table")
     from deltaspec.validation.spark.session import open_session
 
     with open_session(requested.master) as session:
@@ -216,7 +216,7 @@ def _plan_tables(
         table.update(named)
     output = given.get("output")
     of_all = [*(each.path for each in joined), *([output] if isinstance(output, str) else [])]
-    prepare_outputs([*chain.from_iterable(files), *of_all], places, values.get("engine") or "embedded")
+    prepare_outputs([*chain.from_iterable(files), *of_all], places, values.get("backend") or "embedded")
     tasks = [
         TableTask(describe_location(location), location, _leave_out_absent(table), tuple(paths))
         for location, table, paths in zip(locations, by_table, files, strict=True)

@@ -56,24 +56,24 @@ def expand_options(resolved: TableOptions) -> TableOptions:
     if expanded:
         changed["reports"] = tuple(expanded.get(each, each) for each in reports)
     files = [*(each.partition(":")[2] for each in expanded.values()), *_keep_given([changed.get("output")])]
-    prepare_outputs(files, [changed], values["engine"])
+    prepare_outputs(files, [changed], values["backend"])
     return replace(resolved, values={**values, **changed})
 
 
-def prepare_outputs(files: Sequence[str], places: Iterable[Mapping[str, Any]], engine: str) -> None:
+def prepare_outputs(files: Sequence[str], places: Iterable[Mapping[str, Any]], backend: str) -> None:
     """Create the directories of reports and other outputs, and check that each output can be written.
 
     Args:
         files: reports.
         places: values of `PLACES`, for each table.
-        engine: value of `--engine`. Spark writes to places that this machine may not have.
+        backend: value of `--backend`. Spark writes to places that this machine may not have.
 
     Raises:
         InvalidUsage: two reports are the same file, an output is in a table or cannot be written.
     """
     from deltaspec.validation.output_location import require_outside_table
 
-    is_local = not engine.startswith("spark")
+    is_local = not backend.startswith("spark")
     tables = list(places)
     findings = _keep_given(each.get("findings_out") for each in tables)
     states = _keep_given(each.get("state") for each in tables)

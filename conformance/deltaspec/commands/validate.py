@@ -112,7 +112,9 @@ from deltaspec.exit_handling import EXIT_CODE_KEY
     help="Time zone of the sessions that wrote the table, such as Europe/Paris, for SQL expressions that depend on it.",
 )
 @click.option(
+    "--backend",
     "--engine",
+    "backend",
     default="embedded",
     show_default=True,
     metavar="embedded|spark[=MASTER]|auto",
@@ -180,8 +182,8 @@ def validate(tables: tuple[str, ...], tables_from: str | None, **_: Any) -> None
     """Validate the TABLE at a path or URI, or several.
 
     Several tables are named by several arguments, by --tables-from, or by a glob over folders: 's3://lake/*/orders', or
-    'lake/**' for all below lake. With --engine spark, 'catalog.schema.*' names the Delta tables of a schema. The output
-    is the report of each table that does not conform, and a summary with a line for each table (--format text or json).
+    'lake/**' for all below lake. With --backend spark, 'catalog.schema.*' names the Delta tables of a schema. The
+    output is the report of each table that does not conform, and a summary with a line for each table (text or json).
     The exit code is that of the worst table, in the order 4, 2, 1, 5, 3, 0; one that cannot be read does not stop the
     others. If a store has not answered for three tables, and for no other, its remaining tables are not run. PATH of
     --report then contains {table}, the name of a table in files, or is a directory with / at its end; sarif and junit

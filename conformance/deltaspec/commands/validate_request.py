@@ -63,7 +63,7 @@ def build_request(resolved: TableOptions) -> ReportRequest:
         format_is_given="output_format" in resolved.given | resolved.configured,
     )
     with faster_imports():
-        if values["engine"] == "embedded":
+        if values["backend"] == "embedded":
             import_arrow_alone()
         from deltaspec.validation.options import OptionArguments, Options
         from deltaspec.validation.request import ValidateRequest
@@ -78,7 +78,7 @@ def build_request(resolved: TableOptions) -> ReportRequest:
     request = ValidateRequest(
         table=resolved.table,
         options=Options.create(**{**chosen, "select": chosen["select"] or None, "samples": samples}),
-        engine=values["engine"],
+        backend=values["backend"],
         storage=resolved.storage,
         state=values["state"],
         resume=values["resume"],
@@ -104,16 +104,16 @@ def run_command(
     """Run a request in the process of a command, which an interrupt ends with a report.
 
     Args:
-        request: the table, and what to check. The engine may be `auto`; the choice is explained on stderr.
+        request: the table, and what to check. The backend may be `auto`; the choice is explained on stderr.
         progress: called while the run works; None for no calls.
         recorded: receives every finding that no entry accepts, for a baseline.
     """
-    from deltaspec.validation.engine_choice import parse_engine
+    from deltaspec.validation.backend_choice import parse_backend
     from deltaspec.validation.request import run_request
 
-    if parse_engine(request.engine).engine == "auto":
-        request = replace(request, engine=_choose_engine(request))
-    if request.engine == "embedded":
+    if parse_backend(request.backend).backend == "auto":
+        request = replace(request, backend=_choose_backend(request))
+    if request.backend == "embedded":
         with faster_imports():
             import_arrow_alone()
             import deltaspec.validation.run  # noqa: F401
@@ -121,10 +121,10 @@ def run_command(
     return run_request(request, progress, interrupts=INTERRUPTS, recorded=recorded)
 
 
-def _choose_engine(request: ValidateRequest) -> str:
-    """Return the engine that suits the table, and explain the choice on stderr."""
+def _choose_backend(request: ValidateRequest) -> str:
+    """Return the backend that suits the table, and explain the choice on stderr."""
+    from deltaspec.validation.backend_choice import choose_backend
     from deltaspec.validation.describe.read_estimate import estimate_table
-    from deltaspec.validation.engine_choice import choose_engine
     from deltaspec.validation.spark.environment import find_missing_requirement
 
     options = request.options
@@ -135,9 +135,9 @@ def _choose_engine(request: ValidateRequest) -> str:
         revision=str(options.revision),
         storage=request.storage,
     )
-    choice = choose_engine(estimate, options.level, find_missing_requirement(None))
-    click.echo(f"engine {choice.engine}: {choice.reason}", err=True)
-    return choice.engine
+    choice = choose_backend(estimate, options.level, find_missing_requirement(None))
+    click.echo(f"backend {choice.backend}: {choice.reason}", err=True)
+    return choice.backend
 
 
 def write_outcome(request: ReportRequest, outcome: Outcome, stdout: Any) -> None:

@@ -26,7 +26,14 @@ from deltaspec.candidates.reference.table_changes import find_needed_features
 from deltaspec.candidates.row_comparison import list_rows
 from deltaspec.protocol.actions import Add
 from deltaspec.protocol.features.supported_features import get_reader_features, get_supported_features
-from deltaspec.protocol.schema.column_mapping import PHYSICAL_NAME, physical_name
+from deltaspec.protocol.property_names import (
+    CHANGE_DATA_FEED,
+    PHYSICAL_NAME,
+    ROW_COMMIT_VERSION_COLUMN,
+    ROW_ID_COLUMN,
+    ROW_TRACKING,
+)
+from deltaspec.protocol.schema.column_mapping import physical_name
 from deltaspec.protocol.schema.data_types import Struct
 from deltaspec.suites.write_judging import CHANGE_TYPE, TableReader
 
@@ -36,8 +43,8 @@ KEY = "id"
 _ANY = "any text"
 _decode = msgspec.json.Decoder(float_hook=Decimal).decode
 _FREE_PROPERTIES = (
-    "delta.rowTracking.materializedRowIdColumnName",
-    "delta.rowTracking.materializedRowCommitVersionColumnName",
+    ROW_ID_COLUMN,
+    ROW_COMMIT_VERSION_COLUMN,
 )
 _ROW_IDS = ["__row_id", "__row_commit_version"]
 
@@ -108,12 +115,12 @@ def read_facts(table: str, reader: TableReader, labels: Labels, first: int, *, h
     log = LogReader(table)
     state = log.read_state()
     configuration = state.metadata.configuration
-    tracks = configuration.get("delta.enableRowTracking") == "true"
+    tracks = configuration.get(ROW_TRACKING) == "true"
     rows = reader.read_rows(version, row_ids=tracks)
     ids = rows.select(_ROW_IDS) if tracks else None
     rows = rows.drop_columns(_ROW_IDS) if tracks else rows
     domains = answer.domains or {}
-    records = configuration.get("delta.enableChangeDataFeed") == "true"
+    records = configuration.get(CHANGE_DATA_FEED) == "true"
     return Facts(
         {
             "schema": _describe_schema(json.loads(state.metadata.schema_string)),

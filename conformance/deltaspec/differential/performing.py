@@ -14,14 +14,13 @@ from deltaspec.candidates.messages import ApplyAnswer
 from deltaspec.differential.comparison import compare_facts
 from deltaspec.differential.facts import Facts, Labels, read_facts
 from deltaspec.differential.readers import compare_newest, compare_past
+from deltaspec.protocol.property_names import CHANGE_DATA_FEED
 from deltaspec.suites.history_requests import build_request, find_reason_to_skip
 from deltaspec.suites.kit_steps import perform_step_of_the_kit
 from deltaspec.suites.write_judging import TableReader, find_newest_version, validate_table
 from deltaspec_generators.histories.drawing import Step
 from deltaspec_generators.histories.kinds import STEPS_OF_THE_KIT
 from deltaspec_generators.histories.plain_table import Effect, Forbidden, NotApplicable, PlainTable, perform
-
-_CHANGES = "delta.enableChangeDataFeed"
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -178,7 +177,7 @@ class _Run:
 
     def _compare_tables(self, number: int, step: Step, expected: Effect, newest: Sequence[int]) -> bool:
         before = self.past[-1] if self.past else None
-        had_changes = before is None or before.is_enabled(_CHANGES)
+        had_changes = before is None or before.is_enabled(CHANGE_DATA_FEED)
         commits = []
         facts = []
         for side, old in zip(self.sides, newest, strict=True):

@@ -14,12 +14,11 @@ from deltaspec.candidates.in_process import InProcess
 from deltaspec.candidates.messages import At, Changes, Scan, Snapshot
 from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.row_comparison import WrongType, find_row_difference
+from deltaspec.protocol.property_names import CHANGE_DATA_FEED, ROW_TRACKING
 from deltaspec.suites.changes import sign_versions
 from deltaspec.suites.checks import Mismatch
 from deltaspec.suites.snapshot import METADATA_FIELDS, compare_metadata, compare_protocol, compare_value
 from deltaspec.suites.write_judging import list_versions
-
-_ENABLED = "delta.enableChangeDataFeed"
 
 
 def compare_newest(candidate: Candidate, table: Path, counts: Counter[str]) -> Iterator[str]:
@@ -71,7 +70,7 @@ def _compare_rows(
     candidate: Candidate, reference: InProcess, table: Path, state: Any, at: At | None, counts: Counter[str]
 ) -> Iterator[str]:
     configuration = (state.metadata or {}).get("configuration", {})
-    has_ids = candidate.capabilities.row_ids and configuration.get("delta.enableRowTracking") == "true"
+    has_ids = candidate.capabilities.row_ids and configuration.get(ROW_TRACKING) == "true"
     request = Scan(str(table), "", at, row_ids=has_ids)
     what = f"rows of version {state.version}"
     yield from _compare_answers(what, lambda engine: engine.scan(request).table, candidate, reference, counts, "rows")
@@ -125,7 +124,7 @@ def _list_recorded(
     last = None
     for version, metadata in zip(versions, states, strict=True):
         schema = None
-        if metadata.get("configuration", {}).get(_ENABLED) == "true":
+        if metadata.get("configuration", {}).get(CHANGE_DATA_FEED) == "true":
             schema = metadata["schemaString"]
             if any(newest.get(each["name"]) != each["type"] for each in json.loads(schema)["fields"]):
                 counts["changes not compared: the newest schema does not have a column of theirs"] += 1

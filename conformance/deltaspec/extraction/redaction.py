@@ -20,6 +20,7 @@ from deltaspec.extraction.pseudonyms import Pseudonyms
 from deltaspec.extraction.reduction import encode_object, parse_object, read_parquet, write_parquet
 from deltaspec.extraction.vocabulary import is_property, is_protocol_word
 from deltaspec.protocol.log.file_names import OtherFile, parse_log_file_name
+from deltaspec.protocol.property_names import CONSTRAINT_PREFIX, GENERATION_EXPRESSION, INVARIANTS
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
 _LOG = f"{LOG_DIRECTORY}/"
@@ -32,7 +33,6 @@ _KEYWORDS = re.compile(
 )
 _PARSED = ("minValues", "maxValues", "partitionValues_parsed")
 _KEPT_COMMIT_INFO = ("timestamp", "inCommitTimestamp")
-_CONSTRAINT = "delta.constraints."
 MIN_SEARCHED = 4
 """Shortest string that is searched for in a redacted table."""
 
@@ -226,9 +226,9 @@ class _Redactor:
             return self._redact_any(value)
         found = {}
         for name, each in value.items():
-            if name in ("delta.generationExpression", "CURRENT_DEFAULT", "EXISTS_DEFAULT") and isinstance(each, str):
+            if name in (GENERATION_EXPRESSION, "CURRENT_DEFAULT", "EXISTS_DEFAULT") and isinstance(each, str):
                 found[name] = self._redact_expression(each)
-            elif name == "delta.invariants" and isinstance(each, str):
+            elif name == INVARIANTS and isinstance(each, str):
                 found[name] = self._redact_invariant(each)
             else:
                 found[self._redact_name(name)] = self._redact_schema(each)
@@ -244,9 +244,9 @@ class _Redactor:
     def _redact_configuration(self, value: Any) -> Any:
         pairs = []
         for name, each in value.items() if isinstance(value, dict) else value:
-            if name.startswith(_CONSTRAINT):
-                constraint = self._pseudonyms.replace_name(name.removeprefix(_CONSTRAINT))
-                pairs.append((_CONSTRAINT + constraint, each and self._redact_expression(each)))
+            if name.startswith(CONSTRAINT_PREFIX):
+                constraint = self._pseudonyms.replace_name(name.removeprefix(CONSTRAINT_PREFIX))
+                pairs.append((CONSTRAINT_PREFIX + constraint, each and self._redact_expression(each)))
             elif name == "delta.dataSkippingStatsColumns" and each:
                 pairs.append((name, ",".join(self._redact_name(part.strip()) for part in each.split(","))))
             elif is_property(name):

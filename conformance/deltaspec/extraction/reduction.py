@@ -28,6 +28,7 @@ from deltaspec.protocol.log.file_names import (
     UuidCheckpoint,
     parse_log_file_name,
 )
+from deltaspec.protocol.property_names import PHYSICAL_NAME
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
 _LOG = f"{LOG_DIRECTORY}/"
@@ -352,7 +353,7 @@ def _drop_from_metadata(action: dict[str, Any], dropped: Collection[str], stored
     fields = schema["fields"]
     for each in fields:
         if isinstance(each, dict) and each.get("name") in dropped and isinstance(each.get("metadata"), dict):
-            stored.add(str(each["metadata"].get("delta.columnMapping.physicalName", each["name"])))
+            stored.add(str(each["metadata"].get(PHYSICAL_NAME, each["name"])))
     schema["fields"] = [each for each in fields if not isinstance(each, dict) or each.get("name") not in dropped]
     metadata["schemaString"] = encode_object(schema).decode()
     if isinstance(columns := metadata.get("partitionColumns"), list):

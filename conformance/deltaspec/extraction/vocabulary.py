@@ -8,32 +8,43 @@ from msgspec.structs import fields
 
 from deltaspec.protocol.actions import WireStruct
 from deltaspec.protocol.features.table_features import FEATURES
-from deltaspec.protocol.features.table_properties import (
-    BOOLEANS,
+from deltaspec.protocol.features.table_properties import BOOLEANS, INTEGERS
+from deltaspec.protocol.log import last_checkpoint, version_checksum
+from deltaspec.protocol.property_names import (
+    CHECKPOINT_INTERVAL,
+    CHECKPOINT_POLICY,
+    COLUMN_ID,
+    COLUMN_MAPPING_MODE,
     FILE_RETENTION,
-    INTEGERS,
+    GENERATION_EXPRESSION,
+    IDENTITY_EXPLICIT_INSERT,
+    IDENTITY_HIGH_WATER_MARK,
+    IDENTITY_START,
+    IDENTITY_STEP,
+    INVARIANTS,
     LOG_RETENTION,
+    NESTED_IDS,
     PARQUET_CODEC,
     PARQUET_FORMAT_VERSION,
+    PHYSICAL_NAME,
     TRANSACTION_RETENTION,
+    TYPE_CHANGES,
 )
-from deltaspec.protocol.log import last_checkpoint, version_checksum
-from deltaspec.protocol.schema.column_mapping import MODE
 from deltaspec.protocol.schema.data_types import PRIMITIVES
 
 _PARAMETERS = re.compile(r"decimal\(\d+, ?-?\d+\)|(var)?char\(\d+\)")
 _SCHEMA = "struct array map type fields name nullable metadata elementType containsNull keyType valueType element key"
 _COLUMN_METADATA = (
-    "delta.columnMapping.id",
-    "delta.columnMapping.physicalName",
-    "delta.columnMapping.nested.ids",
-    "delta.generationExpression",
-    "delta.invariants",
-    "delta.identity.start",
-    "delta.identity.step",
-    "delta.identity.highWaterMark",
-    "delta.identity.allowExplicitInsert",
-    "delta.typeChanges",
+    COLUMN_ID,
+    PHYSICAL_NAME,
+    NESTED_IDS,
+    GENERATION_EXPRESSION,
+    INVARIANTS,
+    IDENTITY_START,
+    IDENTITY_STEP,
+    IDENTITY_HIGH_WATER_MARK,
+    IDENTITY_EXPLICIT_INSERT,
+    TYPE_CHANGES,
     "CURRENT_DEFAULT",
     "EXISTS_DEFAULT",
     "__CHAR_VARCHAR_TYPE_STRING",
@@ -55,9 +66,9 @@ _PROPERTIES = frozenset(
         TRANSACTION_RETENTION,
         PARQUET_CODEC,
         PARQUET_FORMAT_VERSION,
-        MODE,
-        "delta.checkpointInterval",
-        "delta.checkpointPolicy",
+        COLUMN_MAPPING_MODE,
+        CHECKPOINT_INTERVAL,
+        CHECKPOINT_POLICY,
         "delta.dataSkippingNumIndexedCols",
         "delta.isolationLevel",
         "delta.minReaderVersion",

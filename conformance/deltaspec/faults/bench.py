@@ -25,6 +25,7 @@ from deltaspec.faults.workload import (
     compare_rows,
     get_title,
 )
+from deltaspec.protocol.property_names import CHECKPOINT_INTERVAL, DELETION_VECTORS
 from deltaspec.suites.cases import describe_death, describe_refusal
 from deltaspec.suites.checks import NotAsked
 from deltaspec.suites.history_requests import build_request
@@ -41,8 +42,8 @@ Layouts: TypeAlias = Mapping[str, tuple[tuple[str, ...], dict[str, str]]]
 LAYOUTS: Layouts = {
     "plain": ((), {}),
     "partitioned": (("part",), {}),
-    "checkpoints": ((), {"delta.checkpointInterval": "2"}),
-    "vectors": ((), {"delta.enableDeletionVectors": "true"}),
+    "checkpoints": ((), {CHECKPOINT_INTERVAL: "2"}),
+    "vectors": ((), {DELETION_VECTORS: "true"}),
 }
 
 

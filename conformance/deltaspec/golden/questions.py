@@ -18,6 +18,7 @@ from deltaspec.golden.conditions import (
     list_conditions,
 )
 from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.property_names import IN_COMMIT_TIMESTAMPS
 from deltaspec.protocol.schema import column_mapping
 from deltaspec_generators.table_files import LOG
 from deltaspec_generators.table_state import TableState, vector_id
@@ -143,7 +144,7 @@ def _ask_state(newest: ExpectedVersion) -> Question:
         "transactions": {app: body["version"] for app, body in sorted(state.transactions.items())},
         "domains": {name: body["configuration"] for name, body in sorted(state.domains.items())},
     }
-    if state.is_enabled("delta.enableInCommitTimestamps"):
+    if state.is_enabled(IN_COMMIT_TIMESTAMPS):
         expected["inCommitTimestamp"] = newest.timestamp_ms
     return Question("state", {"type": "state", "expected": expected}, is_common=False)
 

@@ -25,6 +25,7 @@ from deltaspec.golden.corpus import StoredCase
 from deltaspec.golden.importing.sql_predicates import NotTranslatable, build_predicate_tree
 from deltaspec.golden.questions import OURS
 from deltaspec.protocol.features.table_features import FEATURES
+from deltaspec.protocol.property_names import STATS_AS_JSON
 from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.report.report_types import FEATURE_PREFIX
 from deltaspec.validation.options import Options, RunSettings
@@ -184,7 +185,7 @@ def _compare_read(
     if "predicate" in document:
         metadata = reference.snapshot(Snapshot(location, at=at)).metadata
         assert metadata is not None
-        if metadata["configuration"].get("delta.checkpoint.writeStatsAsJson") != "false":
+        if metadata["configuration"].get(STATS_AS_JSON) != "false":
             skippable = document[OURS]["filesSkippable"]  # the reference does not read statistics as structs
         try:
             tree = build_predicate_tree(document["predicate"], parse_schema(metadata["schemaString"]))

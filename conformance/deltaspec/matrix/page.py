@@ -132,11 +132,11 @@ def _group_not_asked(matrix: Matrix) -> list[tuple[str, str, list[tuple[str, int
 
 
 def _get_statement(requirement: str) -> str:
-    """Return level, statement and section of a requirement."""
+    """Return strength, statement and section of a requirement."""
     found = load_requirements().get(requirement)
     if found is None:
         return "not a requirement of this release"
-    return f"{found.level.upper()}: {found.statement} ({found.section})"
+    return f"{found.strength.upper()}: {found.statement} ({found.section})"
 
 
 def _list_cause_rows(matrix: Matrix, cause: Cause) -> list[str]:

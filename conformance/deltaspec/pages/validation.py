@@ -10,8 +10,9 @@ from deltaspec.pages.renderer import render_page
 from deltaspec.report.description import FilesDescription
 from deltaspec.report.files_chart import describe_partition, format_bound, list_facts
 from deltaspec.report.ledger_text import describe_rules_run, list_ledger
-from deltaspec.report.report_types import SEVERITIES, Finding, Inventory, Report, RuleDoc
+from deltaspec.report.report_types import Finding, Inventory, Report, RuleDoc
 from deltaspec.report.text import bound_text, escape_text
+from deltaspec.scales import SEVERITIES
 
 MOST_FINDINGS = 50
 """Findings of each rule that the page shows."""

@@ -1,13 +1,6 @@
 """Reports of validation runs as values, and the writers that render them."""
 
-from deltaspec.report.report_types import (
-    Checked,
-    DerivedFileNotCompared,
-    Finding,
-    NotChecked,
-    Report,
-    Severity,
-    Verdict,
-)
+from deltaspec.report.report_types import Checked, DerivedFileNotCompared, Finding, NotChecked, Report, Verdict
+from deltaspec.scales import Severity
 
 __all__ = ["Checked", "DerivedFileNotCompared", "Finding", "NotChecked", "Report", "Severity", "Verdict"]

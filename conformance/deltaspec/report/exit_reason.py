@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from deltaspec.exit_codes import ExitCode
-from deltaspec.report.report_types import EXIT_CODES_OF_VERDICTS, SEVERITIES, Report, Severity
+from deltaspec.report.report_types import EXIT_CODES_OF_VERDICTS, Report
+from deltaspec.scales import SEVERITIES, Severity
 
 
 def explain_exit_code(report: Report, exit_code: ExitCode, fail_on: Severity) -> str | None:

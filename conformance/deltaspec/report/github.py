@@ -10,8 +10,9 @@ from pathlib import Path
 
 from deltaspec.report.evidence import format_evidence
 from deltaspec.report.ledger_text import list_ledger
-from deltaspec.report.report_types import SEVERITIES, Finding, Report
+from deltaspec.report.report_types import Finding, Report
 from deltaspec.report.text import count, escape_text
+from deltaspec.scales import SEVERITIES
 
 _COMMANDS = dict(zip(SEVERITIES, ("error", "warning", "notice"), strict=True))
 _WIDTH = 1_000

@@ -70,5 +70,5 @@ def _describe_rule(findings: list[Finding], report: Report) -> Iterator[str]:
         )
     if (more := total - len(findings[:_FINDINGS_SHOWN])) > 0:
         yield f"- and {more:,} more"
-    yield from ("", f"**{doc.level}** [{doc.section}]({doc.url}): {doc.statement}")
+    yield from ("", f"**{doc.strength}** [{doc.section}]({doc.url}): {doc.statement}")
     yield from ("", f"**Why** {doc.why}", "", f"**Fix** {doc.fix}")

@@ -8,9 +8,8 @@ from msgspec import Struct, field
 from deltaspec.errors import ValidationFailed
 from deltaspec.exit_codes import ExitCode
 from deltaspec.report.text import bound_text, count, escape_text
+from deltaspec.scales import SEVERITIES, Severity
 
-Severity = Literal["violation", "warning", "divergence"]
-SEVERITIES: tuple[Severity, ...] = ("violation", "warning", "divergence")
 Verdict = Literal["conforms", "violations", "incomplete", "refused"]
 EXIT_CODES_OF_VERDICTS: dict[Verdict, ExitCode] = {
     "conforms": ExitCode.OK,
@@ -94,8 +93,8 @@ class RuleDoc(Struct, frozen=True):
     """Statement of the requirement that the rule checks."""
     section: str
     """Heading of the section in the protocol."""
-    level: str
-    """Normative level of the requirement (must, should, may, is), or `diverge` and the number of the erratum."""
+    strength: str = field(name="level")
+    """Strength of the requirement (must, should, may, is), or `diverge` and the number of the erratum."""
     why: str
     fix: str
     url: str = ""

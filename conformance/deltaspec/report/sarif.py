@@ -12,8 +12,9 @@ from urllib.parse import quote
 
 from deltaspec.report.evidence import format_evidence
 from deltaspec.report.ledger_text import describe_rules_run, list_ledger
-from deltaspec.report.report_types import SEVERITIES, AcceptedFinding, Finding, Report
+from deltaspec.report.report_types import AcceptedFinding, Finding, Report
 from deltaspec.report.text import count, escape_text
+from deltaspec.scales import SEVERITIES
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 MOST_RESULTS = 5_000

@@ -6,9 +6,9 @@ from rich.console import Console
 from rich.text import Text
 
 from deltaspec.report.ledger_text import list_outdated_of_tables
-from deltaspec.report.report_types import SEVERITIES
 from deltaspec.report.tables_summary import TableResult, TablesSummary
 from deltaspec.report.text import count, escape_text, wrap_text
+from deltaspec.scales import SEVERITIES
 
 _HEADER = ("verdict", *(f"{severity}s" for severity in SEVERITIES), "unchecked", "time", "table")
 _STYLES = {"violations": "bold red", "failed": "bold red", "unreadable": "bold red", "unavailable": "bold red"}

@@ -120,7 +120,7 @@ def _documentation(finding: Finding, doc: RuleDoc, console: Console, *, verbose:
     """Print what a finding means and how to repair it."""
     requirement = [("Id", finding.requirement), ("Reading", doc.reading), ("See", doc.url)] if verbose else []
     for label, text in (
-        (doc.level.upper(), f"{doc.section}: {doc.statement}"),
+        (doc.strength.upper(), f"{doc.section}: {doc.statement}"),
         *requirement,
         ("Why", doc.why),
         ("Fix", doc.fix),

@@ -11,10 +11,10 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-Level = Literal["must", "should", "may", "is"]
+Strength = Literal["must", "should", "may", "is"]
 Actor = Literal["reader", "writer", "table"]
 CheckKind = Literal["log", "data", "behaviour"]
-_LEVELS, _ACTORS, _CHECK_KINDS = map(get_args, (Level, Actor, CheckKind))
+_STRENGTHS, _ACTORS, _CHECK_KINDS = map(get_args, (Strength, Actor, CheckKind))
 REVISIONS = ("r1", "r2", "r3", "current")
 
 
@@ -27,7 +27,8 @@ class Requirement(msgspec.Struct, frozen=True):
     """Heading of the section in the protocol."""
     revisions: tuple[str, ...]
     """Revisions that contain the statement, oldest first."""
-    level: Level
+    strength: Strength
+    """How binding the statement is; `is` for a definition."""
     actor: Actor
     check: CheckKind
     """Where a violation is visible: in the log, in other files, or only in the behaviour of an implementation."""
@@ -104,7 +105,7 @@ def _parse_requirement(identity: str, entry: dict[str, Any]) -> Requirement:
         id=identity,
         section=entry.pop("section"),
         revisions=tuple(entry.pop("revisions")),
-        level=entry.pop("level"),
+        strength=entry.pop("strength"),
         actor=entry.pop("actor"),
         check=entry.pop("check"),
         statement=entry.pop("statement"),
@@ -114,8 +115,8 @@ def _parse_requirement(identity: str, entry: dict[str, Any]) -> Requirement:
     )
     if entry:
         raise ValueError(f"{identity}: unknown keys {sorted(entry)}")
-    if requirement.level not in _LEVELS or requirement.actor not in _ACTORS:
-        raise ValueError(f"{identity}: invalid level {requirement.level!r} or actor {requirement.actor!r}")
+    if requirement.strength not in _STRENGTHS or requirement.actor not in _ACTORS:
+        raise ValueError(f"{identity}: invalid strength {requirement.strength!r} or actor {requirement.actor!r}")
     if requirement.check not in _CHECK_KINDS:
         raise ValueError(f"{identity}: invalid check {requirement.check!r}")
     if not requirement.revisions or not set(requirement.revisions) <= set(REVISIONS):

@@ -15,10 +15,10 @@ import polars as pl
 
 from deltaspec.requirements import REVISIONS, Requirement, load_requirements
 from deltaspec.rules.examples import parse_rows
-from deltaspec.views.base import LEVELS, Level, View
+from deltaspec.scales import LEVELS, Level, Severity
+from deltaspec.views.base import View
 
-Severity = Literal["violation", "warning", "divergence"]
-_SEVERITY_OF_LEVEL: dict[str, Severity] = {"must": "violation", "is": "violation", "should": "warning"}
+_SEVERITY_OF_STRENGTH: dict[str, Severity] = {"must": "violation", "is": "violation", "should": "warning"}
 
 
 class Rule(msgspec.Struct, frozen=True, dict=True):
@@ -67,12 +67,12 @@ class Rule(msgspec.Struct, frozen=True, dict=True):
         return self.severity_in(self.revisions[-1])
 
     def severity_in(self, revision: str) -> Severity:
-        """Return the severity of findings in a revision, by the level of the requirement; `divergence` if undecided."""
+        """Return the severity of findings in a revision, by the strength of the requirement; `divergence` if undecided."""
         if self.divergence is not None:
             return "divergence"
         if self.warning:
             return "warning"
-        return _SEVERITY_OF_LEVEL[self.requirement_in(revision).level]
+        return _SEVERITY_OF_STRENGTH[self.requirement_in(revision).strength]
 
     @cached_property
     def level(self) -> Level:

@@ -18,6 +18,7 @@ from deltaspec.faults.bench import LAYOUTS, Bench, Trial, build_bench
 from deltaspec.faults.races import Racer, run_race, run_threads
 from deltaspec.faults.runner import RACERS
 from deltaspec.faults.trials import Fault
+from deltaspec.protocol.property_names import ROW_TRACKING
 from deltaspec.selftest.kills import Kill
 from deltaspec.selftest.mutants import Mutant
 
@@ -25,7 +26,7 @@ RACE = "race"
 _LAYOUTS = {
     "plain": LAYOUTS["plain"],
     "vectors": LAYOUTS["vectors"],
-    "row ids": ((), {"delta.enableRowTracking": "true"}),
+    "row ids": ((), {ROW_TRACKING: "true"}),
 }
 _thread = threading.local()
 

@@ -23,7 +23,7 @@ from deltaspec.model.log.cleanup import (
     may_clean_up,
 )
 from deltaspec.protocol.actions import MetaData, Protocol
-from deltaspec.protocol.features.table_properties import LOG_RETENTION, parse_interval_ms
+from deltaspec.protocol.features.table_properties import parse_interval_ms
 from deltaspec.protocol.log.file_names import (
     SIDECARS,
     ChecksumName,
@@ -34,8 +34,8 @@ from deltaspec.protocol.log.file_names import (
     UuidCheckpoint,
     parse_log_file_name,
 )
+from deltaspec.protocol.property_names import IN_COMMIT_TIMESTAMPS, LOG_RETENTION
 from deltaspec.suites.write_judging import TableReader, describe_files, list_versions
-from deltaspec_generators.histories.plain_table import IN_COMMIT_TIMESTAMPS
 
 _CHECKPOINTS = (ClassicCheckpoint, MultipartCheckpoint, UuidCheckpoint)
 _KEPT_KINDS = (CommitName, ChecksumName, *_CHECKPOINTS)

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 
 from deltaspec.candidates.messages import SnapshotAnswer
 from deltaspec.model.log.cleanup import DAY_MS, floor_to_midnight
-from deltaspec.protocol.features.table_properties import PROTECTED_BEFORE
 from deltaspec.protocol.log.file_names import SIDECARS, commit_name
+from deltaspec.protocol.property_names import CHECKPOINT_PROTECTION
 from deltaspec.suites.write_judging import LOG, get_clock_ms
 from deltaspec_generators.histories.kinds import (
     AGE_LOG,
@@ -72,7 +72,7 @@ def _drop_unknown_feature(state: SnapshotAnswer) -> list[dict[str, Any]]:
     """Return the protocol without the unknown feature, and metadata that protect checkpoints before this version."""
     protocol, metadata = dict(state.protocol or {}), dict(state.metadata or {})
     protocol["writerFeatures"] = [each for each in protocol["writerFeatures"] if each != _UNKNOWN_FEATURE_NAME]
-    metadata["configuration"] = {**metadata.get("configuration", {}), PROTECTED_BEFORE: str(state.version + 1)}
+    metadata["configuration"] = {**metadata.get("configuration", {}), CHECKPOINT_PROTECTION: str(state.version + 1)}
     return [{"protocol": protocol}, {"metaData": metadata}]
 
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.property_names import ROW_TRACKING, TYPE_CHANGES, TYPE_WIDENING
 from deltaspec_generators.small_tables import FIELDS, add_data_file, build_rows, build_table_with_stored_vectors
 from deltaspec_generators.table_files import (
     LOG,
@@ -102,9 +103,9 @@ def build_partition_date_widened() -> ReadableTable:
     names = ["appendOnly", "invariants", "timestampNtz", "typeWidening"]
     protocol = protocol_action(3, 7, ["timestampNtz", "typeWidening"], names)
     change = {"fromType": "date", "toType": "timestamp_ntz"}
-    configuration = {"delta.enableTypeWidening": "true"}
+    configuration = {TYPE_WIDENING: "true"}
     day = {"name": "day", "type": "date", "nullable": True, "metadata": {}}
-    moment = {**day, "type": "timestamp_ntz", "metadata": {"delta.typeChanges": [change]}}
+    moment = {**day, "type": "timestamp_ntz", "metadata": {TYPE_CHANGES: [change]}}
     files = TableFiles()
     files.commits[0] = [
         commit_info_action(0), protocol, metadata_action([*FIELDS, day], ["day"], configuration)
@@ -157,7 +158,7 @@ def build_row_ids_assigned_later() -> ReadableTable:
     files.commits[2] = [
         commit_info_action(2),
         protocol_action(1, 7, None, ["appendOnly", "domainMetadata", "invariants", "rowTracking"]),
-        metadata_action(FIELDS, configuration={"delta.enableRowTracking": "true", **columns}),
+        metadata_action(FIELDS, configuration={ROW_TRACKING: "true", **columns}),
         domain_action("delta.rowTracking", '{"rowIdHighWaterMark":2}'),
         {"add": {**added, "dataChange": False, "baseRowId": 0, "defaultRowCommitVersion": 2}},
     ]

@@ -7,6 +7,7 @@ from typing import Any
 from deltaspec.candidates.host import Candidate
 from deltaspec.candidates.messages import Snapshot, SnapshotAnswer, Wanted
 from deltaspec.protocol.files import paths
+from deltaspec.protocol.property_names import IN_COMMIT_TIMESTAMPS
 from deltaspec.suites.checks import Mismatch, NotAsked, Notes, TableUnderTest, check
 from deltaspec_generators.table_uris import TABLE_URI, replace_table_uri
 from deltaspec_generators.tables.readable import ReadableTable
@@ -27,7 +28,7 @@ def request_snapshot(candidate: Candidate, subject: TableUnderTest, *want: Wante
 
 def _has_in_commit_timestamp(table: ReadableTable) -> bool:
     newest = table.versions[-1].state
-    return "inCommitTimestamp" in newest.features and newest.is_enabled("delta.enableInCommitTimestamps")
+    return "inCommitTimestamp" in newest.features and newest.is_enabled(IN_COMMIT_TIMESTAMPS)
 
 
 def compare_value(what: str, expected: Any, actual: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.property_names import DELETION_VECTORS
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row
 from deltaspec_generators.small_tables import (
     FIELDS,
@@ -82,7 +83,7 @@ def build_vectors_without_property() -> ReadableTable:
     Source: Deletion Vectors, Reader Requirements (r3, current).
     """
     files = build_table_with_stored_vectors()
-    configuration = {"delta.enableDeletionVectors": "false"}
+    configuration = {DELETION_VECTORS: "false"}
     files.commits[4] = [commit_info_action(4), metadata_action(FIELDS, configuration=configuration)]
     b, c = build_rows(10), build_rows(20)
     rows = pa.concat_tables([b.take([0, 2, *range(4, 10)]), c.take([0, 1, *range(3, 10)])])

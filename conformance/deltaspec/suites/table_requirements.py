@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from deltaspec.protocol.actions import ACTION_TYPES
+from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, DELETION_VECTORS, IN_COMMIT_TIMESTAMPS, TYPE_CHANGES
 from deltaspec.protocol.schema.data_types import Struct, iter_fields
 from deltaspec_generators.table_state import TableState
 from deltaspec_generators.tables.readable import ReadableTable
@@ -36,19 +37,19 @@ def _has_vectors(table: ReadableTable) -> bool:
 def _has_vectors_without_property(table: ReadableTable) -> bool:
     newest = _newest(table)
     has_vector = any(add.get("deletionVector") for add in newest.live.values())
-    return has_vector and newest.configuration.get("delta.enableDeletionVectors") != "true"
+    return has_vector and newest.configuration.get(DELETION_VECTORS) != "true"
 
 
 def _has_mode(mode: str | None) -> Holds:
     def holds(table: ReadableTable) -> bool:
         newest = _newest(table)
-        return "columnMapping" in newest.features and newest.configuration.get("delta.columnMapping.mode") == mode
+        return "columnMapping" in newest.features and newest.configuration.get(COLUMN_MAPPING_MODE) == mode
 
     return holds
 
 
 def _is_mapped(table: ReadableTable) -> bool:
-    return _newest(table).configuration.get("delta.columnMapping.mode") in ("name", "id")
+    return _newest(table).configuration.get(COLUMN_MAPPING_MODE) in ("name", "id")
 
 
 def _has_added_columns(table: ReadableTable) -> bool:
@@ -61,7 +62,7 @@ def _field_paths(schema: Struct) -> frozenset[tuple[str, ...]]:
 
 
 def _has_type_changes(table: ReadableTable) -> bool:
-    return any(field.metadata.get("delta.typeChanges") for _, field in iter_fields(table.versions[-1].schema))
+    return any(field.metadata.get(TYPE_CHANGES) for _, field in iter_fields(table.versions[-1].schema))
 
 
 def _has_null_partition_value(table: ReadableTable) -> bool:
@@ -106,7 +107,7 @@ def _has_several_checkpoints_of_a_version(table: ReadableTable) -> bool:
 
 
 def _has_in_commit_timestamps(table: ReadableTable) -> bool:
-    return any(each.state.configuration.get("delta.enableInCommitTimestamps") == "true" for each in table.versions)
+    return any(each.state.configuration.get(IN_COMMIT_TIMESTAMPS) == "true" for each in table.versions)
 
 
 def _has_wide_bounds(table: ReadableTable) -> bool:

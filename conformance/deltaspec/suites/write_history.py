@@ -17,6 +17,7 @@ from deltaspec.candidates.reference.log_reader import LogReader, TableState
 from deltaspec.candidates.row_comparison import WrongType, find_row_difference
 from deltaspec.model.features.identity_values import find_value_faults
 from deltaspec.protocol.features.constraints import DEFAULT
+from deltaspec.protocol.property_names import CHANGE_DATA_FEED, CONSTRAINT_PREFIX, IN_COMMIT_TIMESTAMPS, ROW_TRACKING
 from deltaspec.suites.cleanup_judging import CleanupJudge
 from deltaspec.suites.history_requests import (
     build_request,
@@ -43,7 +44,6 @@ from deltaspec_generators.histories.kinds import STEPS_OF_THE_KIT
 from deltaspec_generators.histories.plain_table import (
     GENERATED,
     ID,
-    IN_COMMIT_TIMESTAMPS,
     REFUSAL_CATEGORIES,
     Effect,
     Forbidden,
@@ -56,7 +56,6 @@ from deltaspec_generators.histories.plain_table import (
 )
 
 _REMOVES_FILES = ("vacuum", "cleanup-log")
-_CONSTRAINT = "delta.constraints."
 
 
 class HistoryUnderTest(msgspec.Struct):
@@ -276,7 +275,7 @@ class _Run:
         self.done.count("type-changes", "type changes", self.step.kind == "widen-column")
         try:
             state = self.reader.read_state()
-            has_ids = expected.table.is_enabled("delta.enableRowTracking")
+            has_ids = expected.table.is_enabled(ROW_TRACKING)
             rows = self.reader.read_rows(version, row_ids=has_ids)
         except Refused as refused:
             self._note("rows", f"the table cannot be read: {refused}")
@@ -350,8 +349,8 @@ class _Run:
             "partition columns": (list(table.partition_by), list(metadata.get("partitionColumns", []))),
             "transactions": (dict(table.transactions), state.transactions),
             "domains": (dict(table.domains), {key: text for key, text in domains.items() if key[:6] != "delta."}),
-            "constraints": ({f"{_CONSTRAINT}{name}".lower() for name in table.constraints},
-                            {key.lower() for key in configuration if key.startswith(_CONSTRAINT)}),
+            "constraints": ({f"{CONSTRAINT_PREFIX}{name}".lower() for name in table.constraints},
+                            {key.lower() for key in configuration if key.startswith(CONSTRAINT_PREFIX)}),
             "properties": (wanted, {key: configuration.get(key) for key in wanted}),
         }  # fmt: skip
         for name, (expected, found) in facts.items():
@@ -386,8 +385,8 @@ class _Run:
             before = found
 
     def _judge_changes(self, expected: Effect, first: int, version: int) -> None:
-        is_recorded = expected.table.is_enabled("delta.enableChangeDataFeed")
-        if self.old is not None and (not is_recorded or not self.old.is_enabled("delta.enableChangeDataFeed")):
+        is_recorded = expected.table.is_enabled(CHANGE_DATA_FEED)
+        if self.old is not None and (not is_recorded or not self.old.is_enabled(CHANGE_DATA_FEED)):
             return
         if not is_recorded or version < first:
             return

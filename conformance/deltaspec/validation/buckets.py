@@ -2,7 +2,7 @@
 
 A *stage* is a function that is called for every bucket, or for a group of small ones unless it opens files. It receives
 the facts, a recorder, the rows of the bucket by tag, and a `StageOutput` for rows that a later stage needs. The
-aggregates that it returns are added up. The Spark engine runs the same stages on executors.
+aggregates that it returns are added up. The Spark backend runs the same stages on executors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The embedded engine: one process that reads the log once, in order, with Arrow and Polars.
+"""The embedded backend: one process that reads the log once, in order, with Arrow and Polars.
 
 Rules over single rows are evaluated batch by batch while the log is read. What replay needs of the file actions is kept
 in narrow columns, in memory or on disk. A file that cannot be read or decoded makes the views that depend on it

@@ -1,7 +1,7 @@
 """Record what the rules of a run find: a bounded number of findings, and the ledger. Several recorders can be merged.
 
 The result does not depend on the order of the frames, nor on how the rows of a view are distributed over them. Both
-engines, with any number of buckets, give the same report.
+backends, with any number of buckets, give the same report.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import polars as pl
 from deltaspec.protocol.revisions import Revision
 from deltaspec.report.report_types import FEATURE_PREFIX, Finding, NotChecked
 from deltaspec.rules.registry import Rule
+from deltaspec.scales import LEVELS
 from deltaspec.validation.acceptance import Acceptance, AcceptedFindings
 from deltaspec.validation.findings_table import InMemorySink, Sink, build_finding_rows
 from deltaspec.validation.kept_findings import KeptFindings, build_findings
 from deltaspec.validation.ledger import Ledger
 from deltaspec.validation.rule_set import RuleSet, select_new_hits
-from deltaspec.views.base import LEVELS, View
+from deltaspec.views.base import View
 from deltaspec.views.files.file_actions import deletion_vectors
 
 

@@ -1,4 +1,4 @@
-"""Options of a run. They are checked before anything is read, and are the same for every engine and entry point."""
+"""Options of a run. They are checked before anything is read, and are the same for every backend and entry point."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from deltaspec.protocol.revisions import Revision
 from deltaspec.report.report_types import FEATURE_PREFIX, AcceptEntry
 from deltaspec.rules import RULES
 from deltaspec.rules.registry import Rule
+from deltaspec.scales import LEVELS, Level
 from deltaspec.validation.accept_entries import is_expired, parse_accept_entry
 from deltaspec.validation.acceptance import RecordedFindings
 from deltaspec.validation.baseline import read_baseline
@@ -27,7 +28,6 @@ from deltaspec.validation.plan import parse_history
 from deltaspec.validation.progress import Progress, ignore_progress
 from deltaspec.validation.since import EarlierReport, load_earlier_report
 from deltaspec.validation.stopping import Budget
-from deltaspec.views.base import LEVELS, Level
 
 
 class OptionArguments(TypedDict, total=False):

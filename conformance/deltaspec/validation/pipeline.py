@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from deltaspec.protocol.log.segment import Checkpoint
 from deltaspec.report.report_types import DerivedFileNotCompared, Inventory, Since
+from deltaspec.scales import LEVELS
 from deltaspec.validation.aggregates import Aggregates, TableActionKey
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.checkpoint_checks import check_checkpoint
@@ -31,7 +32,7 @@ from deltaspec.validation.log.type_change_checks import check_type_changes
 from deltaspec.validation.log.variant_use_checks import check_variant_uses
 from deltaspec.validation.plan import EMPTIED, NO_VERSION, Plan
 from deltaspec.validation.stopping import RunStopped
-from deltaspec.views.base import LEVELS, View
+from deltaspec.views.base import View
 from deltaspec.views.log import log_files
 from deltaspec.views.log.checkpoints import last_checkpoint
 from deltaspec.views.log.staged_commits import staged_commits

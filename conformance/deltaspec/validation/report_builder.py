@@ -13,7 +13,6 @@ from deltaspec.report.report_types import (
     FEATURE_PREFIX,
     NEEDS_CLOCK,
     REPORT_VERSION,
-    SEVERITIES,
     AcceptEntry,
     AcceptStatus,
     Baseline,
@@ -30,6 +29,7 @@ from deltaspec.report.report_types import (
 )
 from deltaspec.report.text import bound_text, escape_text
 from deltaspec.rules import RULES
+from deltaspec.scales import SEVERITIES
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.fingerprint import compute_fingerprint
 from deltaspec.validation.ledger import find_unused_rules
@@ -49,12 +49,12 @@ _MAX_COPIED_FROM = 3
 """Locations that the report names."""
 
 
-def build_report(result: RunResult, engine: str) -> Report:
+def build_report(result: RunResult, backend: str) -> Report:
     """Build the report of a finished run.
 
     Args:
         result: of the run.
-        engine: name of the engine.
+        backend: name of the backend.
     """
     context, facts, findings = result.context, result.facts, result.findings
     plan, options = context.plan, context.options
@@ -94,7 +94,7 @@ def build_report(result: RunResult, engine: str) -> Report:
         at=plan.at,
         revision=str(revision),
         level=options.level,
-        engine=engine,
+        engine=backend,
         history=options.history,
         clock=options.clock_ms,
         verdict="refused" if refusal else _compute_verdict(counts, ledger, result.stop_reason),

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from deltaspec.exit_codes import ExitCode
 from deltaspec.report.exit_reason import explain_exit_code
-from deltaspec.report.report_types import Report, Severity, compute_exit_code
-from deltaspec.validation.engine_choice import parse_engine
+from deltaspec.report.report_types import Report, compute_exit_code
+from deltaspec.scales import Severity
+from deltaspec.validation.backend_choice import parse_backend
 from deltaspec.validation.options import Options, RunSettings
 from deltaspec.validation.progress import PhaseTimer, Progress, ignore_progress
 from deltaspec.validation.stopping import BudgetArgument, parse_budget
 from deltaspec.wire.storage.settings import ENVIRONMENT, StorageSettings
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from deltaspec.validation.acceptance import RecordedFindings
 
 _CODES_OF_STOPPED_RUNS = {each.summary: each for each in (ExitCode.INTERRUPTED, ExitCode.TERMINATED)}
@@ -31,7 +30,7 @@ class ValidateRequest(msgspec.Struct, frozen=True, kw_only=True):
     table: str
     """Path, URI, or name in a catalog."""
     options: Options
-    engine: str = "embedded"
+    backend: str = "embedded"
     """`embedded`, `spark` or `spark=MASTER`."""
     storage: StorageSettings = ENVIRONMENT
     state: str | None = None
@@ -60,7 +59,7 @@ def run_request(
     *,
     interrupts: Mapping[type[BaseException], str] | None = None,
     recorded: RecordedFindings | None = None,
-    session: SparkSession | None = None,
+    session: Any = None,
 ) -> Outcome:
     """Validate the table of a request.
 
@@ -69,7 +68,7 @@ def run_request(
         progress: called while the run works; None for no calls.
         interrupts: exceptions that stop the run with a report, and what the report calls them.
         recorded: receives every finding that no entry accepts; None if they are not needed.
-        session: Spark session of a run on Spark; None to use the active one of this process, or start one.
+        session: `SparkSession` of a run on Spark; None to use the active one of this process, or start one.
     """
     timer = PhaseTimer(progress or ignore_progress)
     settings = RunSettings(
@@ -81,7 +80,7 @@ def run_request(
         budget=parse_budget(request.budget),
         interrupts=interrupts or {},
     )
-    if request.engine == "embedded":
+    if request.backend == "embedded":
         from deltaspec.validation import run
 
         report = run.run_embedded(request.table, request.options, settings, request.storage)
@@ -94,7 +93,7 @@ def run_request(
     return Outcome(report, exit_code, timer.finish())
 
 
-def _run_on_spark(request: ValidateRequest, settings: RunSettings, session: SparkSession | None) -> Report:
+def _run_on_spark(request: ValidateRequest, settings: RunSettings, session: Any) -> Report:
     """Run a request on Spark.
 
     Raises:
@@ -105,7 +104,7 @@ def _run_on_spark(request: ValidateRequest, settings: RunSettings, session: Spar
 
     if session is not None:
         return run_on_spark(session, request.table, request.options, settings, storage=request.storage)
-    master = parse_engine(request.engine).master
+    master = parse_backend(request.backend).master
     _check_local_table(request.table, master)
     with open_session(master) as started:
         return run_on_spark(started, request.table, request.options, settings, storage=request.storage)

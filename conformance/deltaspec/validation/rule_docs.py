@@ -24,10 +24,10 @@ def build_rule_doc(code: str) -> RuleDoc:
     """
     rule = RULES[code]
     requirement = rule.requirement
-    level = f"diverge {rule.divergence}" if rule.divergence else requirement.level
+    strength = f"diverge {rule.divergence}" if rule.divergence else requirement.strength
     url = build_requirement_url(requirement.section, requirement.notes, requirement.revisions)
     return RuleDoc(
-        requirement.statement, requirement.section, level, rule.why, rule.fix, url, requirement.reading or ""
+        requirement.statement, requirement.section, strength, rule.why, rule.fix, url, requirement.reading or ""
     )
 
 

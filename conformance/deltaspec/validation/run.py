@@ -1,4 +1,4 @@
-"""Run the embedded engine on one table."""
+"""Run the embedded backend on one table."""
 
 from __future__ import annotations
 

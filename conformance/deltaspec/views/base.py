@@ -4,26 +4,16 @@ A fact that needs other rows or another relation is a column that the view compu
 (`version`, `file`, `line`, `path`, `column`); they become the location of a finding.
 """
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import polars as pl
 import pyarrow as pa
 
+from deltaspec.scales import Level
 from deltaspec.wire.arrow_compute import to_series
 
 LOCATION = ("version", "file", "line", "path", "column")
-
-Level = Literal["log", "files", "footers", "rows"]
-LEVELS: tuple[Level, ...] = ("log", "files", "footers", "rows")
-"""What a run may read. Each level includes the levels before it:
-
-- `log`: only the Delta log.
-- `files`: also directory listings of the table, and deletion-vector files.
-- `footers`: also Parquet footers of data files.
-- `rows`: also rows of data files.
-"""
-
 
 PROTOCOL_KINDS = frozenset({"protocol"})
 STATE_KINDS = frozenset({"protocol", "metaData"})

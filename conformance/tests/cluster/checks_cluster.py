@@ -40,7 +40,7 @@ def faulty(directory: Path, valid: Path) -> Path:
 @pytest.fixture(scope="module")
 def expected(valid: Path, faulty: Path) -> dict[Path, CompletedRun]:
     """Runs on both tables at level `rows` without a cluster; the embedded backend leaves the constraint to Spark."""
-    local = ("--engine", "spark=local[2]")
+    local = ("--backend", "spark=local[2]")
     found = {table: validate(table, "--level", "rows", *local) for table in (valid, faulty)}
     assert [each.code for each in found.values()] == [0, 1]
     return found
@@ -62,7 +62,7 @@ def shipped(archive: Path | None = SHIPPED, python: str = SHIPPED_PYTHON, **sett
 
 
 def test_valid_table_conforms(two_workers: Cluster, valid: Path, expected: dict[Path, CompletedRun]) -> None:
-    found = validate(valid, "--level", "rows", "--engine", f"spark={two_workers.url}", **shipped())
+    found = validate(valid, "--level", "rows", "--backend", f"spark={two_workers.url}", **shipped())
     assert (found.code, found.report) == (0, expected[valid].report), found.errors
 
 
@@ -76,7 +76,7 @@ def test_run_survives_a_lost_worker(two_workers: Cluster, faulty: Path, expected
         "spark__eventLog__compress": "false",
     }
     environment = shipped(**ui, **event_log)
-    running = start_validate(faulty, "--level", "rows", "--engine", f"spark={two_workers.url}", **environment)
+    running = start_validate(faulty, "--level", "rows", "--backend", f"spark={two_workers.url}", **environment)
     try:
         wait_until(lambda: _both_store_rows(port), "both executors store rows of tasks", 300)
         two_workers.kill_worker()
@@ -89,7 +89,7 @@ def test_run_survives_a_lost_worker(two_workers: Cluster, faulty: Path, expected
 
 def test_run_ends_if_all_workers_are_lost(two_workers: Cluster, valid: Path) -> None:
     environment = shipped() | {"DELTASPEC_SPARK_EXECUTOR_SECONDS": "10"}
-    running = start_validate(valid, "--level", "rows", "--engine", f"spark={two_workers.url}", **environment)
+    running = start_validate(valid, "--level", "rows", "--backend", f"spark={two_workers.url}", **environment)
     try:
         wait_until(lambda: _has_executors(two_workers), "the executors are running")
         time.sleep(5)
@@ -105,7 +105,7 @@ def test_run_ends_if_all_workers_are_lost(two_workers: Cluster, valid: Path) -> 
 
 def test_executors_without_deltaspec(two_workers: Cluster, valid: Path) -> None:
     found = validate(
-        valid, "--engine", f"spark={two_workers.url}", **shipped(None, _extract_python_without_kit(two_workers.folder))
+        valid, "--backend", f"spark={two_workers.url}", **shipped(None, _extract_python_without_kit(two_workers.folder))
     )
     assert (found.code, found.output) == (2, "")
     assert found.errors.startswith("deltaspec: executors do not have "), found.errors
@@ -119,7 +119,7 @@ def test_executors_with_another_release(two_workers: Cluster, valid: Path) -> No
     (module,) = folder.glob("lib/python*/site-packages/deltaspec/__init__.py")
     module.write_text('__version__ = "0.0.1"\n')
     python = str(folder / "bin" / "python")
-    found = validate(valid, "--engine", f"spark={two_workers.url}", **shipped(None, python))
+    found = validate(valid, "--backend", f"spark={two_workers.url}", **shipped(None, python))
     assert (found.code, found.output) == (2, "")
     assert found.errors.startswith("deltaspec: executors have deltaspec 0.0.1, the driver "), found.errors
     assert found.errors.count("\n") == 1

@@ -32,16 +32,16 @@ def server(directory: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("level", ["log", "files", "footers", "rows"])
-def test_report_equals_that_of_the_embedded_engine(server: str, faulty: Path, level: str) -> None:
+def test_report_equals_that_of_the_embedded_backend(server: str, faulty: Path, level: str) -> None:
     expected = validate(faulty, "--level", level)
-    found = validate(faulty, "--level", level, "--engine", f"spark={server}")
+    found = validate(faulty, "--level", level, "--backend", f"spark={server}")
     assert expected.code == (0 if level == "log" else 1)
     assert (found.code, found.report) == (expected.code, expected.report), found.errors
 
 
 def test_table_that_only_spark_can_read(server: str, faulty: Path) -> None:
     expected = validate(faulty, "--level", "log")
-    found = validate("viewfs://kit/tables/faulty", "--level", "log", "--engine", f"spark={server}")
+    found = validate("viewfs://kit/tables/faulty", "--level", "log", "--backend", f"spark={server}")
     assert (found.code, found.report["verdict"]) == (3, "incomplete"), found.errors  # Spark hides _last_checkpoint
     assert found.report["totals"] == expected.report["totals"]
     unchecked = {each["rule"] for each in found.report["checked"]["not_checked"]}
@@ -56,5 +56,5 @@ def test_executors_without_deltaspec(directory: Path, faulty: Path) -> None:
     python.write_text(f'#!/bin/sh\nexec {binaries}/python -S "$@"\n')
     python.chmod(0o755)
     with connect_server(folder, python, {}) as url:
-        found = validate(faulty, "--engine", f"spark={url}")
+        found = validate(faulty, "--backend", f"spark={url}")
     assert (found.code, found.output, found.errors.count("\n")) == (2, "", 1), found.errors

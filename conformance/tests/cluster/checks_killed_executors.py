@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from cluster import tables
 from cluster.processes import HOST, Cluster, cluster
-from helpers.engines import find_differences, report_to_builtins
+from helpers.backends import find_differences, report_to_builtins
 
 import deltaspec
 from deltaspec.spark import validate

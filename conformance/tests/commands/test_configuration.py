@@ -14,7 +14,8 @@ from deltaspec.commands.configuration import STORAGE_OPTIONS, TABLES, load_confi
 from deltaspec.commands.validate import validate
 from deltaspec.errors import InvalidUsage
 from deltaspec.report.exit_reason import explain_exit_code
-from deltaspec.report.report_types import SEVERITIES, compute_exit_code
+from deltaspec.report.report_types import compute_exit_code
+from deltaspec.scales import SEVERITIES
 from deltaspec.validation.describe import read_estimate, table_description
 from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.interface import Store
@@ -146,6 +147,13 @@ def test_faulty_file_is_one_line_and_exit_2(text: str, message: str, table: Path
     result = run("validate", str(table))
     assert result.exit_code == 2
     assert message.removeprefix(".") in single_error_line(result)
+
+
+@pytest.mark.parametrize("key", ["backend", "engine"])
+def test_backend_may_have_its_former_name(key: str, table: Path) -> None:
+    assert load(f'{key} = "auto"').values == {"backend": "auto"}
+    write_configuration(f'{key} = "flink"')
+    assert "invalid backend 'flink'" in single_error_line(run("validate", str(table)))
 
 
 def test_faults_in_sections_of_other_tables_are_reported(table: Path) -> None:
@@ -302,5 +310,5 @@ def test_quiet_prints_only_the_verdict(table: Path) -> None:
 
 
 def test_every_option_is_configurable_or_belongs_to_one_run() -> None:
-    assert {"level", "history", "revision", "engine", "fail-on", "select", "ignore", "quiet"} <= OPTIONS.keys()
+    assert {"level", "history", "revision", "backend", "fail-on", "select", "ignore", "quiet"} <= OPTIONS.keys()
     assert not {"output", "report", "config", "resume", STORAGE_OPTIONS, TABLES} & OPTIONS.keys()

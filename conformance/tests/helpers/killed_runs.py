@@ -48,7 +48,7 @@ class RunServer:
             table: root of the table.
             report: file to write the report to, as JSON.
             kill_at: step at which the child is killed; None to let it finish.
-            on_spark: use the Spark engine in a new session. Steps are then calls of the JVM.
+            on_spark: use the Spark backend in a new session. Steps are then calls of the JVM.
             seconds: delay between the step and the kill; Spark only.
             options: options of `deltaspec.validate`.
 
@@ -143,7 +143,7 @@ def _validate_on_spark(request: dict[str, Any]) -> int:
     import msgspec
 
     sys.path.insert(0, str(Path(__file__).parents[1]))  # this module runs as a script
-    from helpers.engines import validate_on_spark
+    from helpers.backends import validate_on_spark
 
     from deltaspec.validation.spark.session import open_session
 

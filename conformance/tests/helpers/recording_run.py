@@ -18,6 +18,7 @@ from deltaspec.protocol.actions import ACTION_TYPES, DomainMetadata, MetaData, P
 from deltaspec.protocol.files.paths import path_key
 from deltaspec.protocol.log import file_names, segment
 from deltaspec.protocol.revisions import Revision
+from deltaspec.scales import Level
 from deltaspec.validation.buckets import LocalBuckets
 from deltaspec.validation.embedded import EmbeddedLog
 from deltaspec.validation.findings import Findings
@@ -27,7 +28,7 @@ from deltaspec.validation.log.replay_stage import REPLAY_ROWS
 from deltaspec.validation.options import Options
 from deltaspec.validation.pipeline import check_table
 from deltaspec.validation.plan import build_plan
-from deltaspec.views.base import Level, View
+from deltaspec.views.base import View
 from deltaspec.views.files.file_replay import (
     DATA_REPLAY_COLUMNS,
     REPLAY_COLUMNS,

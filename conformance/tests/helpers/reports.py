@@ -18,7 +18,7 @@ RULE_DOCS = {
     "FIL001": RuleDoc(
         statement="A path is a URI reference.",
         section="Add File and Remove File",
-        level="must",
+        strength="must",
         why="Readers decode it to different names, or fail.",
         fix="rewrite the file's entry with its name percent-encoded.",
         url="https://example.org/protocol#add",

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from deltaspec.views.base import Level
+from deltaspec.scales import Level
 from deltaspec_generators.table_files import TableFiles
 
 Build = Callable[..., TableFiles]

@@ -12,7 +12,7 @@ from known_bugs.registry import Case
 import deltaspec
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
-from deltaspec.views.base import LEVELS
+from deltaspec.scales import LEVELS
 from deltaspec_generators.table_files import TableFiles, write_table
 
 WITH_TWIN = [case for case in CASES if case.no_finding is None]

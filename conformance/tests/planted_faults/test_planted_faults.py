@@ -111,4 +111,4 @@ def test_planted_fault_breaks_a_requirement_of_its_rule(name: str) -> None:
 
 def test_permissions_name_optional_or_defining_requirements() -> None:
     for permission in PERMISSIONS.values():
-        assert load_requirements()[permission.requirement].level in ("may", "is")
+        assert load_requirements()[permission.requirement].strength in ("may", "is")

@@ -10,7 +10,7 @@ from bench.cases import CASES, DELTASPEC, SERIES, Case, Target, get_table
 from bench.page import SPARK_TABLE, check_targets, format_spread, render_page
 from bench.results import CaseResult, Measurement, Results, ScaleRow, Session, load_results, save_results
 from bench.run import PROGRAMS, describe_work, load_into_page_cache, parse_options, run_once, save
-from deltaspec.views.base import LEVELS
+from deltaspec.scales import LEVELS
 
 RESULTS = ROOT / "reports" / "bench.json"
 SESSION = Session("2026-11-26", "abc1234", "Linux", 2, 24, "3.11.9", {"deltalake": "1.6.6"}, 0.25)

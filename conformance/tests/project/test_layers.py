@@ -19,6 +19,7 @@ PACKAGES = {
 MODULES = [(package, path) for package, root in PACKAGES.items() for path in sorted(root.rglob("*.py"))]
 ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.exit_codes": set(),
+    "deltaspec.scales": set(),
     "deltaspec.errors": {"exit_codes"},
     "deltaspec.version": set(),
     "deltaspec.input_files": {"errors"},
@@ -28,13 +29,13 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.requirements": set(),
     "deltaspec.protocol": set(),
     "deltaspec.model": {"protocol"},
-    "deltaspec.report": {"errors", "exit_codes"},
+    "deltaspec.report": {"errors", "exit_codes", "scales"},
     "deltaspec.wire": {"protocol", "errors", "output_files"},
     "deltaspec.sql": {"protocol", "wire"},
-    "deltaspec.views": {"protocol", "model", "wire", "sql"},
-    "deltaspec.rules": {"requirements", "views"},
+    "deltaspec.views": {"protocol", "model", "wire", "sql", "scales"},
+    "deltaspec.rules": {"requirements", "views", "scales"},
     "deltaspec.validation": {
-        *("rules", "views", "sql", "wire", "protocol", "model", "report"),
+        *("rules", "views", "sql", "wire", "protocol", "model", "report", "scales"),
         *("errors", "exit_codes", "input_files", "output_files", "installation", "version", "build"),
     },
     "deltaspec.candidates": {
@@ -79,7 +80,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
         "model",
         "wire",
     },
-    "deltaspec_generators": {"protocol", "model", "wire"},
+    "deltaspec_generators": {"protocol", "model", "wire", "scales"},
     "planted_tables": {"deltaspec_generators", "protocol", "model", "wire"},
 }
 """Packages that a package may import besides itself.
@@ -91,6 +92,7 @@ ALLOWED_LIBRARIES: dict[str, set[str]] = {
     "deltaspec.requirements": {"msgspec"},
     "deltaspec.errors": set(),
     "deltaspec.exit_codes": set(),
+    "deltaspec.scales": set(),
     "deltaspec.version": set(),
     "deltaspec.protocol": {"msgspec"},
     "deltaspec.model": {"msgspec"},

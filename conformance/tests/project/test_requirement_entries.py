@@ -13,7 +13,7 @@ from deltaspec.requirements import REVISIONS, load_requirements, parse_chapter
 from deltaspec.rules import RULES
 
 CHAPTERS = [each for each in files("deltaspec.requirements").iterdir() if each.name.endswith(".toml")]
-KEYS = {"from", "section", "revisions", "level", "actor", "check", "statement", "reading", "notes"}
+KEYS = {"from", "section", "revisions", "strength", "actor", "check", "statement", "reading", "notes"}
 
 
 def test_ids_are_chapter_and_name() -> None:
@@ -105,4 +105,4 @@ def test_every_chapter_is_loaded() -> None:
 
 def test_rules_do_not_check_optional_requirements() -> None:
     for rule in RULES.values():
-        assert rule.divergence is not None or rule.requirement.level != "may"
+        assert rule.divergence is not None or rule.requirement.strength != "may"

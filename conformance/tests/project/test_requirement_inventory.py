@@ -37,7 +37,7 @@ def get_revisions(row: str) -> set[str]:
 def test_inventory_is_complete() -> None:
     assert len(INVENTORY) == 907
     assert {row["actor"] for row in INVENTORY.values()} == {"reader", "writer", "table"}
-    assert {row["level"] for row in INVENTORY.values()} == {"must", "should", "may", "is"}
+    assert {row["strength"] for row in INVENTORY.values()} == {"must", "should", "may", "is"}
     assert {row["check"] for row in INVENTORY.values()} == {"log", "data", "behaviour"}
     assert all(get_revisions(row) <= set(REVISIONS) for row in INVENTORY)
 
@@ -72,8 +72,8 @@ def test_sources_exist() -> None:
 
 def test_sources_have_the_same_actor_and_level() -> None:
     def find_mismatches(each: Requirement) -> list[str]:
-        kind = (each.actor, each.level)
-        return [row for row in each.sources if (INVENTORY[row]["actor"], INVENTORY[row]["level"]) != kind]
+        kind = (each.actor, each.strength)
+        return [row for row in each.sources if (INVENTORY[row]["actor"], INVENTORY[row]["strength"]) != kind]
 
     assert find_faults(find_mismatches) == {}
 

@@ -182,10 +182,10 @@ def test_severity_follows_the_requirement(rule: Rule) -> None:
     if rule.warning:
         assert rule.divergence is None
         assert rule.severity == "warning"
-        assert first.level == "must"
+        assert first.strength == "must"
         assert first.reading
     elif rule.divergence is None:
-        assert {"must": "violation", "is": "violation", "should": "warning"}[first.level] == rule.severity
+        assert {"must": "violation", "is": "violation", "should": "warning"}[first.strength] == rule.severity
     else:
         assert rule.severity == "divergence"
         assert re.fullmatch(r"[ES]\d\d", rule.divergence)

@@ -21,7 +21,8 @@ import deltaspec.views
 from deltaspec.protocol.revisions import Revision
 from deltaspec.requirements import load_requirements
 from deltaspec.rules import RULES, Rule
-from deltaspec.views.base import LEVELS, LOCATION, Level, View
+from deltaspec.scales import LEVELS, Level
+from deltaspec.views.base import LOCATION, View
 from deltaspec_generators.table_files import (
     TableFiles,
     commit_info_action,

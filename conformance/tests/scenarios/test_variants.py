@@ -8,19 +8,13 @@ from helpers.scenario import Scenario, add, commit_info, domain, field, metadata
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.protocol.actions import Action
 from deltaspec.protocol.features.table_properties import find_active_features, is_property_true
+from deltaspec.protocol.property_names import VARIANT_SHREDDING
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import Primitive
 from deltaspec.protocol.schema.parquet_types import Node, get_stored_type, is_shredded
 from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.protocol.variants.encoding import check_value, read_metadata
-from deltaspec.protocol.variants.shredding import (
-    ENABLED,
-    STORED_ONCE,
-    Pair,
-    Shape,
-    find_shredding_faults,
-    read_shredded_value,
-)
+from deltaspec.protocol.variants.shredding import STORED_ONCE, Pair, Shape, find_shredding_faults, read_shredded_value
 from deltaspec.protocol.variants.values import Scalar
 
 ID, DAY = field("id"), field("day", "date")
@@ -35,7 +29,7 @@ WRITERS = [
 ]
 VARIANTS = protocol(3, 7, ["variantType"], ["variantType", *WRITERS])
 SHREDDING = protocol(3, 7, ["variantType", "variantShredding"], ["variantType", "variantShredding", *WRITERS])
-ON = {ENABLED: "true"}
+ON = {VARIANT_SHREDDING: "true"}
 
 
 def build_metadata(*columns: dict[str, Any], configuration: dict[str, str] | None = None) -> Action:
@@ -92,7 +86,7 @@ def test_shredding_requires_its_feature(events: Scenario) -> None:
     assert scenario.expect_refusal(one_side) == "table-features.reader-feature-on-both-sides"
     scenario.commit(SHREDDING, build_metadata(ID, DAY, EVENT, configuration=ON))
     assert events.now.metadata is not None
-    assert not is_property_true(events.now.metadata.configuration, ENABLED)
+    assert not is_property_true(events.now.metadata.configuration, VARIANT_SHREDDING)
 
 
 def test_variants_are_no_partition_or_clustering_columns(events: Scenario) -> None:

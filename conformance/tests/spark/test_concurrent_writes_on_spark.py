@@ -27,7 +27,7 @@ POLICIES = ("v2", "classic") if SECONDS > 20 else ("v2",)
 TIMEOUT_SECONDS = 120
 """Stop after this time even if the writer is slow."""
 TURNS = (("log", "all", False), ("files", "latest", True), ("rows", "all", False), ("footers", "latest", False))
-"""Level, history, and whether to use the Spark engine."""
+"""Level, history, and whether to use the Spark backend."""
 MIN_OPERATIONS = 6
 """Minimum number of writer operations."""
 EXPECTED_RULES = {"DAT004"}
@@ -96,7 +96,7 @@ class _Writer(threading.Thread):
 
 def _validate_repeatedly(spark: Any, path: str, writer: _Writer) -> list[Report]:
     """Validate the table repeatedly, at least for `SECONDS` and until the writer has done `MIN_OPERATIONS`."""
-    from helpers.engines import validate_on_spark
+    from helpers.backends import validate_on_spark
 
     start, reports = time.monotonic(), []
     while (elapsed := time.monotonic() - start) < TIMEOUT_SECONDS and writer.is_alive():

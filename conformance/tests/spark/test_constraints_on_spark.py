@@ -17,6 +17,7 @@ from spark.session import append, create, run, with_settings
 from spark.test_sql_expressions import EXPRESSIONS
 
 import deltaspec
+from deltaspec.protocol.property_names import GENERATION_EXPRESSION
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import get_type_name
 from deltaspec.rules import RULES
@@ -38,7 +39,6 @@ from deltaspec_generators.table_files import write_table
 from planted_tables.bases.expressions import (
     CONSTRAINTS_PROTOCOL,
     GENERATED_COLUMNS_PROTOCOL,
-    GENERATION_EXPRESSION,
     build_constrained_table,
     build_fields,
     build_invariant_metadata,

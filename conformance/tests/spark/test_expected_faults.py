@@ -124,7 +124,7 @@ def test_missing_table_is_reported_before_spark_starts(tmp_path: Path, monkeypat
     for name in ("SPARK_HOME", "SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "PYSPARK_SUBMIT_ARGS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
-    result = CliRunner().invoke(main, ["validate", str(tmp_path / "absent"), "--engine", "spark"])
+    result = CliRunner().invoke(main, ["validate", str(tmp_path / "absent"), "--backend", "spark"])
     assert isinstance(result.exception, TableUnreadable) or "no such file or directory" in result.stderr
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, `--at` with a time and an emptied log with `--engine spark`, and the notebook for Databricks."""
+"""Ctrl-C, `--at` with a time and an emptied log with `--backend spark`, and the notebook for Databricks."""
 
 import json
 import os
@@ -97,7 +97,7 @@ def test_interrupt_writes_a_partial_report(
             os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(validate_command, "show_progress", lambda: nullcontext(interrupt))
-    result = run("validate", table, "--engine", "spark", "--level", "rows", "--format", "json", "--output", output)
+    result = run("validate", table, "--backend", "spark", "--level", "rows", "--format", "json", "--output", output)
     assert sent
     assert result.exit_code == 130
     assert "deltaspec: interrupted" in result.stderr

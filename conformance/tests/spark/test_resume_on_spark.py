@@ -15,7 +15,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers.engines import validate_on_spark
+from helpers.backends import validate_on_spark
 from helpers.killed_runs import count_jvm_calls, start_run_server
 from helpers.resume_table import OPTIONS, build_full_table
 

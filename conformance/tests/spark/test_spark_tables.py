@@ -4,7 +4,7 @@ Other tests validate the recorded tables (`spark.recorded`). Writing one takes s
 `.ci/test` writes the tables whose writers differ from the main branch. Another version of Spark needs a new archive,
 and a branch with one writes every table.
 A run compares both engines on those of `ON_BOTH_ENGINES`, which cover all features and checkpoint kinds.
-`nox -s compare_engines` sets `DELTASPEC_COMPARE=all` and compares every table.
+`nox -s compare_backends` sets `DELTASPEC_COMPARE=all` and compares every table.
 """
 
 import inspect
@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from helpers.known_deviations import check_against_known_deviations
 from helpers.selection import ROOT
+from spark.backend_differences import find_backend_differences
 from spark.corpus import TABLES
-from spark.engine_differences import find_engine_differences
 from spark.recorded import ARCHIVE
 
 pytestmark = pytest.mark.spark
@@ -55,4 +55,4 @@ def test_table_written_by_delta_spark_conforms(name: str, spark: Any, tmp_path: 
     TABLES[name](spark, path)
     check_against_known_deviations(f"spark/{name}", path)
     if name in _COMPARED_TABLES:
-        assert find_engine_differences(spark, path, 2 + len(name) % 4, level="rows", history="all") == []
+        assert find_backend_differences(spark, path, 2 + len(name) % 4, level="rows", history="all") == []

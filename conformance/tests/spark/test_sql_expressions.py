@@ -1,4 +1,4 @@
-"""Spark returns the values that the embedded engine computes, and accepts the expressions that need it.
+"""Spark returns the values that the embedded backend computes, and accepts the expressions that need it.
 
 Spark runs in a time zone far from UTC, with and without ANSI mode: what depends on either is undecided.
 """
@@ -229,7 +229,7 @@ length(st.`te.xt`) > 0
 0.1D + 0.2D = 0.3D
 1e0 / 3 > 0.33
 """.strip().splitlines()
-"""Undecided without Spark; the Spark engine evaluates them."""
+"""Undecided without Spark; the Spark backend evaluates them."""
 UNDECIDED = """
 d - e < 0
 cast(d as int)
@@ -267,7 +267,7 @@ length(day)
 upper(i32)
 x < x'ff'
 """.strip().splitlines()
-"""Undecided without Spark; the Spark engine evaluates those that have one meaning in every session."""
+"""Undecided without Spark; the Spark backend evaluates those that have one meaning in every session."""
 
 
 def _is_same(ours: Any, theirs: Any) -> bool:
@@ -306,7 +306,7 @@ def test_expression_is_undecided_without_spark(text: str) -> None:
     assert isinstance(evaluate(text, PLAIN_ROWS), str)
 
 
-def test_spark_engine_plans_expressions_that_need_spark(spark: "SparkSession") -> None:
+def test_spark_backend_plans_expressions_that_need_spark(spark: "SparkSession") -> None:
     constraints = tuple((RowConstraint("CHECK", text, text), Is(_parse(text), None)) for text in EVALUATED_BY_SPARK)
     table = TableSchema(SCHEMA, None, [], {}, frozenset())
     planner = ExpressionPlanner(spark, ConstraintContext(cast("Any", None), table, constraints))

@@ -1,4 +1,4 @@
-"""What an expression needs that the embedded engine cannot evaluate."""
+"""What an expression needs that the embedded backend cannot evaluate."""
 
 import pytest
 

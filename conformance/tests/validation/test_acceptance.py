@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from helpers.engines import compare_reports, embedded_engine, list_engine
+from helpers.backends import compare_reports, embedded_backend, list_backend
 from helpers.hypothesis_settings import example_settings
 from hypothesis import given
 from hypothesis import strategies as st
@@ -324,14 +324,14 @@ def test_baseline_has_every_fault_and_later_commits_keep_it_valid(name: str, tmp
 
 
 @pytest.mark.parametrize("samples", [1, 1000])
-def test_engines_accept_the_same_findings(samples: int, tmp_path: Path) -> None:
+def test_backends_accept_the_same_findings(samples: int, tmp_path: Path) -> None:
     baseline, table = tmp_path / "b.json", str(tmp_path / "t")
     names = [f"day={number % 3}/{number}" for number in range(12)]
     record(write_faulty_table(tmp_path / "t", names, names[:4]), baseline)
     write_faulty_table(tmp_path / "t", names, names[:4], names[2:6], ["new"])
-    engines = {"spilled": embedded_engine(0, 3), "executors": list_engine(4, 1)}
+    backends = {"spilled": embedded_backend(0, 3), "executors": list_backend(4, 1)}
     options: Any = {"accept": [accept(path="day=0/*")], "baseline": str(baseline), "samples": samples}
-    assert compare_reports(table, engines, **options) == []
+    assert compare_reports(table, backends, **options) == []
     report = validate(table, **options)
     assert (report.totals, report.accepted_totals) == ({"FIL001": 4}, {"FIL001": 17})
 

@@ -1,8 +1,8 @@
 """The report of a table depends neither on the distribution and order of its rows nor on how lines are decoded.
 
-`assert_same_report` validates a table in memory, in spilled buckets, with the Spark engine on lists of rows, and
+`assert_same_report` validates a table in memory, in spilled buckets, with the Spark backend on lists of rows, and
 without the fast ways to decode lines. These tests draw one planted fault of every chapter;
-`nox -s compare_engines` covers all planted faults and permissions.
+`nox -s compare_backends` covers all planted faults and permissions.
 """
 
 import resource
@@ -12,11 +12,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from helpers.engines import (
+from helpers.backends import (
     compare_reports,
-    embedded_engine,
-    line_by_line_engine,
-    list_engine,
+    embedded_backend,
+    line_by_line_backend,
+    list_backend,
     table_in_temporary_directory,
 )
 from helpers.hypothesis_settings import example_settings
@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from deltaspec.errors import InvalidUsage
+from deltaspec.scales import LEVELS
 from deltaspec.validation import pipeline
 from deltaspec.validation.aggregates import Aggregates
 from deltaspec.validation.bucketing import compute_buckets, normalize_path_keys, split_by_bucket
@@ -41,7 +42,6 @@ from deltaspec.validation.spark.payloads import (
     payloads_to_batches,
     payloads_to_frame,
 )
-from deltaspec.views.base import LEVELS
 from deltaspec.wire.storage.factory import open_store
 from deltaspec_generators.table_files import TableFiles, write_table
 from deltaspec_generators.tables.strategies import data_tables, logs
@@ -69,13 +69,13 @@ def assert_same_report(draw: st.DrawFn, files: TableFiles, level: str) -> None:
     options = draw(validation_options(level, files.clock_ms))
     spilled, count, seed = draw(st.sampled_from([1, 2, 7])), draw(st.sampled_from([1, 2, 5])), draw(st.integers(0, 999))
     executors_can_read = draw(st.booleans())
-    engines = {
-        f"spilled to {spilled}": embedded_engine(0, spilled),
-        f"{count} buckets of lists": list_engine(count, seed, executors_can_read=executors_can_read),
-        "line by line": line_by_line_engine(),
+    backends = {
+        f"spilled to {spilled}": embedded_backend(0, spilled),
+        f"{count} buckets of lists": list_backend(count, seed, executors_can_read=executors_can_read),
+        "line by line": line_by_line_backend(),
     }
     with table_in_temporary_directory(files) as uri:
-        assert compare_reports(uri, engines, **options) == []
+        assert compare_reports(uri, backends, **options) == []
 
 
 @example_settings(8)
@@ -123,10 +123,10 @@ def test_rows_of_a_commit_are_counted_over_all_buckets(
 ) -> None:
     """Only some of the buckets have a file action with dataChange false."""
     files = build_rearranged_table([4, 5, 6, 9], added, stated_by_removes=stated_by_removes)
-    engines = {"spilled": embedded_engine(0, 5), **{f"seed {seed}": list_engine(5, seed) for seed in range(3)}}
+    backends = {"spilled": embedded_backend(0, 5), **{f"seed {seed}": list_backend(5, seed) for seed in range(3)}}
     with table_in_temporary_directory(files) as uri:
-        assert compare_reports(uri, engines) == []
-        assert embedded_engine(0, 5)(uri, Options.create(level="log")).totals == found
+        assert compare_reports(uri, backends) == []
+        assert embedded_backend(0, 5)(uri, Options.create(level="log")).totals == found
 
 
 # parts of the implementation
@@ -319,7 +319,7 @@ def test_failed_run_leaves_no_temporary_files(temporary_root: Path, monkeypatch:
     with table_in_temporary_directory(build_table()) as uri:
         assert [each.name for each in temporary_root.iterdir()] == [Path(uri).parent.name]
         with pytest.raises(RuntimeError, match="in the middle"):
-            embedded_engine(0, 3)(uri, Options.create(level="files"))
+            embedded_backend(0, 3)(uri, Options.create(level="files"))
         assert [each.name for each in temporary_root.iterdir()] == [Path(uri).parent.name]
 
 

@@ -13,7 +13,7 @@ import deltaspec
 from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.report.report_types import Report
 from deltaspec.rules import RULES
-from deltaspec.views.base import Level
+from deltaspec.scales import Level
 from deltaspec.wire.storage.interface import StorageError
 from deltaspec.wire.storage.settings import ENVIRONMENT
 from deltaspec_generators.small_tables import build_table_with_stored_vectors

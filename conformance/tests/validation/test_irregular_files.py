@@ -1,4 +1,4 @@
-"""A FIFO, a directory or a broken link with a log name is listed like an empty file, and neither engine reads it."""
+"""A FIFO, a directory or a broken link with a log name is listed like an empty file, and neither backend reads it."""
 
 import json
 import os
@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.engines import InProcessJobs, compare_reports, list_engine
+from helpers.backends import InProcessJobs, compare_reports, list_backend
 from helpers.raw_logs import RawLog, validate_unchanged
 
 from deltaspec.validation.options import Options
 from deltaspec.validation.spark.table_access import find_table_access
 
 CHECKPOINT = "00000000000000000000.checkpoint.parquet"
-ENGINES = {readable: list_engine(2, 1, executors_can_read=readable) for readable in (True, False)}
+BACKENDS = {readable: list_backend(2, 1, executors_can_read=readable) for readable in (True, False)}
 
 
 def write_log_with_fifo(root: Path, name: str) -> str:
@@ -24,17 +24,17 @@ def write_log_with_fifo(root: Path, name: str) -> str:
     return str(table)
 
 
-@pytest.mark.parametrize("executors_can_read", ENGINES)
+@pytest.mark.parametrize("executors_can_read", BACKENDS)
 @pytest.mark.parametrize("name", [CHECKPOINT, "00000000000000000001.json", "00000000000000000001.crc"])
-def test_fifo_in_the_log_is_not_checked_by_either_engine(name: str, executors_can_read: bool, tmp_path: Path) -> None:
+def test_fifo_in_the_log_is_not_checked_by_either_backend(name: str, executors_can_read: bool, tmp_path: Path) -> None:
     table = write_log_with_fifo(tmp_path, name)
-    assert compare_reports(table, {"spark": ENGINES[executors_can_read]}) == []
-    report = ENGINES[executors_can_read](table, Options.create(level="log"))
+    assert compare_reports(table, {"spark": BACKENDS[executors_can_read]}) == []
+    report = BACKENDS[executors_can_read](table, Options.create(level="log"))
     assert report.totals == {}
     assert any("is not a regular file" in each.reason for each in report.checked.not_checked)
 
 
-@pytest.mark.parametrize("executors_can_read", ENGINES)
+@pytest.mark.parametrize("executors_can_read", BACKENDS)
 @pytest.mark.parametrize("kind", ["directory", "broken link"])
 @pytest.mark.parametrize("name", [CHECKPOINT, "00000000000000000002.json", "00000000000000000001.crc"])
 def test_directory_or_broken_link_with_a_log_name_never_conforms(
@@ -47,15 +47,15 @@ def test_directory_or_broken_link_with_a_log_name_never_conforms(
         file.mkdir()
     else:
         file.symlink_to(tmp_path / "nothing")
-    assert compare_reports(str(table), {"spark": ENGINES[executors_can_read]}) == []
+    assert compare_reports(str(table), {"spark": BACKENDS[executors_can_read]}) == []
     for history in ("latest", "all"):
-        report = ENGINES[executors_can_read](str(table), Options.create(level="log", history=history))
+        report = BACKENDS[executors_can_read](str(table), Options.create(level="log", history=history))
         assert report.verdict == "incomplete"
         assert any(kind in each.reason and str(each.file).endswith(name) for each in report.checked.not_checked)
 
 
-@pytest.mark.parametrize("executors_can_read", ENGINES)
-def test_engines_report_a_fifo_data_file_alike(executors_can_read: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("executors_can_read", BACKENDS)
+def test_backends_report_a_fifo_data_file_alike(executors_can_read: bool, tmp_path: Path) -> None:
     table = RawLog("plain").write(tmp_path)
     commit = (table / "_delta_log" / "00000000000000000002.json").read_text()
     data_file = (
@@ -63,7 +63,7 @@ def test_engines_report_a_fifo_data_file_alike(executors_can_read: bool, tmp_pat
     )
     data_file.parent.mkdir(exist_ok=True)
     os.mkfifo(data_file)
-    assert compare_reports(str(table), {"spark": ENGINES[executors_can_read]}, level="rows") == []
+    assert compare_reports(str(table), {"spark": BACKENDS[executors_can_read]}, level="rows") == []
     assert any(
         "is not a regular file" in each.reason for each in validate_unchanged(table, level="rows").checked.not_checked
     )

@@ -5,10 +5,10 @@ import pytest
 from deltaspec.report.report_types import NotChecked
 from deltaspec.rules import RULES
 from deltaspec.rules.registry import Rule
+from deltaspec.scales import LEVELS
 from deltaspec.validation import ledger as ledger_module
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.ledger import Ledger, find_unused_rules
-from deltaspec.views.base import LEVELS
 from deltaspec.views.data.column_facts import column_facts
 from deltaspec.views.data.data_files import data_files
 from deltaspec.views.data.row_checks import row_checks

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.backends import InProcessJobs, embedded_backend, list_backend
 from helpers.bad_nights import (
     FAULTS,
     INPUTS,
@@ -16,7 +17,6 @@ from helpers.bad_nights import (
     find_silent_losses,
     run_on,
 )
-from helpers.engines import InProcessJobs, embedded_engine, list_engine
 
 from deltaspec.validation.options import Options
 from deltaspec.validation.spark.spark_buckets import SparkBuckets
@@ -35,7 +35,7 @@ SHARES = (0.5, 1.0)
 def test_lost_rows_are_computed_again(tmp_path: Path, is_sound: bool, with_sidecar: bool) -> None:
     """The files can be read again, so the report is that of the embedded backend."""
     write_table(build_night_table(is_sound=is_sound, with_sidecar=with_sidecar), tmp_path / "table")
-    expected = run_on(lambda: embedded_engine()(str(tmp_path / "table"), OPTIONS))
+    expected = run_on(lambda: embedded_backend()(str(tmp_path / "table"), OPTIONS))
     assert expected.verdict == ("conforms" if is_sound else "violations")
     jobs_of_run = []
     for job, share in itertools.product(range(JOBS), SHARES):
@@ -45,7 +45,7 @@ def test_lost_rows_are_computed_again(tmp_path: Path, is_sound: bool, with_sidec
             if number == job:
                 jobs.lose_partitions(share)
 
-        run = list_engine(3, seed=job, before_job=lose)
+        run = list_backend(3, seed=job, before_job=lose)
         assert run_on(lambda run=run: run(str(tmp_path / "table"), OPTIONS)) == expected, (job, share)
     assert set(jobs_of_run) == set(range(JOBS))
 
@@ -62,7 +62,7 @@ def test_run_that_stops_never_conforms(tmp_path: Path, monkeypatch: pytest.Monke
         return run_stage(*arguments, **options)
 
     monkeypatch.setattr(SparkBuckets, "run_stage", stop)
-    assert run_on(lambda: list_engine(3, seed=1)(str(tmp_path / "table"), OPTIONS)).verdict == "incomplete"
+    assert run_on(lambda: list_backend(3, seed=1)(str(tmp_path / "table"), OPTIONS)).verdict == "incomplete"
     assert next(stages) > stage
 
 
@@ -78,9 +78,9 @@ def test_rows_that_cannot_be_computed_again_are_never_lost_in_silence(
         write_table(files, tmp_path / place)
         return str(tmp_path / place)
 
-    before = run_on(lambda: embedded_engine()(write("sound"), OPTIONS))
+    before = run_on(lambda: embedded_backend()(write("sound"), OPTIONS))
     break_input(Path(write("broken")), name, fault)
-    after = run_on(lambda: embedded_engine()(str(tmp_path / "broken"), OPTIONS))
+    after = run_on(lambda: embedded_backend()(str(tmp_path / "broken"), OPTIONS))
     for job, share in zip(range(JOBS), itertools.cycle(SHARES), strict=False):
         table = write(f"table {job} {share}")
 
@@ -91,7 +91,7 @@ def test_rows_that_cannot_be_computed_again_are_never_lost_in_silence(
                 jobs.lose_partitions(share)
                 break_input(Path(table), name, fault)
 
-        run = list_engine(3, seed=job, before_job=break_and_lose)
+        run = list_backend(3, seed=job, before_job=break_and_lose)
         found = run_on(lambda run=run, table=table: run(table, OPTIONS))
         was_read = job > INPUTS[name][1]
         assert find_silent_losses(found, before, after, was_read=was_read) == set(), (job, share)

@@ -1,4 +1,4 @@
-"""Logs with many malformed lines: every line is counted, and both engines report the same."""
+"""Logs with many malformed lines: every line is counted, and both backends report the same."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import polars as pl
 import pytest
-from helpers.engines import compare_reports, embedded_engine, list_engine
+from helpers.backends import compare_reports, embedded_backend, list_backend
 from helpers.raw_logs import RawLog, validate_unchanged
 from polars.testing import assert_frame_equal
 
@@ -33,10 +33,10 @@ MALFORMED_LINES = [
 REPETITIONS = 7
 CHECKPOINT = "00000000000000000003.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json"
 FILE_KINDS = ["commit", "compaction", "checkpoint"]
-ENGINES = {
-    "spilled": embedded_engine(0, 2),
-    "lists": list_engine(2, 1),
-    "bytes": list_engine(3, 2, executors_can_read=False),
+BACKENDS = {
+    "spilled": embedded_backend(0, 2),
+    "lists": list_backend(2, 1),
+    "bytes": list_backend(3, 2, executors_can_read=False),
 }
 
 
@@ -62,10 +62,10 @@ def use_short_frames(number: int) -> Iterator[None]:
 
 @pytest.mark.parametrize("file_kind", FILE_KINDS)
 @pytest.mark.parametrize("samples", [2, 1000])
-def test_engines_report_malformed_lines_alike(file_kind: str, samples: int, tmp_path: Path) -> None:
+def test_backends_report_malformed_lines_alike(file_kind: str, samples: int, tmp_path: Path) -> None:
     table = str(write_log_with_malformed_lines(tmp_path, file_kind))
     with use_short_frames(4):
-        assert compare_reports(table, ENGINES, history="all", samples=samples) == []
+        assert compare_reports(table, BACKENDS, history="all", samples=samples) == []
 
 
 @pytest.mark.parametrize("file_kind", FILE_KINDS)

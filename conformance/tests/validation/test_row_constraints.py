@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import deltaspec
+from deltaspec.protocol.property_names import GENERATION_EXPRESSION
 from deltaspec.report.report_types import Report
 from deltaspec_generators.small_tables import FIELDS, add_data_file, build_table_with_stored_vectors
 from deltaspec_generators.small_tables import build_rows as plain_rows
@@ -22,7 +23,6 @@ from deltaspec_generators.table_files import (
 from planted_tables.bases.expressions import (
     CONSTRAINTS_PROTOCOL,
     GENERATED_COLUMNS_PROTOCOL,
-    GENERATION_EXPRESSION,
     INVARIANTS_PROTOCOL,
     ROWS,
     build_constrained_table,

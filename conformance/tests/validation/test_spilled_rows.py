@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
+from helpers.backends import embedded_backend
 from helpers.bad_nights import build_night_table, run_on, truncate
-from helpers.engines import embedded_engine
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -148,7 +148,7 @@ def test_run_is_incomplete_if_temporary_rows_are_lost(
             for path in temporary.glob("deltaspec-*/*.arrow"):
                 damage(path)
 
-    outcome = run_on(lambda: embedded_engine(0, 3, lose_rows)(str(tmp_path / "table"), Options.create(level="rows")))
+    outcome = run_on(lambda: embedded_backend(0, 3, lose_rows)(str(tmp_path / "table"), Options.create(level="rows")))
     assert outcome.verdict in ("incomplete", "violations")
     assert {"DAT001", "STA001"} <= outcome.unchecked | {rule for rule, _, _ in outcome.findings}
     assert list(temporary.iterdir()) == []

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from helpers.backends import list_backend
 from helpers.cli import run, single_error_line
-from helpers.engines import list_engine
 from helpers.resume_table import OPTIONS, build_full_table
 from msgspec.structs import replace
 
@@ -130,7 +130,7 @@ def test_stopped_run_can_be_resumed(
 
 def test_executors_stop_between_buckets(table: Path, complete: Report) -> None:
     options = Options.create(**OPTIONS)
-    reports = [list_engine(3, seed=1, budget=make_budget(steps))(str(table), options) for steps in (0, 1, 2, 200)]
+    reports = [list_backend(3, seed=1, budget=make_budget(steps))(str(table), options) for steps in (0, 1, 2, 200)]
     for report in reports:
         assert_undecided_rules_are_listed(report, complete)
     stopped = "the budget of 30m was used"
@@ -204,7 +204,7 @@ def test_end_of_a_phase_does_not_stop() -> None:
 
 
 def test_rows_that_were_read_before_the_stop_are_checked(tmp_path: Path) -> None:
-    """The engine evaluates a batch of file actions while it reads the next one."""
+    """The backend evaluates a batch of file actions while it reads the next one."""
     log = tmp_path / "_delta_log"
     log.mkdir()
     for version in range(210):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from unittest.mock import patch
 
-from helpers.engines import list_engine, table_in_temporary_directory
+from helpers.backends import list_backend, table_in_temporary_directory
 
 from deltaspec.validation.options import Options
 from deltaspec.validation.spark.log_tasks import RAW, FactsTask
@@ -23,9 +23,9 @@ def run_without_a_commit(self: FactsTask, rows: Iterable[Payload]) -> Iterator[P
 def test_commits_that_are_missing_on_retry_are_not_checked() -> None:
     with table_in_temporary_directory(build_checkpointed_table()) as uri:
         options = Options.create(level="log", history="all")
-        assert list_engine(2, seed=1)(uri, options).verdict == "conforms"
+        assert list_backend(2, seed=1)(uri, options).verdict == "conforms"
         with patch.object(FactsTask, "__call__", run_without_a_commit):
-            report = list_engine(2, seed=1)(uri, options)
+            report = list_backend(2, seed=1)(uri, options)
     assert (report.verdict, report.totals) == ("incomplete", {})
     reasons = {entry.reason for entry in report.checked.not_checked}
     assert reasons == {"its actions were missing or different when the file was read again"}

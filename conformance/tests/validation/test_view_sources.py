@@ -14,8 +14,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+from helpers.backends import embedded_backend, table_in_temporary_directory
 from helpers.drawn_tables import draw_table
-from helpers.engines import embedded_engine, table_in_temporary_directory
 from planted_faults.caught_by import CAUGHT_BY
 
 from deltaspec.rules import RULES
@@ -90,7 +90,7 @@ def test_named_functions_fill_the_view(view: str, monkeypatch: pytest.MonkeyPatc
         files, revision = draw_table(PLANTED_FAULTS[name], 1), RULES[CAUGHT_BY[name]].revisions[-1]
         options = Options.create(level="rows", history="all", revision=revision, clock=files.clock_ms)
         with table_in_temporary_directory(files) as uri, recording_calls() as called:
-            embedded_engine()(uri, options)
+            embedded_backend()(uri, options)
         if evaluations["all"]:  # some features are not defined in the newest revision
             break
     assert evaluations["all"] > 0

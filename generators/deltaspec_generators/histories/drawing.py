@@ -6,6 +6,19 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from deltaspec.protocol.property_names import (
+    APPEND_ONLY,
+    CHANGE_DATA_FEED,
+    CHECKPOINT_INTERVAL,
+    CHECKPOINT_POLICY,
+    COLUMN_MAPPING_MODE,
+    DELETION_VECTORS,
+    GENERATION_EXPRESSION,
+    IN_COMMIT_TIMESTAMPS,
+    LOG_RETENTION,
+    ROW_TRACKING,
+    TYPE_WIDENING,
+)
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.histories import conditions
 from deltaspec_generators.histories.kinds import KINDS, UNKNOWN_FEATURE
@@ -27,15 +40,15 @@ _SETTABLE = ("long", "integer", "string", "double", "boolean")
 """Types of columns that updates set."""
 _PARTITION_TYPES = ("string", "integer", "long", "date", "boolean")
 FEATURE_PROPERTIES: dict[str, dict[str, str]] = {
-    "deletionVectors": {"delta.enableDeletionVectors": "true"},
-    "columnMapping": {"delta.columnMapping.mode": "name"},
-    "changeDataFeed": {"delta.enableChangeDataFeed": "true"},
-    "rowTracking": {"delta.enableRowTracking": "true"},
-    "inCommitTimestamp": {"delta.enableInCommitTimestamps": "true"},
-    "v2Checkpoint": {"delta.checkpointPolicy": "v2"},
+    "deletionVectors": {DELETION_VECTORS: "true"},
+    "columnMapping": {COLUMN_MAPPING_MODE: "name"},
+    "changeDataFeed": {CHANGE_DATA_FEED: "true"},
+    "rowTracking": {ROW_TRACKING: "true"},
+    "inCommitTimestamp": {IN_COMMIT_TIMESTAMPS: "true"},
+    "v2Checkpoint": {CHECKPOINT_POLICY: "v2"},
     "domainMetadata": {"delta.feature.domainMetadata": "supported"},
-    "appendOnly": {"delta.appendOnly": "true"},
-    "typeWidening": {"delta.enableTypeWidening": "true"},
+    "appendOnly": {APPEND_ONLY: "true"},
+    "typeWidening": {TYPE_WIDENING: "true"},
     "vacuumProtocolCheck": {"delta.feature.vacuumProtocolCheck": "supported"},
     "checkpointProtection": {"delta.feature.checkpointProtection": "supported"},
     "identityColumns": {"delta.feature.identityColumns": "supported"},
@@ -53,8 +66,8 @@ _NOT_DRAWN = (
 )
 """Features that only written histories use."""
 _NEUTRAL_PROPERTIES = (
-    {"delta.logRetentionDuration": "interval 60 days"},
-    {"delta.checkpointInterval": "3"},
+    {LOG_RETENTION: "interval 60 days"},
+    {CHECKPOINT_INTERVAL: "3"},
     {"delta.dataSkippingNumIndexedCols": "2"},
 )
 MOST_STEPS = 9
@@ -111,7 +124,7 @@ def _describe_schema(text: str) -> str:
     for each in fields:
         marks = ["not null"] * (not each["nullable"])
         for key, value in each["metadata"].items():
-            marks.append("generated" if key == "delta.generationExpression" else f"{key.rpartition('.')[2]} {value}")
+            marks.append("generated" if key == GENERATION_EXPRESSION else f"{key.rpartition('.')[2]} {value}")
         kind = each["type"] if isinstance(each["type"], str) else each["type"]["type"]
         texts.append(" ".join([each["name"], kind, *marks]))
     return f"columns {', '.join(texts)}"
@@ -324,7 +337,7 @@ def _draw_compaction(author: _Author) -> Operation | None:
 
 
 def _draw_checkpoint(author: _Author) -> Operation | None:
-    has_v2 = author.table.properties.get("delta.checkpointPolicy") == "v2"
+    has_v2 = author.table.properties.get(CHECKPOINT_POLICY) == "v2"
     return {"form": author.choices.pick((None, "v2", "v2-sidecars") if has_v2 else (None, "v1", "multipart"))}
 
 
@@ -419,7 +432,7 @@ def _forbid_constraint(author: _Author) -> Operation | None:
 
 
 def _forbid_removal(author: _Author) -> Operation | None:
-    if not author.table.is_enabled("delta.appendOnly") or not author.table.rows:
+    if not author.table.is_enabled(APPEND_ONLY) or not author.table.rows:
         return None
     return {"kind": "delete", "where": None}
 

@@ -16,7 +16,19 @@ from msgspec.structs import replace
 from deltaspec.model.rows.predicate_trees import InvalidPredicate, Tree, parse_literal, parse_predicate
 from deltaspec.model.rows.predicates import evaluate
 from deltaspec.protocol.features.constraints import DEFAULT
-from deltaspec.protocol.features.identity_columns import EXPLICIT, START, STEP, Identity
+from deltaspec.protocol.features.identity_columns import Identity
+from deltaspec.protocol.property_names import (
+    APPEND_ONLY,
+    COLUMN_MAPPING_MODE,
+    GENERATION_EXPRESSION,
+    IDENTITY_EXPLICIT_INSERT,
+    IDENTITY_START,
+    IDENTITY_STEP,
+    IN_COMMIT_TIMESTAMPS,
+    MAX_COLUMN_ID,
+    PARQUET_CODEC,
+    TYPE_WIDENING,
+)
 from deltaspec.protocol.schema.data_types import Primitive, Struct
 from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec_generators.histories.kinds import (
@@ -32,12 +44,7 @@ from deltaspec_generators.values.arrow_values import DAY_US, arrow_type
 Row: TypeAlias = dict[str, Any]
 Json: TypeAlias = Mapping[str, Any]
 ID = "id"
-IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
-_GENERATED = "delta.generationExpression"
-_MAX_COLUMN_ID = "delta.columnMapping.maxColumnId"
 _VACUUM_CHECK = "delta.feature.vacuumProtocolCheck"
-CODEC = "delta.parquet.compression.codec"
-"""A property whose values a writer need not support."""
 
 
 class Generated:
@@ -63,9 +70,13 @@ class Column(msgspec.Struct, frozen=True):
 
     def to_json(self) -> Json:
         """Return the field of a schema string."""
-        metadata: dict[str, Any] = {_GENERATED: f"{ID} + 1"} if self.generated else {}
+        metadata: dict[str, Any] = {GENERATION_EXPRESSION: f"{ID} + 1"} if self.generated else {}
         if self.identity is not None:
-            metadata |= {START: self.identity.start, STEP: self.identity.step, EXPLICIT: self.identity.explicit}
+            metadata |= {
+                IDENTITY_START: self.identity.start,
+                IDENTITY_STEP: self.identity.step,
+                IDENTITY_EXPLICIT_INSERT: self.identity.explicit,
+            }
         if self.default is not None:
             metadata[DEFAULT] = str(self.default)
         kind = json.loads(self.type) if self.type.startswith("{") else self.type
@@ -121,7 +132,7 @@ class PlainTable(msgspec.Struct, frozen=True):
 
     @property
     def maps_columns(self) -> bool:
-        return self.properties.get("delta.columnMapping.mode", "none") != "none"
+        return self.properties.get(COLUMN_MAPPING_MODE, "none") != "none"
 
     def get_column(self, name: str) -> Column:
         """Return a column. Raises `NotApplicable`."""
@@ -225,10 +236,19 @@ def _create(operation: Json) -> Effect | Forbidden:
 
 def _parse_column(field: Json) -> Column:
     metadata = field["metadata"]
-    identity = Identity(metadata[START], metadata[STEP], None, metadata[EXPLICIT]) if START in metadata else None
+    identity = (
+        Identity(metadata[IDENTITY_START], metadata[IDENTITY_STEP], None, metadata[IDENTITY_EXPLICIT_INSERT])
+        if IDENTITY_START in metadata
+        else None
+    )
     default = int(metadata[DEFAULT]) if DEFAULT in metadata else None
     return Column(
-        field["name"], render_type(field["type"]), field["nullable"], _GENERATED in metadata, identity, default
+        field["name"],
+        render_type(field["type"]),
+        field["nullable"],
+        GENERATION_EXPRESSION in metadata,
+        identity,
+        default,
     )
 
 
@@ -237,19 +257,21 @@ def _perform(table: PlainTable, operation: Json, past: Sequence[PlainTable | Non
     match kind:
         case "append":
             found = _add(table, table.rows, operation["rows"])
-            return replace(found, may_be_refused=CODEC in table.properties) if isinstance(found, Effect) else found
+            return (
+                replace(found, may_be_refused=PARQUET_CODEC in table.properties) if isinstance(found, Effect) else found
+            )
         case "overwrite" | "delete" | "update" | "merge":
             return _change_rows(table, operation)
         case "restore":
             return _restore(table, operation, past)
         case "set-properties":
-            if _MAX_COLUMN_ID in operation["properties"]:
-                reason = f"{_MAX_COLUMN_ID} is not set by users"
+            if MAX_COLUMN_ID in operation["properties"]:
+                reason = f"{MAX_COLUMN_ID} is not set by users"
                 return Forbidden(reason, "column-mapping.max-id-internal", (*REFUSAL_CATEGORIES, "invalid-request"))
             properties = {**table.properties, **operation["properties"]}
             return Effect(
                 replace(table, properties={key: text for key, text in properties.items() if text is not None}),
-                may_be_refused=CODEC in operation["properties"],
+                may_be_refused=PARQUET_CODEC in operation["properties"],
             )
         case "add-constraint" | "drop-constraint":
             return _change_constraints(table, operation)
@@ -299,7 +321,7 @@ def _change_rows(table: PlainTable, operation: Json) -> Effect | Forbidden:
             known = {row[ID] for row in table.rows}
             added += [row for row in source.values() if row[ID] not in known and operation.get("not_matched")]
     may_remove = operation["kind"] != "merge" or operation.get("matched") is not None
-    if table.is_enabled("delta.appendOnly") and may_remove:
+    if table.is_enabled(APPEND_ONLY) and may_remove:
         if not matched:
             raise NotApplicable("the table accepts only appended rows; a writer may refuse even to remove none")
         return Forbidden("the table accepts only appended rows", "append-only.no-removal")
@@ -353,7 +375,7 @@ def _add(table: PlainTable, left: tuple[Row, ...], rows: Sequence[Row]) -> Effec
 def _check_range(table: PlainTable, rows: Sequence[Row]) -> None:
     """Raise `NotApplicable` if a value needs a wider type, because the writer did not offer to change it."""
     names = [each.name for each in table.columns if any(each.name in row for row in rows)]
-    if table.is_enabled("delta.enableTypeWidening"):
+    if table.is_enabled(TYPE_WIDENING):
         try:
             table.build_arrow(rows, names)
         except (pa.ArrowException, OverflowError, TypeError) as error:
@@ -379,7 +401,7 @@ def _restore(table: PlainTable, operation: Json, past: Sequence[PlainTable | Non
     target = past[operation["step"]] if operation["step"] < len(past) else None
     if target is None or describe_metadata(target) != describe_metadata(table):
         raise NotApplicable("the restored version does not exist, or has other metadata")
-    if table.is_enabled("delta.appendOnly"):
+    if table.is_enabled(APPEND_ONLY):
         raise NotApplicable("a restored version may have fewer rows than a table that accepts only appended rows")
     return Effect(replace(table, rows=target.rows), table.rows, target.rows, is_restore=True)
 
@@ -403,7 +425,7 @@ def _change_constraints(table: PlainTable, operation: Json) -> Effect | Forbidde
 
 def _widen_column(table: PlainTable, operation: Json) -> Effect:
     name, *path = operation["name"]
-    if not table.is_enabled("delta.enableTypeWidening"):
+    if not table.is_enabled(TYPE_WIDENING):
         raise NotApplicable("type widening is not enabled")
     old = table.get_column(name)
     widened = replace(old, type=render_type(_widen(old.to_json()["type"], path, operation["type"])))

@@ -4,6 +4,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from deltaspec.protocol.features.identity_columns import Identity
+from deltaspec.protocol.property_names import (
+    APPEND_ONLY,
+    CHANGE_DATA_FEED,
+    COLUMN_MAPPING_MODE,
+    DELETION_VECTORS,
+    FILE_RETENTION,
+    IN_COMMIT_TIMESTAMPS,
+    LOG_RETENTION,
+    MAX_COLUMN_ID,
+    PARQUET_CODEC,
+    ROW_TRACKING,
+)
 from deltaspec_generators.histories import conditions
 from deltaspec_generators.histories.drawing import FEATURE_PROPERTIES, Step
 from deltaspec_generators.histories.kinds import (
@@ -15,17 +27,15 @@ from deltaspec_generators.histories.kinds import (
     UNREFERENCED_SIDECAR,
 )
 from deltaspec_generators.histories.plain_table import (
-    CODEC,
     ID,
-    IN_COMMIT_TIMESTAMPS,
     Column,
     PlainTable,
     Row,
     render_type,
 )
 
-_VECTORS = {"delta.enableDeletionVectors": "true"}
-_CHANGES = {"delta.enableChangeDataFeed": "true"}
+_VECTORS = {DELETION_VECTORS: "true"}
+_CHANGES = {CHANGE_DATA_FEED: "true"}
 
 
 def _create(*columns: Column, partition_by: tuple[str, ...] = (), properties: Mapping[str, str] | None = None) -> Step:
@@ -145,7 +155,7 @@ def build_conditions() -> tuple[Step, ...]:
 def build_append_only() -> tuple[Step, ...]:
     """Compact a table that accepts only appends, then try to delete and to update."""
     return (
-        _create(Column("size", "long"), properties={"delta.appendOnly": "true"}),
+        _create(Column("size", "long"), properties={APPEND_ONLY: "true"}),
         _append({ID: 0, "size": 0}),
         _append({ID: 1, "size": 1}),
         Step({"kind": "optimize"}),
@@ -175,7 +185,7 @@ def build_mapped_columns() -> tuple[Step, ...]:
     """Rename, drop and add columns of a partitioned table, compact it, and write a checkpoint between."""
     return (
         _create(Column("part", "date"), Column("size", "long"), Column("name", "string"),
-                Column("flag", "boolean"), partition_by=("part",), properties={"delta.columnMapping.mode": "name"}),
+                Column("flag", "boolean"), partition_by=("part",), properties={COLUMN_MAPPING_MODE: "name"}),
         _append({ID: 0, "part": 18_000, "size": 1, "name": "ab", "flag": True}),
         _append({ID: 1, "part": 18_000, "size": 2, "name": "ac", "flag": None}),
         Step({"kind": "rename-column", "from": ["name"], "to": ["title"]}),
@@ -193,7 +203,7 @@ def build_mapped_columns() -> tuple[Step, ...]:
 def build_columns_mapped_by_id() -> tuple[Step, ...]:
     """Rename a column of a table that maps columns by id, and append."""
     return (
-        _create(Column("size", "long"), Column("name", "string"), properties={"delta.columnMapping.mode": "id"}),
+        _create(Column("size", "long"), Column("name", "string"), properties={COLUMN_MAPPING_MODE: "id"}),
         _append({ID: 0, "size": 1, "name": "a"}),
         Step({"kind": "rename-column", "from": ["name"], "to": ["title"]}),
         _append({ID: 1, "size": 2, "title": "b"}),
@@ -202,11 +212,11 @@ def build_columns_mapped_by_id() -> tuple[Step, ...]:
 
 def build_properties() -> tuple[Step, ...]:
     """Enable and disable deletion vectors and the property that forbids deletes."""
-    append_only = "delta.appendOnly"
+    append_only = APPEND_ONLY
     return (
         _create(Column("size", "long"), properties=_VECTORS),
         _append(*({ID: number, "size": number} for number in range(5))),
-        Step({"kind": "set-properties", "properties": {"delta.enableDeletionVectors": "false"}}),
+        Step({"kind": "set-properties", "properties": {DELETION_VECTORS: "false"}}),
         _delete(1),
         Step({"kind": "set-properties", "properties": {append_only: "true"}}),
         _delete(2),
@@ -218,7 +228,7 @@ def build_properties() -> tuple[Step, ...]:
 def build_row_ids() -> tuple[Step, ...]:
     """Delete, update, compact and append with row tracking, with and without deletion vectors."""
     return (
-        _create(Column("size", "long"), properties={"delta.enableRowTracking": "true"}),
+        _create(Column("size", "long"), properties={ROW_TRACKING: "true"}),
         _append(*({ID: number, "size": number} for number in range(4))),
         _delete(1),
         Step({"kind": "update", "set": {"size": ["lit", "long", "9"]}, "where": _where(3)}),
@@ -297,8 +307,8 @@ def build_widened_nested_types() -> tuple[Step, ...]:
 
 
 _SHORT_LOG = {
-    "delta.logRetentionDuration": "interval 2 days",
-    "delta.deletedFileRetentionDuration": "interval 0 hours",
+    LOG_RETENTION: "interval 2 days",
+    FILE_RETENTION: "interval 0 hours",
     "delta.enableExpiredLogCleanup": "false",
 }
 """Commits expire after two days, and only the operation deletes them. Delta Spark does not let files outlive them."""
@@ -427,7 +437,7 @@ def build_column_id_of_user() -> tuple[Step, ...]:
     return (
         _create(Column("size", "long"), properties=FEATURE_PROPERTIES["columnMapping"]),
         _append({ID: 0, "size": 0}),
-        Step({"kind": "set-properties", "properties": {"delta.columnMapping.maxColumnId": "99"}}),
+        Step({"kind": "set-properties", "properties": {MAX_COLUMN_ID: "99"}}),
         Step({"kind": "add-column", "name": ["extra"], "type": "long"}),
         _append({ID: 1, "size": 1, "extra": 1}),
     )
@@ -487,11 +497,11 @@ def build_unknown_codec() -> tuple[Step, ...]:
     """Append with a known codec and with one that no writer supports: it fails, or another one is used."""
     return (
         _create(Column("size", "long")),
-        Step({"kind": "set-properties", "properties": {CODEC: "gzip"}}),
+        Step({"kind": "set-properties", "properties": {PARQUET_CODEC: "gzip"}}),
         _append({ID: 0, "size": 0}, {ID: 1, "size": 1}),
-        Step({"kind": "set-properties", "properties": {CODEC: "deltaspec"}}),
+        Step({"kind": "set-properties", "properties": {PARQUET_CODEC: "deltaspec"}}),
         _append({ID: 2, "size": 2}),
-        Step({"kind": "set-properties", "properties": {CODEC: "snappy"}}),
+        Step({"kind": "set-properties", "properties": {PARQUET_CODEC: "snappy"}}),
         _append({ID: 3, "size": 3}),
         _delete(1),
     )

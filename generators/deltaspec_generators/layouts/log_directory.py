@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from deltaspec.protocol.json_values import parse_lossless
 from deltaspec.protocol.log import canonical_json
+from deltaspec.protocol.property_names import FILE_RETENTION, STATS_AS_JSON, STATS_AS_STRUCT
 from deltaspec.protocol.revisions import Revision
 from deltaspec_generators.action_lines import encode_json
 from deltaspec_generators.checkpoint_writer import (
@@ -88,8 +89,8 @@ def draw_checkpoint(log: LogSource, state: TableState) -> CheckpointFiles:
     kinds = ["classic", "uuid-parquet", "uuid-json", "classic-v2"] if v2_supported else ["classic", "multipart"]
     kind = choices.pick(kinds)
     v2 = kind not in ("classic", "multipart")
-    as_json = state.configuration.get("delta.checkpoint.writeStatsAsJson") != "false"
-    as_struct = state.is_enabled("delta.checkpoint.writeStatsAsStruct")
+    as_json = state.configuration.get(STATS_AS_JSON) != "false"
+    as_struct = state.is_enabled(STATS_AS_STRUCT)
     table, files = build_table_rows(state), _draw_file_rows(log, state)
     # JSON cannot contain typed statistics: if only those are enabled, files are written to sidecars.
     sidecar_count = choices.integer(1 if kind == "uuid-json" and not as_json else 0, 2) if v2 else 0
@@ -158,7 +159,7 @@ def _draw_tombstones(log: LogSource, state: TableState) -> list[Body]:
         left_out = [each for each in log.left_out if each in state.tombstones.values()]
         kept = [body for body in state.tombstones.values() if body not in left_out]
         if log.choices.chance(1, 2):
-            retention = RETENTION_MS[state.configuration.get("delta.deletedFileRetentionDuration")]
+            retention = RETENTION_MS[state.configuration.get(FILE_RETENTION)]
             expired = [each for each in kept if each.get("deletionTimestamp", 0) + retention < state.timestamp_ms]
             kept = [each for each in kept if each not in expired]
             left_out += expired

@@ -5,6 +5,7 @@ The rows of tables with data are not drawn to satisfy constraints.
 
 from msgspec.structs import replace
 
+from deltaspec.protocol.property_names import CONSTRAINT_PREFIX
 from deltaspec_generators.operations.registry import SEEDS_KEEP_TABLES, can_change_metadata, operation
 from deltaspec_generators.schemas.column_features import (
     DEFAULT,
@@ -15,8 +16,6 @@ from deltaspec_generators.schemas.column_features import (
 )
 from deltaspec_generators.tables.log_builder import LogBuilder
 
-CONSTRAINT = "delta.constraints."
-
 
 @operation(
     lambda builder: can_change_metadata(builder) and "checkConstraints" in builder.features,
@@ -25,12 +24,13 @@ CONSTRAINT = "delta.constraints."
 )
 def change_constraint(builder: LogBuilder) -> None:
     """Add or drop a constraint that all rows satisfy."""
-    named = sorted(name for name in builder.configuration if name.startswith(CONSTRAINT))
+    named = sorted(name for name in builder.configuration if name.startswith(CONSTRAINT_PREFIX))
     if named and builder.choices.chance(1, 2):
         builder.write_properties({builder.choices.pick(named): None})
     else:
         name = builder.choices.pick(("first", "second", "odd name"))
-        builder.write_properties({CONSTRAINT + name: builder.choices.pick(list_conditions(builder.spec.positive))})
+        condition = builder.choices.pick(list_conditions(builder.spec.positive))
+        builder.write_properties({CONSTRAINT_PREFIX + name: condition})
 
 
 def _can_change_default(builder: LogBuilder) -> bool:

@@ -1,11 +1,12 @@
 """Operations of logs on properties and features: enablement, upgrades, clustering, checkpoint protection."""
 
+from deltaspec.protocol.property_names import CHECKPOINT_PROTECTION
 from deltaspec_generators.operations.registry import SEEDS_KEEP_TABLES, can_change_metadata, operation
 from deltaspec_generators.operations.table_operations import can_set_domain
 from deltaspec_generators.tables import features
 from deltaspec_generators.tables.features import CLUSTERING, IN_COMMIT_TIMESTAMPS
 from deltaspec_generators.tables.log_builder import LogBuilder
-from deltaspec_generators.tables.log_specs import PROTECTED, draw_clustering
+from deltaspec_generators.tables.log_specs import draw_clustering
 
 _NOT_TOGGLED = (*features.ROW_ID_FEATURES, "inCommitTimestamp", "changeDataFeed")
 """Features that need more than their property to be enabled, or that another operation enables."""
@@ -140,4 +141,4 @@ def disable_timestamps(builder: LogBuilder) -> None:
 )
 def protect_checkpoints(builder: LogBuilder) -> None:
     """Require that versions before the current one are cleaned up completely or not at all."""
-    builder.write_properties({PROTECTED: str(builder.version)})
+    builder.write_properties({CHECKPOINT_PROTECTION: str(builder.version)})

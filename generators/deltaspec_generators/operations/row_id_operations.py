@@ -3,6 +3,7 @@
 Tables with data assign and enable row ids in one commit.
 """
 
+from deltaspec.protocol.property_names import ROW_TRACKING_SUSPENDED
 from deltaspec.protocol.revisions import Revision
 from deltaspec_generators.data_files.stored_files import StoredFile
 from deltaspec_generators.operations.registry import SEEDS_KEEP_TABLES, can_change_metadata, operation
@@ -10,7 +11,6 @@ from deltaspec_generators.tables import features
 from deltaspec_generators.tables.log_builder import LogBuilder
 from deltaspec_generators.tables.log_files import add_again, assign_row_ids, count_rows
 
-SUSPENDED = "delta.rowTrackingSuspended"
 _AT_ONCE = "tables with data assign and enable row ids in one commit"
 
 
@@ -72,4 +72,4 @@ def _can_suspend(builder: LogBuilder) -> bool:
 @operation(_can_suspend, log_only="tables with data do not support suspended row tracking", weight=8)
 def suspend_row_ids(builder: LogBuilder) -> None:
     """Suspend or resume the assignment of row ids."""
-    builder.write_properties({SUSPENDED: "false" if builder.row_ids_suspended else "true"})
+    builder.write_properties({ROW_TRACKING_SUSPENDED: "false" if builder.row_ids_suspended else "true"})

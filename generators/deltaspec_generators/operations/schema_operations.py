@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from deltaspec.model.commit.type_widening import ICEBERG
-from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, TYPE_WIDENING
 from deltaspec.protocol.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
 from deltaspec_generators.operations.registry import can_change_metadata, operation
 from deltaspec_generators.schemas.changes import (
@@ -187,9 +187,7 @@ def _list_widenable_fields(builder: TableBuilder) -> list[tuple[Path, str, Path,
 
 @operation(
     lambda builder: (
-        can_change_metadata(builder)
-        and builder.is_enabled("delta.enableTypeWidening")
-        and bool(_list_widenable_fields(builder))
+        can_change_metadata(builder) and builder.is_enabled(TYPE_WIDENING) and bool(_list_widenable_fields(builder))
     ),
     weight=3,
     log_weight=20,
@@ -215,4 +213,4 @@ def _can_enable_mapping(builder: TableBuilder) -> bool:
 def enable_mapping(builder: TableBuilder) -> None:
     """Enable column mapping on an existing table; older files have the names but no field ids."""
     builder.schema = assign_column_ids(builder.schema, builder.column_ids, own_names=False, nested=False)
-    builder.write_properties({column_mapping.MODE: "name"})
+    builder.write_properties({COLUMN_MAPPING_MODE: "name"})

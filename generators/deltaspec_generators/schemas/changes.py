@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from deltaspec.protocol.property_names import COLUMN_ID, NESTED_IDS, PHYSICAL_NAME, TYPE_CHANGES
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema import column_mapping, schema_string
 from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, descend
@@ -89,12 +90,12 @@ def assign_column_ids(
     def assign_field(field: Field) -> Field:
         number = numbers.next()
         name = build_physical_name(number) if own_names else field.name
-        metadata = {**field.metadata, column_mapping.ID: number, column_mapping.PHYSICAL_NAME: name}
+        metadata = {**field.metadata, COLUMN_ID: number, PHYSICAL_NAME: name}
         kind = assign(field.type)
         if nested:
             names = column_mapping.build_nested_names(replace(field, type=kind), name if current else field.name)
             if names:
-                key = column_mapping.NESTED_IDS if current else column_mapping.NESTED_IDS_R3
+                key = NESTED_IDS if current else column_mapping.NESTED_IDS_R3
                 metadata[key] = {each: numbers.next() for each in names}
         return replace(field, type=kind, metadata=metadata)
 
@@ -147,9 +148,9 @@ def widen_field(field: Field, steps: Sequence[str], after: DataType) -> Field:
     change = {"fromType": schema_string.to_json(before), "toType": schema_string.to_json(after)}
     if steps:
         change["fieldPath"] = ".".join(steps)
-    changes = [*field.metadata.get(schema_string.TYPE_CHANGES, []), change]
+    changes = [*field.metadata.get(TYPE_CHANGES, []), change]
     kind = _replace_part(field.type, steps, after)
-    return replace(field, type=kind, metadata={**field.metadata, schema_string.TYPE_CHANGES: changes})
+    return replace(field, type=kind, metadata={**field.metadata, TYPE_CHANGES: changes})
 
 
 def _replace_part(kind: Any, steps: Sequence[str], after: DataType) -> Any:

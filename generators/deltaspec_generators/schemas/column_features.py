@@ -9,15 +9,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from deltaspec.protocol.property_names import GENERATION_EXPRESSION, IDENTITY_PREFIX, INVARIANTS
 from deltaspec.protocol.schema.data_types import DataType, Decimal, Field, Primitive, Struct
 from deltaspec_generators.action_lines import encode_json
 from deltaspec_generators.choices import Choices
 
-IDENTITY = "delta.identity."
-START, STEP, HIGH_WATER_MARK = f"{IDENTITY}start", f"{IDENTITY}step", f"{IDENTITY}highWaterMark"
-EXPLICIT_INSERT = f"{IDENTITY}allowExplicitInsert"
-GENERATED = "delta.generationExpression"
-INVARIANT = "delta.invariants"
+START, STEP, HIGH_WATER_MARK = f"{IDENTITY_PREFIX}start", f"{IDENTITY_PREFIX}step", f"{IDENTITY_PREFIX}highWaterMark"
+EXPLICIT_INSERT = f"{IDENTITY_PREFIX}allowExplicitInsert"
 DEFAULT = "CURRENT_DEFAULT"
 TEXT_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 COPY = "id"
@@ -57,7 +55,7 @@ def list_defaults(kind: DataType) -> tuple[str, ...]:
 
 def is_special(field: Field) -> bool:
     """Return whether the values of a column follow from a feature or must satisfy one."""
-    return not {GENERATED, START, INVARIANT}.isdisjoint(field.metadata)
+    return not {GENERATION_EXPRESSION, START, INVARIANTS}.isdisjoint(field.metadata)
 
 
 def can_have_default(field: Field) -> bool:
@@ -84,7 +82,7 @@ def draw_special_columns(choices: Choices, schema: Struct, supported: Collection
         if condition is None:
             found[at] = replace(found[at], nullable=False)
         else:
-            found[at] = with_metadata(found[at], {INVARIANT: encode_json({"expression": {"expression": condition}})})
+            found[at] = with_metadata(found[at], {INVARIANTS: encode_json({"expression": {"expression": condition}})})
     if "allowColumnDefaults" in supported and choices.chance(1, 2):
         index = choices.choose(len(found))
         if can_have_default(found[index]):
@@ -92,7 +90,7 @@ def draw_special_columns(choices: Choices, schema: Struct, supported: Collection
     if "generatedColumns" in supported and choices.chance(1, 2):
         expression = choices.pick((COPY, CONSTANT))
         kind = Primitive("long" if expression == COPY else "string")
-        found.append(Field("made", kind, True, {GENERATED: expression}))
+        found.append(Field("made", kind, True, {GENERATION_EXPRESSION: expression}))
     if "identityColumns" in supported and choices.chance(1, 2):
         start, step = choices.pick(_STEPS)
         metadata = {START: start, STEP: step, EXPLICIT_INSERT: choices.chance(1, 2)}

@@ -11,8 +11,13 @@ from typing import Any
 
 import msgspec
 
+from deltaspec.protocol.property_names import (
+    COLUMN_MAPPING_MODE,
+    IN_COMMIT_TIMESTAMPS_SINCE_TIME,
+    IN_COMMIT_TIMESTAMPS_SINCE_VERSION,
+    MAX_COLUMN_ID,
+)
 from deltaspec.protocol.schema import schema_string
-from deltaspec.protocol.schema.column_mapping import MAX_COLUMN_ID, MODE
 from deltaspec.protocol.schema.data_types import Field, Struct
 from deltaspec_generators.data_files.file_actions import list_implied_changes, list_row_ids
 from deltaspec_generators.data_files.parquet_encodings import to_physical_names
@@ -122,7 +127,7 @@ class TableHistory:
     @property
     def mapping(self) -> str | None:
         """Column mapping mode, `id` or `name`; None without column mapping."""
-        mode = self.configuration.get(MODE)
+        mode = self.configuration.get(COLUMN_MAPPING_MODE)
         return mode if mode in ("id", "name") else None
 
     @property
@@ -196,8 +201,8 @@ class TableHistory:
         """Build the properties that enable in-commit timestamps in the current commit, which has this timestamp."""
         return {
             IN_COMMIT_TIMESTAMPS: "true",
-            "delta.inCommitTimestampEnablementVersion": str(self.version),
-            "delta.inCommitTimestampEnablementTimestamp": str(timestamp_ms),
+            IN_COMMIT_TIMESTAMPS_SINCE_VERSION: str(self.version),
+            IN_COMMIT_TIMESTAMPS_SINCE_TIME: str(timestamp_ms),
         }
 
     # commits

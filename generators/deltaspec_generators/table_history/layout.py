@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, cast, get_args
 
+from deltaspec.protocol.property_names import STATS_AS_JSON, STATS_AS_STRUCT
 from deltaspec_generators.checkpoint_writer import Naming
 from deltaspec_generators.layouts import log_directory, parsed_columns
 from deltaspec_generators.names import build_uuid
@@ -46,11 +47,11 @@ class WrittenLayout(WrittenHistory):
             parts=parts,
             uuid=build_uuid(self.next_number()),
         )
-        as_struct = state.is_enabled("delta.checkpoint.writeStatsAsStruct")
+        as_struct = state.is_enabled(STATS_AS_STRUCT)
         checkpoint.parsed = parsed_columns.build_types(state) if as_struct else {}
         table = log_directory.build_table_rows(state)
         typed = as_struct and (form != "uuid-json" or bool(sidecars))
-        as_json = state.configuration.get("delta.checkpoint.writeStatsAsJson") != "false"
+        as_json = state.configuration.get(STATS_AS_JSON) != "false"
         bodies = [("add", body) for body in state.live.values()]
         bodies += [("remove", body) for body in state.tombstones.values()]
         rows = [log_directory.build_file_row(kind, {**body, "dataChange": False}) for kind, body in bodies]

@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE
 from deltaspec.protocol.schema import column_mapping
 from deltaspec.protocol.schema.data_types import DataType, Field
 from deltaspec_generators.schemas.changes import assign_column_ids, widen_field
@@ -84,4 +85,4 @@ class WrittenSchemas(WrittenHistory):
         """Enable column mapping on an existing table: columns keep their names, older files have no field ids."""
         with self.commit(f"enable column mapping by {mode}"):
             self.schema = assign_column_ids(self.schema, self.column_ids, own_names=False, nested=False)
-            self.enable("columnMapping", properties={column_mapping.MODE: mode})
+            self.enable("columnMapping", properties={COLUMN_MAPPING_MODE: mode})

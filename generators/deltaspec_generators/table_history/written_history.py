@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from deltaspec.protocol.log.file_names import commit_name
-from deltaspec.protocol.schema.column_mapping import MODE
+from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, ROWS_PRESERVED_TAG
 from deltaspec.protocol.schema.data_types import Field, Struct, get_type_name, iter_leaf_types
 from deltaspec_generators.action_lines import encode_json
 from deltaspec_generators.data_files.stored_files import StoredFile
@@ -82,7 +82,7 @@ class WrittenHistory(FileHistory):
         column_ids = ColumnIdSequence()
         if mapping:
             schema = assign_column_ids(schema, column_ids, own_names=True, nested=nested_ids)
-            configuration[MODE] = mapping
+            configuration[COLUMN_MAPPING_MODE] = mapping
         super().__init__(
             schema,
             partition_by,
@@ -154,7 +154,7 @@ class WrittenHistory(FileHistory):
             body = {"inCommitTimestamp": timestamp, **body}
             written = COPIED_MS - 60_000 * version
         if "rowTracking" in self.features:
-            body["tags"] = {"delta.rowTracking.preserved": "true"}
+            body["tags"] = {ROWS_PRESERVED_TAG: "true"}
         self.files.written_ms[LOG + commit_name(version)] = written
         self.finish_commit([{"commitInfo": {**body, **info}}, *self.actions], timestamp)
         self.history.append(f"{version}: {what}")

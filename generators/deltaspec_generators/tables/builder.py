@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from deltaspec.protocol.property_names import APPEND_ONLY
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import DataType, Field, Struct
 from deltaspec_generators.choices import Choices
@@ -106,9 +107,7 @@ class TableBuilder(FileHistory):
     @property
     def append_only(self) -> bool:
         """Whether the table is append-only before or after the current commit."""
-        return "appendOnly" in self.features and (
-            self.is_enabled("delta.appendOnly") or self.state.is_enabled("delta.appendOnly")
-        )
+        return "appendOnly" in self.features and (self.is_enabled(APPEND_ONLY) or self.state.is_enabled(APPEND_ONLY))
 
     @property
     def action_kinds(self) -> set[str]:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, PHYSICAL_NAME
 from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct
 from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec_generators.data_files.parquet_encodings import COMPRESSIONS
@@ -102,7 +103,7 @@ def _observe_schemas(drawn: GeneratedTable) -> Iterator[str]:
         yield from ("state:several-partition-columns",) if len(partition) > 1 else ()
         yield from (f"feature:{name}" for name in state.features if name in ALL_FEATURES)
         yield from () if state.features else ("feature:none",)
-        modes.append(state.configuration.get("delta.columnMapping.mode"))
+        modes.append(state.configuration.get(COLUMN_MAPPING_MODE))
         yield from (f"mapping:{modes[-1]}",) if modes[-1] else ()
         yield from ("state:transaction",) if state.transactions else ()
         yield from ("state:domain",) if any(not name.startswith("delta.") for name in state.domains) else ()
@@ -191,7 +192,7 @@ def _observe_adds(drawn: GeneratedTable) -> Iterator[str]:
 
 def _observe_timestamp_texts(fields: Iterable[Field], state: TableState) -> Iterator[str]:
     names = {
-        each.metadata.get("delta.columnMapping.physicalName", each.name)
+        each.metadata.get(PHYSICAL_NAME, each.name)
         for each in fields
         if each.type == Primitive("timestamp") and each.name in state.metadata["partitionColumns"]
     }

@@ -4,7 +4,18 @@ import json
 from collections.abc import Collection
 from typing import Any
 
+from deltaspec.protocol import property_names
 from deltaspec.protocol.features import table_features
+from deltaspec.protocol.property_names import (
+    APPEND_ONLY,
+    CHANGE_DATA_FEED,
+    R1_ROW_ID_COLUMN,
+    R1_ROW_IDS,
+    ROW_COMMIT_VERSION_COLUMN,
+    ROW_ID_COLUMN,
+    TYPE_WIDENING,
+    VARIANT_SHREDDING,
+)
 from deltaspec.protocol.revisions import Revision
 from deltaspec_generators.action_lines import encode_json
 from deltaspec_generators.data_files.stored_files import ROW_ID, ROW_VERSION
@@ -84,14 +95,14 @@ REQUIRED_FEATURES = {
 }
 """Required feature by feature."""
 ENABLING_PROPERTIES = {
-    "appendOnly": "delta.appendOnly",
-    "changeDataFeed": "delta.enableChangeDataFeed",
-    "deletionVectors": "delta.enableDeletionVectors",
-    "rowTracking": "delta.enableRowTracking",
-    "rowIds": "delta.enableRowIds",
-    "inCommitTimestamp": "delta.enableInCommitTimestamps",
-    "typeWidening": "delta.enableTypeWidening",
-    "variantShredding": "delta.enableVariantShredding",
+    "appendOnly": APPEND_ONLY,
+    "changeDataFeed": CHANGE_DATA_FEED,
+    "deletionVectors": property_names.DELETION_VECTORS,
+    "rowTracking": property_names.ROW_TRACKING,
+    "rowIds": R1_ROW_IDS,
+    "inCommitTimestamp": property_names.IN_COMMIT_TIMESTAMPS,
+    "typeWidening": TYPE_WIDENING,
+    "variantShredding": VARIANT_SHREDDING,
 }
 """Boolean property that enables a feature."""
 CHANGE_FEED = ENABLING_PROPERTIES["changeDataFeed"]
@@ -99,10 +110,10 @@ DELETION_VECTORS = ENABLING_PROPERTIES["deletionVectors"]
 IN_COMMIT_TIMESTAMPS = ENABLING_PROPERTIES["inCommitTimestamp"]
 ROW_ID_COLUMNS = {
     "rowTracking": {
-        "delta.rowTracking.materializedRowIdColumnName": ROW_ID,
-        "delta.rowTracking.materializedRowCommitVersionColumnName": ROW_VERSION,
+        ROW_ID_COLUMN: ROW_ID,
+        ROW_COMMIT_VERSION_COLUMN: ROW_VERSION,
     },
-    "rowIds": {"delta.rowIds.physicalColumnName": ROW_ID},
+    "rowIds": {R1_ROW_ID_COLUMN: ROW_ID},
 }
 """Further properties that an enabled feature requires."""
 ROW_TRACKING, CLUSTERING = "delta.rowTracking", "delta.clustering"

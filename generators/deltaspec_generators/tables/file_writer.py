@@ -7,6 +7,7 @@ from urllib.parse import quote
 from msgspec.structs import replace
 
 from deltaspec.protocol.files import paths
+from deltaspec.protocol.property_names import VARIANT_SHREDDING
 from deltaspec.protocol.schema.data_types import DataType
 from deltaspec_generators.data_files.file_actions import VectorOptions
 from deltaspec_generators.data_files.parquet_encodings import build_parquet_fields, build_rows_table
@@ -58,7 +59,7 @@ def draw_file_options(builder: DataTableBuilder, rows: Sequence[Row], partition:
 
 def _draw_shredding(builder: DataTableBuilder, rows: Sequence[Row], options: FileOptions) -> FileOptions:
     """Draw how the variants of a file are shredded, if the table enables that."""
-    if not builder.is_enabled("delta.enableVariantShredding"):
+    if not builder.is_enabled(VARIANT_SHREDDING):
         return options
     table = build_rows_table(rows, build_parquet_fields(builder.data_schema, options.encoding))
     shredded = draw_shredding(builder.choices, table, rows)

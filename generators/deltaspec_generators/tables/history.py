@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.property_names import ROWS_PRESERVED_TAG
 from deltaspec.protocol.schema import column_mapping
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.data_files.parquet_encodings import draw_parquet_encoding
@@ -122,7 +123,7 @@ def _finalize_commit(builder: DataTableBuilder) -> None:
         # The table was copied later, so modification times of these commits are misleading.
         written, info = builder.start_ms + 10**9 - timestamp % 10**6, {"inCommitTimestamp": timestamp}
     builder.files.written_ms[LOG + commit_name(version)] = written
-    tags = {"tags": {"delta.rowTracking.preserved": "true"}} if "rowTracking" in builder.features else {}
+    tags = {"tags": {ROWS_PRESERVED_TAG: "true"}} if "rowTracking" in builder.features else {}
     commit_info = commit_info_action(version, **tags, **info)
     builder.finish_commit([commit_info, *builder.actions], timestamp)
     builder.live_by_version.append(dict(builder.live))

@@ -1,5 +1,6 @@
 """Builder of a log without data files."""
 
+from deltaspec.protocol.property_names import ROW_TRACKING_SUSPENDED
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import Field, Struct
 from deltaspec_generators.choices import Choices
@@ -32,7 +33,7 @@ class LogBuilder(TableBuilder):
     @property
     def row_ids_suspended(self) -> bool:
         """Whether row tracking is supported but suspended."""
-        return self.revision is Revision.CURRENT and self.is_enabled("delta.rowTrackingSuspended")
+        return self.revision is Revision.CURRENT and self.is_enabled(ROW_TRACKING_SUSPENDED)
 
     @property
     def tracks_rows(self) -> bool:

@@ -6,12 +6,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from deltaspec.protocol.files import paths
+from deltaspec.protocol.property_names import GENERATION_EXPRESSION
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema import column_mapping
 from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive
 from deltaspec_generators.data_files.statistics import StatisticsStyle, compute_row_statistics
 from deltaspec_generators.data_files.stored_files import Row, StoredFile, convert_rows
-from deltaspec_generators.schemas.column_features import CONSTANT, COPY, GENERATED, HIGH_WATER_MARK, START, STEP
+from deltaspec_generators.schemas.column_features import CONSTANT, COPY, HIGH_WATER_MARK, START, STEP
 from deltaspec_generators.table_history.files import CHANGE_DATA
 from deltaspec_generators.table_state import Body
 from deltaspec_generators.tables.file_writer import (
@@ -114,10 +115,10 @@ def _fill_special_columns(builder: LogBuilder, rows: list[Row], count: int) -> N
         if each.name == "id" and builder.spec.positive:
             for row in rows:
                 row[name] = max(1, row[name] or 1)
-        elif GENERATED in metadata:
+        elif GENERATION_EXPRESSION in metadata:
             source = column_mapping.physical_name(builder.schema.fields[_find_id(builder)], builder.mapping)
             for row in rows:
-                row[name] = row[source] if metadata[GENERATED] == COPY else CONSTANT.strip("'")
+                row[name] = row[source] if metadata[GENERATION_EXPRESSION] == COPY else CONSTANT.strip("'")
         elif START in metadata and rows:
             first = metadata[START] if HIGH_WATER_MARK not in metadata else metadata[HIGH_WATER_MARK] + metadata[STEP]
             last = first + metadata[STEP] * (count - 1)

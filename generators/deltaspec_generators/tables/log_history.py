@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from deltaspec.protocol.property_names import CHECKPOINT_PROTECTION, ROWS_PRESERVED_TAG
 from deltaspec.protocol.revisions import Revision
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.layouts import log_directory
@@ -20,7 +21,7 @@ from deltaspec_generators.table_state import DAY_MS, Body, TableState
 from deltaspec_generators.tables.features import CHANGE_FEED, IN_COMMIT_TIMESTAMPS, build_row_id_mark
 from deltaspec_generators.tables.log_builder import LogBuilder
 from deltaspec_generators.tables.log_files import LoggedFiles, draw_change_file
-from deltaspec_generators.tables.log_specs import PROTECTED, draw_clustering, draw_log_spec
+from deltaspec_generators.tables.log_specs import draw_clustering, draw_log_spec
 from deltaspec_generators.tables.table_specs import TableOptions
 from deltaspec_generators.values.arrow_values import PRIMITIVES
 
@@ -58,7 +59,7 @@ def draw_log(
     for _ in range(choices.integer(1, max_commits)):
         choices.group(lambda: _draw_commit(builder))
     files = builder.files
-    protected = int(builder.configuration.get(PROTECTED, "0"))
+    protected = int(builder.configuration.get(CHECKPOINT_PROTECTION, "0"))
     log_directory.draw_log_files(builder, files, first_deletable=protected)
     managed = "catalogManaged" in builder.features
     if decorated and choices.chance(1, 2):
@@ -146,5 +147,5 @@ def _draw_commit_info(builder: LogBuilder) -> Body:
     if "catalogManaged" in builder.features or builder.choices.chance(1, 2):
         info |= {"engineInfo": "drawn/1.0", "isBlindAppend": False, "txnId": build_uuid(builder.next_number())}
     if "rowTracking" in builder.features:
-        info["tags"] = {"delta.rowTracking.preserved": str(_draw_preserved(builder)).lower()}
+        info["tags"] = {ROWS_PRESERVED_TAG: str(_draw_preserved(builder)).lower()}
     return info

@@ -5,6 +5,15 @@ Tables with data have another share of everything (`table_specs`), because their
 
 from collections.abc import Collection
 
+from deltaspec.protocol.property_names import (
+    CHECKPOINT_PROTECTION,
+    COLUMN_MAPPING_MODE,
+    DELETION_VECTORS,
+    FILE_RETENTION,
+    ROW_TRACKING_SUSPENDED,
+    STATS_AS_JSON,
+    STATS_AS_STRUCT,
+)
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema import column_mapping
 from deltaspec.protocol.schema.data_types import Array, Decimal, Field, Map, Primitive, Struct
@@ -31,7 +40,6 @@ from deltaspec_generators.tables.table_specs import TableSpec
 from deltaspec_generators.values.arrow_values import PRIMITIVES
 
 LEGACY_VERSIONS = ((1, 1), (1, 2), (1, 3), (1, 4), (2, 5), (2, 6))
-PROTECTED = "delta.requireCheckpointProtectionBeforeVersion"
 _NARROW = ("float", "date", "short", "float", "date", "byte", "integer") * 4
 """Types that can be widened; `float` and `date` more often, because they have only one wider type."""
 _DECIMALS = (Decimal(10, 2), Decimal(38, 18))
@@ -71,12 +79,12 @@ def draw_log_spec(choices: Choices, features: Collection[str], revision: Revisio
         configuration["delta.constraints.first"] = choices.pick(list_conditions(positive))
     if iceberg:
         configuration[f"delta.enableIcebergCompatV{iceberg}"] = "true"
-        configuration.pop("delta.enableDeletionVectors", None)
+        configuration.pop(DELETION_VECTORS, None)
     numbers, nested = ColumnIdSequence(), False
     if iceberg or ("columnMapping" in supported and choices.chance(1, 2)):
         nested = iceberg >= 2 or ("icebergCompatV2" in supported and choices.chance(1, 2))
         schema = assign_column_ids(schema, numbers, own_names=True, nested=nested, revision=revision)
-        configuration[column_mapping.MODE] = choices.pick(("name", "id"))
+        configuration[COLUMN_MAPPING_MODE] = choices.pick(("name", "id"))
     last_id = numbers.last + (choices.integer(0, 1) if numbers.last else 0)
     metadata: Body = {"id": TABLE_ID, "format": {"provider": "parquet", "options": {}}}
     for name, value in (("createdTime", 1_700_000_000_000), ("name", choices.pick(("sales", "")))):
@@ -211,14 +219,14 @@ def _draw_configuration(
             found |= columns
         elif feature == "rowTracking" and feature in supported and revision is Revision.CURRENT:
             suspended = choices.pick(("true", "false", None))
-            found |= {"delta.rowTrackingSuspended": suspended} if suspended else {}
+            found |= {ROW_TRACKING_SUSPENDED: suspended} if suspended else {}
     if "checkpointProtection" in supported and choices.chance(1, 2):
-        found[PROTECTED] = "0"
+        found[CHECKPOINT_PROTECTION] = "0"
     if writer_version >= 3 and choices.chance(1, 2):
-        found["delta.checkpoint.writeStatsAsStruct"] = "true"
-        found["delta.checkpoint.writeStatsAsJson"] = choices.pick(("true", "false"))
+        found[STATS_AS_STRUCT] = "true"
+        found[STATS_AS_JSON] = choices.pick(("true", "false"))
     if choices.chance(1, 2):
-        found["delta.deletedFileRetentionDuration"] = choices.pick(("interval 1 week", "interval 2 hours"))
+        found[FILE_RETENTION] = choices.pick(("interval 1 week", "interval 2 hours"))
     if choices.chance(1, 2):
         found["owner"] = "team é"
     return found

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, STATS_AS_JSON, STATS_AS_STRUCT
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import Struct, iter_fields, iter_leaf_types
 from deltaspec_generators.choices import Choices
@@ -133,7 +134,7 @@ def draw_table_spec(choices: Choices, options: TableOptions) -> TableSpec:
     numbers, nested = ColumnIdSequence(), choices.chance(1, 2) if mode else False
     if mode:
         schema = assign_column_ids(schema, numbers, own_names=True, nested=nested)
-        configuration["delta.columnMapping.mode"] = mode
+        configuration[COLUMN_MAPPING_MODE] = mode
     if "layout" in options.extras:
         configuration |= choices.pick(_CHECKPOINT_STATISTICS)
     protocol = _draw_protocol(choices, chosen, strict=any(not each.nullable for _, each in iter_fields(schema)))
@@ -151,8 +152,8 @@ def _type_name(kind: Any) -> str:
 
 _CHECKPOINT_STATISTICS: tuple[dict[str, str], ...] = (
     {},
-    {"delta.checkpoint.writeStatsAsStruct": "true"},
-    {"delta.checkpoint.writeStatsAsStruct": "true", "delta.checkpoint.writeStatsAsJson": "false"},
+    {STATS_AS_STRUCT: "true"},
+    {STATS_AS_STRUCT: "true", STATS_AS_JSON: "false"},
 )
 
 

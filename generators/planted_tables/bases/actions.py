@@ -4,6 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltaspec.protocol.property_names import CHANGE_DATA_FEED, DELETION_VECTORS
 from deltaspec_generators.checkpoint_writer import Row
 from deltaspec_generators.small_tables import FIELDS, add_data_file, build_rows, encode_data_file
 from deltaspec_generators.table_files import (
@@ -18,7 +19,7 @@ from deltaspec_generators.table_files import (
 from planted_tables.bases import log_only
 
 DOMAIN_METADATA_PROTOCOL = protocol_action(1, 7, None, ["domainMetadata"])
-CHANGE_FEED_ENABLED = {"delta.enableChangeDataFeed": "true"}
+CHANGE_FEED_ENABLED = {CHANGE_DATA_FEED: "true"}
 CHANGE_FILE_PATH = "_change_data/cdc-0.parquet"
 
 
@@ -69,7 +70,7 @@ def build_table_updated_by_vector(operation: str | None) -> TableFiles:
     files = TableFiles()
     features = ["deletionVectors"]
     protocol = protocol_action(3, 7, features, [*features, "changeDataFeed"])
-    configuration = {**CHANGE_FEED_ENABLED, "delta.enableDeletionVectors": "true"}
+    configuration = {**CHANGE_FEED_ENABLED, DELETION_VECTORS: "true"}
     files.commits[0] = [commit_info_action(0), protocol, metadata_action(FIELDS, configuration=configuration)]
     add = add_data_file(files, "a.parquet", build_rows())
     files.commits[1] = [commit_info_action(1), add]

@@ -3,6 +3,7 @@
 from typing import Any
 
 from deltaspec.protocol.log.file_names import staged_commit_name
+from deltaspec.protocol.property_names import IN_COMMIT_TIMESTAMPS
 from deltaspec_generators.action_lines import Line, encode_lines
 from deltaspec_generators.table_files import LOG, TableFiles, commit_info_action, protocol_action
 from planted_tables.bases import log_only
@@ -17,7 +18,7 @@ def build_managed_table(**more: Any) -> TableFiles:
     """Build a catalog-managed table; the transaction of version v is `txn-v`."""
     files = log_only.build_table(
         protocol=protocol_action(3, 7, ["catalogManaged"], FEATURES),
-        configuration={"delta.enableInCommitTimestamps": "true"},
+        configuration={IN_COMMIT_TIMESTAMPS: "true"},
         **more,
     )
     for version, lines in files.commits.items():

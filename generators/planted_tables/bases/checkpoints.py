@@ -5,12 +5,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltaspec.protocol.property_names import STATS_AS_JSON, STATS_AS_STRUCT
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row
 from deltaspec_generators.table_files import TableFiles, protocol_action
 from planted_tables.bases import log_only
 
-STATISTICS_AS_STRUCT = {"delta.checkpoint.writeStatsAsStruct": "true"}
-NO_JSON_STATISTICS = {"delta.checkpoint.writeStatsAsJson": "false"}
+STATISTICS_AS_STRUCT = {STATS_AS_STRUCT: "true"}
+NO_JSON_STATISTICS = {STATS_AS_JSON: "false"}
 PARTITION_TYPES = {"partitionValues_parsed": pa.struct([("day", pa.date32()), ("number", pa.int32())])}
 
 

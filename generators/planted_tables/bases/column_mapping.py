@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltaspec.protocol.property_names import COLUMN_ID, COLUMN_MAPPING_MODE, MAX_COLUMN_ID, PHYSICAL_NAME
 from deltaspec_generators import small_tables
 from deltaspec_generators.small_tables import build_table_with_data
 from deltaspec_generators.table_files import TableFiles, commit_info_action, get_action, protocol_action
@@ -14,8 +15,8 @@ from deltaspec_generators.table_files import TableFiles, commit_info_action, get
 def build_mapped_field(name: str, number: int, kind: Any = "long", physical: str | None = None) -> dict[str, Any]:
     """Build a mapped field; the physical name is `col-` and the id if none is given."""
     metadata = {
-        "delta.columnMapping.id": number,
-        "delta.columnMapping.physicalName": physical or f"col-{number}",
+        COLUMN_ID: number,
+        PHYSICAL_NAME: physical or f"col-{number}",
     }
     return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
 
@@ -28,7 +29,7 @@ def add_metadata_commit(
     schema = json.loads(body["schemaString"])
     change(schema["fields"])
     body["schemaString"] = json.dumps(schema)
-    body["configuration"] = {**body["configuration"], "delta.columnMapping.maxColumnId": str(highest)}
+    body["configuration"] = {**body["configuration"], MAX_COLUMN_ID: str(highest)}
     files.commits[version] = [commit_info_action(version), {"metaData": body}]
     return files
 
@@ -59,13 +60,13 @@ def build_mapped_table_with_data(mode: str) -> TableFiles:
     fields = []
     for name, kind in small_tables.FIELDS:
         metadata = {
-            "delta.columnMapping.id": COLUMN_IDS[name],
-            "delta.columnMapping.physicalName": PHYSICAL_NAMES[name],
+            COLUMN_ID: COLUMN_IDS[name],
+            PHYSICAL_NAME: PHYSICAL_NAMES[name],
         }
         fields.append({"name": name, "type": kind, "nullable": True, "metadata": metadata})
     return build_table_with_data(
         protocol=protocol_action(2, 5),
-        configuration={"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": "3"},
+        configuration={COLUMN_MAPPING_MODE: mode, MAX_COLUMN_ID: "3"},
         fields=fields,
         tables=[build_mapped_rows(first, PHYSICAL_NAMES, COLUMN_IDS) for first in (0, 10, 20)],
     )

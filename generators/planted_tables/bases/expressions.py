@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltaspec.protocol.property_names import INVARIANTS
 from deltaspec_generators.checkpoint_writer import Row
 from deltaspec_generators.small_tables import add_data_file
 from deltaspec_generators.table_files import (
@@ -33,12 +34,11 @@ ROWS = pa.table(
     }
 )
 FIELDS = (("id", "long"), ("name", "string"), ("day", "date"), ("year", "integer"), ("price", "double"))
-GENERATION_EXPRESSION = "delta.generationExpression"
 
 
 def build_invariant_metadata(expression: str) -> dict[str, str]:
     """Build the column metadata of an invariant."""
-    return {"delta.invariants": json.dumps({"expression": {"expression": expression}})}
+    return {INVARIANTS: json.dumps({"expression": {"expression": expression}})}
 
 
 def build_fields(**metadata: Mapping[str, Any]) -> list[dict[str, Any]]:

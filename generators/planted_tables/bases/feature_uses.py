@@ -6,6 +6,18 @@ from typing import Any
 
 import msgspec
 
+from deltaspec.protocol.property_names import (
+    CHANGE_DATA_FEED,
+    COLUMN_MAPPING_MODE,
+    DELETION_VECTORS,
+    ICEBERG_COMPAT_V2,
+    IN_COMMIT_TIMESTAMPS,
+    MAX_COLUMN_ID,
+    ROW_COMMIT_VERSION_COLUMN,
+    ROW_ID_COLUMN,
+    ROW_TRACKING,
+    VARIANT_SHREDDING,
+)
 from deltaspec_generators.table_files import (
     TableFiles,
     commit_info_action,
@@ -72,7 +84,7 @@ def _with_metadata(**metadata: Any) -> list[dict[str, Any]]:
 
 
 _MAPPED = _with_metadata(delta__columnMapping__id=1, delta__columnMapping__physicalName="col-1")
-_MAPPING = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "1"}
+_MAPPING = {COLUMN_MAPPING_MODE: "name", MAX_COLUMN_ID: "1"}
 _NESTED = {
     "type": "map",
     "keyType": "string",
@@ -81,9 +93,9 @@ _NESTED = {
 }
 _VARIANTS = {"type": "array", "elementType": "variant", "containsNull": True}
 _TRACKED = {
-    "delta.enableRowTracking": "true",
-    "delta.rowTracking.materializedRowIdColumnName": "_row-id",
-    "delta.rowTracking.materializedRowCommitVersionColumnName": "_row-version",
+    ROW_TRACKING: "true",
+    ROW_ID_COLUMN: "_row-id",
+    ROW_COMMIT_VERSION_COLUMN: "_row-version",
 }
 
 FEATURE_USES: dict[str, FeatureUse] = {
@@ -93,8 +105,8 @@ FEATURE_USES: dict[str, FeatureUse] = {
         "timestampNtz", fields=[("id", "long"), ("at", "timestamp_ntz")], partition_columns=("at",), rule="SCH001"
     ),
     "constraint": FeatureUse("checkConstraints", configuration={"delta.constraints.c": "id > 0"}, rule="CFG004"),
-    "change data": FeatureUse("changeDataFeed", configuration={"delta.enableChangeDataFeed": "true"}, rule="CFG002"),
-    "vectors": FeatureUse("deletionVectors", configuration={"delta.enableDeletionVectors": "true"}, rule="CFG002"),
+    "change data": FeatureUse("changeDataFeed", configuration={CHANGE_DATA_FEED: "true"}, rule="CFG002"),
+    "vectors": FeatureUse("deletionVectors", configuration={DELETION_VECTORS: "true"}, rule="CFG002"),
     "mapping": FeatureUse("columnMapping", fields=_MAPPED, configuration=_MAPPING, rule="CMP022"),
     "generated column": FeatureUse(
         "generatedColumns", fields=_with_metadata(delta__generationExpression="1"), rule="CON001"
@@ -121,14 +133,14 @@ FEATURE_USES: dict[str, FeatureUse] = {
         _R3,
         others=("columnMapping",),
         fields=_MAPPED,
-        configuration={**_MAPPING, "delta.enableIcebergCompatV2": "true"},
+        configuration={**_MAPPING, ICEBERG_COMPAT_V2: "true"},
         rule="CFG002",
     ),
     "row tracking": FeatureUse(
         "rowTracking", _ALL[1:], others=("domainMetadata",), configuration=_TRACKED, rule="CFG004"
     ),
     "timestamps of commits": FeatureUse(
-        "inCommitTimestamp", _CURRENT, configuration={"delta.enableInCommitTimestamps": "true"}, rule="CFG002"
+        "inCommitTimestamp", _CURRENT, configuration={IN_COMMIT_TIMESTAMPS: "true"}, rule="CFG002"
     ),
     "variant": FeatureUse("variantType", _CURRENT, fields=[("id", "long"), ("v", "variant")], rule="SCH001"),
     "nested variant": FeatureUse("variantType", _CURRENT, fields=[("id", "long"), ("v", _VARIANTS)], rule="SCH001"),
@@ -136,7 +148,7 @@ FEATURE_USES: dict[str, FeatureUse] = {
         "variantShredding",
         _CURRENT,
         others=("variantType",),
-        configuration={"delta.enableVariantShredding": "true"},
+        configuration={VARIANT_SHREDDING: "true"},
         rule="CFG004",
     ),
 }

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, MAX_COLUMN_ID, NESTED_IDS
 from deltaspec_generators.small_tables import add_data_file
 from deltaspec_generators.table_files import (
     TableFiles,
@@ -18,15 +19,15 @@ from planted_tables.bases import log_only
 from planted_tables.bases.column_mapping import build_mapped_field, field_id_metadata
 from planted_tables.bases.nested_types import array_type, map_type
 
-NESTED_ID_KEYS = ("delta.columnMapping.nested.ids", "parquet.field.nested.ids")
+NESTED_ID_KEYS = (NESTED_IDS, "parquet.field.nested.ids")
 """Metadata keys of nested ids: of the current protocol, and of r3."""
 
 
 def build_configuration(compatibility: str, mode: str = "name", **more: str) -> dict[str, str]:
     """Build the table properties; `more` sets others by name without `delta.`, with `__` for a dot."""
     return {
-        "delta.columnMapping.mode": mode,
-        "delta.columnMapping.maxColumnId": "30",
+        COLUMN_MAPPING_MODE: mode,
+        MAX_COLUMN_ID: "30",
         f"delta.enableIcebergCompat{compatibility}": "true",
         **{f"delta.{name.replace('__', '.')}": value for name, value in more.items()},
     }

@@ -1,6 +1,7 @@
 """Tables whose in-commit timestamps are enabled after their first commit."""
 
 from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.property_names import IN_COMMIT_TIMESTAMPS_SINCE_TIME, IN_COMMIT_TIMESTAMPS_SINCE_VERSION
 from deltaspec_generators.table_files import LOG, TableFiles, commit_info_action, get_action
 from planted_tables.bases import log_only
 from planted_tables.bases.retention import HOUR_MS
@@ -15,8 +16,8 @@ def build_table_enabled_by_version_2() -> TableFiles:
     metadata = get_action(files, 0, "metaData")
     recorded = {
         **metadata["configuration"],
-        "delta.inCommitTimestampEnablementVersion": "2",
-        "delta.inCommitTimestampEnablementTimestamp": str(ENABLED_AT_MS),
+        IN_COMMIT_TIMESTAMPS_SINCE_VERSION: "2",
+        IN_COMMIT_TIMESTAMPS_SINCE_TIME: str(ENABLED_AT_MS),
     }
     files.commits = {
         0: [commit_info_action(0), files.commits[0][1], {"metaData": {**metadata, "configuration": {}}}],

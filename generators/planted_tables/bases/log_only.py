@@ -7,6 +7,14 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
+from deltaspec.protocol.property_names import (
+    COLUMN_ID,
+    COLUMN_MAPPING_MODE,
+    DELETION_VECTORS,
+    IN_COMMIT_TIMESTAMPS,
+    MAX_COLUMN_ID,
+    PHYSICAL_NAME,
+)
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row, SidecarFile
 from deltaspec_generators.table_files import (
     TableFiles,
@@ -105,7 +113,7 @@ def build_table_with_transaction_checksum(txn_id: str, *, catalog_managed: bool 
     readers = ["catalogManaged"] if catalog_managed else []
     files = build_table_with_checksum(
         protocol=protocol_action(3, 7, readers, [*readers, "inCommitTimestamp"]),
-        configuration={"delta.enableInCommitTimestamps": "true"},
+        configuration={IN_COMMIT_TIMESTAMPS: "true"},
     )
     for version, lines in files.commits.items():
         time = 1_700_000_000_000 + version
@@ -135,7 +143,7 @@ def build_table_with_timestamps(**more: Any) -> TableFiles:
     """Build a table with in-commit timestamps from its first commit."""
     files = build_table(
         protocol=protocol_action(1, 7, None, ["inCommitTimestamp"]),
-        configuration={"delta.enableInCommitTimestamps": "true"},
+        configuration={IN_COMMIT_TIMESTAMPS: "true"},
         **more,
     )
     for version, lines in files.commits.items():
@@ -145,7 +153,7 @@ def build_table_with_timestamps(**more: Any) -> TableFiles:
 
 def build_table_with_vector(descriptor: Mapping[str, Any] | None = None, rows: int | None = 10) -> TableFiles:
     """Build a table whose version 2 adds a file with a deletion vector."""
-    files = build_table_with_features("deletionVectors", configuration={"delta.enableDeletionVectors": "true"})
+    files = build_table_with_features("deletionVectors", configuration={DELETION_VECTORS: "true"})
     files.commits[2][1] = add_action(
         "c.parquet", rows=rows, deletionVector=dict(descriptor or inline_vector_descriptor())
     )
@@ -156,11 +164,11 @@ def build_table_with_column_mapping(mode: str = "name") -> TableFiles:
     """Build a table with column mapping and a struct column."""
 
     def field(name: str, number: int, kind: Any) -> dict[str, Any]:
-        metadata = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
+        metadata = {COLUMN_ID: number, PHYSICAL_NAME: f"col-{number}"}
         return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
 
     inner = {"type": "struct", "fields": [field("x", 3, "long"), field("y", 4, "string")]}
-    configuration = {"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": "4"}
+    configuration = {COLUMN_MAPPING_MODE: mode, MAX_COLUMN_ID: "4"}
     return build_table(
         protocol=protocol_action(2, 5),
         configuration=configuration,

@@ -4,6 +4,7 @@ import json
 
 import pyarrow as pa
 
+from deltaspec.protocol.property_names import CHECKPOINT_PROTECTION
 from deltaspec_generators.small_tables import build_rows, build_table_with_data, encode_data_file
 from deltaspec_generators.table_files import TableFiles, get_action, protocol_action
 from planted_tables.bases import log_only
@@ -38,5 +39,5 @@ def build_protected_table(before: int) -> TableFiles:
     """Build a table of three versions whose checkpoints before a version are protected."""
     return log_only.build_table(
         protocol=protocol_action(1, 7, None, ["checkpointProtection"]),
-        configuration={"delta.requireCheckpointProtectionBeforeVersion": str(before)},
+        configuration={CHECKPOINT_PROTECTION: str(before)},
     )

@@ -8,6 +8,7 @@ from deltaspec.protocol.files.deletion_vectors import (
     build_relative_path,
     encode_bitmap,
 )
+from deltaspec.protocol.property_names import DELETION_VECTORS
 from deltaspec_generators.action_lines import Line
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.table_files import TableFiles, add_action, inline_vector_descriptor, remove_action
@@ -33,7 +34,7 @@ def build_table_with_replaced_vector() -> tuple[TableFiles, str, bytes]:
     Also return path and content of the deletion-vector file that is no longer referenced.
     """
     files = log_only.build_table_with_features(
-        "deletionVectors", configuration={"delta.enableDeletionVectors": "true"}, last_remove=False
+        "deletionVectors", configuration={DELETION_VECTORS: "true"}, last_remove=False
     )
     bitmap = encode_bitmap([0, 2])
     data, offsets = build_file([bitmap])

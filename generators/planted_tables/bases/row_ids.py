@@ -6,6 +6,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltaspec.protocol.property_names import (
+    R1_ROW_ID_COLUMN,
+    R1_ROW_IDS,
+    ROW_COMMIT_VERSION_COLUMN,
+    ROW_ID_COLUMN,
+    ROW_TRACKING,
+    ROWS_PRESERVED_TAG,
+)
 from deltaspec_generators.small_tables import FIELDS, add_data_file, build_rows, compute_statistics
 from deltaspec_generators.table_files import (
     TableFiles,
@@ -22,11 +30,11 @@ from planted_tables.bases.actions import legacy_row_id_mark_action
 
 ROW_ID, ROW_COMMIT_VERSION = "_row-id-col-1", "_row-commit-version-col-1"
 COLUMNS = {
-    "delta.rowTracking.materializedRowIdColumnName": ROW_ID,
-    "delta.rowTracking.materializedRowCommitVersionColumnName": ROW_COMMIT_VERSION,
+    ROW_ID_COLUMN: ROW_ID,
+    ROW_COMMIT_VERSION_COLUMN: ROW_COMMIT_VERSION,
 }
-ENABLED = {"delta.enableRowTracking": "true", **COLUMNS}
-R1_ENABLED = {"delta.enableRowIds": "true", "delta.rowIds.physicalColumnName": ROW_ID}
+ENABLED = {ROW_TRACKING: "true", **COLUMNS}
+R1_ENABLED = {R1_ROW_IDS: "true", R1_ROW_ID_COLUMN: ROW_ID}
 """Properties that enable row ids in r1."""
 PROTOCOL = protocol_action(1, 7, None, ["rowTracking", "domainMetadata"])
 R1_PROTOCOL = protocol_action(1, 7, None, ["rowIds"])
@@ -39,7 +47,7 @@ def row_id_mark_domain(highest: int, key: str = "rowIdHighWaterMark") -> dict[st
 
 def preserving_commit_info(version: int, preserved: Any = "true", **more: Any) -> dict[str, Any]:
     """Build a commitInfo whose tag states whether row ids are preserved."""
-    return commit_info_action(version, tags={"delta.rowTracking.preserved": preserved}, **more)
+    return commit_info_action(version, tags={ROWS_PRESERVED_TAG: preserved}, **more)
 
 
 def build_tracked_table(*, enabled: bool = True) -> TableFiles:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltaspec.protocol.property_names import TYPE_CHANGES, TYPE_WIDENING
 from deltaspec_generators import small_tables
 from deltaspec_generators.table_files import (
     TableFiles,
@@ -15,14 +16,13 @@ from deltaspec_generators.table_files import (
 )
 from planted_tables.bases import log_only
 
-ENABLED = {"delta.enableTypeWidening": "true"}
-TYPE_CHANGES_KEY = "delta.typeChanges"
+ENABLED = {TYPE_WIDENING: "true"}
 FEATURES = ("typeWidening", "timestampNtz")
 
 
 def build_column(kind: Any, record: Any = None, name: str = "c") -> dict[str, Any]:
     """Build a column; `record` is the value of its recorded type changes."""
-    metadata = {} if record is None else {TYPE_CHANGES_KEY: record}
+    metadata = {} if record is None else {TYPE_CHANGES: record}
     return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from deltaspec.protocol.property_names import STATS_AS_JSON, STATS_AS_STRUCT
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, Naming, Row, SidecarFile
 from deltaspec_generators.table_files import (
     TableFiles,
@@ -88,7 +89,7 @@ LAYOUTS: Mapping[Layout, Naming] = {
     "v2": "uuid-parquet",
 }
 """Where the adds are, and the naming of the checkpoint."""
-_NO_JSON = {"delta.checkpoint.writeStatsAsJson": "false", "delta.checkpoint.writeStatsAsStruct": "true"}
+_NO_JSON = {STATS_AS_JSON: "false", STATS_AS_STRUCT: "true"}
 
 
 class CopiedFacts(msgspec.Struct):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltaspec.protocol.property_names import VARIANT_SHREDDING
 from deltaspec_generators import small_tables
 from deltaspec_generators.table_files import (
     TableFiles,
@@ -20,7 +21,7 @@ from planted_tables.bases import log_only
 from planted_tables.bases.actions import CHANGE_FEED_ENABLED, CHANGE_FILE_PATH, add_change_file, build_change_rows
 
 SHREDDING = ("variantType", "variantShredding")
-ENABLED = {"delta.enableVariantShredding": "true"}
+ENABLED = {VARIANT_SHREDDING: "true"}
 NO_NAMES = b"\x01\x00\x00"
 NAMES = b"\x11\x02\x00\x01\x02ab"
 """Metadata with the names a and b."""

@@ -5,6 +5,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import DELETION_VECTORS
 from deltaspec_generators.small_tables import add_data_file, add_rewrite, build_rows, build_table_with_data
 from deltaspec_generators.table_files import (
     TableFiles,
@@ -113,7 +114,7 @@ def tombstone_forgotten(draw: st.DrawFn) -> TableFiles:
 
 @planted_fault("add.logical-file-key")
 def logical_file_added_and_removed(draw: st.DrawFn) -> TableFiles:
-    files = log_only.build_table_with_features("deletionVectors", configuration={"delta.enableDeletionVectors": "true"})
+    files = log_only.build_table_with_features("deletionVectors", configuration={DELETION_VECTORS: "true"})
     vector = draw_one(draw, {}, {"deletionVector": inline_vector_descriptor()})
     add = add_action("d.parquet", rows=10, **vector)
     files.commits[3] = [commit_info_action(3), add, remove_action(add)]

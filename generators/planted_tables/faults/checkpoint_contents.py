@@ -5,6 +5,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import FILE_RETENTION, STATS_AS_JSON, STATS_AS_STRUCT, TRANSACTION_RETENTION
 from deltaspec_generators.checkpoint_writer import CLASSIC_COLUMNS
 from deltaspec_generators.table_files import (
     TableFiles,
@@ -61,16 +62,14 @@ def tombstone_left_out(draw: st.DrawFn) -> TableFiles:
 @planted_fault("checkpoint.tombstones-kept")
 def tombstone_dropped_early(draw: st.DrawFn) -> TableFiles:
     days = draw(st.integers(8, 1000))
-    files = build_table_without_tombstone({"delta.deletedFileRetentionDuration": f"interval {days} days"})
+    files = build_table_without_tombstone({FILE_RETENTION: f"interval {days} days"})
     files.clock_ms = REMOVED_MS + days * DAY_MS
     return files
 
 
 @planted_fault("checkpoint-contents.has-transactions")
 def unexpired_transaction_left_out(draw: st.DrawFn) -> TableFiles:
-    files = log_only.build_checkpointed_table(
-        configuration={"delta.setTransactionRetentionDuration": "interval 2 weeks"}
-    )
+    files = log_only.build_checkpointed_table(configuration={TRANSACTION_RETENTION: "interval 2 weeks"})
     files.commits[1].append(txn_action("app", 5, lastUpdated=REMOVED_MS))
     files.clock_ms = REMOVED_MS + draw_one(draw, 0, 14 * DAY_MS)
     return files
@@ -106,7 +105,7 @@ def parsed_partition_values_left_out(draw: st.DrawFn) -> TableFiles:
 
 @planted_fault("checkpoint-contents.json-statistics")
 def json_statistics_left_out(draw: st.DrawFn) -> TableFiles:
-    settings = draw_one(draw, None, STATISTICS_AS_STRUCT, {"delta.checkpoint.writeStatsAsJson": "true"})
+    settings = draw_one(draw, None, STATISTICS_AS_STRUCT, {STATS_AS_JSON: "true"})
     files = build_table_with_checkpoint_properties(settings)
     if settings == STATISTICS_AS_STRUCT:
         edit_checkpoint_adds(files, add_statistics_columns)
@@ -141,7 +140,7 @@ def struct_statistics_though_not_requested(draw: st.DrawFn) -> TableFiles:
 
 @planted_fault("checkpoint-contents.struct-statistics-off")
 def struct_statistics_though_off(draw: st.DrawFn) -> TableFiles:
-    files = build_table_with_checkpoint_properties({"delta.checkpoint.writeStatsAsStruct": "false"})
+    files = build_table_with_checkpoint_properties({STATS_AS_STRUCT: "false"})
     edit_checkpoint_adds(files, add_statistics_columns, draw_one(draw, slice(None), slice(1)))
     return files
 

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
 from deltaspec.protocol.log.spark_hash import compute_part
+from deltaspec.protocol.property_names import DELETION_VECTORS
 from deltaspec_generators.action_lines import encode_lines
 from deltaspec_generators.checkpoint_writer import CheckpointFiles, Row, SidecarFile
 from deltaspec_generators.table_files import (
@@ -160,7 +161,7 @@ def path_in_two_parts(draw: st.DrawFn) -> TableFiles:
 
 def _build_table_with_vector_at_2() -> tuple[TableFiles, list[Row]]:
     """Build a table whose version 2 adds a deletion vector to its first file; also return its state, that file last."""
-    files = log_only.build_table_with_features("deletionVectors", configuration={"delta.enableDeletionVectors": "true"})
+    files = log_only.build_table_with_features("deletionVectors", configuration={DELETION_VECTORS: "true"})
     before = add_action("a.parquet", rows=10)
     after = add_action("a.parquet", rows=10, deletionVector=inline_vector_descriptor())
     files.commits[2][1:] = [remove_action(before), after]

@@ -5,6 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import COLUMN_ID, COLUMN_MAPPING_MODE, MAX_COLUMN_ID, PHYSICAL_NAME
 from deltaspec_generators.table_files import (
     TableFiles,
     commit_info_action,
@@ -20,7 +21,7 @@ from planted_tables.faults.registry import draw_one, planted_fault
 
 @planted_fault("column-mapping.modes")
 def mode_of_no_kind(draw: st.DrawFn) -> TableFiles:
-    return log_only.build_table(configuration={"delta.columnMapping.mode": draw_one(draw, "names", "ID", "", "index")})
+    return log_only.build_table(configuration={COLUMN_MAPPING_MODE: draw_one(draw, "names", "ID", "", "index")})
 
 
 @planted_fault("column-mapping.reader-versions")
@@ -57,7 +58,7 @@ def mode_without_writers_of_it(draw: st.DrawFn) -> TableFiles:
 @planted_fault("column-mapping.new-columns-have-ids")
 def added_column_without_id(draw: st.DrawFn) -> TableFiles:
     field = build_mapped_field("new", 5)
-    del field["metadata"]["delta.columnMapping.id"]
+    del field["metadata"][COLUMN_ID]
     return add_metadata_commit(
         log_only.build_table_with_column_mapping(draw_one(draw, "id", "name")), lambda fields: fields.append(field)
     )
@@ -79,7 +80,7 @@ def physical_name_replaced(draw: st.DrawFn) -> TableFiles:
 
     def rename(fields: list[Any]) -> None:
         field = draw_one(draw, fields[0], fields[1], fields[1]["type"]["fields"][0])
-        field["metadata"]["delta.columnMapping.physicalName"] = draw_one(draw, "col-9", "id", "s")
+        field["metadata"][PHYSICAL_NAME] = draw_one(draw, "col-9", "id", "s")
         field["name"] = draw_one(draw, field["name"], "other")
 
     return add_metadata_commit(log_only.build_table_with_column_mapping(draw_one(draw, "id", "name")), rename)
@@ -148,7 +149,7 @@ def partition_value_by_display_name(draw: st.DrawFn) -> TableFiles:
 
 
 def _draw_configuration(draw: st.DrawFn) -> dict[str, str]:
-    return {"delta.columnMapping.mode": draw_one(draw, "id", "name"), "delta.columnMapping.maxColumnId": "4"}
+    return {COLUMN_MAPPING_MODE: draw_one(draw, "id", "name"), MAX_COLUMN_ID: "4"}
 
 
 @planted_fault("column-mapping.statistics-physical")
@@ -169,8 +170,8 @@ def statistics_of_both_names(draw: st.DrawFn) -> TableFiles:
 def mapped_without_a_mode(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table_with_column_mapping()
     configuration = get_action(files, 0, "metaData")["configuration"]
-    del configuration["delta.columnMapping.mode"]
-    configuration |= draw_one(draw, {}, {"delta.columnMapping.mode": "none"})
+    del configuration[COLUMN_MAPPING_MODE]
+    configuration |= draw_one(draw, {}, {COLUMN_MAPPING_MODE: "none"})
     return _replace_statistics(files, {"minValues": draw_one(draw, {"col-1": 1}, {"col-1": 1, "col-2": {"col-3": 1}})})
 
 

@@ -4,6 +4,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import (
+    COLUMN_ID,
+    COLUMN_MAPPING_MODE,
+    CONSTRAINT_PREFIX,
+    INVARIANTS,
+    MAX_COLUMN_ID,
+    PHYSICAL_NAME,
+)
 from deltaspec_generators.table_files import TableFiles, commit_info_action, metadata_action, protocol_action
 from planted_tables.bases import log_only
 from planted_tables.bases.column_features import (
@@ -28,7 +36,7 @@ def _build_nested_fields(key: str, value: str) -> list[Any]:
 def invariant_that_no_feature_backs(draw: st.DrawFn) -> TableFiles:
     protocol = _build_protocol(*draw_one(draw, (), ("appendOnly",), ("checkConstraints", "changeDataFeed")))
     fields = draw_one(
-        draw, [build_column(delta__invariants=INVARIANT_JSON)], _build_nested_fields("delta.invariants", INVARIANT_JSON)
+        draw, [build_column(delta__invariants=INVARIANT_JSON)], _build_nested_fields(INVARIANTS, INVARIANT_JSON)
     )
     return log_only.build_table(protocol=protocol, fields=fields)
 
@@ -92,14 +100,14 @@ def default_of_an_added_column(draw: st.DrawFn) -> TableFiles:
 def default_of_an_added_column_by_id(draw: st.DrawFn) -> TableFiles:
     """With column mapping, a column with an old name and a new id is a new column."""
     number, name = draw_one(draw, (3, "name"), (3, "new"))
-    ids: dict[str, Any] = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "id"}
-    others: dict[str, Any] = {"delta.columnMapping.id": 2, "delta.columnMapping.physicalName": "name"}
+    ids: dict[str, Any] = {COLUMN_ID: 1, PHYSICAL_NAME: "id"}
+    others: dict[str, Any] = {COLUMN_ID: 2, PHYSICAL_NAME: "name"}
     mapped: dict[str, Any] = {
-        "delta.columnMapping.id": number,
-        "delta.columnMapping.physicalName": "p3",
+        COLUMN_ID: number,
+        PHYSICAL_NAME: "p3",
         "CURRENT_DEFAULT": "'x'",
     }
-    settings = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "3"}
+    settings = {COLUMN_MAPPING_MODE: "name", MAX_COLUMN_ID: "3"}
     protocol = protocol_action(2, 7, None, ["columnMapping", "allowColumnDefaults"])
     fields: list[Any] = [build_column("id", "long", **ids), build_column("name", "string", **others)]
     files = log_only.build_table(protocol=protocol, fields=fields, configuration=settings)
@@ -136,7 +144,7 @@ def constraint_added_without_support(draw: st.DrawFn) -> TableFiles:
 
 @planted_fault("check-constraints.key")
 def constraint_of_no_name(draw: st.DrawFn) -> TableFiles:
-    return _build_constrained_table({"delta.constraints." + draw_one(draw, "", " "): "id > 0"}, draw_one(draw, 3, 6))
+    return _build_constrained_table({CONSTRAINT_PREFIX + draw_one(draw, "", " "): "id > 0"}, draw_one(draw, 3, 6))
 
 
 @planted_fault("check-constraints.value")

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import PARQUET_CODEC, PARQUET_FORMAT_VERSION
 from deltaspec_generators import small_tables
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.small_tables import build_table_with_data, encode_data_file
@@ -106,7 +107,7 @@ def variant_bounds_as_text_in_a_checkpoint(draw: st.DrawFn) -> TableFiles:
 
 # codecs and pages
 
-_CODEC, _PAGES = "delta.parquet.compression.codec", "delta.parquet.format.version"
+_CODEC, _PAGES = PARQUET_CODEC, PARQUET_FORMAT_VERSION
 
 
 def _build_table_with_options(configuration: dict[str, str], **options: Any) -> TableFiles:

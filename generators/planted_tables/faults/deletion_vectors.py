@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from deltaspec.protocol.files import deletion_vectors, z85
+from deltaspec.protocol.property_names import DELETION_VECTORS
 from deltaspec_generators.small_tables import (
     VECTOR_FILE_UUID,
     build_rows,
@@ -26,7 +27,7 @@ from planted_tables.faults.registry import draw_one, planted_fault
 
 _FILE = f"deletion_vector_{VECTOR_FILE_UUID}.bin"
 _MAGIC = deletion_vectors.MAGIC
-_ENABLED = {"delta.enableDeletionVectors": "true"}
+_ENABLED = {DELETION_VECTORS: "true"}
 
 
 def _build_inline_table(bitmap: bytes, cardinality: int, **more: Any) -> TableFiles:
@@ -79,9 +80,9 @@ def vector_made_while_disabled(draw: st.DrawFn) -> TableFiles:
         case "unset":
             body["configuration"] = {}
         case "false":
-            body["configuration"] = {"delta.enableDeletionVectors": "false"}
+            body["configuration"] = {DELETION_VECTORS: "false"}
         case _:
-            off = {**body, "configuration": {"delta.enableDeletionVectors": "false"}}
+            off = {**body, "configuration": {DELETION_VECTORS: "false"}}
             files.commits[2].append({"metaData": off})
     return files
 
@@ -91,7 +92,7 @@ def live_file_gets_a_vector_while_disabled(draw: st.DrawFn) -> TableFiles:
     """A first vector or a replacement; an existing vector may be added again."""
     files = log_only.build_table_with_vector()
     body = get_action(files, 0, "metaData")
-    off = {**body, "configuration": {"delta.enableDeletionVectors": "false"}}
+    off = {**body, "configuration": {DELETION_VECTORS: "false"}}
     again = dict(get_action(files, 2, "add"))
     path, before = draw_one(draw, ("b.parquet", None), ("c.parquet", again["deletionVector"]))
     after = add_action(path, rows=10, deletionVector=inline_vector_descriptor([1, 3, 5]))

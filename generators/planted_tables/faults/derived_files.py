@@ -4,6 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import IN_COMMIT_TIMESTAMPS
 from deltaspec_generators.table_files import TableFiles, add_action, commit_info_action, get_action, txn_action
 from planted_tables.bases import log_only
 from planted_tables.faults.registry import PLANTED_FAULTS, PlantedFault, draw_one, planted_fault
@@ -199,7 +200,7 @@ def checksum_of_another_time(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table_with_timestamps()
     other_table = log_only.build_table_with_checksum(
         protocol={"protocol": get_action(files, 0, "protocol")},
-        configuration={"delta.enableInCommitTimestamps": "true"},
+        configuration={IN_COMMIT_TIMESTAMPS: "true"},
     )
     body = other_table.checksums[2]
     assert isinstance(body, dict)

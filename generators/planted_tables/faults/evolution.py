@@ -4,6 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import APPEND_ONLY, CHANGE_DATA_FEED, DELETION_VECTORS
 from deltaspec_generators.table_files import (
     TableFiles,
     add_action,
@@ -122,7 +123,7 @@ def used_constraint_not_listed(draw: st.DrawFn) -> TableFiles:
 @planted_fault("protocol.upgrade-lists-used")
 def used_change_feed_not_listed(draw: st.DrawFn) -> TableFiles:
     """The protocol's example: the change data feed was enabled for a while."""
-    return _build_upgraded_table("changeDataFeed", {"delta.enableChangeDataFeed": "true"}, 1, draw_one(draw, 4, 5))
+    return _build_upgraded_table("changeDataFeed", {CHANGE_DATA_FEED: "true"}, 1, draw_one(draw, 4, 5))
 
 
 @planted_fault("table-features.no-table-of-readers-alone")
@@ -187,7 +188,7 @@ def newest_feature_misspelt(draw: st.DrawFn) -> TableFiles:
 
 @planted_fault("table-features.disabled")
 def property_of_a_disabled_feature(draw: st.DrawFn) -> TableFiles:
-    property_name = draw_one(draw, "delta.enableChangeDataFeed", "delta.enableDeletionVectors")
+    property_name = draw_one(draw, CHANGE_DATA_FEED, DELETION_VECTORS)
     return log_only.build_table(
         protocol=protocol_action(1, 7, None, ["appendOnly"]), configuration={property_name: "true"}
     )
@@ -196,15 +197,15 @@ def property_of_a_disabled_feature(draw: st.DrawFn) -> TableFiles:
 @planted_fault("append-only.needs-support")
 def append_only_without_support(draw: st.DrawFn) -> TableFiles:
     protocol = draw_one(draw, protocol_action(1, 1), protocol_action(1, 7, None, []))
-    return log_only.build_table(protocol=protocol, configuration={"delta.appendOnly": "true"}, last_remove=False)
+    return log_only.build_table(protocol=protocol, configuration={APPEND_ONLY: "true"}, last_remove=False)
 
 
 @planted_fault("append-only.lifted")
 def append_only_lifted_by_something_else(draw: st.DrawFn) -> TableFiles:
     """A metadata change precedes the removal, but the property stays true."""
-    files = log_only.build_table(configuration={"delta.appendOnly": "true"}, last_remove=False)
+    files = log_only.build_table(configuration={APPEND_ONLY: "true"}, last_remove=False)
     files.commits[3] = [commit_info_action(3)]
-    _add_metadata(files, 3, {"delta.appendOnly": draw_one(draw, "true", "TRUE"), "owner": "somebody"})
+    _add_metadata(files, 3, {APPEND_ONLY: draw_one(draw, "true", "TRUE"), "owner": "somebody"})
     added = add_action("a.parquet", rows=10)
     files.commits[4] = [commit_info_action(4), remove_action(added)]
     return files

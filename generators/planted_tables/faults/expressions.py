@@ -4,12 +4,12 @@ from datetime import date
 
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import GENERATION_EXPRESSION
 from deltaspec_generators.table_files import TableFiles, commit_info_action, metadata_action
 from planted_tables.bases import log_only
 from planted_tables.bases.expressions import (
     CONSTRAINTS_PROTOCOL,
     GENERATED_COLUMNS_PROTOCOL,
-    GENERATION_EXPRESSION,
     INVARIANTS_PROTOCOL,
     build_constrained_table,
     build_fields,

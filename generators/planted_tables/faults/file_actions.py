@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from deltaspec.protocol.files import z85
 from deltaspec.protocol.files.deletion_vectors import encode_bitmap
+from deltaspec.protocol.property_names import CHANGE_DATA_FEED
 from deltaspec_generators.table_files import (
     TableFiles,
     add_action,
@@ -29,7 +30,7 @@ def _edit_last_add(files: TableFiles, **changes: Any) -> TableFiles:
 def _build_change_table(**changes: Any) -> TableFiles:
     """Build a table with change data feed and a cdc action in its last version."""
     files = log_only.build_table(
-        protocol=protocol_action(1, 7, None, ["changeDataFeed"]), configuration={"delta.enableChangeDataFeed": "true"}
+        protocol=protocol_action(1, 7, None, ["changeDataFeed"]), configuration={CHANGE_DATA_FEED: "true"}
     )
     body = {"path": "_change_data/cdc-0.parquet", "partitionValues": {}, "size": 10, "dataChange": False}
     files.commits[2].append({"cdc": {**body, **changes}})

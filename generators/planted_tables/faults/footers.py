@@ -9,6 +9,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import (
+    COLUMN_ID,
+    COLUMN_MAPPING_MODE,
+    MAX_COLUMN_ID,
+    NESTED_IDS,
+    PHYSICAL_NAME,
+    ROW_COMMIT_VERSION_COLUMN,
+    ROW_ID_COLUMN,
+)
 from deltaspec_generators import small_tables
 from deltaspec_generators.small_tables import build_table_with_data, encode_data_file
 from deltaspec_generators.table_files import TableFiles, get_action, protocol_action
@@ -262,8 +271,8 @@ def column_in_another_case(draw: st.DrawFn) -> TableFiles:
 def row_ids_of_another_type(draw: st.DrawFn) -> TableFiles:
     key, name = draw_one(
         draw,
-        ("delta.rowTracking.materializedRowIdColumnName", "_row-id-col-1"),
-        ("delta.rowTracking.materializedRowCommitVersionColumnName", "_row-commit-version-col-1"),
+        (ROW_ID_COLUMN, "_row-id-col-1"),
+        (ROW_COMMIT_VERSION_COLUMN, "_row-commit-version-col-1"),
     )
     files = build_table_with_data(configuration={key: name})
     stored = draw_one(draw, pa.int16(), pa.int32(), pa.uint64())
@@ -317,7 +326,7 @@ def field_ids_absent_from_a_file_of_unknown_age(draw: st.DrawFn) -> TableFiles:
     fields = [build_mapped_field(name, COLUMN_IDS[name], kind, name) for name, kind in small_tables.FIELDS]
     files = build_table_with_data(
         protocol=protocol_action(2, 5),
-        configuration={"delta.columnMapping.mode": "id", "delta.columnMapping.maxColumnId": "3"},
+        configuration={COLUMN_MAPPING_MODE: "id", MAX_COLUMN_ID: "3"},
         fields=fields,
     )
     for version in (1, 2):
@@ -357,13 +366,13 @@ def nested_ids_wrong(draw: st.DrawFn) -> TableFiles:
         )
 
     metadata = {
-        "delta.columnMapping.id": 1,
-        "delta.columnMapping.physicalName": name,
-        "delta.columnMapping.nested.ids": {f"{name}.{part}": 2},
+        COLUMN_ID: 1,
+        PHYSICAL_NAME: name,
+        NESTED_IDS: {f"{name}.{part}": 2},
     }
     files = build_table_with_data(
         protocol=protocol_action(2, 5),
-        configuration={"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "2"},
+        configuration={COLUMN_MAPPING_MODE: "name", MAX_COLUMN_ID: "2"},
         fields=[{"name": "c", "type": kind, "nullable": True, "metadata": metadata}],
         tables=[table(2)] * 3,
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, MAX_COLUMN_ID, TYPE_CHANGES, TYPE_WIDENING
 from deltaspec_generators.table_files import (
     TableFiles,
     commit_info_action,
@@ -66,8 +67,8 @@ def second_compatibility_without_feature(draw: st.DrawFn) -> TableFiles:
 def _build_unmapped_table(draw: st.DrawFn, compatibility: str) -> TableFiles:
     """Build a table that enables compatibility without column mapping, from its first commit or later."""
     properties = build_configuration(compatibility)
-    del properties["delta.columnMapping.mode"]
-    properties |= draw_one(draw, {}, {"delta.columnMapping.mode": "none"})
+    del properties[COLUMN_MAPPING_MODE]
+    properties |= draw_one(draw, {}, {COLUMN_MAPPING_MODE: "none"})
     files = log_only.build_table(protocol=build_protocol(compatibility))
     if draw_one(draw, True, False):
         files.commits[0][2] = metadata_action(log_only.FIELDS, configuration=properties)
@@ -144,12 +145,12 @@ def _build_widened_table(draw: st.DrawFn, compatibility: str) -> TableFiles:
         *(("decimal(6,2)", "decimal(10,4)"), ("long", "decimal(20,0)")),
     )
     widening = {
-        "delta.columnMapping.mode": "name",
-        "delta.columnMapping.maxColumnId": "9",
-        "delta.enableTypeWidening": "true",
+        COLUMN_MAPPING_MODE: "name",
+        MAX_COLUMN_ID: "9",
+        TYPE_WIDENING: "true",
     }
     before, after = build_mapped_field("c", 2, old), build_mapped_field("c", 2, new)
-    after["metadata"]["delta.typeChanges"] = [{"fromType": old, "toType": new}]
+    after["metadata"][TYPE_CHANGES] = [{"fromType": old, "toType": new}]
     features = ["columnMapping", "typeWidening"]
     files = log_only.build_table(
         protocol=protocol_action(3, 7, features, features),

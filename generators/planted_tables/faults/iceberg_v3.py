@@ -2,6 +2,7 @@
 
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, ICEBERG_COMPAT_V3, MAX_COLUMN_ID, ROW_TRACKING
 from deltaspec_generators.table_files import TableFiles, get_action, protocol_action
 from planted_tables.bases.column_mapping import build_mapped_field
 from planted_tables.bases.iceberg import build_compatible_table
@@ -16,7 +17,7 @@ def third_compatibility_without_mapping_feature(draw: st.DrawFn) -> TableFiles:
     writers = ["icebergCompatV3", "rowTracking", "domainMetadata"]
     files.commits[0][1] = draw_one(draw, protocol_action(1, 7, None, writers), protocol_action(3, 7, [], writers))
     properties = get_action(files, 0, "metaData")["configuration"]
-    for name in ("delta.columnMapping.mode", "delta.columnMapping.maxColumnId", "delta.enableIcebergCompatV3"):
+    for name in (COLUMN_MAPPING_MODE, MAX_COLUMN_ID, ICEBERG_COMPAT_V3):
         del properties[name]
     return files
 
@@ -37,8 +38,8 @@ def third_compatibility_without_mapping(draw: st.DrawFn) -> TableFiles:
 def third_compatibility_without_row_tracking(draw: st.DrawFn) -> TableFiles:
     files = upgrade_to_v3(build_compatible_table("V2"))
     properties = get_action(files, 0, "metaData")["configuration"]
-    del properties["delta.enableRowTracking"]
-    properties |= draw_one(draw, {}, {"delta.enableRowTracking": "false"})
+    del properties[ROW_TRACKING]
+    properties |= draw_one(draw, {}, {ROW_TRACKING: "false"})
     return files
 
 

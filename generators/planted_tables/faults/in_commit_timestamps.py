@@ -3,6 +3,7 @@
 from hypothesis import strategies as st
 
 from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.property_names import IN_COMMIT_TIMESTAMPS
 from deltaspec_generators.table_files import LOG, TableFiles, protocol_action
 from planted_tables.bases import log_only
 from planted_tables.bases.in_commit_timestamps import ENABLED_AT_MS, build_table_enabled_by_version_2
@@ -29,5 +30,5 @@ def timestamps_enabled_by_another_word(draw: st.DrawFn) -> TableFiles:
     value = draw_one(draw, "yes", "1", "", "on")
     return log_only.build_table(
         protocol=protocol_action(1, 7, None, ["inCommitTimestamp"]),
-        configuration={"delta.enableInCommitTimestamps": value},
+        configuration={IN_COMMIT_TIMESTAMPS: value},
     )

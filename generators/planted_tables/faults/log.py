@@ -5,6 +5,12 @@ import json
 from hypothesis import strategies as st
 
 from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.property_names import (
+    APPEND_ONLY,
+    IN_COMMIT_TIMESTAMPS,
+    IN_COMMIT_TIMESTAMPS_SINCE_TIME,
+    IN_COMMIT_TIMESTAMPS_SINCE_VERSION,
+)
 from deltaspec_generators.action_lines import encode_lines
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.table_files import (
@@ -171,7 +177,7 @@ def enablement_forgotten(draw: st.DrawFn) -> TableFiles:
     assert isinstance(metadata, dict)
     enabled = metadata["metaData"]["configuration"]
     files.commits[0].append({"metaData": {**metadata["metaData"], "configuration": {}}})
-    version, timestamp = "delta.inCommitTimestampEnablementVersion", "delta.inCommitTimestampEnablementTimestamp"
+    version, timestamp = IN_COMMIT_TIMESTAMPS_SINCE_VERSION, IN_COMMIT_TIMESTAMPS_SINCE_TIME
     correct = {**enabled, version: "1", timestamp: "1700000000001"}
     wrong = draw_one(
         draw, enabled, {**correct, version: "0"}, {**correct, timestamp: "1700000000000"}, {**enabled, version: "1"}
@@ -199,7 +205,7 @@ def transaction_twice(draw: st.DrawFn) -> TableFiles:
 
 @planted_fault("append-only.no-removal")
 def removal_from_append_only(draw: st.DrawFn) -> TableFiles:
-    return log_only.build_table(configuration={"delta.appendOnly": draw_one(draw, "true", "TRUE")})
+    return log_only.build_table(configuration={APPEND_ONLY: draw_one(draw, "true", "TRUE")})
 
 
 @planted_fault("append-only.no-removal")
@@ -225,7 +231,7 @@ def transaction_id_absent(draw: st.DrawFn) -> TableFiles:
 
 @planted_fault("catalog-managed.in-commit-timestamps")
 def catalog_managed_without_timestamps(draw: st.DrawFn) -> TableFiles:
-    configuration = draw_one(draw, {}, {"delta.enableInCommitTimestamps": "false"})
+    configuration = draw_one(draw, {}, {IN_COMMIT_TIMESTAMPS: "false"})
     files = log_only.build_table_with_features(
         "catalogManaged", writer=["inCommitTimestamp"], configuration=configuration
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 from deltaspec_generators.table_files import TableFiles, commit_info_action, get_action, protocol_action
 from planted_tables.bases import log_only
 from planted_tables.bases.column_mapping import build_mapped_field
@@ -30,7 +31,7 @@ def required_partition_value_null(draw: st.DrawFn) -> TableFiles:
         fields = [build_mapped_field("id", 1), {**build_mapped_field("p", 2, kind), "nullable": False}]
         return log_only.build_table(
             protocol=protocol_action(2, 5),
-            configuration={"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "2"},
+            configuration={COLUMN_MAPPING_MODE: "name", MAX_COLUMN_ID: "2"},
             fields=fields,
             partition_columns=["p"],
             partition={"col-2": value},

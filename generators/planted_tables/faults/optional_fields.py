@@ -5,6 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import CHANGE_DATA_FEED, ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN, ROW_TRACKING
 from deltaspec_generators.table_files import (
     TableFiles,
     commit_info_action,
@@ -44,7 +45,7 @@ def option_of_remove_of_another_type(draw: st.DrawFn) -> TableFiles:
 
 @planted_fault("cdc.optional-fields")
 def tags_of_cdc_that_are_no_map(draw: st.DrawFn) -> TableFiles:
-    files = log_only.build_table(protocol=protocol_action(1, 4), configuration={"delta.enableChangeDataFeed": "true"})
+    files = log_only.build_table(protocol=protocol_action(1, 4), configuration={CHANGE_DATA_FEED: "true"})
     body = {"path": "_change_data/c.parquet", "partitionValues": {}, "size": 1000, "dataChange": False}
     files.commits[2].append({"cdc": {**body, "tags": draw_one(draw, "a", [], 7)}})
     return files
@@ -121,9 +122,9 @@ def half_a_pair_in_system_domain(draw: st.DrawFn) -> TableFiles:
 
 
 ROW_TRACKING_ENABLED = {
-    "delta.enableRowTracking": "true",
-    "delta.rowTracking.materializedRowIdColumnName": "_row_id",
-    "delta.rowTracking.materializedRowCommitVersionColumnName": "_row_commit_version",
+    ROW_TRACKING: "true",
+    ROW_ID_COLUMN: "_row_id",
+    ROW_COMMIT_VERSION_COLUMN: "_row_commit_version",
 }
 
 

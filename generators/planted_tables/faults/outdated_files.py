@@ -5,6 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 from deltaspec_generators.table_files import (
     TableFiles,
     commit_info_action,
@@ -71,7 +72,7 @@ def partition_column_of_a_type_that_older_values_do_not_have(draw: st.DrawFn) ->
 
 
 def _build_mapping_commit(columns: list[dict[str, Any]], partition_columns: list[str]) -> dict[str, Any]:
-    configuration = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "2"}
+    configuration = {COLUMN_MAPPING_MODE: "name", MAX_COLUMN_ID: "2"}
     return metadata_action(columns, partition_columns, configuration)
 
 
@@ -92,7 +93,7 @@ def column_mapped_to_a_name_that_older_files_lack(draw: st.DrawFn) -> TableFiles
     files = log_only.build_table(protocol=protocol_action(2, 5))
     get_action(files, 0, "metaData").update(mapped["metaData"])
     off = json.loads(json.dumps(mapped))
-    off["metaData"]["configuration"] = draw_one(draw, {}, {"delta.columnMapping.mode": "none"})
+    off["metaData"]["configuration"] = draw_one(draw, {}, {COLUMN_MAPPING_MODE: "none"})
     return _append_commit(files, off)
 
 

@@ -6,6 +6,18 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import (
+    APPEND_ONLY,
+    CHANGE_DATA_FEED,
+    COLUMN_ID,
+    COLUMN_MAPPING_MODE,
+    DELETION_VECTORS,
+    FILE_RETENTION,
+    LOG_RETENTION,
+    MAX_COLUMN_ID,
+    PHYSICAL_NAME,
+    STATS_AS_JSON,
+)
 from deltaspec_generators.table_files import (
     TableFiles,
     commit_info_action,
@@ -204,28 +216,26 @@ def _change_field(files: TableFiles, change: Callable[[dict[str, Any]], object])
 def column_without_id(draw: st.DrawFn) -> TableFiles:
     return _change_field(
         log_only.build_table_with_column_mapping(draw_one(draw, "id", "name")),
-        lambda own: own.pop("delta.columnMapping.id"),
+        lambda own: own.pop(COLUMN_ID),
     )
 
 
 @planted_fault("column-mapping.physical-names-assigned")
 def column_without_physical_name(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table_with_column_mapping(draw_one(draw, "id", "name"))
-    return _change_field(files, lambda own: own.pop("delta.columnMapping.physicalName"))
+    return _change_field(files, lambda own: own.pop(PHYSICAL_NAME))
 
 
 @planted_fault("column-mapping.ids-unique")
 def column_id_twice(draw: st.DrawFn) -> TableFiles:
-    return _change_field(
-        log_only.build_table_with_column_mapping(), lambda own: own.update({"delta.columnMapping.id": 2})
-    )
+    return _change_field(log_only.build_table_with_column_mapping(), lambda own: own.update({COLUMN_ID: 2}))
 
 
 @planted_fault("column-mapping.physical-paths-unique")
 def physical_name_twice(draw: st.DrawFn) -> TableFiles:
     return _change_field(
         log_only.build_table_with_column_mapping(),
-        lambda own: own.update({"delta.columnMapping.physicalName": "col-2"}),
+        lambda own: own.update({PHYSICAL_NAME: "col-2"}),
     )
 
 
@@ -234,26 +244,26 @@ def max_column_id_behind(draw: st.DrawFn) -> TableFiles:
     files = log_only.build_table_with_column_mapping()
     configuration = get_action(files, 0, "metaData")["configuration"]
     if draw_one(draw, True, False):
-        configuration["delta.columnMapping.maxColumnId"] = "3"
+        configuration[MAX_COLUMN_ID] = "3"
     else:
-        del configuration["delta.columnMapping.maxColumnId"]
+        del configuration[MAX_COLUMN_ID]
     return files
 
 
 @planted_fault("configuration.values")
 def property_value_impossible(draw: st.DrawFn) -> TableFiles:
-    return log_only.build_table(configuration={"delta.columnMapping.maxColumnId": draw_one(draw, "many", "1.5", "-1")})
+    return log_only.build_table(configuration={MAX_COLUMN_ID: draw_one(draw, "many", "1.5", "-1")})
 
 
 @planted_fault("configuration.values")
 def property_value_undefined(draw: st.DrawFn) -> TableFiles:
     name, value = draw_one(
         draw,
-        ("delta.appendOnly", "yes"),
-        ("delta.enableChangeDataFeed", ""),
-        ("delta.checkpoint.writeStatsAsJson", "1"),
-        ("delta.deletedFileRetentionDuration", "interval 1 month"),
-        ("delta.logRetentionDuration", "for ever"),
+        (APPEND_ONLY, "yes"),
+        (CHANGE_DATA_FEED, ""),
+        (STATS_AS_JSON, "1"),
+        (FILE_RETENTION, "interval 1 month"),
+        (LOG_RETENTION, "for ever"),
     )
     return log_only.build_table(configuration={name: value})
 
@@ -265,9 +275,7 @@ def version_below_one(draw: st.DrawFn) -> TableFiles:
 
 @planted_fault("table-features.active")
 def property_without_feature(draw: st.DrawFn) -> TableFiles:
-    return log_only.build_table(
-        configuration={draw_one(draw, "delta.enableDeletionVectors", "delta.enableChangeDataFeed"): "true"}
-    )
+    return log_only.build_table(configuration={draw_one(draw, DELETION_VECTORS, CHANGE_DATA_FEED): "true"})
 
 
 @planted_fault("configuration.properties-need-features")
@@ -340,9 +348,9 @@ def partitioned_beside_clustering(draw: st.DrawFn) -> TableFiles:
 @planted_fault("clustering.columns-by-physical-name", revisions=("current",))
 def clustered_by_displayed_name(draw: st.DrawFn) -> TableFiles:
     """Statistics use the physical name, so only the domain is wrong."""
-    metadata = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-1"}
+    metadata = {COLUMN_ID: 1, PHYSICAL_NAME: "col-1"}
     field = {"name": "id", "type": "long", "nullable": True, "metadata": metadata}
-    configuration = {"delta.columnMapping.mode": draw_one(draw, "id", "name"), "delta.columnMapping.maxColumnId": "1"}
+    configuration = {COLUMN_MAPPING_MODE: draw_one(draw, "id", "name"), MAX_COLUMN_ID: "1"}
     files = _build_clustered_table(draw_one(draw, "id", ["id"]), fields=[field], configuration=configuration)
     for version, which in ((1, 0), (1, 1), (2, 0)):
         body = get_action(files, version, "add", which)

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import msgspec
 from hypothesis import strategies as st
 
-from deltaspec_generators.table_files import Level, TableFiles
+from deltaspec.scales import Level
+from deltaspec_generators.table_files import TableFiles
 
 Breaker = Callable[[st.DrawFn], TableFiles]
 _Breaker = TypeVar("_Breaker", bound=Breaker)

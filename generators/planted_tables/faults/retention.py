@@ -2,6 +2,7 @@
 
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import FILE_RETENTION, LOG_RETENTION
 from deltaspec_generators.table_files import TableFiles
 from planted_tables.bases import log_only
 from planted_tables.bases.retention import (
@@ -14,8 +15,6 @@ from planted_tables.bases.retention import (
 )
 from planted_tables.faults.registry import draw_one, planted_fault
 
-_RETENTION = "delta.deletedFileRetentionDuration"
-
 
 @planted_fault("table.vacuum-after-retention", "files")
 def removed_file_vacuumed_at_once(draw: st.DrawFn) -> TableFiles:
@@ -23,8 +22,8 @@ def removed_file_vacuumed_at_once(draw: st.DrawFn) -> TableFiles:
         draw,
         ({}, DAY_MS),
         ({}, 7 * DAY_MS),
-        ({_RETENTION: "interval 30 days"}, 29 * DAY_MS),
-        ({_RETENTION: "1 hour"}, 1000),
+        ({FILE_RETENTION: "interval 30 days"}, 29 * DAY_MS),
+        ({FILE_RETENTION: "1 hour"}, 1000),
     )
     files = add_live_files(log_only.build_table(configuration=configuration), "a.parquet")
     files.clock_ms = REMOVED_MS + age
@@ -41,8 +40,6 @@ def vector_of_a_removed_file_vacuumed_at_once(draw: st.DrawFn) -> TableFiles:
 @planted_fault("cleanup.keeps-cutoff-commit")
 def history_cut_off_at_once(draw: st.DrawFn) -> TableFiles:
     text, days = draw_one(draw, ("interval 30 days", 30), ("interval 1 day", 1), ("24 hours", 1))
-    files = build_table_cleaned_up_at_2(
-        log_only.build_table(configuration={"delta.logRetentionDuration": text}, last_remove=False)
-    )
+    files = build_table_cleaned_up_at_2(log_only.build_table(configuration={LOG_RETENTION: text}, last_remove=False))
     files.clock_ms = REMOVED_MS + days * DAY_MS - draw_one(draw, 0, HOUR_MS)
     return files

@@ -6,6 +6,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import (
+    R1_ROW_ID_COLUMN,
+    R1_ROW_IDS,
+    ROW_COMMIT_VERSION_COLUMN,
+    ROW_ID_COLUMN,
+    ROW_TRACKING_SUSPENDED,
+    ROWS_PRESERVED_TAG,
+)
 from deltaspec_generators.table_files import (
     CheckpointFiles,
     TableFiles,
@@ -54,7 +62,7 @@ def row_ids_enabled_without_the_feature(draw: st.DrawFn) -> TableFiles:
 @planted_fault("row-ids.enabled")
 def row_ids_neither_enabled_nor_not(draw: st.DrawFn) -> TableFiles:
     files = build_r1_tracked_table(enabled=True)
-    update_configuration(files)["delta.enableRowIds"] = draw_one(draw, "yes", "1", "")
+    update_configuration(files)[R1_ROW_IDS] = draw_one(draw, "yes", "1", "")
     return files
 
 
@@ -73,28 +81,28 @@ def row_tracking_without_domains(_: st.DrawFn) -> TableFiles:
 @planted_fault("row-tracking.stored-ids-named")
 def column_of_stored_ids_without_a_name(_: st.DrawFn) -> TableFiles:
     files = build_tracked_table()
-    del update_configuration(files)["delta.rowTracking.materializedRowIdColumnName"]
+    del update_configuration(files)[ROW_ID_COLUMN]
     return files
 
 
 @planted_fault("row-tracking.stored-versions-named")
 def column_of_stored_versions_without_a_name(_: st.DrawFn) -> TableFiles:
     files = build_tracked_table()
-    del update_configuration(files)["delta.rowTracking.materializedRowCommitVersionColumnName"]
+    del update_configuration(files)[ROW_COMMIT_VERSION_COLUMN]
     return files
 
 
 @planted_fault("row-ids.column-name")
 def first_hidden_column_without_a_name(_: st.DrawFn) -> TableFiles:
     files = build_r1_tracked_table(enabled=True)
-    del update_configuration(files)["delta.rowIds.physicalColumnName"]
+    del update_configuration(files)[R1_ROW_ID_COLUMN]
     return files
 
 
 @planted_fault("row-ids.column-name")
 def first_hidden_column_of_a_taken_name(draw: st.DrawFn) -> TableFiles:
     files = build_r1_tracked_table(enabled=True)
-    update_configuration(files)["delta.rowIds.physicalColumnName"] = draw_one(draw, "id", "name")
+    update_configuration(files)[R1_ROW_ID_COLUMN] = draw_one(draw, "id", "name")
     return files
 
 
@@ -118,7 +126,7 @@ def first_hidden_column_shown_by_the_schema(_: st.DrawFn) -> TableFiles:
     return files
 
 
-SUSPENDED = {"delta.rowTrackingSuspended": "true"}
+SUSPENDED = {ROW_TRACKING_SUSPENDED: "true"}
 
 
 @planted_fault("row-tracking.suspended-or-enabled")
@@ -435,7 +443,5 @@ def nothing_preserved_where_nothing_was_copied(draw: st.DrawFn) -> TableFiles:
 @planted_fault("row-tracking.preserved-tag")
 def commit_that_does_not_say_what_is_preserved(draw: st.DrawFn) -> TableFiles:
     files = build_tracked_table()
-    files.commits[2][0] = commit_info_action(
-        2, **draw_one(draw, {}, {"tags": {}}, {"tags": {"delta.rowTracking.preserved": "?"}})
-    )
+    files.commits[2][0] = commit_info_action(2, **draw_one(draw, {}, {"tags": {}}, {"tags": {ROWS_PRESERVED_TAG: "?"}}))
     return files

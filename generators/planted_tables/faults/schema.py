@@ -5,6 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import PARQUET_FORMAT_VERSION, VARIANT_SHREDDING
 from deltaspec_generators.table_files import TableFiles, get_action, protocol_action
 from planted_tables.bases import log_only
 from planted_tables.faults.registry import draw_one, planted_fault
@@ -102,14 +103,14 @@ def variant_by_another_name(draw: st.DrawFn) -> TableFiles:
 def shredding_neither_on_nor_off(draw: st.DrawFn) -> TableFiles:
     return log_only.build_table(
         protocol=protocol_action(3, 7, ["variantType", "variantShredding"], ["variantType", "variantShredding"]),
-        configuration={"delta.enableVariantShredding": draw_one(draw, "yes", "1", "")},
+        configuration={VARIANT_SHREDDING: draw_one(draw, "yes", "1", "")},
     )
 
 
 @planted_fault("configuration.page-version-values")
 def page_version_unknown(draw: st.DrawFn) -> TableFiles:
     return log_only.build_table(
-        configuration={"delta.parquet.format.version": draw_one(draw, "1", "v2", "3.0.0", "2.0", "1.0.1")}
+        configuration={PARQUET_FORMAT_VERSION: draw_one(draw, "1", "v2", "3.0.0", "2.0", "1.0.1")}
     )
 
 

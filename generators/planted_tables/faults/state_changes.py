@@ -4,6 +4,7 @@ import json
 
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import TYPE_CHANGES
 from deltaspec_generators.table_files import TableFiles, domain_action, get_action, metadata_action, protocol_action
 from planted_tables.bases import log_only
 from planted_tables.bases.clustering import build_clustered_table
@@ -54,7 +55,7 @@ def recorded_type_lost(draw: st.DrawFn) -> TableFiles:
     change = {"fromType": "short", "toType": "long"}
     files = TableFiles()
     for changes in ([change], [{name: kind for name, kind in change.items() if name != "fromType"}]):
-        field = {"name": "id", "type": "long", "nullable": True, "metadata": {"delta.typeChanges": changes}}
+        field = {"name": "id", "type": "long", "nullable": True, "metadata": {TYPE_CHANGES: changes}}
         protocol = [] if files.commits else [protocol_action(3, 7, ["typeWidening"], ["typeWidening"])]
         append_commit(files, *protocol, metadata_action([field]))
     return files

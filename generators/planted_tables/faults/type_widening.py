@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import TYPE_WIDENING
 from deltaspec_generators import small_tables
 from deltaspec_generators.table_files import (
     TableFiles,
@@ -137,7 +138,7 @@ def nested_type_changed(draw: st.DrawFn) -> TableFiles:
 
 @planted_fault("type-widening.only-when-enabled")
 def widened_while_not_enabled(draw: st.DrawFn) -> TableFiles:
-    settings = draw_one(draw, {}, {"delta.enableTypeWidening": "false"})
+    settings = draw_one(draw, {}, {TYPE_WIDENING: "false"})
     return build_table_with_column_versions(
         build_column("integer"), build_column("long", [build_type_change("integer", "long")]), settings=settings
     )

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from deltaspec.protocol.property_names import GENERATION_EXPRESSION, VARIANT_SHREDDING
 from deltaspec_generators.table_files import (
     TableFiles,
     commit_info_action,
@@ -76,7 +77,7 @@ def clusters_by_a_variant(draw: st.DrawFn) -> TableFiles:
 @planted_fault("variant.not-generated")
 def generates_a_variant(draw: st.DrawFn) -> TableFiles:
     expression = draw_one(draw, "parse_json(name)", "to_variant_object(struct(id))", "v2")
-    generated = build_variant_field(**{"delta.generationExpression": expression})
+    generated = build_variant_field(**{GENERATION_EXPRESSION: expression})
     fields = [("id", "long"), ("name", "string"), ("v2", "variant"), generated]
     return build_variant_table(fields, writer=["generatedColumns"])
 
@@ -256,7 +257,7 @@ def shredded_while_not_enabled(draw: st.DrawFn) -> TableFiles:
 def shredded_while_the_property_is_false(draw: st.DrawFn) -> TableFiles:
     return build_table_with_variants(
         build_shredded_column((None, {"typed_value": 3}), (TEXT, None)),
-        configuration={"delta.enableVariantShredding": "false"},
+        configuration={VARIANT_SHREDDING: "false"},
     )
 
 

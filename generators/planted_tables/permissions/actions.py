@@ -4,6 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltaspec.protocol.property_names import CHANGE_DATA_FEED, DELETION_VECTORS
 from deltaspec_generators.small_tables import FIELDS, add_data_file, build_rows
 from deltaspec_generators.table_files import (
     TableFiles,
@@ -94,7 +95,7 @@ def format_of_new_tables() -> TableFiles:
 
 
 def _build_vector_table() -> TableFiles:
-    return log_only.build_table_with_features("deletionVectors", configuration={"delta.enableDeletionVectors": "true"})
+    return log_only.build_table_with_features("deletionVectors", configuration={DELETION_VECTORS: "true"})
 
 
 @permission("add.logical-file")
@@ -254,7 +255,7 @@ def rows_replaced_by_others_without_change_data() -> TableFiles:
 @permission("cdc.none-for-whole-files", level="rows")
 def inserts_and_whole_files_without_change_data() -> TableFiles:
     files = TableFiles()
-    feed_enabled = {"delta.enableChangeDataFeed": "true"}
+    feed_enabled = {CHANGE_DATA_FEED: "true"}
     files.commits[0] = [
         commit_info_action(0),
         protocol_action(1, 4),
@@ -269,7 +270,7 @@ def inserts_and_whole_files_without_change_data() -> TableFiles:
 @permission("cdc.shared-with-add", level="rows")
 def data_file_that_is_a_change_file_too() -> TableFiles:
     files = TableFiles()
-    feed_enabled = {"delta.enableChangeDataFeed": "true"}
+    feed_enabled = {CHANGE_DATA_FEED: "true"}
     files.commits[0] = [
         commit_info_action(0),
         protocol_action(1, 4),
@@ -285,7 +286,7 @@ def data_file_that_is_a_change_file_too() -> TableFiles:
 @permission("data-files.change-type-column-allowed", level="rows")
 def data_file_with_a_column_of_change_types() -> TableFiles:
     files = TableFiles()
-    feed_enabled = {"delta.enableChangeDataFeed": "true"}
+    feed_enabled = {CHANGE_DATA_FEED: "true"}
     files.commits[0] = [
         commit_info_action(0),
         protocol_action(1, 4),

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 from deltaspec_generators.table_files import TableFiles, protocol_action
 from planted_tables.bases import log_only
 from planted_tables.bases.column_mapping import add_metadata_commit, build_mapped_field
 from planted_tables.permissions.registry import permission
 
-_CONFIGURATION = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "9"}
+_CONFIGURATION = {COLUMN_MAPPING_MODE: "name", MAX_COLUMN_ID: "9"}
 
 
 def _build_table_with_containers(mode: str = "name") -> TableFiles:
@@ -19,7 +20,7 @@ def _build_table_with_containers(mode: str = "name") -> TableFiles:
     array = {"type": "array", "elementType": inner(4), "containsNull": True}
     mapping = {"type": "map", "keyType": inner(5), "valueType": inner(6), "valueContainsNull": True}
     fields = [build_mapped_field("id", 1), build_mapped_field("e", 2, array), build_mapped_field("m", 3, mapping)]
-    configuration = {**_CONFIGURATION, "delta.columnMapping.mode": mode}
+    configuration = {**_CONFIGURATION, COLUMN_MAPPING_MODE: mode}
     return log_only.build_table(protocol=protocol_action(2, 5), configuration=configuration, fields=fields)
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from deltaspec.protocol.property_names import DELETION_VECTORS
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.table_files import (
     TableFiles,
@@ -93,7 +94,7 @@ def rows_deleted_in_every_decade() -> TableFiles:
     """Deleted row counts on both sides of each bin edge: 0, 1, 9, 10, 99, 100, and so on up to the largest int."""
     edges = [0, 1, *(10**n - 1 + more for n in range(1, 8) for more in (0, 1)), 2**31 - 2, 2**31 - 1]
     files = log_only.build_table_with_features(
-        "deletionVectors", configuration={"delta.enableDeletionVectors": "true"}, last_remove=False
+        "deletionVectors", configuration={DELETION_VECTORS: "true"}, last_remove=False
     )
     files.commits = {0: files.commits[0], 1: [commit_info_action(1)]}
     vector: dict[str, Any] = {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "sizeInBytes": 40}

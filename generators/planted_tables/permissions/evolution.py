@@ -1,5 +1,6 @@
 """Valid tables of protocol upgrades, table features and append-only tables."""
 
+from deltaspec.protocol.property_names import APPEND_ONLY
 from deltaspec_generators.table_files import (
     TableFiles,
     add_action,
@@ -42,7 +43,7 @@ def features_of_writers_and_of_both() -> TableFiles:
 def append_only_listed_and_not_active() -> TableFiles:
     """Data is removed while the feature is listed, with its property absent and then false."""
     files = log_only.build_table(protocol=protocol_action(1, 7, None, ["appendOnly", "changeDataFeed"]))
-    metadata = {**get_action(files, 0, "metaData"), "configuration": {"delta.appendOnly": "false"}}
+    metadata = {**get_action(files, 0, "metaData"), "configuration": {APPEND_ONLY: "false"}}
     files.commits[3] = [commit_info_action(3), {"metaData": metadata}]
     files.commits[4] = [commit_info_action(4), remove_action(add_action("b.parquet", rows=10))]
     return files
@@ -50,7 +51,7 @@ def append_only_listed_and_not_active() -> TableFiles:
 
 @permission("append-only.rearranged")
 def append_only_table_rearranged() -> TableFiles:
-    files = log_only.build_table(configuration={"delta.appendOnly": "true"}, last_remove=False)
+    files = log_only.build_table(configuration={APPEND_ONLY: "true"}, last_remove=False)
     old = remove_action(add_action("a.parquet", rows=10), dataChange=False)
     files.commits[3] = [commit_info_action(3), old, add_action("d.parquet", rows=10, dataChange=False)]
     return files

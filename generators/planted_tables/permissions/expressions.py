@@ -1,9 +1,9 @@
 """Valid rows of invariants and generated columns."""
 
+from deltaspec.protocol.property_names import GENERATION_EXPRESSION
 from deltaspec_generators.table_files import TableFiles
 from planted_tables.bases.expressions import (
     GENERATED_COLUMNS_PROTOCOL,
-    GENERATION_EXPRESSION,
     INVARIANTS_PROTOCOL,
     build_constrained_table,
     build_fields,

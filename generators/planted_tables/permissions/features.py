@@ -6,6 +6,20 @@ from copy import deepcopy
 from itertools import pairwise
 from typing import Any
 
+from deltaspec.protocol.property_names import (
+    CHANGE_DATA_FEED,
+    GENERATION_EXPRESSION,
+    IDENTITY_EXPLICIT_INSERT,
+    IDENTITY_HIGH_WATER_MARK,
+    IDENTITY_START,
+    IDENTITY_STEP,
+    INVARIANTS,
+    ROW_COMMIT_VERSION_COLUMN,
+    ROW_ID_COLUMN,
+    ROW_TRACKING,
+    TYPE_CHANGES,
+    TYPE_WIDENING,
+)
 from deltaspec_generators.small_tables import FIELDS as DATA_FIELDS
 from deltaspec_generators.small_tables import build_table_with_data
 from deltaspec_generators.table_files import (
@@ -28,7 +42,7 @@ def _build_table_with_column_metadata(kind: str, metadata: dict[str, Any], proto
     return log_only.build_table(protocol=protocol, fields=fields)
 
 
-INVARIANT = {"delta.invariants": json.dumps({"expression": {"expression": "id > 3"}})}
+INVARIANT = {INVARIANTS: json.dumps({"expression": {"expression": "id > 3"}})}
 
 
 @permission("column-invariants.key")
@@ -43,19 +57,15 @@ def invariant_without_a_feature() -> TableFiles:
 
 @permission("generated-columns.key")
 def column_generated_from_another() -> TableFiles:
-    return _build_table_with_column_metadata(
-        "long", {"delta.generationExpression": "length(name)"}, protocol_action(1, 4)
-    )
+    return _build_table_with_column_metadata("long", {GENERATION_EXPRESSION: "length(name)"}, protocol_action(1, 4))
 
 
-IDENTITY = {"delta.identity.start": 5, "delta.identity.step": -3, "delta.identity.allowExplicitInsert": False}
+IDENTITY = {IDENTITY_START: 5, IDENTITY_STEP: -3, IDENTITY_EXPLICIT_INSERT: False}
 
 
 @permission("identity-columns.start")
 def identity_column_that_starts_anywhere() -> TableFiles:
-    return _build_table_with_column_metadata(
-        "long", {**IDENTITY, "delta.identity.start": -(2**63)}, protocol_action(1, 6)
-    )
+    return _build_table_with_column_metadata("long", {**IDENTITY, IDENTITY_START: -(2**63)}, protocol_action(1, 6))
 
 
 @permission("identity-columns.step")
@@ -65,15 +75,13 @@ def identity_column_that_goes_down() -> TableFiles:
 
 @permission("identity-columns.mark")
 def identity_column_with_values_given() -> TableFiles:
-    return _build_table_with_column_metadata(
-        "long", {**IDENTITY, "delta.identity.highWaterMark": -4}, protocol_action(1, 6)
-    )
+    return _build_table_with_column_metadata("long", {**IDENTITY, IDENTITY_HIGH_WATER_MARK: -4}, protocol_action(1, 6))
 
 
 @permission("identity-columns.explicit-insert")
 def identity_column_that_users_may_fill() -> TableFiles:
     return _build_table_with_column_metadata(
-        "long", {**IDENTITY, "delta.identity.allowExplicitInsert": True}, protocol_action(1, 6)
+        "long", {**IDENTITY, IDENTITY_EXPLICIT_INSERT: True}, protocol_action(1, 6)
     )
 
 
@@ -148,9 +156,9 @@ def row_tracking_enabled_after_files_got_ids() -> TableFiles:
     get_action(files, 2, "remove").update(baseRowId=0, defaultRowCommitVersion=1)
     files.commits[1] += [ROW_ID_MARK, R2_ROW_ID_MARK]
     configuration = {
-        "delta.enableRowTracking": "true",
-        "delta.rowTracking.materializedRowIdColumnName": "_row_id",
-        "delta.rowTracking.materializedRowCommitVersionColumnName": "_row_commit_version",
+        ROW_TRACKING: "true",
+        ROW_ID_COLUMN: "_row_id",
+        ROW_COMMIT_VERSION_COLUMN: "_row_commit_version",
     }
     files.commits[3] = [commit_info_action(3), metadata_action(log_only.FIELDS, configuration=configuration)]
     return files
@@ -158,7 +166,7 @@ def row_tracking_enabled_after_files_got_ids() -> TableFiles:
 
 def _build_widened_table(*steps: Sequence[str]) -> TableFiles:
     """Build a table whose columns are widened step by step, one step per commit."""
-    enabled = {"delta.enableTypeWidening": "true"}
+    enabled = {TYPE_WIDENING: "true"}
     names = [f"c{number}" for number in range(len(steps))]
     files = log_only.build_table_with_features(
         "typeWidening",
@@ -173,7 +181,7 @@ def _build_widened_table(*steps: Sequence[str]) -> TableFiles:
 
 def _build_widened_field(name: str, types: Sequence[str]) -> dict[str, Any]:
     changes = [{"fromType": old, "toType": new} for old, new in pairwise(types)]
-    metadata = {"delta.typeChanges": changes} if changes else {}
+    metadata = {TYPE_CHANGES: changes} if changes else {}
     return {"name": name, "type": types[-1], "nullable": True, "metadata": metadata}
 
 
@@ -238,7 +246,7 @@ def nulls_of_a_variant_counted() -> TableFiles:
 @permission("variant.other-uses")
 def variant_with_constraint_default_and_change_data() -> TableFiles:
     variant = {"name": "v", "type": "variant", "nullable": True, "metadata": {"CURRENT_DEFAULT": "NULL"}}
-    configuration = {"delta.constraints.known": "v IS NOT NULL", "delta.enableChangeDataFeed": "true"}
+    configuration = {"delta.constraints.known": "v IS NOT NULL", CHANGE_DATA_FEED: "true"}
     writers = ["checkConstraints", "allowColumnDefaults", "changeDataFeed"]
     fields = [("id", "long"), variant]
     return log_only.build_table_with_features("variantType", writer=writers, fields=fields, configuration=configuration)

@@ -4,6 +4,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltaspec.protocol.property_names import (
+    CHANGE_DATA_FEED,
+    COLUMN_MAPPING_MODE,
+    ICEBERG_COMPAT_V1,
+    ICEBERG_COMPAT_V2,
+    MAX_COLUMN_ID,
+)
 from deltaspec_generators.small_tables import add_data_file
 from deltaspec_generators.table_files import (
     TableFiles,
@@ -56,7 +63,7 @@ def nothing_is_asked_while_disabled() -> TableFiles:
     files = build_compatible_table(
         "V1", "deletionVectors", fields=[build_mapped_field("id", 1), build_mapped_field("l", 2, array)]
     )
-    get_action(files, 0, "metaData")["configuration"]["delta.enableIcebergCompatV1"] = "false"
+    get_action(files, 0, "metaData")["configuration"][ICEBERG_COMPAT_V1] = "false"
     del get_action(files, 2, "add")["stats"]
     return files
 
@@ -65,7 +72,7 @@ def nothing_is_asked_while_disabled() -> TableFiles:
 def older_files_are_not_counted() -> TableFiles:
     """Compatibility is enabled when files without statistics exist."""
     files = build_compatible_table("V1")
-    mapping = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "30"}
+    mapping = {COLUMN_MAPPING_MODE: "name", MAX_COLUMN_ID: "30"}
     fields = [build_mapped_field("id", 1), build_mapped_field("name", 2, "string")]
     files.commits[0][2] = metadata_action(fields, configuration=mapping)
     del get_action(files, 1, "add")["stats"]
@@ -77,7 +84,7 @@ def older_files_are_not_counted() -> TableFiles:
 def older_file_that_comes_again_is_not_counted() -> TableFiles:
     """V2 requires statistics of new files; here an older file is added again with tags."""
     files = build_compatible_table("V2")
-    mapping = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "30"}
+    mapping = {COLUMN_MAPPING_MODE: "name", MAX_COLUMN_ID: "30"}
     fields = [build_mapped_field("id", 1), build_mapped_field("name", 2, "string")]
     files.commits[0][2] = metadata_action(fields, configuration=mapping)
     del get_action(files, 2, "add")["stats"]
@@ -143,7 +150,7 @@ def partitioning_restored() -> TableFiles:
     """A restore brings the partitioning back; it changed only while compatibility was disabled."""
     files = build_compatible_table("V2", fields=_build_partition_fields("a", "b"), partition_columns=["a"])
     del files.commits[2], files.commits[1]
-    off = {**build_configuration("V2"), "delta.enableIcebergCompatV2": "false"}
+    off = {**build_configuration("V2"), ICEBERG_COMPAT_V2: "false"}
     for version, (columns, properties) in enumerate(
         [(["a"], off), (["b"], off), (["b"], build_configuration("V2")), (["a"], build_configuration("V2"))], 1
     ):
@@ -191,7 +198,7 @@ def change_files_without_partition_columns() -> TableFiles:
     files = build_partitioned_table("V1", build_partitioned_rows(*ALL_COLUMNS), build_partitioned_rows(*ALL_COLUMNS))
     listed = ["columnMapping", "icebergCompatV1", "changeDataFeed"]
     files.commits[0][1] = protocol_action(3, 7, ["columnMapping"], listed)
-    get_action(files, 0, "metaData")["configuration"]["delta.enableChangeDataFeed"] = "true"
+    get_action(files, 0, "metaData")["configuration"][CHANGE_DATA_FEED] = "true"
     for number, columns in enumerate((("col-1", "col-2"), ("col-3", "col-1", "col-2"))):
         table = build_partitioned_rows(*columns).append_column("_change_type", pa.array(["insert"] * 10, pa.string()))
         name = f"_change_data/day=x/{number}.parquet"

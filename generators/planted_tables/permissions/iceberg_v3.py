@@ -1,5 +1,6 @@
 """Valid tables with Iceberg compatibility V3, including near misses."""
 
+from deltaspec.protocol.property_names import ICEBERG_COMPAT_V3, ROWS_PRESERVED_TAG, TYPE_CHANGES
 from deltaspec_generators.table_files import TableFiles, commit_info_action, get_action
 from planted_tables.bases.column_mapping import build_mapped_field
 from planted_tables.bases.iceberg import (
@@ -23,7 +24,7 @@ def third_compatibility_supported_and_not_enabled() -> TableFiles:
     """Nothing is required: the table has a void column, a file without statistics and no row tracking."""
     fields = [build_mapped_field("id", 1), build_mapped_field("nothing", 3, "void")]
     files = build_compatible_table("V3", fields=fields)
-    get_action(files, 0, "metaData")["configuration"]["delta.enableIcebergCompatV3"] = "false"
+    get_action(files, 0, "metaData")["configuration"][ICEBERG_COMPAT_V3] = "false"
     del get_action(files, 2, "add")["stats"]
     return files
 
@@ -48,7 +49,7 @@ def column_widened_as_v3_permits() -> TableFiles:
     fields = [build_mapped_field("id", 1)]
     for number, (old, new) in enumerate([("byte", "long"), ("float", "double"), ("decimal(6,2)", "decimal(8,2)")], 2):
         field = build_mapped_field(f"c{number}", number, new)
-        field["metadata"]["delta.typeChanges"] = [{"fromType": old, "toType": new}]
+        field["metadata"][TYPE_CHANGES] = [{"fromType": old, "toType": new}]
         fields.append(field)
     return upgrade_to_v3(build_compatible_table("V2", "typeWidening", fields=fields, enableTypeWidening="true"))
 
@@ -95,8 +96,8 @@ def row_tracking_columns_from_before_the_third_compatibility() -> TableFiles:
     files = build_table_with_row_tracking_columns(None, None)
     body = get_action(files, 0, "metaData")
     files.commits[3] = [
-        commit_info_action(3, tags={"delta.rowTracking.preserved": "true"}),
+        commit_info_action(3, tags={ROWS_PRESERVED_TAG: "true"}),
         {"metaData": {**body, "configuration": dict(body["configuration"])}},
     ]
-    del body["configuration"]["delta.enableIcebergCompatV3"]
+    del body["configuration"][ICEBERG_COMPAT_V3]
     return files

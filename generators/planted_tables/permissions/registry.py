@@ -9,7 +9,8 @@ from typing import TypeVar
 
 import msgspec
 
-from deltaspec_generators.table_files import Level, TableFiles
+from deltaspec.scales import Level
+from deltaspec_generators.table_files import TableFiles
 
 _Builder = TypeVar("_Builder", bound=Callable[[], TableFiles])
 

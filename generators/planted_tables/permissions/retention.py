@@ -1,5 +1,6 @@
 """Valid tables of retention: files that VACUUM may delete or keep."""
 
+from deltaspec.protocol.property_names import FILE_RETENTION
 from deltaspec_generators.table_files import TableFiles
 from planted_tables.bases import log_only
 from planted_tables.bases.retention import DAY_MS, HOUR_MS, REMOVED_MS, add_live_files, build_table_with_replaced_vector
@@ -15,7 +16,7 @@ def removed_file_vacuumed_after_a_week() -> TableFiles:
 
 @permission("table.vacuum-after-retention", "files")
 def removed_file_vacuumed_after_an_hour_as_the_table_says() -> TableFiles:
-    configuration = {"delta.deletedFileRetentionDuration": "interval 1 hour"}
+    configuration = {FILE_RETENTION: "interval 1 hour"}
     files = add_live_files(log_only.build_table(configuration=configuration), "a.parquet")
     files.clock_ms = REMOVED_MS + HOUR_MS + 1
     return files

@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 
+from deltaspec.protocol.property_names import ROW_TRACKING
 from deltaspec_generators.small_tables import FIELDS, build_rows
 from deltaspec_generators.table_files import TableFiles, get_action, metadata_action, remove_action
 from planted_tables.bases.row_ids import (
@@ -43,7 +44,7 @@ def first_ids_stored_for_some_rows_and_in_some_files() -> TableFiles:
 @permission("row-tracking.nothing-kept-before", level="rows")
 def rewrite_before_row_tracking_is_enabled_keeps_nothing() -> TableFiles:
     files = build_rewritten_table([None] * 10, [None] * 10)
-    get_action(files, 0, "metaData")["configuration"].update({"delta.enableRowTracking": "false"})
+    get_action(files, 0, "metaData")["configuration"].update({ROW_TRACKING: "false"})
     files.commits[4] = [preserving_commit_info(4), metadata_action(FIELDS, configuration=ENABLED)]
     return files
 

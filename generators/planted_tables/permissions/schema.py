@@ -3,6 +3,16 @@
 import json
 from typing import Any
 
+from deltaspec.protocol.property_names import (
+    COLUMN_ID,
+    COLUMN_MAPPING_MODE,
+    GENERATION_EXPRESSION,
+    INVARIANTS,
+    MAX_COLUMN_ID,
+    PARQUET_CODEC,
+    PHYSICAL_NAME,
+    TYPE_CHANGES,
+)
 from deltaspec_generators.table_files import (
     TableFiles,
     commit_info_action,
@@ -44,18 +54,18 @@ def maps_with_and_without_nulls() -> TableFiles:
 @permission("schema.column-metadata")
 def columns_with_keys_of_every_feature() -> TableFiles:
     def mapped(number: int, name: str, kind: str, **metadata: Any) -> dict[str, Any]:
-        ids = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
+        ids = {COLUMN_ID: number, PHYSICAL_NAME: f"col-{number}"}
         return _build_field(name, kind, **ids, **metadata)
 
     invariant = json.dumps({"expression": {"expression": "price > 0"}})
     identity = {"start": 1, "step": 1, "highWaterMark": 3, "allowExplicitInsert": False}
     return log_only.build_table(
         protocol=protocol_action(2, 6),
-        configuration={"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "4"},
+        configuration={COLUMN_MAPPING_MODE: "name", MAX_COLUMN_ID: "4"},
         fields=[
             mapped(1, "id", "long", **{f"delta.identity.{key}": value for key, value in identity.items()}),
-            mapped(2, "price", "double", **{"delta.invariants": invariant, "comment": "net"}),
-            mapped(3, "twice", "double", **{"delta.generationExpression": "price * 2"}),
+            mapped(2, "price", "double", **{INVARIANTS: invariant, "comment": "net"}),
+            mapped(3, "twice", "double", **{GENERATION_EXPRESSION: "price * 2"}),
             mapped(4, "code", "string", __CHAR_VARCHAR_TYPE_STRING="varchar(8)"),
         ],
     )
@@ -73,7 +83,7 @@ def column_with_a_default() -> TableFiles:
 def column_that_was_widened() -> TableFiles:
     changes = [{"fromType": "integer", "toType": "long"}]
     return log_only.build_table_with_features(
-        "typeWidening", fields=[_build_field("id", "long", **{"delta.typeChanges": changes})]
+        "typeWidening", fields=[_build_field("id", "long", **{TYPE_CHANGES: changes})]
     )
 
 
@@ -157,10 +167,10 @@ def bounds_that_are_wide() -> TableFiles:
 
 @permission("configuration.codec-names")
 def codecs_in_either_case() -> TableFiles:
-    files = log_only.build_table(configuration={"delta.parquet.compression.codec": "ZSTD"})
+    files = log_only.build_table(configuration={PARQUET_CODEC: "ZSTD"})
     names = ("uncompressed", "None", "snappy", "GZIP", "lz4", "lz4_raw")
     for version, name in enumerate(names, start=3):
-        property_set = {"delta.parquet.compression.codec": name}
+        property_set = {PARQUET_CODEC: name}
         files.commits[version] = [
             commit_info_action(version),
             metadata_action(log_only.FIELDS, configuration=property_set),

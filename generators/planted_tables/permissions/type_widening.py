@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltaspec.protocol.property_names import COLUMN_ID, COLUMN_MAPPING_MODE, MAX_COLUMN_ID, PHYSICAL_NAME
 from deltaspec_generators import small_tables
 from deltaspec_generators.table_files import (
     TableFiles,
@@ -97,12 +98,12 @@ def column_dropped_and_added_with_another_type() -> TableFiles:
     """With column mapping, the new column has the same name but another id."""
 
     def mapped(number: int, kind: str) -> dict[str, object]:
-        names = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"col-{number}"}
+        names = {COLUMN_ID: number, PHYSICAL_NAME: f"col-{number}"}
         return {"name": "c", "type": kind, "nullable": True, "metadata": names}
 
     files = log_only.build_table_with_features(
         *("typeWidening", "columnMapping"),
-        configuration={**ENABLED, "delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "2"},
+        configuration={**ENABLED, COLUMN_MAPPING_MODE: "name", MAX_COLUMN_ID: "2"},
         fields=[mapped(1, "string")],
     )
     settings = get_action(files, 0, "metaData")["configuration"]

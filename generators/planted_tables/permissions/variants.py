@@ -4,6 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltaspec.protocol.property_names import GENERATION_EXPRESSION
 from deltaspec_generators import small_tables
 from deltaspec_generators.table_files import (
     TableFiles,
@@ -136,7 +137,7 @@ def variants_within_other_types() -> TableFiles:
 
 @permission("variant.other-uses")
 def column_generated_from_a_variant() -> TableFiles:
-    expression = {"delta.generationExpression": "variant_get(v, '$.a', 'long')"}
+    expression = {GENERATION_EXPRESSION: "variant_get(v, '$.a', 'long')"}
     computed = {"name": "a", "type": "long", "nullable": True, "metadata": expression}
     return build_variant_table(
         [build_variant_field(CURRENT_DEFAULT="CAST(null AS VARIANT)"), computed],

@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 
 from deltaspec.candidates.adapters.answers import refuse_operation
 from deltaspec.candidates.adapters.spark_writes import Operation, SqlWriter, quote
+from deltaspec.protocol.property_names import CHECKPOINT_POLICY
 
 _DELTA = "spark.databricks.delta"
 _LAST_VERSION = f"{_DELTA}.lastCommitVersionInSession"
@@ -91,7 +92,7 @@ class DeltaSparkWriter(SqlWriter):
         """Write a checkpoint of the newest version; the property `delta.checkpointPolicy` decides between v1 and v2."""
         log, snapshot = self._open(table)
         configuration = json.loads(snapshot.metadata().json())["metaData"].get("configuration", {})
-        forms = ("v2-sidecars",) if configuration.get("delta.checkpointPolicy") == "v2" else ("v1", "multipart")
+        forms = ("v2-sidecars",) if configuration.get(CHECKPOINT_POLICY) == "v2" else ("v1", "multipart")
         form = operation.get("form")
         if form is not None and form not in forms:
             raise refuse_operation(f"the policy of the table does not allow a checkpoint of the form {form}", "commit")

@@ -49,7 +49,6 @@ READER_FEATURES = (
     "variantType-preview",
 )
 MAX_READER_VERSION = 3
-_TYPE_CHANGES = "delta.typeChanges"
 
 
 class Engine:

@@ -28,6 +28,7 @@ from deltaspec.protocol.log.segment import (
     find_complete_checkpoints,
     find_readable_versions,
 )
+from deltaspec.protocol.property_names import IN_COMMIT_TIMESTAMPS
 from deltaspec.protocol.schema import column_mapping
 from deltaspec.protocol.schema.data_types import Struct
 from deltaspec.protocol.schema.schema_string import parse_schema
@@ -43,7 +44,7 @@ from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry
 from deltaspec.wire.storage.local import LocalStore
 
 MAX_COMMIT_BYTES = 1 << 30
-IN_COMMIT_TIMESTAMP, ENABLE_IN_COMMIT_TIMESTAMPS = "inCommitTimestamp", "delta.enableInCommitTimestamps"
+IN_COMMIT_TIMESTAMP, ENABLE_IN_COMMIT_TIMESTAMPS = "inCommitTimestamp", IN_COMMIT_TIMESTAMPS
 
 
 class CorruptLog(ValueError):

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from deltaspec.candidates.reference.log_reader import TableState
 from deltaspec.model.rows.row_ids import compute_stable_row_commit_versions, compute_stable_row_ids
 from deltaspec.protocol.actions import Add, Cdc, DeletionVectorDescriptor, Remove
-from deltaspec.protocol.features.row_tracking import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
 from deltaspec.protocol.files.partition_values import parse_partition_value
 from deltaspec.protocol.files.paths import path_key
+from deltaspec.protocol.property_names import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
 from deltaspec.protocol.schema.column_mapping import get_partition_types, physical_name
 from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, get_type_name
 from deltaspec.wire.data.arrow_types import ARROW_PRIMITIVES

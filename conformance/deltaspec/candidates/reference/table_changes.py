@@ -10,11 +10,20 @@ from msgspec.structs import replace
 from deltaspec.candidates.serve import EngineError
 from deltaspec.protocol.actions import Format, MetaData, Protocol
 from deltaspec.protocol.features.constraints import get_key_feature
-from deltaspec.protocol.features.row_tracking import COLUMN_PROPERTIES, ENABLED
+from deltaspec.protocol.features.row_tracking import COLUMN_PROPERTIES
 from deltaspec.protocol.features.supported_features import get_reader_features, get_supported_features
 from deltaspec.protocol.features.table_features import get_feature, get_required_features
 from deltaspec.protocol.features.table_properties import get_required_feature
-from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.property_names import (
+    CHECKPOINT_POLICY,
+    COLUMN_ID,
+    COLUMN_MAPPING_MODE,
+    IN_COMMIT_TIMESTAMPS,
+    MAX_COLUMN_ID,
+    PHYSICAL_NAME,
+    ROW_TRACKING,
+    TYPE_CHANGES,
+)
 from deltaspec.protocol.schema.data_types import (
     PRIMITIVES,
     Array,
@@ -28,7 +37,7 @@ from deltaspec.protocol.schema.data_types import (
     is_widening,
     iter_leaf_types,
 )
-from deltaspec.protocol.schema.schema_string import TYPE_CHANGES, parse_schema, serialize_schema
+from deltaspec.protocol.schema.schema_string import parse_schema, serialize_schema
 
 WRITER_FEATURES = (
     "allowColumnDefaults",
@@ -53,10 +62,9 @@ WRITER_FEATURES = (
 """Features with which the reference writes tables."""
 _BASE_FEATURES = frozenset({"appendOnly", "invariants"})
 _FEATURE_PROPERTY = "delta.feature."
-_POLICY, _ICT = "delta.checkpointPolicy", "delta.enableInCommitTimestamps"
-_MAX_ID = "delta.columnMapping.maxColumnId"
+_POLICY, _ICT = CHECKPOINT_POLICY, IN_COMMIT_TIMESTAMPS
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
-_ONLY_AT_CREATION = (ENABLED, _ICT, column_mapping.MODE)
+_ONLY_AT_CREATION = (ROW_TRACKING, _ICT, COLUMN_MAPPING_MODE)
 """Properties that need more than a new value in an existing table."""
 
 
@@ -69,8 +77,8 @@ def build_table(operation: Mapping[str, object]) -> tuple[Protocol, MetaData]:
     if "columnMapping" in features:
         fields = tuple(map_column(each, number) for number, each in enumerate(schema.fields, 1))
         schema = Struct(fields)
-        configuration[_MAX_ID] = str(len(fields))
-    if configuration.get(ENABLED) == "true":
+        configuration[MAX_COLUMN_ID] = str(len(fields))
+    if configuration.get(ROW_TRACKING) == "true":
         configuration |= {name: f"_row-tracking-{uuid.uuid4()}" for name in COLUMN_PROPERTIES}
     metadata = MetaData(
         id=str(uuid.uuid4()),
@@ -84,7 +92,7 @@ def build_table(operation: Mapping[str, object]) -> tuple[Protocol, MetaData]:
 
 def map_column(field: Field, number: int) -> Field:
     """Return a column with an id and a physical name."""
-    metadata = {column_mapping.ID: number, column_mapping.PHYSICAL_NAME: f"col-{uuid.uuid4()}"}
+    metadata = {COLUMN_ID: number, PHYSICAL_NAME: f"col-{uuid.uuid4()}"}
     return replace(field, metadata={**field.metadata, **metadata})
 
 
@@ -134,8 +142,8 @@ def change_properties(metadata: MetaData, changes: Mapping[str, str | None]) -> 
 
 def check_properties(changes: Mapping[str, str | None], metadata: MetaData) -> None:
     """Raise `EngineError` for a property that is not set by users, or only for a new table."""
-    if _MAX_ID in changes:
-        raise EngineError("constraint", f"{_MAX_ID} is not set by users", phase="commit")
+    if MAX_COLUMN_ID in changes:
+        raise EngineError("constraint", f"{MAX_COLUMN_ID} is not set by users", phase="commit")
     for name, text in changes.items():
         if name.startswith(_FEATURE_PROPERTY) or (
             name in _ONLY_AT_CREATION and text != metadata.configuration.get(name)
@@ -188,9 +196,11 @@ def widen_field(field: Field, path: Sequence[str], wider: DataType) -> Field:
 def add_column(metadata: MetaData, schema: Struct, field: Field, *, mapped: bool) -> MetaData:
     """Return metadata with a column more, at the end."""
     if mapped:
-        number = int(metadata.configuration[_MAX_ID]) + 1
+        number = int(metadata.configuration[MAX_COLUMN_ID]) + 1
         field = map_column(field, number)
-        metadata = msgspec.structs.replace(metadata, configuration={**metadata.configuration, _MAX_ID: str(number)})
+        metadata = msgspec.structs.replace(
+            metadata, configuration={**metadata.configuration, MAX_COLUMN_ID: str(number)}
+        )
     return replace_schema(metadata, Struct((*schema.fields, field)))
 
 

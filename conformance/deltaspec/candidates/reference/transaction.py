@@ -29,17 +29,23 @@ from deltaspec.model.rows.predicates import evaluate
 from deltaspec.protocol.actions import Action, Add, CommitInfo, DomainMetadata, MetaData, Protocol, Remove, Txn
 from deltaspec.protocol.features import row_tracking
 from deltaspec.protocol.features.constraints import read_check_constraints
-from deltaspec.protocol.features.identity_columns import HIGH_WATER_MARK, Identity, read_identity
+from deltaspec.protocol.features.identity_columns import Identity, read_identity
 from deltaspec.protocol.features.supported_features import supports
 from deltaspec.protocol.features.table_properties import has_in_commit_timestamps, is_property_true
 from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.property_names import (
+    CHANGE_DATA_FEED,
+    DELETION_VECTORS,
+    GENERATION_EXPRESSION,
+    IDENTITY_HIGH_WATER_MARK,
+    ROWS_PRESERVED_TAG,
+)
 from deltaspec.protocol.schema.data_types import Field, Struct
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
 Condition: TypeAlias = Mapping[str, Any] | None
-_GENERATION = "delta.generationExpression"
 _WIDEN = ('"tightBounds":true', '"tightBounds":false')
-_VECTORS, _CHANGES = "delta.enableDeletionVectors", "delta.enableChangeDataFeed"
+_VECTORS, _CHANGES = DELETION_VECTORS, CHANGE_DATA_FEED
 
 
 class Transaction:
@@ -136,7 +142,7 @@ class Transaction:
                 continue
             values = self.generate_identity_values(identity, rows.num_rows)
             rows = rows.set_column(position, rows.schema.field(position), pa.array(values, pa.int64()))
-            marks[field.name] = replace(field, metadata={**field.metadata, HIGH_WATER_MARK: values[-1]})
+            marks[field.name] = replace(field, metadata={**field.metadata, IDENTITY_HIGH_WATER_MARK: values[-1]})
         if marks:
             schema = Struct(tuple((fields | marks).values()))
             self.use(self.state.protocol, replace_schema(self.state.metadata, schema))
@@ -158,7 +164,7 @@ class Transaction:
     def generate_columns(self, rows: pa.Table, given: Sequence[str]) -> pa.Table:
         """Return rows with values of generated columns; those that are given must equal them."""
         for field in self.state.schema.fields:
-            text = field.metadata.get(_GENERATION)
+            text = field.metadata.get(GENERATION_EXPRESSION)
             if text is None:
                 continue
             tree = parse_supported(text)
@@ -334,7 +340,7 @@ class Transaction:
             in_commit_timestamp=stamp,
             operation=self.kind,
             engine_info="deltaspec",
-            tags={row_tracking.PRESERVED_TAG: "true"} if self.tracks_rows else None,
+            tags={ROWS_PRESERVED_TAG: "true"} if self.tracks_rows else None,
         )
 
     def write(self, actions: Sequence[Action]) -> None:

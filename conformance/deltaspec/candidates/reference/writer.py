@@ -37,11 +37,11 @@ from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.rows.predicate_trees import find_type, parse_literal
 from deltaspec.protocol.actions import Action, CommitInfo, MetaData
 from deltaspec.protocol.features.identity_columns import read_identity
-from deltaspec.protocol.features.table_properties import CONSTRAINT_PREFIX
 from deltaspec.protocol.files.deletion_vectors import build_relative_path
 from deltaspec.protocol.files.paths import path_key
 from deltaspec.protocol.log import file_names
 from deltaspec.protocol.log.version_checksum import VersionChecksum
+from deltaspec.protocol.property_names import CONSTRAINT_PREFIX, TYPE_WIDENING
 from deltaspec.protocol.schema.data_types import Field, Struct
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
@@ -314,7 +314,7 @@ class Writer:
     def widen_column(self, transaction: Transaction, operation: Operation) -> None:
         """Change the type of a column or of something below it; files keep the narrower type."""
         state, (name, *path) = transaction.state, operation["name"]
-        if not transaction.is_enabled("delta.enableTypeWidening"):
+        if not transaction.is_enabled(TYPE_WIDENING):
             raise EngineError("unsupported", "type widening is not enabled", phase="commit")
         self.check_type_change(operation)
         if all(each.name != name for each in state.schema.fields):

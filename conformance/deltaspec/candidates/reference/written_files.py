@@ -19,10 +19,10 @@ from deltaspec.candidates.reference.log_reader import TableState
 from deltaspec.candidates.serve import EngineError
 from deltaspec.protocol.actions import Add, Cdc, DeletionVectorDescriptor
 from deltaspec.protocol.features.change_data import CHANGE_TYPE
-from deltaspec.protocol.features.table_properties import PARQUET_CODEC
 from deltaspec.protocol.files import deletion_vectors
 from deltaspec.protocol.files.partition_values import serialize_partition_value
 from deltaspec.protocol.files.paths import path_key
+from deltaspec.protocol.property_names import PARQUET_CODEC
 from deltaspec.protocol.schema.column_mapping import column_id, physical_name
 from deltaspec.protocol.schema.data_types import Decimal, Field, Primitive, Struct
 

@@ -29,6 +29,7 @@ from deltaspec.protocol.files.partition_values import (
 from deltaspec.protocol.files.paths import is_absolute, path_key
 from deltaspec.protocol.files.statistics import StatisticsError, count_records, find_null_columns, parse_statistics
 from deltaspec.protocol.log.operations import reuses_existing_files
+from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, DELETION_VECTORS
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema import column_mapping
 from deltaspec.protocol.schema.data_types import DataType, Primitive, iter_fields
@@ -91,7 +92,7 @@ def check_deletion_vectors(proposal: ProposedCommit) -> Iterator[Refused]:
     # [Changed in r3] the property is new
     if not table.supports("deletionVectors") or not proposal.revision.since(Revision.R3):
         return
-    if table.configuration.get("delta.enableDeletionVectors", "false").lower() != "false":  # or an invalid value
+    if table.configuration.get(DELETION_VECTORS, "false").lower() != "false":  # or an invalid value
         return
     known = {key for snapshot in proposal.history for key in (*snapshot.files, *snapshot.tombstones)}
     for add in proposal.actions_of_type(Add):
@@ -217,7 +218,7 @@ def check_statistics_names(proposal: ProposedCommit) -> Iterator[Refused]:
     name, so all versions must be known.
     """
     table = proposal.version_after
-    is_off = table.mapping is None and table.configuration.get(column_mapping.MODE) in ("id", "name")
+    is_off = table.mapping is None and table.configuration.get(COLUMN_MAPPING_MODE) in ("id", "name")
     if table.schema is None or is_off or (table.mapping is not None and not proposal.knows_complete_history):
         return
     names = collect_entry_names(table.schema, table.mapping, _collect_names(proposal))

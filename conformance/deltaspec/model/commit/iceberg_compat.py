@@ -10,6 +10,7 @@ import msgspec
 from deltaspec.model.commit.type_widening import is_supported_by_iceberg, read_type_change_record
 from deltaspec.protocol.actions import Protocol
 from deltaspec.protocol.features.table_properties import is_property_true
+from deltaspec.protocol.property_names import DELETION_VECTORS, NESTED_IDS
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema import column_mapping
 from deltaspec.protocol.schema.data_types import (
@@ -75,7 +76,7 @@ def conflicts_with_vectors(compatibility: str, features: Collection[str], config
     """Return whether deletion vectors conflict: with V1 if they are supported, with V2 if enabled; never with V3."""
     if "deletionVectors" not in features or compatibility == PROPOSED:
         return False
-    return compatibility == "V1" or is_property_true(dict(configuration), "delta.enableDeletionVectors")
+    return compatibility == "V1" or is_property_true(dict(configuration), DELETION_VECTORS)
 
 
 # types
@@ -226,7 +227,7 @@ def _needed(field: Field, mapping: str, revision: Revision) -> list[str]:
 
 def _key(revision: Revision) -> str:
     # [Changed in current] the name of the key
-    return column_mapping.NESTED_IDS if revision is Revision.CURRENT else column_mapping.NESTED_IDS_R3
+    return NESTED_IDS if revision is Revision.CURRENT else column_mapping.NESTED_IDS_R3
 
 
 def _ids(field: Field, revision: Revision) -> dict[str, int | None]:
@@ -235,7 +236,7 @@ def _ids(field: Field, revision: Revision) -> dict[str, int | None]:
 
 def _names(field: Field) -> list[str]:
     """Return the names of the ids that a field has under either key."""
-    keys = (column_mapping.NESTED_IDS, column_mapping.NESTED_IDS_R3)
+    keys = (NESTED_IDS, column_mapping.NESTED_IDS_R3)
     return [name for key in keys for name in column_mapping.read_nested_ids(field, key)]
 
 

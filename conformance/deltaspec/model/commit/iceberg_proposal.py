@@ -19,10 +19,11 @@ from deltaspec.protocol.features.supported_features import get_supported_feature
 from deltaspec.protocol.features.table_features import strip_preview_suffix
 from deltaspec.protocol.features.table_properties import is_property_true
 from deltaspec.protocol.files.paths import path_key
+from deltaspec.protocol.property_names import ICEBERG_COMPAT_V3
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import get_type_name
 
-FEATURE, PROPERTY = "icebergCompatV3", "delta.enableIcebergCompatV3"
+FEATURE, PROPERTY = "icebergCompatV3", ICEBERG_COMPAT_V3
 
 
 def collect_refusals(proposal: ProposedCommit) -> Iterator[Refused]:

@@ -13,12 +13,8 @@ from deltaspec.model.decisions import Refused
 from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.protocol.actions import CommitInfo
-from deltaspec.protocol.features.table_properties import (
-    ENABLEMENT_TIMESTAMP,
-    ENABLEMENT_VERSION,
-    get_integer_property,
-    has_in_commit_timestamps,
-)
+from deltaspec.protocol.features.table_properties import get_integer_property, has_in_commit_timestamps
+from deltaspec.protocol.property_names import IN_COMMIT_TIMESTAMPS_SINCE_TIME, IN_COMMIT_TIMESTAMPS_SINCE_VERSION
 from deltaspec.protocol.revisions import Revision
 
 # Checks of a commit
@@ -71,7 +67,9 @@ def is_illegal_first_timestamp(file_time_before_ms: int | None, now: int) -> boo
 def read_enablement(snapshot: Snapshot) -> tuple[int | None, int | None]:
     """Return the recorded version and timestamp of the enablement; each is None if the property is not set."""
     settings = snapshot.metadata.configuration if snapshot.metadata else {}
-    return get_integer_property(settings, ENABLEMENT_VERSION), get_integer_property(settings, ENABLEMENT_TIMESTAMP)
+    return get_integer_property(settings, IN_COMMIT_TIMESTAMPS_SINCE_VERSION), get_integer_property(
+        settings, IN_COMMIT_TIMESTAMPS_SINCE_TIME
+    )
 
 
 def _enablement(proposal: ProposedCommit, now: int) -> tuple[int | None, int | None] | None:

@@ -18,10 +18,19 @@ from deltaspec.protocol.actions import MetaData, Protocol
 from deltaspec.protocol.features import identity_columns, table_properties
 from deltaspec.protocol.features.supported_features import find_protocol_faults
 from deltaspec.protocol.features.undefined_types import find_undefined_types
+from deltaspec.protocol.property_names import (
+    CONSTRAINT_PREFIX,
+    MAX_COLUMN_ID,
+    PHYSICAL_NAME,
+    R1_ROW_IDS,
+    ROW_TRACKING,
+    TYPE_CHANGES,
+    VARIANT_SHREDDING,
+)
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema import column_mapping
 from deltaspec.protocol.schema.data_types import Struct, iter_fields
-from deltaspec.protocol.schema.schema_string import TYPE_CHANGES, SchemaError, find_repeated_names, parse_schema
+from deltaspec.protocol.schema.schema_string import SchemaError, find_repeated_names, parse_schema
 
 FAULT_REQUIREMENTS = {
     "reader 3 with writer below 7": "protocol.reader-3-needs-writer-7",
@@ -39,9 +48,9 @@ _SCHEMA_REQUIREMENTS = {"unknown type": "schema.primitive-types", "decimal out o
 _UNDECIDED_SCHEMA_FAULTS = ("too deep", "lone surrogate")
 """A schema that only exceeds the limits of the kit may be valid; a lone surrogate is valid JSON grammar."""
 _EXPLICIT_REQUIREMENTS = {
-    "delta.enableRowIds": "row-ids.feature",
-    "delta.enableRowTracking": "row-tracking.enabled-with-feature",
-    "delta.enableVariantShredding": "configuration.properties-need-features",
+    R1_ROW_IDS: "row-ids.feature",
+    ROW_TRACKING: "row-tracking.enabled-with-feature",
+    VARIANT_SHREDDING: "configuration.properties-need-features",
 }
 """Properties whose chapter explicitly requires the feature; for others the protocol does not say so (E43)."""
 
@@ -91,7 +100,7 @@ def _find_requirement_of_use(use: feature_uses.FeatureUse) -> str | None:
             return "schema.types-need-features"
         case "column metadata":
             return "type-widening.feature" if use.key == TYPE_CHANGES else None
-        case "property" if use.name.startswith(table_properties.CONSTRAINT_PREFIX):
+        case "property" if use.name.startswith(CONSTRAINT_PREFIX):
             return "configuration.properties-need-features"
         case "property":
             return _EXPLICIT_REQUIREMENTS.get(use.name)
@@ -139,7 +148,7 @@ def check_mapped_columns(table: TableVersion) -> Iterator[Refused]:
         return
     fields = list(column_mapping.list_physical_paths(table.schema, table.mapping))
     for path, field in fields:
-        number, name = column_mapping.column_id(field), field.metadata.get(column_mapping.PHYSICAL_NAME)
+        number, name = column_mapping.column_id(field), field.metadata.get(PHYSICAL_NAME)
         if number is None or not -(2**31) <= number < 2**31:
             yield Refused("column-mapping.ids-assigned", f"{'.'.join(path)} has id {number}")
         if not isinstance(name, str):
@@ -155,7 +164,7 @@ def check_mapped_columns(table: TableVersion) -> Iterator[Refused]:
     for path, count in names.items():
         if count > 1:
             yield Refused(requirement, f"{count} columns have the name {'.'.join(path)}")
-    highest = table_properties.get_integer_property(table.configuration, column_mapping.MAX_COLUMN_ID)
+    highest = table_properties.get_integer_property(table.configuration, MAX_COLUMN_ID)
     used = column_mapping.find_max_column_id(table.schema)
     if used is not None and (highest is None or highest < used):
         yield Refused("column-mapping.max-column-id", f"{highest} is below {used}")
@@ -173,7 +182,7 @@ def check_mapped_column_changes(proposal: ProposedCommit) -> Iterator[Refused]:
     schema = proposal.version_after.schema
     used = None if schema is None else column_mapping.find_max_column_id(schema)
     if column_mapping_changes.is_illegal_max_column_id(before, after, used):
-        yield Refused("column-mapping.max-id-never-falls", column_mapping.MAX_COLUMN_ID)
+        yield Refused("column-mapping.max-id-never-falls", MAX_COLUMN_ID)
     for number, old, new in column_mapping_changes.find_illegal_physical_names(before, after):
         yield Refused("column-mapping.physical-name-stays", f"column {number}: {old} became {new}")
     if proposal.revision is Revision.CURRENT:  # [Changed in current] paths are unique, not names

@@ -15,8 +15,9 @@ from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.protocol.features.supported_features import get_supported_features, has_known_features
 from deltaspec.protocol.features.table_features import strip_preview_suffix
 from deltaspec.protocol.features.table_properties import is_property_true
+from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, TYPE_CHANGES, TYPE_WIDENING
 from deltaspec.protocol.revisions import Revision
-from deltaspec.protocol.schema.column_mapping import MODE, column_id
+from deltaspec.protocol.schema.column_mapping import column_id
 from deltaspec.protocol.schema.data_types import (
     Array,
     DataType,
@@ -31,16 +32,9 @@ from deltaspec.protocol.schema.data_types import (
     is_widening,
     iter_fields,
 )
-from deltaspec.protocol.schema.schema_string import (
-    TYPE_CHANGES,
-    SchemaError,
-    TypeChange,
-    get_type_change_record,
-    read_type_change,
-)
+from deltaspec.protocol.schema.schema_string import SchemaError, TypeChange, get_type_change_record, read_type_change
 
 FEATURE = "typeWidening"
-ENABLED = "delta.enableTypeWidening"
 ICEBERG = ("icebergCompatV1", "icebergCompatV2")
 _FLAT = ("byte", "short", "integer")
 _NARROW_INTEGERS = frozenset(map(Primitive, _FLAT))
@@ -266,7 +260,7 @@ def find_traces(schema: Struct, configuration: dict[str, str]) -> list[str]:
     A property that is not true has no effect and does not count.
     """
     found = [".".join(path) for path, field in iter_fields(schema) if field.metadata.get(TYPE_CHANGES) is not None]
-    return [*found, ENABLED] if is_property_true(configuration, ENABLED) else found
+    return [*found, TYPE_WIDENING] if is_property_true(configuration, TYPE_WIDENING) else found
 
 
 def is_dropped(before: set[str], after: set[str]) -> bool:
@@ -364,7 +358,7 @@ def _is_supported(snapshot: Snapshot) -> bool:
 
 
 def _is_enabled(snapshot: Snapshot) -> bool:
-    return snapshot.metadata is not None and is_property_true(snapshot.metadata.configuration, ENABLED)
+    return snapshot.metadata is not None and is_property_true(snapshot.metadata.configuration, TYPE_WIDENING)
 
 
 def has_iceberg_compatibility(snapshot: Snapshot) -> bool:
@@ -374,7 +368,7 @@ def has_iceberg_compatibility(snapshot: Snapshot) -> bool:
 
 def _by_id(proposal: ProposedCommit) -> bool:
     settings = proposal.before.metadata.configuration if proposal.before.metadata else {}
-    return proposal.mapping is not None and settings.get(MODE) in ("id", "name")
+    return proposal.mapping is not None and settings.get(COLUMN_MAPPING_MODE) in ("id", "name")
 
 
 CHECKS: tuple[CommitCheck, ...] = (

@@ -12,13 +12,13 @@ from deltaspec.model.decisions import Refused
 from deltaspec.model.features import clustering_columns
 from deltaspec.model.log.proposed_commit import CommitCheck, TableVersion, refuse_illegal_state
 from deltaspec.protocol.features import clustering
+from deltaspec.protocol.property_names import GENERATION_EXPRESSION
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.column_mapping import list_physical_paths
 from deltaspec.protocol.schema.data_types import Field, Primitive, Struct, iter_fields
 
 VARIANT = Primitive("variant")
 DEFAULT = "CURRENT_DEFAULT"
-GENERATION = "delta.generationExpression"
 _SPACES = re.compile(r"\s*([()])\s*|\s+")
 _ANY_CASE = re.DOTALL | re.IGNORECASE
 _CAST = re.compile(r"cast ?\((.*)\bas variant\)", _ANY_CASE)
@@ -58,7 +58,7 @@ def find_variant_columns(
             path,
             is_partition_column=len(path) == 1 and path[0] in partitions,
             is_clustering_column=physical in clusters,
-            is_generated=GENERATION in field.metadata,
+            is_generated=GENERATION_EXPRESSION in field.metadata,
             default=_default(field),
         )
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import msgspec
 
 from deltaspec.protocol.features.table_properties import get_integer_property
+from deltaspec.protocol.property_names import MAX_COLUMN_ID, PHYSICAL_NAME
 from deltaspec.protocol.schema import column_mapping
 from deltaspec.protocol.schema.data_types import Struct
 
@@ -41,11 +42,11 @@ def collect_mapped_columns(schema: Struct, configuration: dict[str, str], mappin
     names: dict[int, str] = {}
     paths: dict[Path, int] = {}
     for path, field in column_mapping.list_physical_paths(schema, mapping):
-        number, name = column_mapping.column_id(field), field.metadata.get(column_mapping.PHYSICAL_NAME)
+        number, name = column_mapping.column_id(field), field.metadata.get(PHYSICAL_NAME)
         if number is not None and isinstance(name, str):
             names.setdefault(number, name)
             paths.setdefault(path, number)
-    return MappedColumns(names, paths, get_integer_property(configuration, column_mapping.MAX_COLUMN_ID))
+    return MappedColumns(names, paths, get_integer_property(configuration, MAX_COLUMN_ID))
 
 
 def merge_mapped_columns(before: MappedColumns | None, after: MappedColumns | None) -> MappedColumns | None:

@@ -18,9 +18,9 @@ from deltaspec.protocol.features.table_features import (
     get_known_features,
     strip_preview_suffix,
 )
+from deltaspec.protocol.property_names import TYPE_CHANGES
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import PRIMITIVES, Array, DataType, Map, Primitive, Struct, iter_fields
-from deltaspec.protocol.schema.schema_string import TYPE_CHANGES
 
 DOMAIN_METADATA = "domainMetadata"
 

@@ -4,19 +4,19 @@ from collections.abc import Collection, Sequence
 
 from deltaspec.model.decisions import Accepted, Decision, Refused
 from deltaspec.protocol.features.identity_columns import (
-    EXPLICIT,
     MAX_LONG,
     MIN_LONG,
     Identity,
     is_beyond_high_water_mark,
     is_in_sequence,
 )
+from deltaspec.protocol.property_names import IDENTITY_EXPLICIT_INSERT
 
 
 def allows_explicit_values(identity: Identity) -> Decision:
     """Decide whether users may insert explicit values. The default is true."""
     if identity.explicit is False:
-        return Refused("identity-columns.explicit-values", f"{EXPLICIT} is false")
+        return Refused("identity-columns.explicit-values", f"{IDENTITY_EXPLICIT_INSERT} is false")
     return Accepted()
 
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from deltaspec.model.decisions import Accepted, may_write
 from deltaspec.protocol.actions import MetaData, Protocol
 from deltaspec.protocol.features.supported_features import supports
-from deltaspec.protocol.features.table_properties import PROTECTED_BEFORE, get_integer_property
+from deltaspec.protocol.features.table_properties import get_integer_property
 from deltaspec.protocol.log.file_names import (
     SIDECARS,
     ChecksumName,
@@ -23,6 +23,7 @@ from deltaspec.protocol.log.file_names import (
     parse_log_file_name,
 )
 from deltaspec.protocol.log.segment import find_complete_checkpoints
+from deltaspec.protocol.property_names import CHECKPOINT_PROTECTION
 from deltaspec.protocol.revisions import Revision
 
 DAY_MS = 86_400_000
@@ -129,7 +130,7 @@ def get_protected_before_version(protocol: Protocol, metadata: MetaData) -> int:
     """Return the version before which checkpoints are protected; 0 if none are."""
     if not supports(protocol, "checkpointProtection"):
         return 0
-    return get_integer_property(metadata.configuration, PROTECTED_BEFORE) or 0
+    return get_integer_property(metadata.configuration, CHECKPOINT_PROTECTION) or 0
 
 
 def may_clean_up(

@@ -9,9 +9,10 @@ from collections.abc import Collection, Hashable, Iterable
 import msgspec
 
 from deltaspec.protocol.actions import MetaData, Protocol
-from deltaspec.protocol.features.change_data import DELETE, DIRECTORY, ENABLED, FEATURE, INSERT, POSTIMAGE, PREIMAGE
+from deltaspec.protocol.features.change_data import DELETE, DIRECTORY, FEATURE, INSERT, POSTIMAGE, PREIMAGE
 from deltaspec.protocol.features.supported_features import supports
 from deltaspec.protocol.features.table_properties import is_property_true
+from deltaspec.protocol.property_names import CHANGE_DATA_FEED
 
 Change = tuple[str, Hashable]
 """Change type and row."""
@@ -19,7 +20,7 @@ Change = tuple[str, Hashable]
 
 def is_enabled(protocol: Protocol, metadata: MetaData) -> bool:
     """Return whether writers must record row changes."""
-    return supports(protocol, FEATURE) and is_property_true(metadata.configuration, ENABLED)
+    return supports(protocol, FEATURE) and is_property_true(metadata.configuration, CHANGE_DATA_FEED)
 
 
 class ChangedFileCounts(msgspec.Struct, frozen=True):

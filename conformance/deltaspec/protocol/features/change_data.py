@@ -1,7 +1,6 @@
 """Names of the change data feed. Source: Change Data Files, Add CDC File."""
 
 FEATURE = "changeDataFeed"
-ENABLED = "delta.enableChangeDataFeed"
 CHANGE_TYPE = "_change_type"
 """Column of a change data file with the type of change."""
 INSERT, PREIMAGE, POSTIMAGE, DELETE = "insert", "update_preimage", "update_postimage", "delete"

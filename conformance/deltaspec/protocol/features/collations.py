@@ -8,8 +8,8 @@ from collections.abc import Collection
 from deltaspec.protocol.actions import DomainMetadata
 from deltaspec.protocol.features.table_features import supports_feature_or_preview
 from deltaspec.protocol.json_values import JsonError, parse_lossless
+from deltaspec.protocol.property_names import PHYSICAL_NAME
 from deltaspec.protocol.revisions import Revision
-from deltaspec.protocol.schema.column_mapping import PHYSICAL_NAME
 from deltaspec.protocol.schema.data_types import DataType, Field, Primitive, UndefinedType, descend
 
 FEATURE = "collations"

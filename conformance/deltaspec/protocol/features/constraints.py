@@ -8,16 +8,13 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from deltaspec.protocol.features.table_features import get_current_name, get_known_features, strip_preview_suffix
-from deltaspec.protocol.features.table_properties import CONSTRAINT_PREFIX
 from deltaspec.protocol.json_values import JsonError, JsonTooDeep, Number, parse_lossless
+from deltaspec.protocol.property_names import CONSTRAINT_PREFIX, GENERATION_EXPRESSION, IDENTITY_PREFIX, INVARIANTS
 from deltaspec.protocol.revisions import Revision
 
-INVARIANT = "delta.invariants"
-GENERATION = "delta.generationExpression"
 DEFAULT = "CURRENT_DEFAULT"
-_IDENTITY = "delta.identity."
 
-_FEATURES = {INVARIANT: "invariants", GENERATION: "generatedColumns", DEFAULT: "allowColumnDefaults"}
+_FEATURES = {INVARIANTS: "invariants", GENERATION_EXPRESSION: "generatedColumns", DEFAULT: "allowColumnDefaults"}
 
 
 class InvariantError(ValueError):
@@ -50,7 +47,7 @@ def read_invariant(metadata: Mapping[str, Any]) -> str | None:
     Raises:
         InvariantError: The value is not JSON with a string at `expression.expression`.
     """
-    value_text = metadata.get(INVARIANT)
+    value_text = metadata.get(INVARIANTS)
     if value_text is None:
         return None
     if not isinstance(value_text, str) or isinstance(value_text, Number):
@@ -95,4 +92,4 @@ def find_unsupported_keys(
 
 def get_key_feature(key: str) -> str | None:
     """Return the table feature that a metadata key of a column belongs to; None for keys of other chapters."""
-    return "identityColumns" if key.startswith(_IDENTITY) else _FEATURES.get(key)
+    return "identityColumns" if key.startswith(IDENTITY_PREFIX) else _FEATURES.get(key)

@@ -10,12 +10,14 @@ from typing import Any
 import msgspec
 
 from deltaspec.protocol.json_values import Number
+from deltaspec.protocol.property_names import (
+    IDENTITY_EXPLICIT_INSERT,
+    IDENTITY_HIGH_WATER_MARK,
+    IDENTITY_START,
+    IDENTITY_STEP,
+)
 
 FEATURE = "identityColumns"
-START = "delta.identity.start"
-STEP = "delta.identity.step"
-HIGH_WATER_MARK = "delta.identity.highWaterMark"
-EXPLICIT = "delta.identity.allowExplicitInsert"
 
 MIN_LONG, MAX_LONG = -(2**63), 2**63 - 1
 
@@ -38,23 +40,23 @@ class Identity(msgspec.Struct, frozen=True):
 
 def read_identity(metadata: Mapping[str, Any]) -> Identity | None:
     """Return the identity properties of a field, or None if it has none."""
-    keys = (START, STEP, HIGH_WATER_MARK, EXPLICIT)
+    keys = (IDENTITY_START, IDENTITY_STEP, IDENTITY_HIGH_WATER_MARK, IDENTITY_EXPLICIT_INSERT)
     if all(metadata.get(key) is None for key in keys):
         return None
-    explicit = metadata.get(EXPLICIT)
-    start, step, mark = (_long(metadata.get(key)) for key in (START, STEP, HIGH_WATER_MARK))
+    explicit = metadata.get(IDENTITY_EXPLICIT_INSERT)
+    start, step, mark = (_long(metadata.get(key)) for key in (IDENTITY_START, IDENTITY_STEP, IDENTITY_HIGH_WATER_MARK))
     return Identity(start, step, mark, explicit if isinstance(explicit, bool) else None)
 
 
 def find_identity_fault(metadata: Mapping[str, Any]) -> str | None:
     """Describe the first malformed identity property of a field, or return None."""
-    for name in (START, STEP, HIGH_WATER_MARK):
+    for name in (IDENTITY_START, IDENTITY_STEP, IDENTITY_HIGH_WATER_MARK):
         if metadata.get(name) is not None and _long(metadata[name]) is None:
             return f"{name} is not a long"
-    if _long(metadata.get(STEP)) == 0:
-        return f"{STEP} is 0"
-    if not isinstance(metadata.get(EXPLICIT), bool | None):
-        return f"{EXPLICIT} is not a boolean"
+    if _long(metadata.get(IDENTITY_STEP)) == 0:
+        return f"{IDENTITY_STEP} is 0"
+    if not isinstance(metadata.get(IDENTITY_EXPLICIT_INSERT), bool | None):
+        return f"{IDENTITY_EXPLICIT_INSERT} is not a boolean"
     return None
 
 
@@ -94,9 +96,9 @@ def is_high_water_mark_in_sequence(metadata: Mapping[str, Any]) -> bool | None:
 def find_changed_properties(before: Identity, after: Identity) -> list[str]:
     """Return the keys of immutable properties that changed or were removed."""
     pairs = (
-        (START, before.start, after.start),
-        (STEP, before.step, after.step),
-        (EXPLICIT, before.explicit, after.explicit),
+        (IDENTITY_START, before.start, after.start),
+        (IDENTITY_STEP, before.step, after.step),
+        (IDENTITY_EXPLICIT_INSERT, before.explicit, after.explicit),
     )
     return [key for key, old, new in pairs if old is not None and old != new]
 

@@ -9,13 +9,14 @@ from typing import Literal
 from deltaspec.protocol.actions import MetaData, Protocol
 from deltaspec.protocol.features.supported_features import supports
 from deltaspec.protocol.features.table_properties import WRITE_PARTITION_COLUMNS, is_property_true
+from deltaspec.protocol.property_names import ICEBERG_COMPAT_V1, ICEBERG_COMPAT_V2, ICEBERG_COMPAT_V3
 
 FEATURE = "materializePartitionColumns"
 PROPERTY = WRITE_PARTITION_COLUMNS
 _WHEN_ENABLED = {
-    "icebergCompatV1": "delta.enableIcebergCompatV1",
-    "icebergCompatV2": "delta.enableIcebergCompatV2",
-    "icebergCompatV3": "delta.enableIcebergCompatV3",
+    "icebergCompatV1": ICEBERG_COMPAT_V1,
+    "icebergCompatV2": ICEBERG_COMPAT_V2,
+    "icebergCompatV3": ICEBERG_COMPAT_V3,
 }
 
 

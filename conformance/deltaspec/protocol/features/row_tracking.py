@@ -9,25 +9,26 @@ from deltaspec.protocol.actions import Action, CommitInfo, MetaData, Protocol, R
 from deltaspec.protocol.features.supported_features import supports
 from deltaspec.protocol.features.table_properties import is_property_true
 from deltaspec.protocol.json_values import JsonError, Number, parse_lossless, prune_deep_values
+from deltaspec.protocol.property_names import (
+    R1_ROW_ID_COLUMN,
+    R1_ROW_IDS,
+    ROW_COMMIT_VERSION_COLUMN,
+    ROW_ID_COLUMN,
+    ROW_TRACKING,
+    ROW_TRACKING_SUSPENDED,
+    ROWS_PRESERVED_TAG,
+)
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema import column_mapping
 from deltaspec.protocol.schema.data_types import Struct
 
 FEATURE = "rowTracking"
 DOMAIN = "delta.rowTracking"
-ENABLED = "delta.enableRowTracking"
-SUSPENDED = "delta.rowTrackingSuspended"
 MARK_KEY, R3_MARK_KEY = "rowIdHighWaterMark", "highWaterMark"
 """Keys of the high-water mark in the domain: of the current revision, and as r3 prints it (E27)."""
-ROW_ID_COLUMN = "delta.rowTracking.materializedRowIdColumnName"
-ROW_COMMIT_VERSION_COLUMN = "delta.rowTracking.materializedRowCommitVersionColumnName"
 COLUMN_PROPERTIES = (ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN)
 """Properties with the names of the hidden columns of materialized values."""
 R1_FEATURE = "rowIds"
-R1_ENABLED = "delta.enableRowIds"
-R1_ROW_ID_COLUMN = "delta.rowIds.physicalColumnName"
-"""Feature and properties of r1."""
-PRESERVED_TAG = "delta.rowTracking.preserved"
 
 
 def get_feature_name(revision: Revision) -> str:
@@ -37,12 +38,12 @@ def get_feature_name(revision: Revision) -> str:
 
 def get_enablement_property(revision: Revision) -> str:
     """Return the name of the property that enables row ids."""
-    return R1_ENABLED if revision is Revision.R1 else ENABLED  # [Changed in r2]
+    return R1_ROW_IDS if revision is Revision.R1 else ROW_TRACKING  # [Changed in r2]
 
 
 def get_suspension_property(revision: Revision) -> str | None:
     """Return the name of the property that suspends row tracking, or None."""
-    return SUSPENDED if revision is Revision.CURRENT else None  # [Changed in current] suspension is new
+    return ROW_TRACKING_SUSPENDED if revision is Revision.CURRENT else None  # [Changed in current] suspension is new
 
 
 def get_column_properties(revision: Revision) -> tuple[str, ...]:
@@ -81,7 +82,7 @@ def read_preservation_statement(actions: Iterable[Action], revision: Revision = 
                 return preserved
             case CommitInfo(tags=dict() as tags) if revision is not Revision.R1:
                 # [Changed in r2] a tag of commitInfo replaces the field of the rowIdHighWaterMark action
-                return {"true": True, "false": False}.get(str(tags.get(PRESERVED_TAG)).lower())
+                return {"true": True, "false": False}.get(str(tags.get(ROWS_PRESERVED_TAG)).lower())
     return None
 
 

@@ -8,53 +8,80 @@ from collections.abc import Mapping
 
 from deltaspec.protocol.actions import MetaData, Protocol
 from deltaspec.protocol.features.supported_features import get_supported_features, supports
+from deltaspec.protocol.property_names import (
+    APPEND_ONLY,
+    CHANGE_DATA_FEED,
+    CHECKPOINT_PROTECTION,
+    COLUMN_MAPPING_MODE,
+    CONSTRAINT_PREFIX,
+    DELETION_VECTORS,
+    FILE_RETENTION,
+    GENERATION_EXPRESSION,
+    ICEBERG_COMPAT_V1,
+    ICEBERG_COMPAT_V2,
+    ICEBERG_COMPAT_V3,
+    IDENTITY_PREFIX,
+    IN_COMMIT_TIMESTAMPS,
+    IN_COMMIT_TIMESTAMPS_SINCE_TIME,
+    IN_COMMIT_TIMESTAMPS_SINCE_VERSION,
+    INVARIANTS,
+    LOG_RETENTION,
+    MAX_COLUMN_ID,
+    PARQUET_CODEC,
+    PARQUET_FORMAT_VERSION,
+    R1_ROW_IDS,
+    ROW_COMMIT_VERSION_COLUMN,
+    ROW_ID_COLUMN,
+    ROW_TRACKING,
+    ROW_TRACKING_SUSPENDED,
+    STATS_AS_JSON,
+    STATS_AS_STRUCT,
+    TRANSACTION_RETENTION,
+    TYPE_WIDENING,
+    VARIANT_SHREDDING,
+)
 from deltaspec.protocol.revisions import Revision
-from deltaspec.protocol.schema.column_mapping import MAX_COLUMN_ID, MODE
 from deltaspec.protocol.schema.data_types import PRIMITIVES, Primitive, Struct, iter_fields, iter_leaf_types
 
 DEFAULT_FILE_RETENTION_MS = 7 * 86_400_000
 DEFAULT_LOG_RETENTION_MS = 30 * 86_400_000
-FILE_RETENTION = "delta.deletedFileRetentionDuration"
-LOG_RETENTION = "delta.logRetentionDuration"
-TRANSACTION_RETENTION = "delta.setTransactionRetentionDuration"
 
 BOOLEANS = {
-    "delta.appendOnly": "appendOnly",
-    "delta.enableChangeDataFeed": "changeDataFeed",
-    "delta.enableDeletionVectors": "deletionVectors",
-    "delta.enableRowTracking": "rowTracking",
-    "delta.rowTrackingSuspended": "rowTracking",
-    "delta.enableInCommitTimestamps": "inCommitTimestamp",
-    "delta.enableTypeWidening": "typeWidening",
-    "delta.enableIcebergCompatV1": "icebergCompatV1",
-    "delta.enableIcebergCompatV2": "icebergCompatV2",
-    "delta.enableIcebergCompatV3": "icebergCompatV3",
-    "delta.enableVariantShredding": "variantShredding",
-    "delta.checkpoint.writeStatsAsJson": None,
-    "delta.checkpoint.writeStatsAsStruct": None,
-    "delta.enableRowIds": "rowIds",
+    APPEND_ONLY: "appendOnly",
+    CHANGE_DATA_FEED: "changeDataFeed",
+    DELETION_VECTORS: "deletionVectors",
+    ROW_TRACKING: "rowTracking",
+    ROW_TRACKING_SUSPENDED: "rowTracking",
+    IN_COMMIT_TIMESTAMPS: "inCommitTimestamp",
+    TYPE_WIDENING: "typeWidening",
+    ICEBERG_COMPAT_V1: "icebergCompatV1",
+    ICEBERG_COMPAT_V2: "icebergCompatV2",
+    ICEBERG_COMPAT_V3: "icebergCompatV3",
+    VARIANT_SHREDDING: "variantShredding",
+    STATS_AS_JSON: None,
+    STATS_AS_STRUCT: None,
+    R1_ROW_IDS: "rowIds",
 }
 """Boolean properties and the feature that the value `true` requires."""
-_LISTED_BOOLEANS = ("delta.enableVariantShredding",)
+_LISTED_BOOLEANS = (VARIANT_SHREDDING,)
 """Properties whose valid values the text lists."""
-_NAMED_ONLY_BY_R1 = ("delta.enableRowIds",)
+_NAMED_ONLY_BY_R1 = (R1_ROW_IDS,)
 _NAMED_SINCE = {
-    "delta.enableRowTracking": Revision.R2,
-    "delta.enableDeletionVectors": Revision.R3,
-    "delta.enableIcebergCompatV1": Revision.R3,
-    "delta.enableIcebergCompatV2": Revision.R3,
-    "delta.enableIcebergCompatV3": Revision.CURRENT,
-    "delta.rowTrackingSuspended": Revision.CURRENT,
-    "delta.enableInCommitTimestamps": Revision.CURRENT,
-    "delta.inCommitTimestampEnablementVersion": Revision.CURRENT,
-    "delta.inCommitTimestampEnablementTimestamp": Revision.CURRENT,
-    "delta.enableTypeWidening": Revision.CURRENT,
-    "delta.enableVariantShredding": Revision.CURRENT,
+    ROW_TRACKING: Revision.R2,
+    DELETION_VECTORS: Revision.R3,
+    ICEBERG_COMPAT_V1: Revision.R3,
+    ICEBERG_COMPAT_V2: Revision.R3,
+    ICEBERG_COMPAT_V3: Revision.CURRENT,
+    ROW_TRACKING_SUSPENDED: Revision.CURRENT,
+    IN_COMMIT_TIMESTAMPS: Revision.CURRENT,
+    IN_COMMIT_TIMESTAMPS_SINCE_VERSION: Revision.CURRENT,
+    IN_COMMIT_TIMESTAMPS_SINCE_TIME: Revision.CURRENT,
+    TYPE_WIDENING: Revision.CURRENT,
+    VARIANT_SHREDDING: Revision.CURRENT,
 }
 """First revision whose text names the property; r1 names the others."""
 
 WRITE_PARTITION_COLUMNS = "delta.writePartitionColumnsToParquet"
-PROTECTED_BEFORE = "delta.requireCheckpointProtectionBeforeVersion"
 _PROPOSED_BOOLEANS = {
     WRITE_PARTITION_COLUMNS: None,
     "delta.enableIcebergWriterCompatV1": "icebergWriterCompatV1",
@@ -62,8 +89,6 @@ _PROPOSED_BOOLEANS = {
 }
 """Boolean properties of proposals and the feature that the value `true` requires."""
 
-CONSTRAINT_PREFIX = "delta.constraints."
-PARQUET_CODEC = "delta.parquet.compression.codec"
 DEFAULT_CODEC = "zstd"
 _CODECS = {
     "uncompressed": ("uncompressed",),
@@ -75,13 +100,10 @@ _CODECS = {
     "zstd": ("zstd",),
 }
 """Lower-case codec names to the matching Parquet codecs; LZ4 is now written as LZ4_RAW."""
-PARQUET_FORMAT_VERSION = "delta.parquet.format.version"
 DEFAULT_PAGE_VERSION = 1
 _FORMAT_VERSION = re.compile(r"1\.0\.0|2\.\d{1,9}\.\d{1,9}", re.ASCII)
-ENABLEMENT_VERSION = "delta.inCommitTimestampEnablementVersion"
-ENABLEMENT_TIMESTAMP = "delta.inCommitTimestampEnablementTimestamp"
-INTEGERS = (MAX_COLUMN_ID, ENABLEMENT_VERSION, ENABLEMENT_TIMESTAMP)
-MISPRINTED_PROPERTIES = {"appendOnly": "delta.appendOnly"}
+INTEGERS = (MAX_COLUMN_ID, IN_COMMIT_TIMESTAMPS_SINCE_VERSION, IN_COMMIT_TIMESTAMPS_SINCE_TIME)
+MISPRINTED_PROPERTIES = {"appendOnly": APPEND_ONLY}
 """E03: an example in the protocol prints the name without its prefix."""
 
 FEATURE_PREFIX = "delta.feature."
@@ -89,14 +111,14 @@ FEATURE_PREFIX = "delta.feature."
 _DEFINED_NAMES = (
     *BOOLEANS,
     *INTEGERS,
-    MODE,
+    COLUMN_MAPPING_MODE,
     PARQUET_CODEC,
     PARQUET_FORMAT_VERSION,
     FILE_RETENTION,
     LOG_RETENTION,
     TRANSACTION_RETENTION,
-    "delta.rowTracking.materializedRowIdColumnName",
-    "delta.rowTracking.materializedRowCommitVersionColumnName",
+    ROW_ID_COLUMN,
+    ROW_COMMIT_VERSION_COLUMN,
 )
 _DEFINED_BY_FOLDED_NAME = {name.lower(): name for name in _DEFINED_NAMES}
 
@@ -124,7 +146,7 @@ def find_property_fault(name: str, value: str, revision: Revision = Revision.CUR
         return "is neither true nor false"
     if name in INTEGERS and not re.fullmatch(r"\d{1,19}", value, re.ASCII):
         return "is not an integer"
-    if name == MODE and value not in ("none", "id", "name"):
+    if name == COLUMN_MAPPING_MODE and value not in ("none", "id", "name"):
         return "is not one of none, id and name"
     return None
 
@@ -169,7 +191,7 @@ def find_fault_by_proposal(name: str, value: str) -> str | None:
     """Return why a proposal forbids the value of a property that it defines, or None."""
     if name in _PROPOSED_BOOLEANS and value.lower() not in ("true", "false"):
         return f"{value[:80]!r} is neither true nor false"
-    if name == PROTECTED_BEFORE and not re.fullmatch(r"\d{1,18}", value, re.ASCII):
+    if name == CHECKPOINT_PROTECTION and not re.fullmatch(r"\d{1,18}", value, re.ASCII):
         return f"{value[:80]!r} is not a version"
     return None
 
@@ -208,11 +230,11 @@ def parse_page_version(value: str) -> int | None:
 
 def get_required_feature(name: str, value: str) -> str | None:
     """Return the feature that a property with this value requires, or None."""
-    if name == MODE and value in ("id", "name"):
+    if name == COLUMN_MAPPING_MODE and value in ("id", "name"):
         return "columnMapping"
     if name.startswith(CONSTRAINT_PREFIX):
         return "checkConstraints"
-    if name == PROTECTED_BEFORE and value != "0":
+    if name == CHECKPOINT_PROTECTION and value != "0":
         return "checkpointProtection"
     return {**BOOLEANS, **_PROPOSED_BOOLEANS}.get(name) if value.lower() == "true" else None
 
@@ -281,29 +303,27 @@ def get_integer_property(configuration: dict[str, str], name: str) -> int | None
 
 def keeps_statistics_in_checkpoints(configuration: dict[str, str]) -> bool:
     """Return whether a checkpoint must have the statistics that exist, as JSON (the default) or as columns."""
-    as_json = configuration.get("delta.checkpoint.writeStatsAsJson", "true").lower() == "true"
-    return as_json or is_property_true(configuration, "delta.checkpoint.writeStatsAsStruct")
+    as_json = configuration.get(STATS_AS_JSON, "true").lower() == "true"
+    return as_json or is_property_true(configuration, STATS_AS_STRUCT)
 
 
 def is_append_only(protocol: Protocol, metadata: MetaData) -> bool:
     """Return whether data may only be added. Source: Append-only Tables."""
-    return supports(protocol, "appendOnly") and is_property_true(metadata.configuration, "delta.appendOnly")
+    return supports(protocol, "appendOnly") and is_property_true(metadata.configuration, APPEND_ONLY)
 
 
 def has_in_commit_timestamps(protocol: Protocol, metadata: MetaData) -> bool:
     """Return whether every commit carries its own timestamp. Source: In-Commit Timestamps (current)."""
-    return supports(protocol, "inCommitTimestamp") and is_property_true(
-        metadata.configuration, "delta.enableInCommitTimestamps"
-    )
+    return supports(protocol, "inCommitTimestamp") and is_property_true(metadata.configuration, IN_COMMIT_TIMESTAMPS)
 
 
 _FIELD_KEYS = {
-    "delta.invariants": "invariants",
-    "delta.generationExpression": "generatedColumns",
+    INVARIANTS: "invariants",
+    GENERATION_EXPRESSION: "generatedColumns",
     "CURRENT_DEFAULT": "allowColumnDefaults",
 }
 _ACTIVE_WHEN_SUPPORTED = ("domainMetadata", "v2Checkpoint", "clustering", "vacuumProtocolCheck", "catalogManaged")
-_BY_PROPERTY = {name: feature for name, feature in BOOLEANS.items() if feature and name != "delta.rowTrackingSuspended"}
+_BY_PROPERTY = {name: feature for name, feature in BOOLEANS.items() if feature and name != ROW_TRACKING_SUSPENDED}
 
 
 def find_active_features(protocol: Protocol, metadata: MetaData, schema: Struct) -> set[str]:
@@ -320,13 +340,13 @@ def find_active_features(protocol: Protocol, metadata: MetaData, schema: Struct)
     requested = {feature for name, feature in _BY_PROPERTY.items() if is_property_true(settings, name)}
     requested |= set(_ACTIVE_WHEN_SUPPORTED)
     requested |= {"checkConstraints" for name in settings if name.startswith(CONSTRAINT_PREFIX)}
-    if settings.get(MODE) in ("id", "name"):
+    if settings.get(COLUMN_MAPPING_MODE) in ("id", "name"):
         requested.add("columnMapping")
     for _, field in iter_fields(schema):
         requested |= {feature for key, feature in _FIELD_KEYS.items() if key in field.metadata}
         # [Changed in r3] called columnInvariants before (E21)
         requested |= {"columnInvariants"} if "invariants" in requested else set()
-        requested |= {"identityColumns" for key in field.metadata if key.startswith("delta.identity.")}
+        requested |= {"identityColumns" for key in field.metadata if key.startswith(IDENTITY_PREFIX)}
     for leaf in iter_leaf_types(schema):
         feature = PRIMITIVES.get(leaf.name) if isinstance(leaf, Primitive) else None
         if feature:

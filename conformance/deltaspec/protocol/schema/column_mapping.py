@@ -4,13 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from deltaspec.protocol.json_values import Number
+from deltaspec.protocol.property_names import COLUMN_ID, COLUMN_MAPPING_MODE, NESTED_IDS, PHYSICAL_NAME
 from deltaspec.protocol.schema.data_types import Array, DataType, Field, Map, Struct, iter_fields
 
-MODE = "delta.columnMapping.mode"
-MAX_COLUMN_ID = "delta.columnMapping.maxColumnId"
-ID = "delta.columnMapping.id"
-PHYSICAL_NAME = "delta.columnMapping.physicalName"
-NESTED_IDS = "delta.columnMapping.nested.ids"
 # [Changed in current] In r3, nested ids have this key, and their names begin with the logical name.
 NESTED_IDS_R3 = "parquet.field.nested.ids"
 
@@ -22,7 +18,7 @@ def get_mapping_mode(configuration: dict[str, str], *, supported: bool) -> str |
         configuration: `configuration` of the table's metadata.
         supported: Whether the protocol supports the feature `columnMapping`.
     """
-    value = configuration.get(MODE, "none")
+    value = configuration.get(COLUMN_MAPPING_MODE, "none")
     return value if supported and value in ("id", "name") else None
 
 
@@ -34,7 +30,7 @@ def physical_name(field: Field, mapping: str | None) -> str:
 
 def column_id(field: Field) -> int | None:
     """Return the id of a field, or None if it has no id that is a 64-bit integer."""
-    return _integer(field.metadata.get(ID))
+    return _integer(field.metadata.get(COLUMN_ID))
 
 
 def _integer(value: Any) -> int | None:

@@ -21,6 +21,7 @@ from deltaspec.protocol.json_values import (
     has_lone_surrogate,
     parse_lossless,
 )
+from deltaspec.protocol.property_names import INVARIANTS, TYPE_CHANGES
 from deltaspec.protocol.schema.data_types import (
     MAX_PRECISION,
     PRIMITIVES,
@@ -43,8 +44,7 @@ _PROPOSED = re.compile(
 )
 _USER_DEFINED, _STORED = "udt", "sqlType"
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
-TYPE_CHANGES = "delta.typeChanges"
-JSON_METADATA = (TYPE_CHANGES, "delta.invariants")
+JSON_METADATA = (TYPE_CHANGES, INVARIANTS)
 """Keys of column metadata whose strings contain JSON."""
 _VOID = Primitive("void")
 KINDS = ("not JSON", "too deep", "lone surrogate", "not a struct", "malformed", "unknown type", "decimal out of range")

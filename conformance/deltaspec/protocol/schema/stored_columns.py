@@ -10,13 +10,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from deltaspec.protocol.schema.column_mapping import (
-    NESTED_IDS,
-    NESTED_IDS_R3,
-    column_id,
-    physical_name,
-    read_nested_ids,
-)
+from deltaspec.protocol.property_names import NESTED_IDS
+from deltaspec.protocol.schema.column_mapping import NESTED_IDS_R3, column_id, physical_name, read_nested_ids
 from deltaspec.protocol.schema.data_types import Array, DataType, Field, Map, Struct
 from deltaspec.protocol.schema.parquet_types import (
     SOUND,

@@ -21,7 +21,6 @@ from deltaspec.protocol.variants.encoding import (
 from deltaspec.protocol.variants.values import STRING, Scalar, Value
 
 FEATURE = "variantShredding"
-ENABLED = "delta.enableVariantShredding"
 
 
 class Shape(msgspec.Struct, frozen=True):

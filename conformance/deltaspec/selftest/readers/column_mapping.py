@@ -10,6 +10,7 @@ from deltaspec.candidates.reference.engine import Engine
 from deltaspec.candidates.reference.log_reader import LogReader, TableState
 from deltaspec.candidates.reference.row_reader import FileRows, RowReader, UnreadableFile, arrow_type
 from deltaspec.model.log.reconciliation import Snapshot
+from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, PHYSICAL_NAME
 from deltaspec.protocol.schema.column_mapping import get_mapping_mode, physical_name
 from deltaspec.protocol.schema.data_types import Array, DataType, Field, Map, Struct
 from deltaspec.selftest.mutants import Method, mutant
@@ -102,7 +103,7 @@ def _unmap(kind: DataType) -> DataType:
 
 
 def _rename(field: Field) -> Field:
-    metadata = {**field.metadata, "delta.columnMapping.physicalName": field.name}
+    metadata = {**field.metadata, PHYSICAL_NAME: field.name}
     return replace(field, type=_unmap(field.type), metadata=metadata)
 
 
@@ -132,7 +133,7 @@ def mapping_needs_listed_feature(original: Method, log: LogReader, snapshot: Sna
 def mode_always_name(original: Method, log: LogReader, snapshot: Snapshot) -> TableState:
     """Maps columns by name whenever the feature is supported, whatever the mode."""
     state: TableState = original(log, snapshot)
-    supported = get_mapping_mode({"delta.columnMapping.mode": "name"}, supported=True)
+    supported = get_mapping_mode({COLUMN_MAPPING_MODE: "name"}, supported=True)
     version = state.protocol.min_reader_version
     maps = version == 2 or "columnMapping" in (state.protocol.reader_features or ())
     return replace(state, mapping=supported if maps else state.mapping)

@@ -13,6 +13,7 @@ from deltaspec.model.rows.predicates import Predicate
 from deltaspec.protocol.actions import Add, Cdc, DeletionVectorDescriptor, Remove
 from deltaspec.protocol.features.table_properties import is_property_true
 from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
+from deltaspec.protocol.property_names import DELETION_VECTORS
 from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.selftest.readers.parquet_footers import read_footer
 from deltaspec.wire.data.deletion_vector_reader import find_vector_key
@@ -121,7 +122,7 @@ def missing_vector_files_ignored(original: Method, reader: RowReader, vector: Ve
 @mutant(RowReader.read_deleted_rows, "deletion-vectors.honoured-without-property", suites=("read",))
 def vectors_need_the_property(original: Method, reader: RowReader, action: FileAction) -> set[int]:
     """Applies vectors only while `delta.enableDeletionVectors` is true."""
-    enabled = is_property_true(reader.state.metadata.configuration, "delta.enableDeletionVectors")
+    enabled = is_property_true(reader.state.metadata.configuration, DELETION_VECTORS)
     found: set[int] = original(reader, action) if enabled else set()
     return found
 

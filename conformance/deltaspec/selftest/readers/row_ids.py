@@ -6,7 +6,7 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from deltaspec.candidates.reference.row_reader import FileRows, RowReader
-from deltaspec.protocol.features.row_tracking import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
+from deltaspec.protocol.property_names import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
 from deltaspec.selftest.mutants import Method, mutant
 
 IDS, VERSIONS = "row-tracking.read-ids", "row-tracking.read-versions"

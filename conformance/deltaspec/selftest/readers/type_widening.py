@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaspec.candidates.reference.row_reader import RowReader, UnreadableFile, arrow_type
+from deltaspec.protocol.property_names import TYPE_CHANGES
 from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Map, get_type_name
 from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.wire.data.column_resolution import FileColumn
@@ -101,7 +102,7 @@ def days_taken_for_milliseconds(original: Method, reader: RowReader, array: pa.A
 @mutant(RowReader.convert_primitive, CONVERTED, suites=("read",))
 def widened_longs_cut(original: Method, reader: RowReader, array: pa.Array, kind: DataType) -> pa.Array:
     """Reads a column that was widened to long with 32 bits, as its first files."""
-    widened = any(each.type == kind and "delta.typeChanges" in each.metadata for each in reader.state.schema.fields)
+    widened = any(each.type == kind and TYPE_CHANGES in each.metadata for each in reader.state.schema.fields)
     found = original(reader, array, kind)
     if get_type_name(kind) == "long" and widened:
         return found.cast(pa.int32(), safe=False).cast(pa.int64())

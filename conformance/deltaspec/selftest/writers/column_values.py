@@ -15,7 +15,7 @@ from deltaspec.candidates.serve import EngineError
 from deltaspec.model.features.default_columns import read_defaults
 from deltaspec.protocol.actions import Add
 from deltaspec.protocol.features.identity_columns import Identity
-from deltaspec.protocol.features.table_properties import PARQUET_CODEC
+from deltaspec.protocol.property_names import PARQUET_CODEC
 from deltaspec.selftest.mutants import Method, mutant
 
 EXPLICIT, OVERFLOW = "identity-columns.explicit-values", "identity-columns.overflow"

@@ -15,7 +15,7 @@ from deltaspec.candidates.reference.writer import Operation, Writer
 from deltaspec.candidates.serve import EngineError
 from deltaspec.protocol.actions import Action
 from deltaspec.protocol.features.constraints import read_check_constraints
-from deltaspec.protocol.features.table_properties import CONSTRAINT_PREFIX
+from deltaspec.protocol.property_names import APPEND_ONLY, CONSTRAINT_PREFIX
 from deltaspec.selftest.mutants import Method, mutant
 
 CHECKED, NOT_NULL = "check-constraints.rows-checked", "column-invariants.rows-refused"
@@ -81,7 +81,7 @@ def append_only_prevents_compaction(
     original: Method, writer: Writer, transaction: Transaction, operation: Operation
 ) -> None:
     """Refuses to compact a table that accepts only appends, although no data change."""
-    if transaction.is_enabled("delta.appendOnly"):
+    if transaction.is_enabled(APPEND_ONLY):
         raise EngineError("constraint", "the table accepts only appends", phase="commit")
     original(writer, transaction, operation)
 
@@ -89,7 +89,7 @@ def append_only_prevents_compaction(
 @mutant(Writer.delete, "append-only.lifted", suites=("write",))
 def append_only_never_lifted(original: Method, writer: Writer, transaction: Transaction, operation: Operation) -> None:
     """Refuses deletes if the table has the property, even if it is false."""
-    if "delta.appendOnly" in transaction.state.metadata.configuration:
+    if APPEND_ONLY in transaction.state.metadata.configuration:
         raise EngineError("constraint", "the table accepts only appends", phase="commit")
     original(writer, transaction, operation)
 

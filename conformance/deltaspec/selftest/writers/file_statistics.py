@@ -10,6 +10,7 @@ import pyarrow as pa
 from deltaspec.candidates.reference.transaction import Transaction
 from deltaspec.candidates.reference.written_files import FileWriter
 from deltaspec.protocol.actions import Action, Add
+from deltaspec.protocol.property_names import PHYSICAL_NAME
 from deltaspec.selftest.mutants import Method, faulty_commit, mutant
 from deltaspec.selftest.writers.commits import change
 
@@ -74,10 +75,7 @@ def all_null_columns_without_nulls(original: Method, files: FileWriter, rows: pa
 @mutant(FileWriter.compute_statistics, "column-mapping.statistics-physical", suites=("write",))
 def statistics_by_display_name(original: Method, files: FileWriter, rows: pa.Table) -> str:
     """Writes statistics under the display names of mapped columns."""
-    names = {
-        str(each.metadata.get("delta.columnMapping.physicalName", each.name)): each.name
-        for each in files.state.schema.fields
-    }
+    names = {str(each.metadata.get(PHYSICAL_NAME, each.name)): each.name for each in files.state.schema.fields}
 
     def edit(found: Statistics) -> None:
         for part in ("minValues", "maxValues", "nullCount"):

@@ -12,6 +12,7 @@ from deltaspec.candidates.reference.transaction import Transaction
 from deltaspec.candidates.reference.writer import Operation, Writer
 from deltaspec.candidates.serve import EngineError
 from deltaspec.protocol.actions import Add
+from deltaspec.protocol.property_names import DELETION_VECTORS
 from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
@@ -149,6 +150,6 @@ def earlier_deletions_forgotten(original: Method, transaction: Transaction, add:
 @mutant(Transaction.remove_rows, "column-mapping.read-by-physical-name", suites=("write",), origin="dv-016")
 def vectors_refused_with_mapping(original: Method, transaction: Transaction, add: Any, rows: Any, gone: Any) -> None:
     """Fails to delete rows by a vector if columns are mapped."""
-    if transaction.state.mapping and transaction.is_enabled("delta.enableDeletionVectors") and any(gone):
+    if transaction.state.mapping and transaction.is_enabled(DELETION_VECTORS) and any(gone):
         raise EngineError("corrupt", "no column with the index of the row", phase="commit")
     original(transaction, add, rows, gone)

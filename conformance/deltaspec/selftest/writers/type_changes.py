@@ -8,6 +8,7 @@ from deltaspec.candidates.reference.transaction import Transaction
 from deltaspec.candidates.reference.writer import Operation, Writer
 from deltaspec.candidates.serve import EngineError
 from deltaspec.protocol.actions import Action, MetaData
+from deltaspec.protocol.property_names import TYPE_CHANGES
 from deltaspec.selftest.mutants import Method, faulty_commit, mutant
 from deltaspec.selftest.writers.commits import change
 
@@ -41,7 +42,7 @@ def type_changes_not_recorded(transaction: Transaction, actions: list[Action]) -
 def _drop_changes(text: str) -> str:
     def clean(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: clean(each) for key, each in value.items() if key != "delta.typeChanges"}
+            return {key: clean(each) for key, each in value.items() if key != TYPE_CHANGES}
         return [clean(each) for each in value] if isinstance(value, list) else value
 
     return msgspec.json.encode(clean(msgspec.json.decode(text))).decode()

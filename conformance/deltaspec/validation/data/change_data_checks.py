@@ -13,6 +13,7 @@ import polars as pl
 from deltaspec.protocol.actions import CommitInfo
 from deltaspec.protocol.features import change_data
 from deltaspec.protocol.features.change_data import DELETE, INSERT, POSTIMAGE, PREIMAGE
+from deltaspec.protocol.property_names import CHANGE_DATA_FEED
 from deltaspec.validation.data.change_row_reader import ChangeFacts, Projection, read_change_file
 from deltaspec.validation.data.commit_reader import RowGroups
 from deltaspec.validation.data.commit_rows import CommitFiles, read_commit_files, read_commit_rows
@@ -52,7 +53,7 @@ def _with_feed(data: DataBucket) -> list[int]:
         data.facts.state.rows[table_actions.protocols.name],
         data.facts.state.rows[table_actions.configuration.name],
     )
-    since = build_enablement_history(*rows, change_data.FEATURE, change_data.ENABLED)
+    since = build_enablement_history(*rows, change_data.FEATURE, CHANGE_DATA_FEED)
     return [version for version in data.commits.rewriting if all(get_enablement_at(since, version))]
 
 

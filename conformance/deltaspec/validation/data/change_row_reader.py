@@ -15,6 +15,7 @@ from deltaspec.protocol.features.change_data import CHANGE_TYPE, CHANGE_TYPES, C
 from deltaspec.protocol.files.partition_values import (
     PartitionValueError,
     canonicalize_partition_value,
+    has_zone,
     parse_partition_value,
 )
 from deltaspec.protocol.schema.column_mapping import get_partition_types
@@ -24,7 +25,7 @@ from deltaspec.views.data.data_files import DataFile
 from deltaspec.views.table.table_schema import TableSchema
 from deltaspec.wire.data.column_resolution import FileColumn, UnresolvableColumns, is_bytes, is_text, resolve_columns
 from deltaspec.wire.data.row_hashing import HASH_MODULUS, Incomparable, hash_rows, is_hashable, sum_hashes
-from deltaspec.wire.data.stored_partition_values import PartitionValueComparison, has_zone
+from deltaspec.wire.data.stored_partition_values import PartitionValueComparison
 from deltaspec.wire.parquet.file_opener import UnreadableRows
 from deltaspec.wire.parquet.row_batches import Batch, RowBatches, compute_remaining_rows
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from deltaspec.scales import LEVELS, Level
 from deltaspec.validation.data.change_data_checks import check_change_data
 from deltaspec.validation.data.clustered_file_checks import check_clustered_files
 from deltaspec.validation.data.data_bucket import DataBucket
@@ -22,7 +23,7 @@ from deltaspec.validation.data.variant_bound_checks import check_variant_paths
 from deltaspec.validation.data.variant_checks import check_variants
 from deltaspec.validation.data.write_settings_checks import check_write_settings
 from deltaspec.validation.log.facts import LogFacts
-from deltaspec.views.base import LEVELS, Level, View
+from deltaspec.views.base import View
 from deltaspec.views.data.identity_values import identity_values
 from deltaspec.views.files.row_ids import row_id_files
 

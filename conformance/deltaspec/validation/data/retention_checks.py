@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from deltaspec.protocol.actions import DeletionVectorDescriptor
-from deltaspec.protocol.features.table_properties import FILE_RETENTION
 from deltaspec.protocol.files import paths
 from deltaspec.protocol.files.deletion_vectors import DeletionVectorError
+from deltaspec.protocol.property_names import FILE_RETENTION
 from deltaspec.validation.log.log_start_checks import collect_property_values
 from deltaspec.views.files.file_replay import find_live_files
 from deltaspec.views.files.file_retention import find_shortest_file_retention_ms

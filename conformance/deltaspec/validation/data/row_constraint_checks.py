@@ -85,7 +85,7 @@ def check_row_constraints(data: DataBucket) -> None:
 
 
 def mark_missing_files_undecided(data: DataBucket) -> None:
-    """Record that expressions are not evaluated on missing files, if another engine evaluates the others."""
+    """Record that expressions are not evaluated on missing files, if another backend evaluates the others."""
     if data.table is None or not data.files.rows["actual_size"].has_nulls():
         return
     asked = ConstraintRecorder(

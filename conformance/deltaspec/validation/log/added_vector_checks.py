@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from deltaspec.protocol.actions import CommitInfo, WireStruct
+from deltaspec.protocol.property_names import DELETION_VECTORS
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
-from deltaspec.views.files.added_vectors import ENABLED, FEATURE, added_vectors, build_added_vector_rows
+from deltaspec.views.files.added_vectors import FEATURE, added_vectors, build_added_vector_rows
 from deltaspec.views.table import table_actions
 from deltaspec.views.table.enablement import build_enablement_history
 
@@ -28,7 +29,7 @@ def check_added_vectors(facts: LogFacts, findings: Findings, chain: pl.DataFrame
     protocols, settings = (
         facts.state.rows[each.name] for each in (table_actions.protocols, table_actions.configuration)
     )
-    enabled = build_enablement_history(protocols, [_normalize(row) for row in settings], FEATURE, ENABLED)
+    enabled = build_enablement_history(protocols, [_normalize(row) for row in settings], FEATURE, DELETION_VECTORS)
     rows = build_added_vector_rows(chain, enabled, facts.operations, begins_with_checkpoint=facts.plan.base is not None)
     findings.evaluate(added_vectors, rows)
 

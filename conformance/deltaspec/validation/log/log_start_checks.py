@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from deltaspec.protocol.actions import CommitInfo
-from deltaspec.protocol.features.table_properties import LOG_RETENTION
 from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.protocol.log.segment import (
     SegmentError,
@@ -11,6 +10,7 @@ from deltaspec.protocol.log.segment import (
     find_complete_checkpoints,
     find_readable_versions,
 )
+from deltaspec.protocol.property_names import LOG_RETENTION
 from deltaspec.validation.findings import Findings
 from deltaspec.validation.log.facts import LogFacts
 from deltaspec.views.files.retention import log_starts

@@ -14,14 +14,10 @@ from itertools import accumulate
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.protocol.actions import CommitInfo, MetaData, Protocol
-from deltaspec.protocol.features.table_properties import (
-    ENABLEMENT_TIMESTAMP,
-    ENABLEMENT_VERSION,
-    get_integer_property,
-    has_in_commit_timestamps,
-)
+from deltaspec.protocol.features.table_properties import get_integer_property, has_in_commit_timestamps
 from deltaspec.protocol.log.file_names import commit_name, is_defined
 from deltaspec.protocol.log.segment import SegmentError, choose_segment, list_commits
+from deltaspec.protocol.property_names import IN_COMMIT_TIMESTAMPS_SINCE_TIME, IN_COMMIT_TIMESTAMPS_SINCE_VERSION
 from deltaspec.protocol.revisions import Revision
 from deltaspec.report.report_types import CommitTimeSource, VersionAt
 from deltaspec.report.text import format_instant
@@ -81,7 +77,7 @@ class _CommitTimes:
         protocol, metadata = self._read_latest_state()
         # [Changed in current] before, a commit has only the time of its file
         self._uses_timestamps = revision is Revision.CURRENT and has_in_commit_timestamps(protocol, metadata)
-        keys = (ENABLEMENT_VERSION, ENABLEMENT_TIMESTAMP)
+        keys = (IN_COMMIT_TIMESTAMPS_SINCE_VERSION, IN_COMMIT_TIMESTAMPS_SINCE_TIME)
         self._enabled_since = tuple(get_integer_property(metadata.configuration, key) for key in keys)
 
     def find_version(self, moment: Moment) -> tuple[int, VersionAt]:

@@ -44,7 +44,7 @@ def open_resume_folder(place: str, key: Key, store: Store, *, resume: bool) -> I
             uses the directory; the user does not own it; it is in a table; or it cannot be created.
     """
     if "://" in place:
-        raise InvalidUsage(f"{place}: the embedded engine saves its state in a local directory only")
+        raise InvalidUsage(f"{place}: the embedded backend saves its state in a local directory only")
     folder = require_private_directory(place, store)
     names = set(os.listdir(folder))
     if KEY_FILE not in names and any(name != _LOCK and not is_temporary(name) for name in names):

@@ -28,7 +28,7 @@ _LISTING, _CLOCK = "the listing of the log", "the clock"
 
 
 def build_key(
-    options: Options, store: Store, plan: Plan, engine: str, buckets: int, acceptance: Acceptance | None
+    options: Options, store: Store, plan: Plan, backend: str, buckets: int, acceptance: Acceptance | None
 ) -> Key:
     """Build the key of a run.
 
@@ -36,7 +36,7 @@ def build_key(
         options: of the run.
         store: the table.
         plan: of the run.
-        engine: name of the engine, with the way it reads the table.
+        backend: name of the backend, with the way it reads the table.
         buckets: number of buckets.
         acceptance: what the user accepts; None for nothing.
     """
@@ -45,7 +45,7 @@ def build_key(
         "the release of deltaspec": __version__,
         "Python": ".".join(platform.python_version_tuple()[:2]),
         "polars": pl.__version__,  # its hash assigns rows to buckets
-        "the engine": engine,
+        "the backend": backend,
         BUCKET_COUNT: buckets,
         "the table": store.uri,
         "the revision": str(options.revision),

@@ -1,1 +1,1 @@
-"""The Spark engine. Only modules of this package import pyspark, and only inside functions."""
+"""The Spark backend. Only modules of this package import pyspark, and only inside functions."""

@@ -1,4 +1,4 @@
-"""Tasks that read the log on executors, with the code of the embedded engine."""
+"""Tasks that read the log on executors, with the code of the embedded backend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run the Spark engine on one table. The report is the same as that of the embedded engine."""
+"""Run the Spark backend on one table. The report is the same as that of the embedded backend."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def run_on_spark(
             if settings.recorded is not None:
                 settings.recorded.take(result.findings.accepted, access.store)
             return build_report(result, "spark")
-        engine = f"spark, {_describe_access(access)}"
-        saved.begin(build_key(options, access.store, plan, engine, count, findings.acceptance), resume=settings.resume)
+        backend = f"spark, {_describe_access(access)}"
+        saved.begin(build_key(options, access.store, plan, backend, count, findings.acceptance), resume=settings.resume)
         return _resume(log, saved, settings)
 
 

@@ -195,7 +195,7 @@ def _uri_of(place: str, shown: str, store: Store) -> str:
         names = {each for each in os.listdir(folder) if not each.startswith((".", "run-"))}
         if names - {_KEY} or KEY_FILE in names:
             raise InvalidUsage(
-                f"{shown}: contains files that belong to no state of the Spark engine; name an empty directory"
+                f"{shown}: contains files that belong to no state of the Spark backend; name an empty directory"
             )
         return f"file://{folder}"
     require_outside_table(place, store.root)

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from deltaspec.model.commit.iceberg_compat import ROW_TRACKING_FIELD_IDS
 from deltaspec.model.commit.type_widening import list_recorded_types
 from deltaspec.protocol.features import materialized_partitions
+from deltaspec.protocol.property_names import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
 from deltaspec.protocol.schema.column_mapping import physical_name
 from deltaspec.protocol.schema.data_types import Field, Primitive, Struct, get_type_name
 from deltaspec.protocol.schema.parquet_types import Node, is_shredded
@@ -49,8 +50,8 @@ SCHEMA_COLUMNS = ("column_mapping_mode", *_NAME_COLUMNS, *_ICEBERG_COLUMNS)
 CHANGE_TYPE = "_change_type"
 PARTITION_COLUMN = "partition column"
 _ROW_TRACKING = {
-    "delta.rowTracking.materializedRowIdColumnName": "row id",
-    "delta.rowTracking.materializedRowCommitVersionColumnName": "row commit version",
+    ROW_ID_COLUMN: "row id",
+    ROW_COMMIT_VERSION_COLUMN: "row commit version",
 }
 _GENERATED_NAME = re.compile(r"col-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

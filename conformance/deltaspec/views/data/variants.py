@@ -12,9 +12,10 @@ from deltaspec.model.commit.variant_columns import is_null_default
 from deltaspec.protocol.actions import DomainMetadata, MetaData
 from deltaspec.protocol.features.table_properties import is_property_true
 from deltaspec.protocol.log.operations import reuses_existing_files
+from deltaspec.protocol.property_names import VARIANT_SHREDDING
 from deltaspec.protocol.schema.data_types import Struct
 from deltaspec.protocol.variants.encoding import FieldNames, VariantError, VariantUndecided, read_metadata
-from deltaspec.protocol.variants.shredding import ENABLED, STORED_ONCE, find_encoding_faults, find_shredding_faults
+from deltaspec.protocol.variants.shredding import STORED_ONCE, find_encoding_faults, find_shredding_faults
 from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, STATE_COLUMNS, STATE_KINDS, Column, View
 from deltaspec.views.files.file_replay import find_first_added_paths
 from deltaspec.views.table.clustering_history import read_clustering_columns
@@ -177,11 +178,11 @@ def written_without_shredding(
         operations: version to commitInfo.operation, None if a commit has none.
         begins_with_checkpoint: whether versions before the validated history exist.
     """
-    changes = [(row["version"], row["value"]) for row in settings if row["property"] == ENABLED]
+    changes = [(row["version"], row["value"]) for row in settings if row["property"] == VARIANT_SHREDDING]
 
     def enabled(version: int) -> bool:
         values = [value for at, value in changes if at <= version]
-        return is_property_true({ENABLED: values[-1] or ""} if values else {}, ENABLED)
+        return is_property_true({VARIANT_SHREDDING: values[-1] or ""} if values else {}, VARIANT_SHREDDING)
 
     versions = [
         version

@@ -10,12 +10,11 @@ import polars as pl
 from deltaspec.protocol.features.table_properties import (
     DEFAULT_CODEC,
     DEFAULT_PAGE_VERSION,
-    PARQUET_CODEC,
-    PARQUET_FORMAT_VERSION,
     get_requested_codecs,
     parse_page_version,
 )
 from deltaspec.protocol.log.operations import reuses_existing_files
+from deltaspec.protocol.property_names import PARQUET_CODEC, PARQUET_FORMAT_VERSION
 from deltaspec.views.base import Column, View
 from deltaspec.views.files.file_replay import has_shared_path
 

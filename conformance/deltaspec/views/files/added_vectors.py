@@ -10,7 +10,6 @@ from deltaspec.views.base import Column, View
 from deltaspec.views.table.enablement import EnablementHistory
 
 FEATURE = "deletionVectors"
-ENABLED = "delta.enableDeletionVectors"
 _VECTOR_CREATING_OPERATIONS = ("DELETE", "UPDATE", "MERGE")
 """Operations that create deletion vectors."""
 

@@ -6,6 +6,7 @@ from typing import Any
 from deltaspec.protocol.actions import MetaData, Protocol
 from deltaspec.protocol.features.supported_features import has_known_features, supports
 from deltaspec.protocol.log.checkpoint_schema import find_column_faults
+from deltaspec.protocol.property_names import STATS_AS_JSON, STATS_AS_STRUCT
 from deltaspec.protocol.schema import column_mapping
 from deltaspec.protocol.schema.data_types import Struct
 from deltaspec.protocol.schema.schema_string import SchemaError, parse_schema
@@ -41,10 +42,8 @@ def build_checkpoint_contents_rows(
         if protocol is not None and protocol.min_writer_version >= _MIN_ENFORCING_WRITER_VERSION:
             common["write_stats_as_json"] = _boolean_property(metadata, "writeStatsAsJson", default="true")
             common["write_stats_as_struct"] = _boolean_property(metadata, "writeStatsAsStruct", default="")
-            common["write_stats_as_struct_is_unset"] = (
-                "delta.checkpoint.writeStatsAsStruct" not in metadata.configuration or None
-            )
-        elif protocol is not None and "delta.checkpoint.writeStatsAsJson" not in metadata.configuration:
+            common["write_stats_as_struct_is_unset"] = STATS_AS_STRUCT not in metadata.configuration or None
+        elif protocol is not None and STATS_AS_JSON not in metadata.configuration:
             common["write_stats_as_json"] = True  # the default, with or without support for the property
     protocols = {} if is_base else _protocol_rows(read)
     return [

@@ -15,6 +15,7 @@ from deltaspec.protocol.actions import CommitInfo, DomainMetadata, MetaData, Pro
 from deltaspec.protocol.features import table_features, table_properties
 from deltaspec.protocol.features.supported_features import has_known_features
 from deltaspec.protocol.log import file_names, segment
+from deltaspec.protocol.property_names import IN_COMMIT_TIMESTAMPS_SINCE_TIME, IN_COMMIT_TIMESTAMPS_SINCE_VERSION
 from deltaspec.protocol.revisions import Revision
 from deltaspec.views.log.log_files import lines
 from deltaspec.views.table.state import TableState
@@ -289,10 +290,10 @@ def _build_state_columns(state: TableState) -> Row:
     return {
         "in_commit_timestamps_enabled": state.in_commit_timestamps,
         "recorded_enablement_version": table_properties.get_integer_property(
-            settings, table_properties.ENABLEMENT_VERSION
+            settings, IN_COMMIT_TIMESTAMPS_SINCE_VERSION
         ),
         "recorded_enablement_timestamp": table_properties.get_integer_property(
-            settings, table_properties.ENABLEMENT_TIMESTAMP
+            settings, IN_COMMIT_TIMESTAMPS_SINCE_TIME
         ),
         "catalog_managed": state.supports("catalogManaged"),
         "append_only": state.append_only,

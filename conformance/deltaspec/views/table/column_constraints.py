@@ -11,6 +11,7 @@ from deltaspec.protocol.actions import CommitInfo, MetaData, WireStruct
 from deltaspec.protocol.features import constraints, identity_columns
 from deltaspec.protocol.features.identity_columns import Identity
 from deltaspec.protocol.log.operations import creates_or_restores_table
+from deltaspec.protocol.property_names import INVARIANTS
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.column_mapping import column_id
 from deltaspec.protocol.schema.data_types import Field, Struct, iter_fields
@@ -24,7 +25,7 @@ def build_constraint_columns(member: Field, schema: Struct, supported: set[str] 
     if supported is None:
         return {}
     facts: Row = {}
-    if constraints.INVARIANT not in constraints.find_unsupported_keys(member.metadata, supported, revision):
+    if INVARIANTS not in constraints.find_unsupported_keys(member.metadata, supported, revision):
         facts["invariant_fault"] = _invariant_fault(member.metadata, schema)
     if identity_columns.FEATURE in supported:
         facts["identity_fault"] = identity_columns.find_identity_fault(member.metadata)
@@ -34,7 +35,7 @@ def build_constraint_columns(member: Field, schema: Struct, supported: set[str] 
 
 def has_invariants(schema: Struct) -> bool:
     """Return whether a column at any depth has an invariant, which may name other columns."""
-    return any(constraints.INVARIANT in member.metadata for _, member in iter_fields(select_special_columns(schema)))
+    return any(INVARIANTS in member.metadata for _, member in iter_fields(select_special_columns(schema)))
 
 
 def _invariant_fault(metadata: dict[str, Any], schema: Struct) -> str | None:

@@ -9,9 +9,10 @@ import msgspec
 
 from deltaspec.model.features.feature_uses import FeatureUse
 from deltaspec.protocol.features import collations
+from deltaspec.protocol.property_names import TYPE_CHANGES
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import Struct, get_type_name, iter_fields
-from deltaspec.protocol.schema.schema_string import TYPE_CHANGES, find_void_without_null
+from deltaspec.protocol.schema.schema_string import find_void_without_null
 from deltaspec.views.table.column_constraints import build_constraint_columns, has_invariants
 from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns
 from deltaspec.views.table.state_rows import StateRows

@@ -5,8 +5,17 @@ No proposal defines V3. Kernel Java implements it as V1 over Iceberg compatibili
 
 from collections.abc import Collection, Iterator, Mapping
 
-from deltaspec.protocol.features.table_properties import CONSTRAINT_PREFIX, is_property_true
-from deltaspec.protocol.schema.column_mapping import MODE, PHYSICAL_NAME, column_id
+from deltaspec.protocol.features.table_properties import is_property_true
+from deltaspec.protocol.property_names import (
+    CHANGE_DATA_FEED,
+    COLUMN_MAPPING_MODE,
+    CONSTRAINT_PREFIX,
+    GENERATION_EXPRESSION,
+    IDENTITY_PREFIX,
+    INVARIANTS,
+    PHYSICAL_NAME,
+)
+from deltaspec.protocol.schema.column_mapping import column_id
 from deltaspec.protocol.schema.data_types import Map, Primitive, Struct, get_type_name, iter_fields, iter_leaf_types
 
 BASES = {"V1": "V2", "V3": "V3"}
@@ -21,8 +30,7 @@ _ALLOWED_FEATURES = frozenset(
 _ALLOWED_IF_INACTIVE = frozenset(
     {"invariants", "changeDataFeed", "checkConstraints", "identityColumns", "generatedColumns"}
 )
-_KEYS_OF_FEATURES = {"delta.invariants": "invariants", "delta.generationExpression": "generatedColumns"}
-_IDENTITY = "delta.identity."
+_KEYS_OF_FEATURES = {INVARIANTS: "invariants", GENERATION_EXPRESSION: "generatedColumns"}
 
 
 def get_enabled_versions(features: Collection[str], configuration: Mapping[str, str]) -> list[str]:
@@ -46,7 +54,7 @@ def find_base_fault(version: str, features: Collection[str], configuration: Mapp
 
 def find_mode_fault(configuration: Mapping[str, str]) -> str | None:
     """Return the column mapping mode if it is not `id`, or None."""
-    mode = configuration.get(MODE, "none")
+    mode = configuration.get(COLUMN_MAPPING_MODE, "none")
     return None if mode == "id" else f"the column mapping mode is {mode}"
 
 
@@ -76,11 +84,11 @@ def find_forbidden_features(features: Collection[str]) -> list[str]:
 def find_active_features(schema: Struct | None, configuration: Mapping[str, str]) -> list[str]:
     """Return the legacy features that are in use, although a table may only support them."""
     found = {"checkConstraints" for name in configuration if name.startswith(CONSTRAINT_PREFIX)}
-    if is_property_true(dict(configuration), "delta.enableChangeDataFeed"):
+    if is_property_true(dict(configuration), CHANGE_DATA_FEED):
         found.add("changeDataFeed")
     for _, field in iter_fields(schema) if schema is not None else ():
         found |= {feature for key, feature in _KEYS_OF_FEATURES.items() if key in field.metadata}
-        found |= {"identityColumns" for key in field.metadata if key.startswith(_IDENTITY)}
+        found |= {"identityColumns" for key in field.metadata if key.startswith(IDENTITY_PREFIX)}
     return sorted(found)
 
 

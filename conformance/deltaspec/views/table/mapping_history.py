@@ -14,6 +14,7 @@ from deltaspec.model.features.column_mapping_changes import (
 )
 from deltaspec.protocol.features.table_properties import get_integer_property
 from deltaspec.protocol.files.entry_names import EntryNames, collect_entry_names
+from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, MAX_COLUMN_ID, PHYSICAL_NAME
 from deltaspec.protocol.schema import column_mapping
 from deltaspec.protocol.schema.data_types import Field, Struct
 from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns, select_special_columns
@@ -114,7 +115,7 @@ def _metadata_facts(
     if mapping is None:
         return {}
     return {
-        "max_column_id": get_integer_property(configuration, column_mapping.MAX_COLUMN_ID),
+        "max_column_id": get_integer_property(configuration, MAX_COLUMN_ID),
         "max_column_id_before": before.max_column_id if before else None,
         "max_used_column_id": column_mapping.find_max_column_id(schema),
     }
@@ -123,9 +124,7 @@ def _metadata_facts(
 def _list_mapped_fields(schema: Struct, mapping: str | None) -> list[_MappedField]:
     """Return all fields in the order of `data_types.iter_fields`."""
     return [
-        _MappedField(
-            field, path, column_mapping.column_id(field), _text(field.metadata.get(column_mapping.PHYSICAL_NAME))
-        )
+        _MappedField(field, path, column_mapping.column_id(field), _text(field.metadata.get(PHYSICAL_NAME)))
         for path, field in column_mapping.list_physical_paths(schema, mapping)
     ]
 
@@ -197,7 +196,7 @@ def entry_names(
     - the table sets a mapping mode that its protocol does not support, because that is the fault;
     - columns are mapped and versions are unknown, because a dropped column may have had any name (S13).
     """
-    if mapping is None and configuration.get(column_mapping.MODE) in ("id", "name"):
+    if mapping is None and configuration.get(COLUMN_MAPPING_MODE) in ("id", "name"):
         return None
     if mapping is not None and not history.is_complete:
         return None

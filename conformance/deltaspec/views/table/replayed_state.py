@@ -16,10 +16,11 @@ from deltaspec.protocol.features.supported_features import (
     get_supported_features,
     has_known_features,
 )
+from deltaspec.protocol.property_names import TYPE_CHANGES
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema import column_mapping
 from deltaspec.protocol.schema.data_types import DataType, Struct, is_widening
-from deltaspec.protocol.schema.schema_string import TYPE_CHANGES, SchemaError, read_type_changes
+from deltaspec.protocol.schema.schema_string import SchemaError, read_type_changes
 from deltaspec.views.table.clustering_history import read_clustering_columns
 from deltaspec.views.table.mapping_history import logical_partition_names
 from deltaspec.views.table.protocol_evolution import get_listed_features

@@ -10,6 +10,7 @@ import msgspec
 from deltaspec.protocol.actions import MetaData, Protocol, WireStruct
 from deltaspec.protocol.features import constraints
 from deltaspec.protocol.features.table_features import get_current_name, strip_preview_suffix
+from deltaspec.protocol.property_names import GENERATION_EXPRESSION
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import Struct, iter_fields
 from deltaspec.views.table.schema_columns import select_special_columns
@@ -89,7 +90,7 @@ def collect_row_constraints(
         if "invariants" in names:
             invariant = _invariant_of(member.metadata)
             found += [] if invariant is None else [RowConstraint("invariant", ".".join(path), invariant, path)]
-        generation = member.metadata.get(constraints.GENERATION)
+        generation = member.metadata.get(GENERATION_EXPRESSION)
         if "generatedColumns" in names and isinstance(generation, str):
             found.append(RowConstraint("generated", ".".join(path), generation, path))
     return found

@@ -21,11 +21,12 @@ from deltaspec.protocol.features.materialized_partitions import find_requiring_f
 from deltaspec.protocol.features.undefined_types import find_undefined_types, may_define_types
 from deltaspec.protocol.files.statistics import LeafColumn, list_leaf_columns
 from deltaspec.protocol.log.operations import reuses_existing_files
+from deltaspec.protocol.property_names import CONSTRAINT_PREFIX, TYPE_CHANGES
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema import column_mapping
 from deltaspec.protocol.schema.data_types import DataType, Struct
 from deltaspec.protocol.schema.proposed_types import get_family
-from deltaspec.protocol.schema.schema_string import TYPE_CHANGES, find_void_fault
+from deltaspec.protocol.schema.schema_string import find_void_fault
 from deltaspec.views.data.variants import build_variant_use_rows
 from deltaspec.views.files.file_action_facts import FileContext
 from deltaspec.views.files.proposed_files import PARTITION_FAMILIES, ProposedFiles, select_columns, select_strings
@@ -392,7 +393,7 @@ class TableState(ReplayedState):
         dropped = get_listed_features(before) - get_listed_features(after) if before is not None else set()
         if CHECKPOINT_PROTECTION not in dropped or metadata is None or self._first_commit is None:
             return None
-        protected = table_properties.get_integer_property(metadata.configuration, table_properties.PROTECTED_BEFORE)
+        protected = table_properties.get_integer_property(metadata.configuration, CHECKPOINT_PROTECTION)
         return protected if protected is not None and self._first_commit < protected else None
 
     def _evaluate_metadata(self, change: _Change, introduced: frozenset[FeatureUse]) -> None:
@@ -442,7 +443,7 @@ class TableState(ReplayedState):
         for name in sorted({*before, *current}):
             value = current.get(name)
             is_changed = value != before.get(name)
-            if is_changed or (has_other_columns and name.startswith(table_properties.CONSTRAINT_PREFIX)):
+            if is_changed or (has_other_columns and name.startswith(CONSTRAINT_PREFIX)):
                 row = build_configuration_row(name, current, self.schema, introduced, self.revision)
                 place = location | {"value_before": before.get(name)}
                 if is_changed:
@@ -566,7 +567,7 @@ class TableState(ReplayedState):
 
 def _get_constraints(settings: Mapping[str, str] | None) -> dict[str, str]:
     """Return the properties that define CHECK constraints."""
-    prefix = table_properties.CONSTRAINT_PREFIX
+    prefix = CONSTRAINT_PREFIX
     return {name: value for name, value in (settings or {}).items() if name.startswith(prefix)}
 
 

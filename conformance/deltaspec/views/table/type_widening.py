@@ -22,8 +22,9 @@ from deltaspec.protocol.features.supported_features import get_supported_feature
 from deltaspec.protocol.features.table_features import strip_preview_suffix
 from deltaspec.protocol.features.table_properties import is_property_true
 from deltaspec.protocol.log.operations import reuses_existing_files
+from deltaspec.protocol.property_names import TYPE_CHANGES, TYPE_WIDENING
 from deltaspec.protocol.schema.data_types import DataType, Struct, get_type_name, iter_fields
-from deltaspec.protocol.schema.schema_string import TYPE_CHANGES, TypeChange
+from deltaspec.protocol.schema.schema_string import TypeChange
 from deltaspec.views.base import LOCATION_COLUMNS, STATE_COLUMNS, STATE_KINDS, Column, View
 from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns, select_special_columns
 from deltaspec.views.table.state_rows import StateRows
@@ -170,8 +171,7 @@ class WideningHistory:
             self._has_changes = any(each.type_location.changes or each.forgotten for each in self._seen or ())
         if widening and supported is not None:
             facts = {
-                "enabled": is_property_true(settings, type_widening.ENABLED)
-                or is_property_true(self._settings, type_widening.ENABLED),
+                "enabled": is_property_true(settings, TYPE_WIDENING) or is_property_true(self._settings, TYPE_WIDENING),
                 "iceberg_supported": not supported.isdisjoint(type_widening.ICEBERG),
             }
             for seen, change in found:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from deltaspec.protocol.files.partition_values import (
     PartitionValueError,
+    has_zone,
     parse_partition_value,
     serialize_partition_value,
 )
@@ -19,16 +20,10 @@ from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive
 from deltaspec.wire.data.column_resolution import is_text
 from deltaspec.wire.data.leaf_aggregates import find_conversion, to_python_value
 
-_HAS_ZONE = re.compile(r"(Z|[+-]\d{2}:?\d{2})$", re.ASCII)
 _MAX_ZONE_OFFSET = 18 * 3600 * 10**6
 """Largest offset of a time zone from UTC, in microseconds."""
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 _DAY = 86400 * 10**6
-
-
-def has_zone(text: str) -> bool:
-    """Return whether the text of a timestamp ends with a zone or an offset."""
-    return _HAS_ZONE.search(text) is not None
 
 
 class PartitionValueComparison:

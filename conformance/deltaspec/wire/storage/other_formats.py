@@ -30,7 +30,7 @@ def explain_missing_path(path: str) -> str | None:
         return f"write {scheme}://{rest}"
     if _CATALOG_NAME.fullmatch(path):
         return (
-            "if it is a name in a catalog, use --engine spark, or write the location that DESCRIBE DETAIL shows; "
+            "if it is a name in a catalog, use --backend spark, or write the location that DESCRIBE DETAIL shows; "
             "a path begins with / or ./"
         )
     return None

@@ -20,7 +20,7 @@ from deltaspec.protocol.files.statistics import (
     parse_statistics,
 )
 from deltaspec.protocol.json_values import Number
-from deltaspec.protocol.schema.column_mapping import PHYSICAL_NAME
+from deltaspec.protocol.property_names import PHYSICAL_NAME
 from deltaspec.protocol.schema.schema_string import parse_schema
 
 NESTED = """{"numRecords":3,"tightBounds":false,

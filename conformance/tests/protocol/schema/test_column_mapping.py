@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from deltaspec.protocol.json_values import Number
+from deltaspec.protocol.property_names import NESTED_IDS
 from deltaspec.protocol.schema.column_mapping import (
-    NESTED_IDS,
     NESTED_IDS_R3,
     build_nested_names,
     column_id,

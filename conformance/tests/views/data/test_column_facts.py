@@ -21,7 +21,7 @@ from views.sample_file import (
 )
 
 from deltaspec.protocol.files import z85
-from deltaspec.protocol.schema.column_mapping import PHYSICAL_NAME
+from deltaspec.protocol.property_names import PHYSICAL_NAME
 from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Field, Map, Primitive, Struct, UndefinedType
 from deltaspec.views.data.column_facts import build_column_fact_rows
 from deltaspec.wire.data.leaf_values import LeafValues

@@ -6,12 +6,13 @@ import msgspec
 import pytest
 
 from deltaspec.protocol.actions import MetaData
+from deltaspec.protocol.property_names import GENERATION_EXPRESSION
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.schema_string import parse_schema
 from deltaspec.sql.tree import Binary, Call, Column, Literal
 from deltaspec.views.table.row_constraints import RowConstraint, RowConstraintHistory, collect_row_constraints
 from deltaspec_generators.table_files import metadata_action, schema_string
-from planted_tables.bases.expressions import GENERATION_EXPRESSION, build_invariant_metadata
+from planted_tables.bases.expressions import build_invariant_metadata
 
 
 def _column(name: str, kind: Any = "long", **metadata: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from deltaspec.protocol.schema.column_mapping import ID, PHYSICAL_NAME
+from deltaspec.protocol.property_names import COLUMN_ID, PHYSICAL_NAME
 from deltaspec.protocol.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
 from deltaspec.wire.data.column_resolution import FileColumn, UnresolvableColumns, resolve_columns
 
@@ -11,7 +11,7 @@ LONG = Primitive("long")
 
 
 def mapped(name: str, number: int, kind: DataType = LONG) -> Field:
-    return Field(name, kind, True, {ID: number, PHYSICAL_NAME: f"col-{name}"})
+    return Field(name, kind, True, {COLUMN_ID: number, PHYSICAL_NAME: f"col-{name}"})
 
 
 def stored(name: str, number: int | None = None, kind: pa.DataType | None = None) -> pa.Field:

@@ -22,8 +22,8 @@ def explain(path: object) -> str:
         ("DBFS:/mnt/sales", "write /dbfs/mnt/sales there"),
         ("s3:/bucket/sales", "write s3://bucket/sales"),
         ("abfss:/c@a.dfs.core.windows.net/t", "write abfss://c@a.dfs.core.windows.net/t"),
-        ("main.shop.sales", "use --engine spark"),
-        ("shop.sales", "use --engine spark"),
+        ("main.shop.sales", "use --backend spark"),
+        ("shop.sales", "use --backend spark"),
     ],
 )
 def test_uri_or_name_of_another_system(path: str, advice: str) -> None:

@@ -1,15 +1,15 @@
-"""Both engines report the same on faulty tables, at every level and with several buckets.
+"""Both backends report the same on faulty tables, at every level and with several buckets.
 
-`test_spark_tables` compares the engines on tables written by Delta Spark.
+`test_spark_tables` compares the backends on tables written by Delta Spark.
 """
 
 import os
 from pathlib import Path
 
 import pytest
-from helpers.compare_engines import draw_table
-from helpers.engines import table_in_temporary_directory
-from spark.engine_differences import find_engine_differences
+from helpers.backends import table_in_temporary_directory
+from helpers.compare_backends import draw_table
+from spark.backend_differences import find_backend_differences
 
 import deltaspec
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
@@ -40,15 +40,15 @@ BROKEN = (
 
 @pytest.mark.slow("conformance/deltaspec/validation/spark")
 @pytest.mark.parametrize(("name", "history", "samples"), BROKEN)
-def test_engines_agree_on_a_faulty_table(name: str, history: str, samples: int, spark: object) -> None:
+def test_backends_agree_on_a_faulty_table(name: str, history: str, samples: int, spark: object) -> None:
     files = draw_table(PLANTED_FAULTS[name], 7)
     options = {"level": PLANTED_FAULTS[name].level, "history": history, "samples": samples, "clock": files.clock_ms}
     with table_in_temporary_directory(files) as uri:
-        assert find_engine_differences(spark, uri, 2 + len(name) % 4, **options) == []
+        assert find_backend_differences(spark, uri, 2 + len(name) % 4, **options) == []
 
 
 @pytest.mark.parametrize("history", ["latest", "2", "all"])
-def test_engines_agree_on_the_edges_of_a_log(history: str, spark: object, tmp_path: Path) -> None:
+def test_backends_agree_on_the_edges_of_a_log(history: str, spark: object, tmp_path: Path) -> None:
     """Two commits before a gap, two between the gap and the base, and another checkpoint of its version."""
     files = build_table()
     for version in range(3, 8):
@@ -69,10 +69,10 @@ def test_engines_agree_on_the_edges_of_a_log(history: str, spark: object, tmp_pa
     report = deltaspec.validate(str(tmp_path), level="log", history=history)
     assert {"CKP030", "LOG010"} <= report.totals.keys()
     assert history != "all" or {"CRC001", "COP001"} <= report.totals.keys()
-    assert find_engine_differences(spark, str(tmp_path), 3, level="log", history=history) == []
+    assert find_backend_differences(spark, str(tmp_path), 3, level="log", history=history) == []
 
 
-def test_engines_agree_on_constraints_of_missing_files(spark: object, tmp_path: Path) -> None:
+def test_backends_agree_on_constraints_of_missing_files(spark: object, tmp_path: Path) -> None:
     files = build_constrained_table(
         CONSTRAINTS_PROTOCOL, build_fields(), {"delta.constraints.c": "id > 0", "delta.constraints.d": "uuid() = 'a'"}
     )
@@ -80,13 +80,13 @@ def test_engines_agree_on_constraints_of_missing_files(spark: object, tmp_path: 
     write_table(files, tmp_path)
     os.mkfifo(tmp_path / "fifo.parquet")
     assert deltaspec.validate(str(tmp_path), level="rows").totals == {"DAT001": 2}
-    assert find_engine_differences(spark, str(tmp_path), 2, level="rows") == []
+    assert find_backend_differences(spark, str(tmp_path), 2, level="rows") == []
 
 
-def test_engines_refuse_the_same_table(spark: object) -> None:
+def test_backends_refuse_the_same_table(spark: object) -> None:
     files = build_table_with_features(
         "v2Checkpoint", configuration={"delta.constraints.c": "reflect('java.lang.Math', 'abs', id) > 0"}
     )
     with table_in_temporary_directory(files) as uri:
         assert deltaspec.validate(uri, level="rows", revision="r1").verdict == "refused"
-        assert find_engine_differences(spark, uri, 2, level="rows", revision="r1") == []
+        assert find_backend_differences(spark, uri, 2, level="rows", revision="r1") == []

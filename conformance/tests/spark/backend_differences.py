@@ -1,10 +1,10 @@
-"""Compare the reports of both engines on one table."""
+"""Compare the reports of both backends on one table."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from helpers.engines import find_differences, report_to_builtins, validate_on_spark
+from helpers.backends import find_differences, report_to_builtins, validate_on_spark
 
 import deltaspec
 
@@ -14,13 +14,13 @@ _NEEDS_SPARK = " needs Spark: "
 _TITLES = {"CHECK": "CHECK constraint", "invariant": "the invariant of", "generated": "the expression of"}
 
 
-def find_engine_differences(spark: Any, uri: str, buckets: int, **options: Any) -> list[str]:
-    """Compare the reports of both engines, without expressions that only Spark evaluates.
+def find_backend_differences(spark: Any, uri: str, buckets: int, **options: Any) -> list[str]:
+    """Compare the reports of both backends, without expressions that only Spark evaluates.
 
     Args:
         spark: a session.
         uri: URI of the table.
-        buckets: number of buckets of the Spark engine.
+        buckets: number of buckets of the Spark backend.
         options: options of `deltaspec.validate`.
     """
     embedded = report_to_builtins(deltaspec.validate(uri, **options))

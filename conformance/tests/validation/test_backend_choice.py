@@ -1,4 +1,4 @@
-"""Which engine `--engine` chooses, and the reason that it reports."""
+"""Which backend `--backend` chooses, and the reason that it reports."""
 
 from pathlib import Path
 
@@ -7,14 +7,14 @@ from helpers.cli import run, single_error_line
 
 from deltaspec.errors import InvalidUsage
 from deltaspec.report.estimate import Amount, Estimate, LevelReads, Reads, exact_amount
-from deltaspec.validation import engine_choice
-from deltaspec.validation.engine_choice import (
+from deltaspec.validation import backend_choice
+from deltaspec.validation.backend_choice import (
     MAX_EMBEDDED_LOG_BYTES,
     MAX_EMBEDDED_REQUESTS,
     MAX_EMBEDDED_ROW_BYTES,
-    RequestedEngine,
-    choose_engine,
-    parse_engine,
+    RequestedBackend,
+    choose_backend,
+    parse_backend,
 )
 from deltaspec_generators.table_files import write_table
 from planted_tables.bases import log_only
@@ -50,7 +50,7 @@ def build_estimate(log: int = 0, footers: int = 0, rows: int | None = 0) -> Esti
 
 
 @pytest.mark.parametrize(
-    ("estimate", "level", "engine"),
+    ("estimate", "level", "backend"),
     [
         (build_estimate(), "rows", "embedded"),
         (build_estimate(log=MAX_EMBEDDED_LOG_BYTES), "log", "embedded"),
@@ -62,17 +62,17 @@ def build_estimate(log: int = 0, footers: int = 0, rows: int | None = 0) -> Esti
         (build_estimate(rows=None), "rows", "embedded"),
     ],
 )
-def test_engine_depends_on_what_the_level_reads(estimate: Estimate, level: str, engine: str) -> None:
-    assert choose_engine(estimate, level, None).engine == engine
+def test_backend_depends_on_what_the_level_reads(estimate: Estimate, level: str, backend: str) -> None:
+    assert choose_backend(estimate, level, None).backend == backend
 
 
 def test_reason_names_the_exceeded_limit() -> None:
     assert (
-        choose_engine(build_estimate(log=3 << 30), "log", None).reason == "3.0 GiB of log to read, more than 512.0 MiB"
+        choose_backend(build_estimate(log=3 << 30), "log", None).reason == "3.0 GiB of log to read, more than 512.0 MiB"
     )
-    assert choose_engine(build_estimate(log=5), "log", None).reason == "5 B of log to read, about 7 live files"
-    choice = choose_engine(build_estimate(rows=1 << 40), "rows", "Java is not installed")
-    assert choice.engine == "embedded"
+    assert choose_backend(build_estimate(log=5), "log", None).reason == "5 B of log to read, about 7 live files"
+    choice = choose_backend(build_estimate(rows=1 << 40), "rows", "Java is not installed")
+    assert choice.backend == "embedded"
     assert (
         choice.reason
         == "Spark would be faster (1.0 TiB of data to read, more than 20.0 GiB), but Java is not installed"
@@ -82,11 +82,11 @@ def test_reason_names_the_exceeded_limit() -> None:
 @pytest.mark.parametrize(
     ("text", "requested"),
     [
-        ("embedded", RequestedEngine("embedded")),
-        ("auto", RequestedEngine("auto")),
-        ("spark", RequestedEngine("spark")),
+        ("embedded", RequestedBackend("embedded")),
+        ("auto", RequestedBackend("auto")),
+        ("spark", RequestedBackend("spark")),
         *(
-            (f"spark={master}", RequestedEngine("spark", master))
+            (f"spark={master}", RequestedBackend("spark", master))
             for master in (
                 "local",
                 "local[*]",
@@ -99,14 +99,14 @@ def test_reason_names_the_exceeded_limit() -> None:
         ),
     ],
 )
-def test_engine_option_is_parsed(text: str, requested: RequestedEngine) -> None:
-    assert parse_engine(text) == requested
+def test_backend_option_is_parsed(text: str, requested: RequestedBackend) -> None:
+    assert parse_backend(text) == requested
 
 
 @pytest.mark.parametrize("text", ["", "Spark", "flink", "spark=", "spark=local[", "spark=host:7077", "auto=yarn"])
-def test_invalid_engine_is_refused(text: str) -> None:
+def test_invalid_backend_is_refused(text: str) -> None:
     with pytest.raises(InvalidUsage):
-        parse_engine(text)
+        parse_backend(text)
 
 
 class TestCommand:
@@ -115,24 +115,26 @@ class TestCommand:
         write_table(log_only.build_table(), tmp_path)
         return tmp_path
 
-    def test_auto_reports_the_chosen_engine(self, table: Path) -> None:
-        chosen = run("validate", table, "--engine", "auto", "--level", "log")
+    def test_auto_reports_the_chosen_backend(self, table: Path) -> None:
+        chosen = run("validate", table, "--backend", "auto", "--level", "log")
         default = run("validate", table, "--level", "log")
         assert (chosen.exit_code, chosen.stdout) == (0, default.stdout)
         (line,) = chosen.stderr.splitlines()
-        assert line.startswith("engine embedded: ")
+        assert line.startswith("backend embedded: ")
         assert line.endswith(" of log to read, about 2 live files")
 
     def test_auto_reports_that_spark_is_unavailable(self, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(engine_choice, "MAX_EMBEDDED_LOG_BYTES", 10)
+        monkeypatch.setattr(backend_choice, "MAX_EMBEDDED_LOG_BYTES", 10)
         monkeypatch.setenv("JAVA_HOME", "/nowhere")
-        result = run("validate", table, "--engine", "auto", "--level", "log")
+        result = run("validate", table, "--backend", "auto", "--level", "log")
         assert result.exit_code == 0
         assert "more than 10 B), but JAVA_HOME is /nowhere" in result.stderr
 
-    def test_unknown_engine_gives_one_error_line(self, table: Path) -> None:
-        result = run("validate", table, "--engine", "flink")
+    @pytest.mark.parametrize("option", ["--backend", "--" + "backend"])
+    def test_unknown_backend_gives_one_error_line(self, option: str, table: Path) -> None:
+        result = run("validate", table, option, "flink")
         assert result.exit_code == 2
         assert (
-            single_error_line(result) == "deltaspec: invalid engine 'flink'; choose from embedded, spark[=MASTER], auto"
+            single_error_line(result)
+            == "deltaspec: invalid backend 'flink'; choose from embedded, spark[=MASTER], auto"
         )

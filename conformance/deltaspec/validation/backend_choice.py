@@ -1,4 +1,4 @@
-"""Choose the engine: the one that the user names, or the one that is faster for what a run would read."""
+"""Choose the backend: the one that the user names, or the one that is faster for what a run would read."""
 
 import re
 from typing import Literal, get_args
@@ -9,11 +9,11 @@ from deltaspec.errors import InvalidUsage
 from deltaspec.report.estimate import Amount, Estimate, sum_amounts
 from deltaspec.report.text import size
 
-Engine = Literal["embedded", "spark", "auto"]
-_BY_NAME: dict[str, Engine] = {each: each for each in get_args(Engine)}
+Backend = Literal["embedded", "spark", "auto"]
+_BY_NAME: dict[str, Backend] = {each: each for each in get_args(Backend)}
 
 MAX_EMBEDDED_LOG_BYTES = 512 << 20
-"""Log size up to which the embedded engine is chosen: about four million files in checkpoints. For more, it needs
+"""Log size up to which the embedded backend is chosen: about four million files in checkpoints. For more, it needs
 gigabytes of memory, and more time than starting a Spark session."""
 MAX_EMBEDDED_REQUESTS = 200_000
 """Number of footers and deletion vectors. One process reads about a thousand per second from an object store."""
@@ -22,18 +22,18 @@ MAX_EMBEDDED_ROW_BYTES = 20 << 30
 _MASTER = re.compile(r"local(\[[^\]]+\])?|local-cluster\[[^\]]+\]|yarn|(spark|k8s|sc)://.+")
 
 
-class RequestedEngine(msgspec.Struct, frozen=True):
-    """The engine that the user named."""
+class RequestedBackend(msgspec.Struct, frozen=True):
+    """The backend that the user named."""
 
-    engine: Engine
+    backend: Backend
     master: str | None = None
     """Spark master; None for the one in the configuration of Spark, or else this machine."""
 
 
-class EngineChoice(msgspec.Struct, frozen=True):
-    """The chosen engine, and why."""
+class BackendChoice(msgspec.Struct, frozen=True):
+    """The chosen backend, and why."""
 
-    engine: Literal["embedded", "spark"]
+    backend: Literal["embedded", "spark"]
     reason: str
 
 
@@ -42,19 +42,19 @@ def is_master(text: str) -> bool:
     return _MASTER.fullmatch(text) is not None
 
 
-def parse_engine(text: str) -> RequestedEngine:
+def parse_backend(text: str) -> RequestedBackend:
     """Parse `embedded`, `auto`, `spark` or `spark=MASTER`.
 
     Raises:
         InvalidUsage: it is none of these.
     """
     if text in _BY_NAME:
-        return RequestedEngine(_BY_NAME[text])
-    engine, _, master = text.partition("=")
-    if engine != "spark":
-        raise InvalidUsage(f"invalid engine {text!r}; choose from embedded, spark[=MASTER], auto")
+        return RequestedBackend(_BY_NAME[text])
+    backend, _, master = text.partition("=")
+    if backend != "spark":
+        raise InvalidUsage(f"invalid backend {text!r}; choose from embedded, spark[=MASTER], auto")
     check_master(master)
-    return RequestedEngine("spark", master)
+    return RequestedBackend("spark", master)
 
 
 def check_master(master: str) -> None:
@@ -65,8 +65,8 @@ def check_master(master: str) -> None:
         )
 
 
-def choose_engine(estimate: Estimate, level: str, spark_missing: str | None) -> EngineChoice:
-    """Choose the embedded engine for small tables, and Spark for large ones if it is available.
+def choose_backend(estimate: Estimate, level: str, spark_missing: str | None) -> BackendChoice:
+    """Choose the embedded backend for small tables, and Spark for large ones if it is available.
 
     Args:
         estimate: what a run would read.
@@ -75,10 +75,10 @@ def choose_engine(estimate: Estimate, level: str, spark_missing: str | None) -> 
     """
     excess = _describe_excess(estimate, level)
     if excess is None:
-        return EngineChoice("embedded", f"{_log_size(estimate)} of log to read, {_live_files(estimate)}")
+        return BackendChoice("embedded", f"{_log_size(estimate)} of log to read, {_live_files(estimate)}")
     if spark_missing is not None:
-        return EngineChoice("embedded", f"Spark would be faster ({excess}), but {spark_missing}")
-    return EngineChoice("spark", excess)
+        return BackendChoice("embedded", f"Spark would be faster ({excess}), but {spark_missing}")
+    return BackendChoice("spark", excess)
 
 
 def _describe_excess(estimate: Estimate, level: str) -> str | None:

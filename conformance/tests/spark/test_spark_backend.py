@@ -1,4 +1,4 @@
-"""The Spark engine's public API, and its three ways to read a table."""
+"""The Spark backend's public API, and its three ways to read a table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.spark
 @pytest.fixture(scope="module")
 def table(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A table with sidecars, a missing live file, and a commit with a malformed action."""
-    root = tmp_path_factory.mktemp("engine") / "table"
+    root = tmp_path_factory.mktemp("backend") / "table"
     checkpoint_v2_sidecars(spark, str(root))
     live_file = next(each for each in sorted(root.rglob("*.parquet")) if "_delta_log" not in each.parts)
     live_file.unlink()
@@ -43,18 +43,18 @@ def table(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(root)
 
 
-def equal_except_engine(one: Report, other: Report) -> bool:
+def equal_except_backend(one: Report, other: Report) -> bool:
     return msgspec.structs.replace(one, engine="") == msgspec.structs.replace(other, engine="")
 
 
-def test_notebook_gets_the_report_of_the_embedded_engine(spark: Any, table: str, tmp_path: Path, capsys: Any) -> None:
+def test_notebook_gets_the_report_of_the_embedded_backend(spark: Any, table: str, tmp_path: Path, capsys: Any) -> None:
     before = dict(spark.sparkContext.getConf().getAll())
     session = {name: spark.conf.get(name, None) for name in ("spark.sql.session.timeZone", BATCH)}
     findings_directory = tmp_path / "found"
     found = validate(spark, table, level="files", samples=1, findings_out=str(findings_directory))
     expected = deltaspec.validate(table, level="files", samples=1)
     assert expected.verdict == "violations"
-    assert equal_except_engine(found.report, expected)
+    assert equal_except_backend(found.report, expected)
     assert found.report.engine == "spark"
     assert json.loads(found.to_json())["counts"] == expected.counts
     every = found.findings.groupBy("rule").count().collect()
@@ -65,7 +65,7 @@ def test_notebook_gets_the_report_of_the_embedded_engine(spark: Any, table: str,
     assert {name: spark.conf.get(name, None) for name in session} == session
 
 
-def test_baseline_of_one_engine_holds_for_the_other(spark: Any, table: str, tmp_path: Path) -> None:
+def test_baseline_of_one_backend_holds_for_the_other(spark: Any, table: str, tmp_path: Path) -> None:
     baseline = str(tmp_path / "b.json")
     recorded = RecordedFindings()
     found = run_on_spark(spark, table, Options.create(level="files"), RunSettings(recorded=recorded))
@@ -74,7 +74,7 @@ def test_baseline_of_one_engine_holds_for_the_other(spark: Any, table: str, tmp_
     accept = [{"rule": "DAT001", "path": "*.parquet", "reason": "restored by hand"}]
     reports = [validate(spark, table, accept=accept, baseline=baseline).report]
     reports.append(deltaspec.validate(table, accept=accept, baseline=baseline))
-    assert equal_except_engine(*reports)
+    assert equal_except_backend(*reports)
     assert reports[0].totals == {}
     assert reports[0].accepted_totals == found.totals
     assert reports[0].accept[0].count == found.totals["DAT001"] > 0
@@ -102,7 +102,7 @@ def test_report_does_not_depend_on_how_the_table_is_read(
     found = validate(spark, table, level="files").report
     expected = deltaspec.validate(table, level="files")
     if way != "only bytes":
-        assert equal_except_engine(found, expected)
+        assert equal_except_backend(found, expected)
         return
     log_totals = {rule: number for rule, number in expected.totals.items() if not rule.startswith("DAT")}
     assert found.totals == log_totals
@@ -131,8 +131,8 @@ def test_delta_tables_of_a_schema_are_validated(spark: Any, table: str) -> None:
     spark.sql("CREATE TABLE lake.orders_csv (id INT) USING csv")
     spark.sql("CREATE VIEW lake.orders_view AS SELECT 1")
     try:
-        result = run("validate", "lake.*", "lake.order*", "--engine", "spark", "--level", "log", "--format", "json")
-        missing = run("validate", "no_such_schema.*", "--engine", "spark")
+        result = run("validate", "lake.*", "lake.order*", "--backend", "spark", "--level", "log", "--format", "json")
+        missing = run("validate", "no_such_schema.*", "--backend", "spark")
     finally:
         spark.sql("DROP SCHEMA lake CASCADE")
     summary = json.loads(result.stdout)
@@ -152,7 +152,7 @@ def test_earlier_report_makes_the_same_files_unnecessary(spark: Any, tmp_path: P
     expected = deltaspec.validate(table, level="rows", since=report)
     assert expected.since is not None
     assert (expected.verdict, expected.since.skipped_files) == ("conforms", 1)
-    assert equal_except_engine(validate(spark, table, level="rows", since=report).report, expected)
+    assert equal_except_backend(validate(spark, table, level="rows", since=report).report, expected)
 
 
 def test_missing_table_and_invalid_options_are_reported(spark: Any, tmp_path: Path) -> None:
@@ -191,4 +191,4 @@ def test_all_buckets_are_computed_at_the_same_time(spark: Any, table: str, monke
     jobs_of_run = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup("seven buckets")]
     stages = [tracker.getStageInfo(stage) for job in jobs_of_run for stage in job.stageIds]
     assert 7 in {stage.numTasks for stage in stages if stage is not None}
-    assert equal_except_engine(report, run_on_spark(spark, table, options, RunSettings(), bucket_count=1))
+    assert equal_except_backend(report, run_on_spark(spark, table, options, RunSettings(), bucket_count=1))

@@ -1,4 +1,4 @@
-"""Engines that validate one table with other distributions of its rows or slower decoders, and compare their reports.
+"""Backends that validate one table with other distributions of its rows or slower decoders, and compare their reports.
 
 `InProcessJobs` simulates Spark: frames are lists of rows, and tasks are pickled and run on one partition after another.
 Rows arrive in a random order, as after a shuffle.
@@ -42,11 +42,13 @@ from deltaspec.wire.storage.factory import open_store
 from deltaspec.wire.storage.in_memory import InMemoryStore
 from deltaspec_generators.table_files import TableFiles, write_table
 
-Engine = Callable[[str, Options], Report]
+Backend = Callable[[str, Options], Report]
 
 
-def embedded_engine(rows_in_memory: int | None = None, count: int = 1, progress: Progress = ignore_progress) -> Engine:
-    """Return the embedded engine with its rows in memory, or spilled to `count` buckets."""
+def embedded_backend(
+    rows_in_memory: int | None = None, count: int = 1, progress: Progress = ignore_progress
+) -> Backend:
+    """Return the embedded backend with its rows in memory, or spilled to `count` buckets."""
 
     def validate(uri: str, options: Options) -> Report:
         store = open_store(uri)
@@ -60,9 +62,9 @@ def embedded_engine(rows_in_memory: int | None = None, count: int = 1, progress:
     return validate
 
 
-def line_by_line_engine() -> Engine:
-    """Return the embedded engine without the fast ways to decode JSON: every line is explained on its own."""
-    validate = embedded_engine()
+def line_by_line_backend() -> Backend:
+    """Return the embedded backend without the fast ways to decode JSON: every line is explained on its own."""
+    validate = embedded_backend()
 
     def validate_slowly(uri: str, options: Options) -> Report:
         with (
@@ -74,15 +76,15 @@ def line_by_line_engine() -> Engine:
     return validate_slowly
 
 
-def list_engine(
+def list_backend(
     count: int,
     seed: int,
     *,
     executors_can_read: bool = True,
     budget: Budget | None = None,
     before_job: Callable[[InProcessJobs, int], None] = lambda jobs, number: None,
-) -> Engine:
-    """Return the Spark engine over lists of rows in `count` buckets, ordered by a seed.
+) -> Backend:
+    """Return the Spark backend over lists of rows in `count` buckets, ordered by a seed.
 
     SQL expressions of the metadata are not evaluated by Spark. `before_job` is called with the number of each job.
     """
@@ -120,7 +122,7 @@ def validate_on_spark(
     resume: bool = False,
     **options: Any,
 ) -> Report:
-    """Validate a table with the Spark engine and a number of buckets."""
+    """Validate a table with the Spark backend and a number of buckets."""
     from deltaspec.validation.spark.run import run_on_spark
 
     settings = RunSettings(state=state, resume=resume)
@@ -128,7 +130,7 @@ def validate_on_spark(
 
 
 def report_to_builtins(report: Report) -> dict[str, Any]:
-    """Return a report as plain values, without the name of the engine."""
+    """Return a report as plain values, without the name of the backend."""
     found: dict[str, Any] = msgspec.to_builtins(report)
     found.pop("engine")
     return found
@@ -178,13 +180,13 @@ def use_small_batches() -> Iterator[None]:
         yield
 
 
-def compare_reports(uri: str, engines: dict[str, Engine], **options: Any) -> list[str]:
-    """List the differences between the reports of engines and that of the embedded engine in memory."""
+def compare_reports(uri: str, backends: dict[str, Backend], **options: Any) -> list[str]:
+    """List the differences between the reports of backends and that of the embedded backend in memory."""
     checked = Options.create(**{"level": "log", **options})
-    expected = report_to_builtins(embedded_engine()(uri, checked))
+    expected = report_to_builtins(embedded_backend()(uri, checked))
     found = []
     with use_small_batches():
-        for name, validate in engines.items():
+        for name, validate in backends.items():
             found += [
                 f"{name}{each}" for each in find_differences(expected, report_to_builtins(validate(uri, checked)))
             ]

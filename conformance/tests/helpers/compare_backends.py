@@ -1,6 +1,6 @@
-"""Compare the reports of all engines on tables of all planted faults and permissions, and on tables in directories.
+"""Compare the reports of all backends on tables of all planted faults and permissions, and on tables in directories.
 
-python -m helpers.compare_engines [SEED] [DIRECTORY ...]      (in conformance/tests; or `nox -s compare_engines`)
+python -m helpers.compare_backends [SEED] [DIRECTORY ...]      (in conformance/tests; or `nox -s compare_backends`)
 
 One table is drawn per planted fault. Level, history, revision, samples and clock are drawn for each table.
 Differences are printed; the exit code is then 1.
@@ -18,16 +18,16 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from helpers.drawn_tables import draw_table
-from helpers.engines import (
+from helpers.backends import (
     compare_reports,
-    embedded_engine,
-    line_by_line_engine,
-    list_engine,
+    embedded_backend,
+    line_by_line_backend,
+    list_backend,
     table_in_temporary_directory,
 )
+from helpers.drawn_tables import draw_table
 
-from deltaspec.views.base import LEVELS
+from deltaspec.scales import LEVELS
 from planted_tables.faults.all_faults import PLANTED_FAULTS
 from planted_tables.permissions.all_permissions import PERMISSIONS
 
@@ -47,7 +47,7 @@ def iter_tables(choice: random.Random, directories: list[str]) -> Iterator[tuple
 
 
 def compare_table(choice: random.Random, path: str, level: Any, clock: int | None) -> tuple[dict[str, Any], list[str]]:
-    """Draw options; return them and the differences from the embedded engine in memory."""
+    """Draw options; return them and the differences from the embedded backend in memory."""
     options = {
         "level": choice.choice(LEVELS[LEVELS.index(level) :]),
         "history": choice.choice(["latest", "all"]),
@@ -55,13 +55,15 @@ def compare_table(choice: random.Random, path: str, level: Any, clock: int | Non
         "clock": choice.choice([None, clock]),
         "revision": choice.choice(["current", "current", "current", "r1", "r2", "r3"]),
     }
-    engines = {f"spilled to {number}": embedded_engine(0, number) for number in (1, 2, 7)}
-    engines["line by line"] = line_by_line_engine()
-    engines["1 bucket of lists"] = list_engine(1, choice.randrange(999))
-    engines["buckets of lists"] = list_engine(choice.choice([2, 3, 5]), choice.randrange(999))
-    engines["read by the driver"] = list_engine(choice.choice([1, 3]), choice.randrange(999), executors_can_read=False)
+    backends = {f"spilled to {number}": embedded_backend(0, number) for number in (1, 2, 7)}
+    backends["line by line"] = line_by_line_backend()
+    backends["1 bucket of lists"] = list_backend(1, choice.randrange(999))
+    backends["buckets of lists"] = list_backend(choice.choice([2, 3, 5]), choice.randrange(999))
+    backends["read by the driver"] = list_backend(
+        choice.choice([1, 3]), choice.randrange(999), executors_can_read=False
+    )
     try:
-        return options, compare_reports(path, engines, **options)
+        return options, compare_reports(path, backends, **options)
     except Exception:  # noqa: BLE001 - the other tables are still compared
         return options, [traceback.format_exc()[-2000:]]
 
