@@ -6,7 +6,7 @@ from typing import Any
 from deltaspec.golden.builder.columns import array, map_of, struct
 from deltaspec.golden.builder.table import GoldenTable
 from deltaspec.golden.definition import Chapter
-from deltaspec_generators.values.arrow_values import DAY_US
+from deltaspec.model.time_units import DAY_US
 
 chapter = Chapter("type-widening")
 LARGEST = {"byte": 127, "short": 2**15 - 1, "integer": 2**31 - 1, "long": 2**63 - 1}

@@ -16,6 +16,7 @@ import msgspec
 
 from deltaspec.model.schema.data_types import DataType, Decimal, Field, Primitive, get_type_name
 from deltaspec.model.schema.partition_values import serialize_partition_value
+from deltaspec.model.time_units import DAY_US
 from deltaspec_generators.tables.readable import ExpectedVersion
 
 _INTEGERS = ("byte", "short", "integer", "long")
@@ -82,7 +83,7 @@ def _is_spellable(value: Any, name: str) -> bool:
         case "string":
             return bool(re.fullmatch("[A-Za-z0-9 _.,:/-]*", value))
         case "date":
-            return bool(_SPELLABLE_US[0] < value * 86_400_000_000 < _SPELLABLE_US[1])
+            return bool(_SPELLABLE_US[0] < value * DAY_US < _SPELLABLE_US[1])
         case "timestamp" | "timestamp_ntz":
             return bool(_SPELLABLE_US[0] < value < _SPELLABLE_US[1])
     return True

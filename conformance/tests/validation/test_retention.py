@@ -8,12 +8,11 @@ import pytest
 import deltaspec
 from deltaspec.errors import InvalidUsage
 from deltaspec.model.log.file_names import commit_name
+from deltaspec.model.time_units import DAY_MS, HOUR_MS
 from deltaspec.report.report_types import Report
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import get_action
 from deltaspec_generators.bases.retention import (
-    DAY_MS,
-    HOUR_MS,
     REMOVED_MS,
     add_live_files,
     build_table_cleaned_up_at_2,

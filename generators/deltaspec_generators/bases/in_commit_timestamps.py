@@ -2,9 +2,9 @@
 
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.property_names import IN_COMMIT_TIMESTAMPS_SINCE_TIME, IN_COMMIT_TIMESTAMPS_SINCE_VERSION
+from deltaspec.model.time_units import HOUR_MS
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.log_only import get_action
-from deltaspec_generators.bases.retention import HOUR_MS
 from deltaspec_generators.table_files import LOG, TableFiles
 
 ENABLED_AT_MS = 1_700_000_000_001

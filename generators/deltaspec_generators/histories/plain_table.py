@@ -31,7 +31,8 @@ from deltaspec.model.rows.predicate_trees import InvalidPredicate, Tree, parse_l
 from deltaspec.model.rows.predicates import evaluate
 from deltaspec.model.schema.data_types import Primitive, Struct
 from deltaspec.model.schema.schema_string import parse_schema
-from deltaspec_generators.values.arrow_values import DAY_US, arrow_type
+from deltaspec.model.time_units import DAY_US
+from deltaspec_generators.values.arrow_values import arrow_type
 
 Row: TypeAlias = dict[str, Any]
 Json: TypeAlias = Mapping[str, Any]

@@ -6,6 +6,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from deltaspec.model.property_names import DELETION_VECTORS
+from deltaspec.model.time_units import DAY_MS
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.actions import (
     DOMAIN_METADATA_PROTOCOL,
@@ -18,7 +19,7 @@ from deltaspec_generators.bases.actions import (
 from deltaspec_generators.bases.checkpoints import build_table_without_tombstone
 from deltaspec_generators.bases.data_files import add_data_file, add_rewrite, build_rows, build_table_with_data
 from deltaspec_generators.bases.log_only import commit_info_action, get_action
-from deltaspec_generators.bases.retention import DAY_MS, REMOVED_MS
+from deltaspec_generators.bases.retention import REMOVED_MS
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import TableFiles, add_action, domain_action, protocol_action, remove_action
 

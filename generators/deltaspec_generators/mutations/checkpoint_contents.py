@@ -6,6 +6,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from deltaspec.model.property_names import FILE_RETENTION, STATS_AS_JSON, STATS_AS_STRUCT, TRANSACTION_RETENTION
+from deltaspec.model.time_units import DAY_MS
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.checkpoints import (
     NO_JSON_STATISTICS,
@@ -19,7 +20,7 @@ from deltaspec_generators.bases.checkpoints import (
     edit_checkpoint_adds,
     remove_json_statistics,
 )
-from deltaspec_generators.bases.retention import DAY_MS, REMOVED_MS
+from deltaspec_generators.bases.retention import REMOVED_MS
 from deltaspec_generators.checkpoint_writer import CLASSIC_COLUMNS
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import (

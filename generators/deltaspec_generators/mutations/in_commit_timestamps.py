@@ -4,9 +4,9 @@ from hypothesis import strategies as st
 
 from deltaspec.model.log.file_names import commit_name
 from deltaspec.model.property_names import IN_COMMIT_TIMESTAMPS
+from deltaspec.model.time_units import HOUR_MS
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.in_commit_timestamps import ENABLED_AT_MS, build_table_enabled_by_version_2
-from deltaspec_generators.bases.retention import HOUR_MS
 from deltaspec_generators.mutations.registry import draw_one, mutation
 from deltaspec_generators.table_files import LOG, TableFiles, protocol_action
 

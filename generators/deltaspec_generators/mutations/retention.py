@@ -3,10 +3,9 @@
 from hypothesis import strategies as st
 
 from deltaspec.model.property_names import FILE_RETENTION, LOG_RETENTION
+from deltaspec.model.time_units import DAY_MS, HOUR_MS
 from deltaspec_generators.bases import log_only
 from deltaspec_generators.bases.retention import (
-    DAY_MS,
-    HOUR_MS,
     REMOVED_MS,
     add_live_files,
     build_table_cleaned_up_at_2,

@@ -1,14 +1,9 @@
 """Valid tables of retention: files that VACUUM may delete or keep."""
 
 from deltaspec.model.property_names import FILE_RETENTION
+from deltaspec.model.time_units import DAY_MS, HOUR_MS
 from deltaspec_generators.bases import log_only
-from deltaspec_generators.bases.retention import (
-    DAY_MS,
-    HOUR_MS,
-    REMOVED_MS,
-    add_live_files,
-    build_table_with_replaced_vector,
-)
+from deltaspec_generators.bases.retention import REMOVED_MS, add_live_files, build_table_with_replaced_vector
 from deltaspec_generators.permissions.registry import permission
 from deltaspec_generators.table_files import TableFiles
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
+from deltaspec.model.time_units import DAY_US
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.values.arrow_values import (
-    DAY_US,
     FIRST_DAY,
     FIRST_US,
     GREGORIAN_DAY,

@@ -37,9 +37,10 @@ from deltaspec.model.property_names import (
 )
 from deltaspec.model.revisions import Revision
 from deltaspec.model.schema.data_types import PRIMITIVES, Primitive, Struct, iter_fields, iter_leaf_types
+from deltaspec.model.time_units import DAY_MS, DAY_US, HOUR_US
 
-DEFAULT_FILE_RETENTION_MS = 7 * 86_400_000
-DEFAULT_LOG_RETENTION_MS = 30 * 86_400_000
+DEFAULT_FILE_RETENTION_MS = 7 * DAY_MS
+DEFAULT_LOG_RETENTION_MS = 30 * DAY_MS
 
 BOOLEANS = {
     APPEND_ONLY: "appendOnly",
@@ -94,8 +95,8 @@ MISPRINTED_PROPERTIES = {"appendOnly": APPEND_ONLY}
 
 _UNITS_US = {
     "week": 604_800_000_000,
-    "day": 86_400_000_000,
-    "hour": 3_600_000_000,
+    "day": DAY_US,
+    "hour": HOUR_US,
     "minute": 60_000_000,
     "second": 1_000_000,
     "millisecond": 1000,

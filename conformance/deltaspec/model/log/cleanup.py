@@ -24,8 +24,7 @@ from deltaspec.model.log.file_names import (
 from deltaspec.model.log.segment import find_complete_checkpoints
 from deltaspec.model.property_names import CHECKPOINT_PROTECTION
 from deltaspec.model.revisions import Revision
-
-DAY_MS = 86_400_000
+from deltaspec.model.time_units import DAY_MS
 
 
 def floor_to_midnight(moment_ms: int) -> int:

@@ -13,6 +13,7 @@ from deltaspec.candidates.reference.log_reader import LogReader, TableState
 from deltaspec.candidates.reference.row_reader import FileRows, RowReader, UnreadableFile, arrow_type, convert_variant
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Field, Map, Struct, get_type_name, iter_fields
+from deltaspec.model.time_units import HOUR_US
 from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.selftest.readers.parquet_footers import read_footer
 from deltaspec.wire.data.column_resolution import FileColumn
@@ -108,9 +109,7 @@ def zoneless_timestamps_moved(original: Method, reader: RowReader, array: pa.Arr
     found = original(reader, array, kind)
     if get_type_name(kind) != "timestamp_ntz":
         return found
-    moved = [
-        None if each is None else max(each - 3_600_000_000, -(2**63)) for each in found.cast(pa.int64()).to_pylist()
-    ]
+    moved = [None if each is None else max(each - HOUR_US, -(2**63)) for each in found.cast(pa.int64()).to_pylist()]
     return pa.array(moved, pa.int64()).cast(found.type)
 
 

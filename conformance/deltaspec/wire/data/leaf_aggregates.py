@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct, UndefinedType
+from deltaspec.model.time_units import DAY_MS
 from deltaspec.wire.data.column_resolution import FileColumn, is_bytes, is_text
 from deltaspec.wire.data.leaf_values import LeafValues
 from deltaspec.wire.parquet.dictionary_columns import select_distinct_values
@@ -18,7 +19,6 @@ _INTEGERS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _TIMESTAMPS = ("timestamp", "timestamp_ntz")
 _NULLS_ONLY = ("variant", "void")
 _MICROSECONDS = {"s": (10**6, 1), "ms": (1000, 1), "us": (1, 1), "ns": (1, 1000)}
-_MILLISECONDS_OF_DAY = 86_400_000
 
 
 def type_limits(kind: DataType) -> tuple[Any, Any] | None:
@@ -64,7 +64,7 @@ def to_python_value(scalar: pa.Scalar) -> Any:
         times, parts = _MICROSECONDS[kind.unit]
         return scalar.value * times // parts
     if pa.types.is_date64(kind):
-        return scalar.value // _MILLISECONDS_OF_DAY
+        return scalar.value // DAY_MS
     if pa.types.is_date32(kind):
         return scalar.value
     return scalar.as_py()

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from deltaspec.model.rows.variant_encoding import VariantError, VariantUndecided
 from deltaspec.model.rows.variant_values import serialize_value
 from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
+from deltaspec.model.time_units import DAY_US
 from deltaspec.wire.data.column_resolution import FileColumn, is_bytes, is_list, is_text, map_entries_as_lists
 from deltaspec.wire.data.variant_reader import VariantDecoder, decode_variants
 from deltaspec.wire.parquet.file_opener import UnreadableRows
@@ -28,7 +29,6 @@ from deltaspec.wire.parquet.file_opener import UnreadableRows
 HASH_MODULUS = 1 << 64
 _NULL, _NAN = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
 _ODD_FACTOR = 0x9FB21C651E98DF25
-_DAY_US = 86_400_000_000
 _FIRST_DAY, _FIRST_MOMENT_US = -141_427, -2_208_902_400_000_000
 """1582-10-15, and 1900-01-02 in UTC, when 1900 had begun in every time zone."""
 _INTEGERS = ("byte", "short", "integer", "long")
@@ -199,7 +199,7 @@ def _normalize(kind: DataType, array: pa.Array) -> pa.Array:
                 raise Incomparable("fractions of microseconds before 1970 are rounded up by some readers")
             return _clamp(_FIRST_MOMENT_US, microseconds.cast(pa.int64()))
         case Primitive("timestamp_ntz") if pa.types.is_date32(source):
-            return _clamp(_FIRST_MOMENT_US, pc.multiply(array.cast(pa.int32()).cast(pa.int64()), _DAY_US))
+            return _clamp(_FIRST_MOMENT_US, pc.multiply(array.cast(pa.int32()).cast(pa.int64()), DAY_US))
         case Decimal(_, scale) if pa.types.is_decimal(source) or pa.types.is_integer(source):
             return array.cast(pa.decimal128(38, scale)).cast(pa.string())
     raise Incomparable(f"{source} does not store the table's type")
