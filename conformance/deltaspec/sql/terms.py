@@ -20,14 +20,13 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from deltaspec.model.schema.data_types import DataType, Decimal, Primitive, get_type_name
+from deltaspec.model.schema.data_types import INTEGER_BITS, DataType, Decimal, Primitive, get_type_name
 from deltaspec.model.schema.partition_values import PartitionValueError, parse_partition_value
 from deltaspec.sql.tree import Literal
 
 MAX_DIGITS = 38
 EXACT_CONTEXT = Context(prec=2 * MAX_DIGITS)
 """Wide enough to rescale any decimal of a table without rounding."""
-INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _INTEGER_DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 TIMES = ("date", "timestamp", "timestamp_ntz")
 _DTYPES = {

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from deltaspec.model.rows.variant_encoding import VariantError, VariantUndecided
 from deltaspec.model.rows.variant_values import serialize_value
-from deltaspec.model.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
+from deltaspec.model.schema.data_types import INTEGER_BITS, Array, DataType, Decimal, Map, Primitive, Struct
 from deltaspec.model.time_units import DAY_US
 from deltaspec.wire.data.column_resolution import FileColumn, is_bytes, is_list, is_text, map_entries_as_lists
 from deltaspec.wire.data.variant_reader import VariantDecoder, decode_variants
@@ -31,7 +31,6 @@ _NULL, _NAN = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
 _ODD_FACTOR = 0x9FB21C651E98DF25
 _FIRST_DAY, _FIRST_MOMENT_US = -141_427, -2_208_902_400_000_000
 """1582-10-15, and 1900-01-02 in UTC, when 1900 had begun in every time zone."""
-_INTEGERS = ("byte", "short", "integer", "long")
 _HASH_BYTES = 8
 
 
@@ -183,7 +182,7 @@ def _normalize(kind: DataType, array: pa.Array) -> pa.Array:
     match kind:
         case Primitive("string" | "binary") if is_text(source) or is_bytes(source):
             return array.cast(pa.large_binary())
-        case Primitive(name) if name in _INTEGERS and pa.types.is_integer(source):
+        case Primitive(name) if name in INTEGER_BITS and pa.types.is_integer(source):
             return array.cast(pa.int64())
         case Primitive("float" | "double") if pa.types.is_floating(source) or pa.types.is_integer(source):
             return array.cast(pa.float64())
