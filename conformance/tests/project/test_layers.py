@@ -53,7 +53,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
         *("validation", "rules", "wire", "golden", "model", "report", "requirements"),
         *("errors", "output_files"),
     },
-    "deltaspec.pages": {"report", "errors", "installation"},
+    "deltaspec.pages": {"report", "errors", "installation", "scales"},
     "deltaspec.matrix": {
         *("candidates", "faults", "pages", "report", "requirements", "suites"),
         *("errors", "version"),
