@@ -306,7 +306,7 @@ def test_expression_is_undecided_without_spark(text: str) -> None:
     assert isinstance(evaluate(text, PLAIN_ROWS), str)
 
 
-def test_spark_engine_plans_expressions_that_need_spark(spark: "SparkSession") -> None:
+def test_spark_backend_plans_expressions_that_need_spark(spark: "SparkSession") -> None:
     constraints = tuple((RowConstraint("CHECK", text, text), Is(_parse(text), None)) for text in EVALUATED_BY_SPARK)
     table = TableSchema(SCHEMA, None, [], {}, frozenset())
     planner = ExpressionPlanner(spark, ConstraintContext(cast("Any", None), table, constraints))
