@@ -65,7 +65,7 @@ def explain(name: str, output_format: str, color: str) -> None:
 
     Name a rule by its code (FIL001) or name, or a requirement by its id (add.path-encoding). A chapter (add) lists its
     requirements, and a prefix of codes (FIL) lists its rules. The number of an erratum (E04) or of a point on which the
-    protocol is silent (S21) shows how it is read.
+    protocol is silent (S21) shows how it is read; `errata` (or E) and `silent` (or S) list all of them.
     """
     if output_format != "text":
         from deltaspec.explanation_records import render_record

@@ -27,6 +27,15 @@ def render_record(name: str, output_format: str) -> str:
     found = find_explained(name)
     record = {"title": found.title, "rules": list(map(_describe_rule, found.rules))}
     record["requirements"] = list(map(_describe_requirement, found.requirements))
+    if found.kind == "notes":
+        record["notes"] = [
+            {
+                "number": note.title,
+                "requirements": list(map(_describe_requirement, note.requirements)),
+                "divergences": [rule.code for rule in note.rules],
+            }
+            for note in found.notes
+        ]
     if output_format == "json":
         return json.dumps(record, ensure_ascii=False, indent=2)
     return "\n".join(_iter_markdown(record))
@@ -93,6 +102,9 @@ def _iter_markdown(record: Mapping[str, Any]) -> Sequence[str]:
         lines += ["", "Conforms:", "", "```json", *(_format_row(row) for row in rule["conforms"]), "```", ""]
         lines += ["Violates:", "", "```json", *(_format_row(each["row"]) for each in rule["violates"]), "```", ""]
     lines += [_format_requirement(each) for each in record["requirements"]]
+    for note in record.get("notes", ()):
+        lines += [f"## {note['number']}", "", *(_format_requirement(each) for each in note["requirements"])]
+        lines += [f"- Reported as a divergence: {code}" for code in note["divergences"]] + [""]
     return lines
 
 

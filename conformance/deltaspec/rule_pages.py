@@ -24,19 +24,23 @@ from deltaspec.views.view_sources import VIEW_SOURCES
 
 _NOTE = re.compile(r"[ES]\d+", re.ASCII)
 """Number of an erratum or of a silent point."""
+NOTE_LISTS = {"errata": "E", "silent": "S"}
+"""Lists of all notes, and the letter of their numbers, which names the list, too."""
+ABOUT_NOTES = {"E": "the protocol contradicts itself or its examples", "S": "the protocol is silent"}
 
 
 class Explained(msgspec.Struct, frozen=True):
     """What a name stands for."""
 
-    kind: Literal["rule", "requirement", "chapter", "prefix", "note"]
+    kind: Literal["rule", "requirement", "chapter", "prefix", "note", "notes"]
     title: str
     rules: Sequence[Rule] = ()
     requirements: Sequence[Requirement] = ()
+    notes: "Sequence[Explained]" = ()
 
 
 def render_explanation(name: str, width: int = WIDTH) -> str:
-    """Return the page of a rule (code or name), requirement (id) or note, or the list of a chapter or code prefix.
+    """Return the page of a rule (code or name), requirement (id) or note, or a list (chapter, prefix or all notes).
 
     Raises:
         InvalidUsage: the name is unknown; the message suggests the nearest name.
@@ -51,6 +55,8 @@ def render_explanation(name: str, width: int = WIDTH) -> str:
             return render_requirement_list(chapters=[name], width=width)
         case "prefix":
             return render_rule_list("text", [name.upper()])
+        case "notes":
+            return _render_notes(found, width)
     return _render_note(found, width)
 
 
@@ -66,12 +72,13 @@ def find_explained(name: str) -> Explained:
     if chapter := [each for each in requirements.values() if each.chapter == name]:
         return Explained("chapter", name, requirements=chapter)
     code = name.upper()
+    letter = NOTE_LISTS.get(name.lower(), code)
+    if letter in ABOUT_NOTES:
+        return Explained("notes", f"{letter}: {ABOUT_NOTES[letter]}", notes=list_notes(letter))
     if name.isalpha() and (rules := [rule for _, rule in sorted(RULES.items()) if rule.code.startswith(code)]):
         return Explained("prefix", code, rules)
-    settled = [each for each in requirements.values() if code in each.notes]
-    divergences = [rule for rule in RULES.values() if rule.divergence == code]
-    if _NOTE.fullmatch(code) and (settled or divergences):
-        return Explained("note", code, divergences, settled)
+    if found := [each for each in list_notes(code[:1]) if each.title == code]:
+        return found[0]
     near = get_close_matches(name, [*RULES, *by_name, *load_requirements()], 1) or get_close_matches(
         name.upper(), RULES, 1
     )
@@ -79,11 +86,40 @@ def find_explained(name: str) -> Explained:
     raise InvalidUsage(f"no rule or requirement {name!r}{hint}")
 
 
+def list_notes(letter: str) -> list[Explained]:
+    """Return the errata (`E`) or silent points (`S`) in the order of their numbers.
+
+    Each has the requirements that settle it, and the rules that report it as a divergence.
+    """
+    requirements = load_requirements().values()
+    numbers = {note for each in requirements for note in each.notes} | {rule.divergence for rule in RULES.values()}
+    return [
+        Explained(
+            "note",
+            number,
+            [rule for rule in RULES.values() if rule.divergence == number],
+            [each for each in requirements if number in each.notes],
+        )
+        for number in sorted(filter(_NOTE.fullmatch, filter(None, numbers)), key=lambda each: int(each[1:]))
+        if number.startswith(letter)
+    ]
+
+
+def _render_notes(found: Explained, width: int) -> str:
+    """Return a list of notes with their readings."""
+    lines = [found.title, ""]
+    for note in found.notes:
+        texts = [f"{each.id}: {each.reading or each.statement}" for each in note.requirements]
+        texts += [f"divergence {rule.code} {rule.name}: {rule.message}" for rule in note.rules]
+        for number, text in enumerate(texts):
+            lines += wrap_text(f"{'' if number else note.title:<5}{text}", width, indent=" " * 5)
+    return "\n".join(lines)
+
+
 def _render_note(note: Explained, width: int) -> str:
     """Return how an erratum or a silent point of the protocol is read."""
     number, settled, divergences = note.title, note.requirements, note.rules
-    about = "the protocol contradicts itself or its examples" if number.startswith("E") else "the protocol is silent"
-    lines = [number, about]
+    lines = [number, ABOUT_NOTES[number[0]]]
     for each in settled:
         lines += ["", *wrap_text(f"{each.id} ({each.section})", width)]
         lines += format_labelled(each.strength.upper(), each.statement, width)

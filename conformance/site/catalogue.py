@@ -27,6 +27,7 @@ from deltaspec.log_examples import (
 from deltaspec.report.text import count
 from deltaspec.requirement_coverage import Coverage, coverage, format_revisions
 from deltaspec.requirements import Requirement, load_requirements
+from deltaspec.rule_pages import ABOUT_NOTES, list_notes
 from deltaspec.rules import RULES, Rule
 from deltaspec.validation.rule_docs import build_rule_doc, build_section_url
 from planted_tables.faults.all_faults import PLANTED_FAULTS
@@ -37,7 +38,6 @@ _MOST_CASES = 12
 """A page lists so many golden cases of a requirement."""
 _STRENGTHS = {"must": "MUST", "should": "SHOULD", "may": "MAY", "is": "IS"}
 _EXPECTATIONS = {"rows": "rows", "refuse": "refused", "violation": "violation"}
-_ABOUT_NOTES = {"E": "The protocol contradicts itself or its examples", "S": "The protocol is silent"}
 _ABOUT_ALL_NOTES = (
     "Where the protocol contradicts itself or is silent, a requirement states how deltaspec reads it. Where engines "
     "differ and the protocol does not decide, rules report a divergence, which is not an error."
@@ -341,33 +341,24 @@ def _render_features() -> str:
 
 def _render_notes() -> str:
     """Return the page of errata and silent points: the requirements that settle each of them, and its rules."""
-    settled: dict[str, list[Requirement]] = defaultdict(list)
-    reported: dict[str, list[Rule]] = defaultdict(list)
-    for requirement in load_requirements().values():
-        for number in requirement.notes:
-            settled[number].append(requirement)
-    for rule in RULES.values():
-        if rule.divergence:
-            reported[rule.divergence].append(rule)
     parts = [
         _front_matter("Errata and silent points", "How deltaspec reads what the Delta protocol leaves open"),
         f"# Errata and silent points\n\n{_ABOUT_ALL_NOTES}\n",
     ]
-    for kind, about in _ABOUT_NOTES.items():
-        parts.append(f"\n## {about}\n")
-        numbers = [each for each in {*settled, *reported} if each.startswith(kind)]
-        for number in sorted(numbers, key=lambda each: int(each[1:])):
-            parts.append(f"\n### {number}\n\n")
+    for kind, about in ABOUT_NOTES.items():
+        parts.append(f"\n## {about[0].upper()}{about[1:]}\n")
+        for note in list_notes(kind):
+            parts.append(f"\n### {note.title}\n\n")
             parts.append(
                 _bullets(
                     f"[`{each.id}`]({_requirement_page(each.id)}): {_text(each.reading or each.statement)}"
-                    for each in settled[number]
+                    for each in note.requirements
                 )
             )
             parts.append(
                 _bullets(
                     f"reported as a divergence by [{each.code}](rules/{each.code}.md): {_text(each.message)}"
-                    for each in reported[number]
+                    for each in note.rules
                 )
             )
     return "".join(parts)

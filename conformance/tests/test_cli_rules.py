@@ -64,6 +64,24 @@ class TestExplain:
         cited |= {rule.divergence for rule in RULES.values() if rule.divergence}
         assert cited == {note for note in cited if render_explanation(note).startswith(f"{note}\n")}
 
+    @pytest.mark.parametrize(("name", "letter"), [("errata", "E"), ("silent", "S")])
+    def test_list_has_every_note(self, name: str, letter: str) -> None:
+        page = run("explain", name).stdout
+        assert page == run("explain", letter).stdout == run("explain", letter.lower()).stdout
+        cited = {note for each in load_requirements().values() for note in each.notes}
+        cited |= {rule.divergence for rule in RULES.values() if rule.divergence}
+        expected = sorted(each for each in cited if each.startswith(letter))
+        assert [line.split()[0] for line in page.splitlines()[2:] if not line.startswith(" ")] == expected
+        record = json.loads(run("explain", name, "--format", "json").stdout)
+        assert [each["number"] for each in record["notes"]] == expected
+        markdown = run("explain", name, "--format", "markdown").stdout
+        for each in record["notes"]:
+            assert f"## {each['number']}\n" in markdown
+            for requirement in each["requirements"]:
+                assert requirement["id"] in page
+            for code in each["divergences"]:
+                assert f"divergence {code} " in page
+
     def test_names_are_completed(self) -> None:
         variables = {"_DELTASPEC_COMPLETE": "bash_complete", "COMP_WORDS": "deltaspec explain fil00", "COMP_CWORD": "2"}
         completed = CliRunner().invoke(main, [], prog_name="deltaspec", env=variables)

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-DAY_MS = 86_400_000
 Body: TypeAlias = dict[str, Any]
 """Body of an action by wire name of the field."""
 

@@ -4,9 +4,9 @@ from decimal import Decimal
 from typing import Any
 
 from deltaspec.golden.definition import Chapter
+from deltaspec.protocol.time_units import DAY_US
 from deltaspec_generators.table_history.columns import array, map_of, struct
 from deltaspec_generators.table_history.written_table import WrittenTable
-from deltaspec_generators.values.arrow_values import DAY_US
 
 chapter = Chapter("type-widening")
 LARGEST = {"byte": 127, "short": 2**15 - 1, "integer": 2**31 - 1, "long": 2**63 - 1}

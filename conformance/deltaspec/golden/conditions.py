@@ -15,12 +15,12 @@ from typing import Any
 import msgspec
 
 from deltaspec.protocol.files.partition_values import serialize_partition_value
-from deltaspec.protocol.schema.data_types import DataType, Decimal, Field, Primitive, get_type_name
+from deltaspec.protocol.schema.data_types import INTEGER_BITS, DataType, Decimal, Field, Primitive, get_type_name
+from deltaspec.protocol.time_units import DAY_US
 from deltaspec_generators.tables.readable import ExpectedVersion
 
-_INTEGERS = ("byte", "short", "integer", "long")
 _TYPED = {"date": "DATE", "timestamp": "TIMESTAMP", "timestamp_ntz": "TIMESTAMP_NTZ"}
-_COMPARED = (*_INTEGERS, "double", "string", "boolean", *_TYPED)
+_COMPARED = (*INTEGER_BITS, "double", "string", "boolean", *_TYPED)
 _TESTS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "<": operator.lt,
@@ -82,7 +82,7 @@ def _is_spellable(value: Any, name: str) -> bool:
         case "string":
             return bool(re.fullmatch("[A-Za-z0-9 _.,:/-]*", value))
         case "date":
-            return bool(_SPELLABLE_US[0] < value * 86_400_000_000 < _SPELLABLE_US[1])
+            return bool(_SPELLABLE_US[0] < value * DAY_US < _SPELLABLE_US[1])
         case "timestamp" | "timestamp_ntz":
             return bool(_SPELLABLE_US[0] < value < _SPELLABLE_US[1])
     return True
@@ -121,7 +121,7 @@ def _find_partition_value(add: Mapping[str, Any], name: str, kind: DataType) -> 
     text = add["partitionValues"].get(name)
     if get_type_name(kind) == "string" or not text:
         return text or None, text or None, not text, not text
-    return (int(text), int(text), False, False) if get_type_name(kind) in _INTEGERS else None
+    return (int(text), int(text), False, False) if get_type_name(kind) in INTEGER_BITS else None
 
 
 def _read_bounds(stats: str | None, name: str, kind: DataType) -> tuple[Any, Any, bool, bool] | None:
@@ -135,7 +135,7 @@ def _read_bounds(stats: str | None, name: str, kind: DataType) -> tuple[Any, Any
     kinds = str if get_type_name(kind) == "string" else int
     is_valid = all(isinstance(each, int) for each in (nulls, rows))
     is_valid &= all(each is None or isinstance(each, kinds) for each in (low, high))
-    if get_type_name(kind) not in (*_INTEGERS, "string") or not is_valid:
+    if get_type_name(kind) not in (*INTEGER_BITS, "string") or not is_valid:
         return None
     return low, high, nulls > 0, nulls == rows
 

@@ -342,6 +342,7 @@ class Report(Struct, frozen=True, kw_only=True):
     revision: str
     level: str
     engine: str
+    """Name of the backend: `embedded` or `spark`."""
     history: str
     clock: int | None = None
     """Time against which retention was checked, in milliseconds since the epoch; None if it was not checked."""

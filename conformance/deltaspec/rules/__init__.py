@@ -5,7 +5,7 @@ from pkgutil import iter_modules
 
 from deltaspec.rules.registry import RULES, Rule
 
-_NO_RULES = ("registry", "examples")
+_NO_RULES = ("registry", "examples", "fixes")
 
 for _module in iter_modules(__path__, f"{__name__}."):
     if _module.name.rpartition(".")[2] not in _NO_RULES:

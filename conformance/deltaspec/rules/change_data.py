@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import RELOAD_CHANGE_DATA
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.change_data import change_commits, change_files
 
@@ -72,14 +73,12 @@ def change_file_partition_value_differs() -> pl.Expr:
     return pl.col("mismatched_partition_values").list.len() > 0
 
 
-@rule("CDF005", requires="cdc.images-in-pairs", view=change_commits, divergence="E39")
+@rule("CDF005", requires="cdc.images-in-pairs", view=change_commits, divergence="E39", fix=RELOAD_CHANGE_DATA)
 def preimages_without_postimages() -> pl.Expr:
     """The change data of a commit has different numbers of update preimages and postimages.
 
     The protocol does not say that preimages and postimages come in pairs. Consumers that pair them lose an update or
     keep an outdated row.
-    Fix: The committed change data cannot be corrected. Reload downstream consumers from a snapshot, and read the feed
-    from the next version on.
 
     Conforms::
         preimages: 2, postimages: 2
@@ -90,13 +89,11 @@ def preimages_without_postimages() -> pl.Expr:
     return pl.col("preimages") != pl.col("postimages")
 
 
-@rule("CDF006", requires="cdc.whole-changes", view=change_commits)
+@rule("CDF006", requires="cdc.whole-changes", view=change_commits, fix=RELOAD_CHANGE_DATA)
 def change_row_counts_differ() -> pl.Expr:
     """The net number of rows in a commit's change data differs from that of its data files.
 
     Consumers of the change data feed build a table that differs from the source.
-    Fix: The committed change data cannot be corrected. Reload downstream consumers from a snapshot, and read the feed
-    from the next version on.
 
     Conforms::
         net_changes: -1, net_rows: -1
@@ -107,13 +104,11 @@ def change_row_counts_differ() -> pl.Expr:
     return pl.col("net_changes") != pl.col("net_rows")
 
 
-@rule("CDF007", requires="cdc.whole-changes", view=change_commits)
+@rule("CDF007", requires="cdc.whole-changes", view=change_commits, fix=RELOAD_CHANGE_DATA)
 def change_rows_differ() -> pl.Expr:
     """The change data of a commit does not contain the rows that its data files add and remove.
 
     Consumers of the change data feed build a table that differs from the source.
-    Fix: The committed change data cannot be corrected. Reload downstream consumers from a snapshot, and read the feed
-    from the next version on.
 
     Conforms::
         rows_match: true

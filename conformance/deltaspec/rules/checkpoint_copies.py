@@ -2,18 +2,16 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import REWRITE_CHECKPOINT
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.typed_copies import typed_copies
 
 
-@rule("CKP080", requires="checkpoint-contents.struct-statistics-equal", view=typed_copies)
+@rule("CKP080", requires="checkpoint-contents.struct-statistics-equal", view=typed_copies, fix=REWRITE_CHECKPOINT)
 def typed_statistic_differs() -> pl.Expr:
     """A statistic in stats_parsed differs from the JSON statistics of the same file.
 
     Readers that use stats_parsed skip files that have matching rows, or count other rows than readers of the JSON.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         typed_column: partitionValues_parsed
@@ -23,14 +21,11 @@ def typed_statistic_differs() -> pl.Expr:
     return pl.col("typed_column") == "stats_parsed"
 
 
-@rule("CKP081", requires="checkpoint-contents.parsed-partition-values-equal", view=typed_copies)
+@rule("CKP081", requires="checkpoint-contents.parsed-partition-values-equal", view=typed_copies, fix=REWRITE_CHECKPOINT)
 def typed_partition_value_differs() -> pl.Expr:
     """A value in partitionValues_parsed differs from the partition value of the same file.
 
     Readers that prune partitions by the typed column lose rows, or return them with another partition value.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         typed_column: stats_parsed

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import REWRITE_CHECKPOINT
 from deltaspec.rules.registry import rule
 from deltaspec.views.log.checkpoint_contents import checkpoint_contents
 
@@ -140,14 +141,12 @@ def tombstone_with_statistics_or_tags() -> pl.Expr:
     "CKP059",
     requires=("checkpoint-schema.features-null-else", "checkpoint-schema.features-null-without"),
     view=checkpoint_contents,
+    fix=REWRITE_CHECKPOINT,
 )
 def feature_lists_without_table_features() -> pl.Expr:
     """A checkpoint has lists of table features although its protocol versions do not support them.
 
     Readers may treat the table as one with table features, or refuse it.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         min_reader_version: 1, min_writer_version: 2, has_reader_features: false, has_writer_features: false
@@ -161,14 +160,11 @@ def feature_lists_without_table_features() -> pl.Expr:
     return without & (pl.col("has_reader_features") | pl.col("has_writer_features"))
 
 
-@rule("CKP065", requires="checkpoint-schema.reader-features-set", view=checkpoint_contents)
+@rule("CKP065", requires="checkpoint-schema.reader-features-set", view=checkpoint_contents, fix=REWRITE_CHECKPOINT)
 def reader_features_null_in_checkpoint() -> pl.Expr:
     """A checkpoint has reader version 3, but its readerFeatures is null.
 
     Readers cannot determine which features they must support, so they fail or read the table incorrectly.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         min_reader_version: 3, has_reader_features: true
@@ -179,14 +175,11 @@ def reader_features_null_in_checkpoint() -> pl.Expr:
     return (pl.col("min_reader_version") == 3) & ~pl.col("has_reader_features")
 
 
-@rule("CKP066", requires="checkpoint-schema.writer-features-set", view=checkpoint_contents)
+@rule("CKP066", requires="checkpoint-schema.writer-features-set", view=checkpoint_contents, fix=REWRITE_CHECKPOINT)
 def writer_features_null_in_checkpoint() -> pl.Expr:
     """A checkpoint has writer version 7, but its writerFeatures is null.
 
     Writers cannot determine which features they must support, so they fail or damage the table.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         min_writer_version: 7, has_writer_features: true

@@ -2,6 +2,11 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import (
+    REWRITE_CHECKPOINT,
+    REWRITE_CHECKPOINT_BEFORE_VACUUM,
+    STOP_WRITERS_AND_REWRITE_CHECKPOINT,
+)
 from deltaspec.rules.registry import rule
 from deltaspec.views.log.checkpoints import replay_differences
 
@@ -33,14 +38,11 @@ def live_file_missing_from_checkpoint() -> pl.Expr:
     return _differs("add", "missing")
 
 
-@rule("CKP031", requires="checkpoint.equals-replay", view=replay_differences)
+@rule("CKP031", requires="checkpoint.equals-replay", view=replay_differences, fix=REWRITE_CHECKPOINT)
 def removed_file_in_checkpoint() -> pl.Expr:
     """A checkpoint contains a file that is not live at its version.
 
     Readers that start from the checkpoint return rows that were deleted or never committed.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         derived_file_kind: checkpoint, kind: add, difference: differs
@@ -54,14 +56,12 @@ def removed_file_in_checkpoint() -> pl.Expr:
     "CKP032",
     requires=("checkpoint.equals-replay", "row-tracking.base-row-id-kept", "row-tracking.commit-version-kept"),
     view=replay_differences,
+    fix=REWRITE_CHECKPOINT,
 )
 def file_differs_in_checkpoint() -> pl.Expr:
     """An add action in a checkpoint differs from the add action that the commits or another checkpoint leave.
 
     Readers get another deletion vector, partition value, size or statistic, depending on where they start.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         derived_file_kind: compaction, kind: add, difference: differs
@@ -71,14 +71,11 @@ def file_differs_in_checkpoint() -> pl.Expr:
     return _differs("add", "differs")
 
 
-@rule("CKP033", requires="checkpoint.equals-replay", view=replay_differences)
+@rule("CKP033", requires="checkpoint.equals-replay", view=replay_differences, fix=REWRITE_CHECKPOINT_BEFORE_VACUUM)
 def unknown_tombstone_in_checkpoint() -> pl.Expr:
     """A checkpoint contains a tombstone that replay does not leave.
 
     No commit wrote it, or a later add cancelled it. `VACUUM` may delete the file although it is live.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup. Do not run `VACUUM` before that.
 
     Conforms::
         derived_file_kind: checkpoint, kind: remove, difference: extra, may_have_expired: true
@@ -101,15 +98,12 @@ def _is_left_out() -> pl.Expr:
     return ((pl.col("field").is_in(fields) & pl.col("recorded").is_null()) | states_absence).fill_null(False)
 
 
-@rule("CKP034", requires="checkpoint.equals-replay", view=replay_differences)
+@rule("CKP034", requires="checkpoint.equals-replay", view=replay_differences, fix=REWRITE_CHECKPOINT_BEFORE_VACUUM)
 def tombstone_differs_in_checkpoint() -> pl.Expr:
     """A tombstone in a checkpoint differs from the remove action that the commits leave.
 
     `VACUUM` uses the deletion time, readers of the change data feed use dataChange and the deletion vector, and tools
     that sum up removed bytes use the size. Clients that start from the checkpoint read a wrong value.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup. Do not run `VACUUM` before that.
 
     Conforms::
         derived_file_kind: checkpoint, kind: remove, difference: missing, field: null, recorded: null, is_extended: true
@@ -142,14 +136,11 @@ def tombstone_without_file_metadata() -> pl.Expr:
     return _differs("remove", "differs") & _is_left_out()
 
 
-@rule("CKP035", requires="checkpoint.equals-replay", view=replay_differences)
+@rule("CKP035", requires="checkpoint.equals-replay", view=replay_differences, fix=REWRITE_CHECKPOINT)
 def protocol_differs_in_checkpoint() -> pl.Expr:
     """The protocol in a checkpoint differs from the protocol of its version.
 
     Clients that start from the checkpoint assume other required features, so they refuse or misread the table.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         derived_file_kind: checksum, kind: protocol, difference: differs
@@ -159,14 +150,11 @@ def protocol_differs_in_checkpoint() -> pl.Expr:
     return _differs("protocol", "differs")
 
 
-@rule("CKP036", requires="checkpoint.equals-replay", view=replay_differences)
+@rule("CKP036", requires="checkpoint.equals-replay", view=replay_differences, fix=REWRITE_CHECKPOINT)
 def metadata_differs_in_checkpoint() -> pl.Expr:
     """The metaData in a checkpoint differs from the metaData of its version.
 
     Readers that start from the checkpoint use another schema or configuration.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         derived_file_kind: checksum, kind: metaData, difference: differs
@@ -199,14 +187,12 @@ def transaction_differs_in_checkpoint() -> pl.Expr:
     "CKP038",
     requires=("checkpoint.equals-replay", "checkpoint-contents.has-domains", "domain.preserved"),
     view=replay_differences,
+    fix=STOP_WRITERS_AND_REWRITE_CHECKPOINT,
 )
 def domain_differs_in_checkpoint() -> pl.Expr:
     """The state of a metadata domain in a checkpoint differs from the commits.
 
     Writers that start from the checkpoint reuse row ids or lose the clustering columns.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup. Stop writers until then.
 
     Conforms::
         derived_file_kind: checkpoint, kind: txn
@@ -220,14 +206,12 @@ def domain_differs_in_checkpoint() -> pl.Expr:
     "CKP050",
     requires=("checkpoint-contents.has-removes", "checkpoint.tombstones-kept", "remove.tombstone-kept"),
     view=replay_differences,
+    fix=REWRITE_CHECKPOINT_BEFORE_VACUUM,
 )
 def unexpired_tombstone_missing_from_checkpoint() -> pl.Expr:
     """A tombstone that has not expired is missing from a checkpoint.
 
     `VACUUM` may delete the file before its retention ends, or never delete it.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup. Do not run `VACUUM` before that.
 
     Conforms::
         derived_file_kind: checkpoint, kind: remove, difference: missing, is_unexpired: false

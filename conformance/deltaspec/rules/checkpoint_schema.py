@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import REWRITE_CHECKPOINT
 from deltaspec.rules.registry import rule
 from deltaspec.views.log.checkpoint_contents import checkpoint_columns
 
@@ -16,14 +17,12 @@ from deltaspec.views.log.checkpoint_contents import checkpoint_columns
         "checkpoint-schema.remove",
     ),
     view=checkpoint_columns,
+    fix=REWRITE_CHECKPOINT,
 )
 def action_column_type_differs() -> pl.Expr:
     """A column of a checkpoint has another type than the action field that it stores.
 
     Readers that request the field's type fail, or read wrong values.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         belongs_to: statistics, difference: "another type"
@@ -33,14 +32,16 @@ def action_column_type_differs() -> pl.Expr:
     return (pl.col("belongs_to") == "action") & (pl.col("difference") == "another type")
 
 
-@rule("CKP061", requires="checkpoint-contents.parsed-partition-value-types", view=checkpoint_columns)
+@rule(
+    "CKP061",
+    requires="checkpoint-contents.parsed-partition-value-types",
+    view=checkpoint_columns,
+    fix=REWRITE_CHECKPOINT,
+)
 def parsed_partition_value_type_differs() -> pl.Expr:
     """A partition column is missing from partitionValues_parsed, or has the wrong type there.
 
     Readers that prune partitions by it read too many files, or skip files that they need.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         belongs_to: "partition values", difference: "logical name"
@@ -56,14 +57,12 @@ def parsed_partition_value_type_differs() -> pl.Expr:
     "CKP062",
     requires=("checkpoint-schema.parsed-statistics", "statistics.variant-bounds-in-parquet"),
     view=checkpoint_columns,
+    fix=REWRITE_CHECKPOINT,
 )
 def parsed_statistic_type_differs() -> pl.Expr:
     """A column of stats_parsed has another type than its statistic or data column.
 
     Readers that skip files by it fail, or skip files that they need.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         belongs_to: statistics, difference: "logical name"
@@ -74,14 +73,11 @@ def parsed_statistic_type_differs() -> pl.Expr:
     return (pl.col("belongs_to") == "statistics") & (pl.col("difference") == "another type")
 
 
-@rule("CKP063", requires="checkpoint-schema.physical-names", view=checkpoint_columns)
+@rule("CKP063", requires="checkpoint-schema.physical-names", view=checkpoint_columns, fix=REWRITE_CHECKPOINT)
 def parsed_column_by_logical_name() -> pl.Expr:
     """A typed column of a checkpoint uses the logical name although the column has a physical name.
 
     Readers look for the physical name and find nothing. After a rename they may use the values of another column.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         difference: missing

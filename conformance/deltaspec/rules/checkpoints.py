@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import REWRITE_CHECKPOINT, STOP_WRITERS_AND_REWRITE_CHECKPOINT
 from deltaspec.rules.registry import rule
 from deltaspec.views.log.checkpoints import checkpoints, replay_differences
 
@@ -10,15 +11,13 @@ from deltaspec.views.log.checkpoints import checkpoints, replay_differences
     "CKP001",
     requires=("checkpoint.format", "checkpoint-contents.parquet", "checkpoint.multipart-format"),
     view=checkpoints,
+    fix=REWRITE_CHECKPOINT,
 )
 def checkpoint_unreadable() -> pl.Expr:
     """A checkpoint cannot be read as a Parquet or JSON file of actions, or a page checksum does not match.
 
     Readers that start from the checkpoint fail, even if the commits alone would be enough. Readers that do not verify
     page checksums may return wrong files.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         unreadable: null
@@ -28,14 +27,16 @@ def checkpoint_unreadable() -> pl.Expr:
     return pl.col("unreadable").is_not_null()
 
 
-@rule("CKP002", requires=("reconciliation.one-protocol", "checkpoint-contents.has-protocol"), view=checkpoints)
+@rule(
+    "CKP002",
+    requires=("reconciliation.one-protocol", "checkpoint-contents.has-protocol"),
+    view=checkpoints,
+    fix=REWRITE_CHECKPOINT,
+)
 def checkpoint_protocol_count() -> pl.Expr:
     """A checkpoint does not contain exactly one protocol action.
 
     Readers that start from it cannot determine which features they must support.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         protocols: 1
@@ -46,14 +47,16 @@ def checkpoint_protocol_count() -> pl.Expr:
     return pl.col("protocols") != 1
 
 
-@rule("CKP003", requires=("reconciliation.one-metadata", "checkpoint-contents.has-metadata"), view=checkpoints)
+@rule(
+    "CKP003",
+    requires=("reconciliation.one-metadata", "checkpoint-contents.has-metadata"),
+    view=checkpoints,
+    fix=REWRITE_CHECKPOINT,
+)
 def checkpoint_metadata_count() -> pl.Expr:
     """A checkpoint does not contain exactly one metaData action.
 
     Readers that start from it have no schema, or two.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         metadatas: 1
@@ -64,14 +67,11 @@ def checkpoint_metadata_count() -> pl.Expr:
     return pl.col("metadatas") != 1
 
 
-@rule("CKP004", requires="checkpoint.no-commit-info-no-cdc", view=checkpoints)
+@rule("CKP004", requires="checkpoint.no-commit-info-no-cdc", view=checkpoints, fix=REWRITE_CHECKPOINT)
 def commit_action_in_checkpoint() -> pl.Expr:
     """A checkpoint contains commitInfo or cdc actions.
 
     These actions belong to single versions and are not part of the table state. Readers may fail on them.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         commit_infos: 0, cdcs: 0
@@ -82,14 +82,13 @@ def commit_action_in_checkpoint() -> pl.Expr:
     return (pl.col("commit_infos") > 0) | (pl.col("cdcs") > 0)
 
 
-@rule("CKP005", requires=("checkpoint.v2-has-metadata", "checkpoint.uuid-is-v2"), view=checkpoints)
+@rule(
+    "CKP005", requires=("checkpoint.v2-has-metadata", "checkpoint.uuid-is-v2"), view=checkpoints, fix=REWRITE_CHECKPOINT
+)
 def checkpoint_metadata_action_count() -> pl.Expr:
     """A checkpoint with V2 content does not contain exactly one checkpointMetadata action.
 
     Readers cannot recognize the V2 content and miss the files in its sidecars.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         naming: uuid, sidecars: 2, checkpoint_metadatas: 1
@@ -146,14 +145,12 @@ def v2_content_without_feature() -> pl.Expr:
     "CKP008",
     requires=("checkpoint.multipart-is-v1", "checkpoint-metadata.only-in-v2", "sidecar.only-in-v2"),
     view=checkpoints,
+    fix=REWRITE_CHECKPOINT,
 )
 def v2_content_in_multipart_checkpoint() -> pl.Expr:
     """A multipart checkpoint has V2 content.
 
     Readers expect V1 content in multipart checkpoints and do not follow the sidecars.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         naming: multipart, checkpoint_metadatas: 0, sidecars: 0
@@ -165,14 +162,11 @@ def v2_content_in_multipart_checkpoint() -> pl.Expr:
     return (pl.col("naming") == "multipart") & has_v2
 
 
-@rule("CKP009", requires="checkpoint.one-action-a-row", view=checkpoints)
+@rule("CKP009", requires="checkpoint.one-action-a-row", view=checkpoints, fix=REWRITE_CHECKPOINT)
 def row_without_exactly_one_action() -> pl.Expr:
     """A row of a checkpoint contains no action, or several actions.
 
     Readers that read one action for each row lose the others.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         rows_without_action: 0, rows_with_several_actions: 0
@@ -187,14 +181,12 @@ def row_without_exactly_one_action() -> pl.Expr:
     "CKP010",
     requires=("domain.no-tombstones-in-checkpoint", "checkpoint-contents.no-domain-tombstones"),
     view=checkpoints,
+    fix=REWRITE_CHECKPOINT,
 )
 def removed_domain_in_checkpoint() -> pl.Expr:
     """A checkpoint contains the tombstone of a metadata domain.
 
     A removed domain is not part of the table state. Readers that ignore the flag restore the domain.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         removed_domains: []
@@ -204,14 +196,11 @@ def removed_domain_in_checkpoint() -> pl.Expr:
     return pl.col("removed_domains").list.len() > 0
 
 
-@rule("CKP011", requires="reconciliation.domain-unique", view=checkpoints)
+@rule("CKP011", requires="reconciliation.domain-unique", view=checkpoints, fix=REWRITE_CHECKPOINT)
 def repeated_domain_in_checkpoint() -> pl.Expr:
     """A checkpoint contains the same metadata domain more than once.
 
     Rows of a checkpoint have no order, so readers disagree on the configuration of the domain.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         repeated_domains: []
@@ -221,14 +210,11 @@ def repeated_domain_in_checkpoint() -> pl.Expr:
     return pl.col("repeated_domains").list.len() > 0
 
 
-@rule("CKP013", requires="checkpoint.v2-files-in-one-place", view=checkpoints)
+@rule("CKP013", requires="checkpoint.v2-files-in-one-place", view=checkpoints, fix=REWRITE_CHECKPOINT)
 def file_actions_alongside_sidecars() -> pl.Expr:
     """A checkpoint lists files both directly and in sidecars.
 
     Readers that find a sidecar may read files only from sidecars, and lose the others.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         sidecars: 2, adds: 0, removes: 0
@@ -240,14 +226,11 @@ def file_actions_alongside_sidecars() -> pl.Expr:
     return (pl.col("sidecars") > 0) & ((pl.col("adds") > 0) | (pl.col("removes") > 0))
 
 
-@rule("CKP012", requires="reconciliation.transaction-unique", view=checkpoints)
+@rule("CKP012", requires="reconciliation.transaction-unique", view=checkpoints, fix=REWRITE_CHECKPOINT)
 def repeated_application_in_checkpoint() -> pl.Expr:
     """A checkpoint contains several txn actions of the same application.
 
     Rows of a checkpoint have no order, so a stream may resume from the wrong version and repeat or skip data.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         repeated_apps: []
@@ -276,14 +259,11 @@ def multipart_checkpoint() -> pl.Expr:
     return (pl.col("naming") == "multipart") & sound & ~pl.col("v2_checkpoint_supported")
 
 
-@rule("CKP071", requires="checkpoint-contents.parts-hashed", view=checkpoints, divergence="S28")
+@rule("CKP071", requires="checkpoint-contents.parts-hashed", view=checkpoints, divergence="S28", fix=REWRITE_CHECKPOINT)
 def file_in_wrong_checkpoint_part() -> pl.Expr:
     """Files of a multipart checkpoint are in other parts than Spark's hash of their keys gives.
 
     If writers raced, parts of different checkpoints are mixed: files are listed twice or not at all.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         misplaced_files: 0
@@ -294,15 +274,12 @@ def file_in_wrong_checkpoint_part() -> pl.Expr:
     return pl.col("misplaced_files") > 0
 
 
-@rule("CKP072", requires="checkpoint-contents.parts-clustered-by-path", view=checkpoints)
+@rule("CKP072", requires="checkpoint-contents.parts-clustered-by-path", view=checkpoints, fix=REWRITE_CHECKPOINT)
 def path_in_several_parts() -> pl.Expr:
     """Actions of the same path are in several parts of a checkpoint.
 
-    Whether paths are assigned by hash or by range, all actions of a path belong to one part. If writers raced, parts of different checkpoints are mixed: files are listed twice or
-    not at all.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
+    Whether paths are assigned by hash or by range, all actions of a path belong to one part. If writers raced, parts of
+    different checkpoints are mixed: files are listed twice or not at all.
 
     Conforms::
         split_paths: 0
@@ -313,14 +290,13 @@ def path_in_several_parts() -> pl.Expr:
     return pl.col("split_paths") > 0
 
 
-@rule("CKP090", requires="reconciliation.one-high-water-mark", view=checkpoints)
+@rule(
+    "CKP090", requires="reconciliation.one-high-water-mark", view=checkpoints, fix=STOP_WRITERS_AND_REWRITE_CHECKPOINT
+)
 def several_row_id_marks_in_checkpoint() -> pl.Expr:
     """A checkpoint contains more than one rowIdHighWaterMark action.
 
     Rows of a checkpoint have no order, so the valid mark is undefined and writers may assign row ids twice.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup. Stop writers until then.
 
     Conforms::
         row_id_high_water_marks: 0
@@ -331,14 +307,17 @@ def several_row_id_marks_in_checkpoint() -> pl.Expr:
     return pl.col("row_id_high_water_marks") > 1
 
 
-@rule("CKP091", requires="checkpoint.equals-replay", view=replay_differences, until="r2")
+@rule(
+    "CKP091",
+    requires="checkpoint.equals-replay",
+    view=replay_differences,
+    until="r2",
+    fix=STOP_WRITERS_AND_REWRITE_CHECKPOINT,
+)
 def row_id_mark_differs_in_checkpoint() -> pl.Expr:
     """The row id high-water mark in a checkpoint differs from the commits.
 
     Writers that start from the checkpoint assign row ids twice.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup. Stop writers until then.
 
     Conforms::
         derived_file_kind: checkpoint, kind: txn
@@ -349,14 +328,11 @@ def row_id_mark_differs_in_checkpoint() -> pl.Expr:
     return (pl.col("derived_file_kind") == "checkpoint") & (pl.col("kind") == "rowIdHighWaterMark")
 
 
-@rule("CKP068", requires="checkpoint-metadata.tag-values", view=checkpoints)
+@rule("CKP068", requires="checkpoint-metadata.tag-values", view=checkpoints, fix=REWRITE_CHECKPOINT)
 def checkpoint_tags_contradict_sidecars() -> pl.Expr:
     """A tag of checkpointMetadata contradicts the checkpoint and its sidecars.
 
     Readers that plan with the tags use wrong counts or a wrong schema. If the tags are right, a sidecar was replaced.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         false_tags: []

@@ -2,18 +2,17 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import CHECK_HISTORY_BEFORE_CHECKSUM, DELETE_CHECKSUM
 from deltaspec.rules.registry import rule
 from deltaspec.views.log.checkpoints import checksums, replay_differences
 from deltaspec.views.log.log_files import listing
 
 
-@rule("CRC001", requires="checksum.form", view=checksums)
+@rule("CRC001", requires="checksum.form", view=checksums, fix=DELETE_CHECKSUM)
 def malformed_checksum() -> pl.Expr:
     """A version checksum is not a JSON object with every required field.
 
     Readers cannot check the version against it.
-    Fix: Delete the `.crc` file; version checksums are optional. Upgrade the writer if the next checksum has the same
-    defect.
 
     Conforms::
         schema_error: null
@@ -23,7 +22,7 @@ def malformed_checksum() -> pl.Expr:
     return pl.col("schema_error").is_not_null()
 
 
-@rule("CRC016", requires="checksum.form", view=checksums, divergence="S60")
+@rule("CRC016", requires="checksum.form", view=checksums, divergence="S54")
 def checksum_of_older_form() -> pl.Expr:
     """A version checksum has only counts, as Delta wrote it before the protocol described the file.
 
@@ -40,13 +39,13 @@ def checksum_of_older_form() -> pl.Expr:
     return pl.col("is_older_form")
 
 
-@rule("CRC002", requires=("checksum.table-size", "checksum.accurate"), view=checksums)
+@rule(
+    "CRC002", requires=("checksum.table-size", "checksum.accurate"), view=checksums, fix=CHECK_HISTORY_BEFORE_CHECKSUM
+)
 def table_size_differs() -> pl.Expr:
     """The table size in a version checksum is not the sum of the sizes of the live files.
 
     The checksum or the log is wrong. If the log is wrong, readers return wrong rows.
-    Fix: Run `deltaspec validate t --history all`. If there are no other violations, delete the `.crc` file. If log or
-    data files are missing, restore them from backup. Keep the checksum until you know which is wrong.
 
     Conforms::
         table_size_bytes: 100, replayed_table_size_bytes: 100
@@ -57,13 +56,11 @@ def table_size_differs() -> pl.Expr:
     return pl.col("table_size_bytes") != pl.col("replayed_table_size_bytes")
 
 
-@rule("CRC003", requires=("checksum.num-files", "checksum.accurate"), view=checksums)
+@rule("CRC003", requires=("checksum.num-files", "checksum.accurate"), view=checksums, fix=CHECK_HISTORY_BEFORE_CHECKSUM)
 def file_count_differs() -> pl.Expr:
     """The file count in a version checksum is not the number of live files.
 
     The checksum or the log is wrong. If the log is wrong, readers return wrong rows.
-    Fix: Run `deltaspec validate t --history all`. If there are no other violations, delete the `.crc` file. If log or
-    data files are missing, restore them from backup. Keep the checksum until you know which is wrong.
 
     Conforms::
         num_files: 3, replayed_num_files: 3
@@ -74,13 +71,11 @@ def file_count_differs() -> pl.Expr:
     return pl.col("num_files") != pl.col("replayed_num_files")
 
 
-@rule("CRC004", requires="checksum.one-metadata-one-protocol", view=checksums)
+@rule("CRC004", requires="checksum.one-metadata-one-protocol", view=checksums, fix=DELETE_CHECKSUM)
 def metadata_or_protocol_count_is_not_one() -> pl.Expr:
     """A version checksum counts a number of metaData or protocol actions other than 1.
 
     Every snapshot has exactly one of each, so clients that check the version fail.
-    Fix: Delete the `.crc` file; version checksums are optional. Upgrade the writer if the next checksum has the same
-    defect.
 
     Conforms::
         num_metadata: 1, num_protocol: 1
@@ -91,13 +86,11 @@ def metadata_or_protocol_count_is_not_one() -> pl.Expr:
     return (pl.col("num_metadata") != 1) | (pl.col("num_protocol") != 1)
 
 
-@rule("CRC005", requires="checksum.in-commit-timestamp", view=checksums)
+@rule("CRC005", requires="checksum.in-commit-timestamp", view=checksums, fix=DELETE_CHECKSUM)
 def checksum_timestamp_differs() -> pl.Expr:
     """The in-commit timestamp in a version checksum differs from the commit, or is present or absent incorrectly.
 
     Readers that use the timestamp of the checksum travel to the wrong version.
-    Fix: Delete the `.crc` file; version checksums are optional. Upgrade the writer if the next checksum has the same
-    defect.
 
     Conforms::
         in_commit_timestamps_enabled: true, in_commit_timestamp: 17, replayed_in_commit_timestamp: 17
@@ -113,13 +106,16 @@ def checksum_timestamp_differs() -> pl.Expr:
     return (enabled & differs) | (~enabled & pl.col("in_commit_timestamp").is_not_null())
 
 
-@rule("CRC006", requires=("checksum.accurate", "checksum.deletion-vectors"), view=checksums)
+@rule(
+    "CRC006",
+    requires=("checksum.accurate", "checksum.deletion-vectors"),
+    view=checksums,
+    fix=CHECK_HISTORY_BEFORE_CHECKSUM,
+)
 def vector_counts_differ() -> pl.Expr:
     """The counts of deletion vectors or deleted rows in a version checksum differ from the live files.
 
     The checksum or the log is wrong. If the log is wrong, readers return deleted rows or lose others.
-    Fix: Run `deltaspec validate t --history all`. If there are no other violations, delete the `.crc` file. If log or
-    data files are missing, restore them from backup. Keep the checksum until you know which is wrong.
 
     Conforms::
         num_deletion_vectors: 1, replayed_num_deletion_vectors: 1, num_deleted_records: 5, replayed_num_deleted_records: 5
@@ -132,13 +128,11 @@ def vector_counts_differ() -> pl.Expr:
     return vectors | (pl.col("num_deleted_records") != pl.col("replayed_num_deleted_records"))
 
 
-@rule("CRC007", requires=("checksum.accurate", "checksum.all-files"), view=checksums)
+@rule("CRC007", requires=("checksum.accurate", "checksum.all-files"), view=checksums, fix=CHECK_HISTORY_BEFORE_CHECKSUM)
 def all_files_differ() -> pl.Expr:
     """The list of files in a version checksum differs from the live files.
 
     Readers that take the files from the checksum return other rows.
-    Fix: Run `deltaspec validate t --history all`. If there are no other violations, delete the `.crc` file. If log or
-    data files are missing, restore them from backup. Keep the checksum until you know which is wrong.
 
     Conforms::
         all_files_fault: null
@@ -148,14 +142,12 @@ def all_files_differ() -> pl.Expr:
     return pl.col("all_files_fault").is_not_null()
 
 
-@rule("CRC008", requires=("checksum.histogram-form", "checksum.deleted-rows-form"), view=checksums)
+@rule("CRC008", requires=("checksum.histogram-form", "checksum.deleted-rows-form"), view=checksums, fix=DELETE_CHECKSUM)
 def malformed_histogram() -> pl.Expr:
     """A histogram in a version checksum does not have the prescribed structure.
 
     Its bins do not start at 0 or do not ascend, or its arrays have different lengths. Counts cannot be assigned to
     sizes.
-    Fix: Delete the `.crc` file; version checksums are optional. Upgrade the writer if the next checksum has the same
-    defect.
 
     Conforms::
         histogram_schema_error: null, deleted_histogram_schema_error: null
@@ -176,13 +168,12 @@ def malformed_histogram() -> pl.Expr:
         "checksum.accurate",
     ),
     view=checksums,
+    fix=CHECK_HISTORY_BEFORE_CHECKSUM,
 )
 def histogram_differs() -> pl.Expr:
     """A histogram in a version checksum differs from the sizes or deleted rows of the live files.
 
     The checksum or the log is wrong. If the log is wrong, readers return wrong rows.
-    Fix: Run `deltaspec validate t --history all`. If there are no other violations, delete the `.crc` file. If log or
-    data files are missing, restore them from backup. Keep the checksum until you know which is wrong.
 
     Conforms::
         histogram_fault: null, deleted_histogram_fault: null
@@ -197,13 +188,16 @@ def _differs(*kinds: str) -> pl.Expr:
     return (pl.col("derived_file_kind") == "checksum") & pl.col("kind").is_in(kinds)
 
 
-@rule("CRC010", requires=("checksum.protocol-and-metadata", "checksum.accurate"), view=replay_differences)
+@rule(
+    "CRC010",
+    requires=("checksum.protocol-and-metadata", "checksum.accurate"),
+    view=replay_differences,
+    fix=DELETE_CHECKSUM,
+)
 def checksum_state_differs() -> pl.Expr:
     """The protocol or metaData in a version checksum differs from the version.
 
     Readers that take them from the checksum use another schema or other features.
-    Fix: Delete the `.crc` file; version checksums are optional. Upgrade the writer if the next checksum has the same
-    defect.
 
     Conforms::
         derived_file_kind: checkpoint, kind: protocol
@@ -215,13 +209,16 @@ def checksum_state_differs() -> pl.Expr:
     return _differs("protocol", "metaData")
 
 
-@rule("CRC011", requires=("checksum.accurate", "checksum.transactions-and-domains"), view=replay_differences)
+@rule(
+    "CRC011",
+    requires=("checksum.accurate", "checksum.transactions-and-domains"),
+    view=replay_differences,
+    fix=DELETE_CHECKSUM,
+)
 def checksum_transactions_or_domains_differ() -> pl.Expr:
     """The transactions or domains in a version checksum differ from the version.
 
     Writers that take them from the checksum repeat data or reuse row ids.
-    Fix: Delete the `.crc` file; version checksums are optional. Upgrade the writer if the next checksum has the same
-    defect.
 
     Conforms::
         derived_file_kind: checkpoint, kind: txn, difference: missing, may_have_expired: false
@@ -252,13 +249,11 @@ def commit_without_checksum() -> pl.Expr:
     return pl.col("checksum_missing")
 
 
-@rule("CRC013", requires=("checksum.accurate", "checksum.transaction-id"), view=checksums)
+@rule("CRC013", requires=("checksum.accurate", "checksum.transaction-id"), view=checksums, fix=DELETE_CHECKSUM)
 def checksum_transaction_id_differs() -> pl.Expr:
     """The transaction id in a version checksum differs from the commit.
 
     The checksum was written for another attempt at this version, so its other fields may be wrong too.
-    Fix: Delete the `.crc` file; version checksums are optional. Upgrade the writer if the next checksum has the same
-    defect.
 
     Conforms::
         txn_id: "a", commit_txn_id: "a", catalog_managed: true
@@ -271,14 +266,12 @@ def checksum_transaction_id_differs() -> pl.Expr:
     return pl.col("catalog_managed") & (pl.col("txn_id") != pl.col("commit_txn_id"))
 
 
-@rule("CRC015", requires="checksum.transaction-id", view=checksums, divergence="S20")
+@rule("CRC015", requires="checksum.transaction-id", view=checksums, divergence="S20", fix=DELETE_CHECKSUM)
 def free_form_transaction_id_differs() -> pl.Expr:
     """The transaction id in a version checksum differs from the commit of a table that is not catalog-managed.
 
     Only catalog-managed tables define txnId of commitInfo. Engines that write it elsewhere repeat it in the checksum, so
     the checksum was probably written for another attempt at this version.
-    Fix: Delete the `.crc` file; version checksums are optional. Upgrade the writer if the next checksum has the same
-    defect.
 
     Conforms::
         txn_id: "a", commit_txn_id: "a", catalog_managed: false
@@ -292,14 +285,17 @@ def free_form_transaction_id_differs() -> pl.Expr:
     return ~pl.col("catalog_managed").fill_null(False) & (pl.col("txn_id") != pl.col("commit_txn_id"))
 
 
-@rule("CRC014", requires=("checksum.accurate", "checksum.transactions-and-domains"), view=replay_differences)
+@rule(
+    "CRC014",
+    requires=("checksum.accurate", "checksum.transactions-and-domains"),
+    view=replay_differences,
+    fix=DELETE_CHECKSUM,
+)
 def repeated_transaction_or_domain_in_checksum() -> pl.Expr:
     """A version checksum lists an application or a domain more than once.
 
     A version has one transaction per application and one state per domain. Writers that take them from the checksum use
     either entry.
-    Fix: Delete the `.crc` file; version checksums are optional. Upgrade the writer if the next checksum has the same
-    defect.
 
     Conforms::
         derived_file_kind: compaction, kind: txn, difference: repeated

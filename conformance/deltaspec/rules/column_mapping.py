@@ -2,20 +2,29 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import (
+    RAISE_MAX_COLUMN_ID,
+    RECOMPUTE_STATISTICS,
+    RESTORE_VERSION_AND_COLUMN,
+    RESTORE_VERSION_AND_MAPPING,
+    RESTORE_VERSION_NOT_NULLS,
+)
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.file_actions import file_actions
 from deltaspec.views.files.outdated_files import outdated_files
 from deltaspec.views.table.table_actions import configuration, metadata, schema_fields
 
 
-@rule("CMP001", requires=("column-mapping.ids-assigned", "column-mapping.new-columns-have-ids"), view=schema_fields)
+@rule(
+    "CMP001",
+    requires=("column-mapping.ids-assigned", "column-mapping.new-columns-have-ids"),
+    view=schema_fields,
+    fix=RESTORE_VERSION_AND_MAPPING,
+)
 def column_id_missing() -> pl.Expr:
     """Column mapping is enabled, but a field has no column id.
 
     Readers that resolve columns by id return null for the column.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. If column mapping was enabled in that commit, enable it again with `ALTER TABLE t SET
-    TBLPROPERTIES` in Delta Spark.
 
     Conforms::
         column_mapping_mode: name, column_id: 1
@@ -26,14 +35,11 @@ def column_id_missing() -> pl.Expr:
     return pl.col("column_mapping_mode").is_not_null() & pl.col("column_id").is_null()
 
 
-@rule("CMP002", requires="column-mapping.physical-names-assigned", view=schema_fields)
+@rule("CMP002", requires="column-mapping.physical-names-assigned", view=schema_fields, fix=RESTORE_VERSION_AND_MAPPING)
 def physical_name_missing() -> pl.Expr:
     """Column mapping is enabled, but a field has no physical name.
 
     Readers do not know under which name the column is stored, and return null or fail.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. If column mapping was enabled in that commit, enable it again with `ALTER TABLE t SET
-    TBLPROPERTIES` in Delta Spark.
 
     Conforms::
         column_mapping_mode: name, physical_name: "col-5f422f40"
@@ -85,13 +91,11 @@ def repeated_physical_name() -> pl.Expr:
     return pl.col("column_mapping_mode").is_not_null() & (pl.col("fields_with_physical_path") > 1)
 
 
-@rule("CMP005", requires="column-mapping.max-column-id", view=metadata)
+@rule("CMP005", requires="column-mapping.max-column-id", view=metadata, fix=RAISE_MAX_COLUMN_ID)
 def max_column_id_too_low() -> pl.Expr:
     """A column id is above delta.columnMapping.maxColumnId, or the property is missing.
 
     The next new column gets an id that is or was in use, so older files show values of another column in it.
-    Fix: Before adding columns, run `ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.maxColumnId' = 'n')` with the
-    highest id that was ever assigned. If the engine rejects this, restore the version before.
 
     Conforms::
         column_mapping_mode: name, max_column_id: 5, max_used_column_id: 4
@@ -187,13 +191,11 @@ def physical_name_changed() -> pl.Expr:
     return pl.col("physical_name_before").is_not_null()
 
 
-@rule("CMP024", requires="column-mapping.max-id-never-falls", view=metadata)
+@rule("CMP024", requires="column-mapping.max-id-never-falls", view=metadata, fix=RAISE_MAX_COLUMN_ID)
 def max_column_id_decreased() -> pl.Expr:
     """`delta.columnMapping.maxColumnId` decreased, although not below a column id of the schema.
 
     The next new column gets an id that is or was in use, so older files show values of another column in it.
-    Fix: Before adding columns, run `ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.maxColumnId' = 'n')` with the
-    highest id that was ever assigned. If the engine rejects this, restore the version before.
 
     Conforms::
         max_column_id: 5, max_column_id_before: 5, max_used_column_id: 5
@@ -212,13 +214,12 @@ def max_column_id_decreased() -> pl.Expr:
     requires=("column-mapping.new-columns-have-new-paths", "column-mapping.physical-paths-unique"),
     view=schema_fields,
     since="current",
+    fix=RESTORE_VERSION_AND_COLUMN,
 )
 def reused_physical_path() -> pl.Expr:
     """A new column has the physical path of a column that the table has or had.
 
     Older files show the values of the other column in it.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Then add the column with `ALTER TABLE t ADD COLUMN`, which generates a new physical name.
 
     Conforms::
         path_was_reused: false, fields_with_physical_path: 1
@@ -234,13 +235,12 @@ def reused_physical_path() -> pl.Expr:
     requires=("column-mapping.new-columns-named-anew", "column-mapping.physical-names-unique"),
     view=schema_fields,
     until="r3",
+    fix=RESTORE_VERSION_AND_COLUMN,
 )
 def reused_physical_name() -> pl.Expr:
     """A new column has the physical name of a column that the table has or had.
 
     Physical names must be globally unique. Older files may show the values of the other column in it.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Then add the column with `ALTER TABLE t ADD COLUMN`, which generates a new physical name.
 
     Conforms::
         name_was_reused: false, fields_with_physical_path: 1
@@ -251,13 +251,11 @@ def reused_physical_name() -> pl.Expr:
     return pl.col("name_was_reused") & (pl.col("fields_with_physical_path") == 1)
 
 
-@rule("CMP028", requires="column-mapping.partition-keys-physical", view=file_actions)
+@rule("CMP028", requires="column-mapping.partition-keys-physical", view=file_actions, fix=RESTORE_VERSION_NOT_NULLS)
 def partition_value_by_logical_name() -> pl.Expr:
     """Column mapping is enabled, but a partition value is stored under the logical name of its column.
 
     Readers look for the physical name. They find no value and return null or fail.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Do not rewrite the rows through a reader that returns null for the column.
 
     Conforms::
         kind: add, logical_partition_keys: []
@@ -268,13 +266,11 @@ def partition_value_by_logical_name() -> pl.Expr:
     return (pl.col("kind") != "remove") & (pl.col("logical_partition_keys").list.len() > 0)
 
 
-@rule("CMP029", requires="column-mapping.statistics-physical", view=file_actions)
+@rule("CMP029", requires="column-mapping.statistics-physical", view=file_actions, fix=RECOMPUTE_STATISTICS)
 def statistics_by_logical_name() -> pl.Expr:
     """Column mapping is enabled, but statistics name a column by its logical name.
 
     Readers find no statistics for the column. After a rename they may skip files by the statistics of another column.
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a conforming writer.
 
     Conforms::
         kind: add, column_mapping_mode: name, misnamed_statistics: null

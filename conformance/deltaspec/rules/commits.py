@@ -5,19 +5,18 @@ Source: chapters Actions, In-Commit Timestamps, Append-only Tables, Add File and
 
 import polars as pl
 
+from deltaspec.rules.fixes import RESTORE_LOADABLE_TABLE, WRITE_PROTOCOL
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.rearranged_rows import rearranged_rows
 from deltaspec.views.files.rearrangements import rearrangements
 from deltaspec.views.log.log_files import commits
 
 
-@rule("COM001", requires="protocol.one-a-version", view=commits)
+@rule("COM001", requires="protocol.one-a-version", view=commits, fix=WRITE_PROTOCOL)
 def several_protocols() -> pl.Expr:
     """A commit contains more than one protocol action.
 
     Actions of a commit have no order, so it is undefined which protocol applies.
-    Fix: If an engine can still load the table, write a correct protocol action with it, for example by adding a feature
-    that it supports. Otherwise restore the log from backup. `RESTORE` does not replace the protocol by default.
 
     Conforms::
         protocols: 1
@@ -27,14 +26,11 @@ def several_protocols() -> pl.Expr:
     return pl.col("protocols") > 1
 
 
-@rule("COM002", requires="metadata.one-a-version", view=commits)
+@rule("COM002", requires="metadata.one-a-version", view=commits, fix=RESTORE_LOADABLE_TABLE)
 def several_metadata() -> pl.Expr:
     """A commit contains more than one metaData action.
 
     Actions of a commit have no order, so it is undefined which schema applies.
-    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
-    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
-    delete commit files.
 
     Conforms::
         metadatas: 0

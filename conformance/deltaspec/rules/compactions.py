@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import DELETE_COMPACTION
 from deltaspec.rules.registry import rule
 from deltaspec.views.log.checkpoints import replay_differences
 
@@ -10,12 +11,16 @@ def _differs(difference: str) -> pl.Expr:
     return (pl.col("derived_file_kind") == "compaction") & (pl.col("difference") == difference)
 
 
-@rule("COP001", requires=("compaction.equals-replay", "compaction.removes-kept"), view=replay_differences)
+@rule(
+    "COP001",
+    requires=("compaction.equals-replay", "compaction.removes-kept"),
+    view=replay_differences,
+    fix=DELETE_COMPACTION,
+)
 def action_missing_from_compaction() -> pl.Expr:
     """A log compaction does not contain an action that its commits leave.
 
     Engines that read compactions see another table than engines that read the commits.
-    Fix: Delete the compaction file; compactions are optional and the commits have the complete history.
 
     Conforms::
         derived_file_kind: checkpoint, difference: missing
@@ -25,12 +30,11 @@ def action_missing_from_compaction() -> pl.Expr:
     return _differs("missing")
 
 
-@rule("COP002", requires="compaction.equals-replay", view=replay_differences)
+@rule("COP002", requires="compaction.equals-replay", view=replay_differences, fix=DELETE_COMPACTION)
 def unexpected_action_in_compaction() -> pl.Expr:
     """A log compaction contains an action that its commits do not leave.
 
     Engines that read compactions see another table than engines that read the commits.
-    Fix: Delete the compaction file; compactions are optional and the commits have the complete history.
 
     Conforms::
         derived_file_kind: checkpoint, kind: add, difference: extra
@@ -42,12 +46,11 @@ def unexpected_action_in_compaction() -> pl.Expr:
     return _differs("extra") & (pl.col("kind") != "commitInfo")
 
 
-@rule("COP003", requires="compaction.equals-replay", view=replay_differences)
+@rule("COP003", requires="compaction.equals-replay", view=replay_differences, fix=DELETE_COMPACTION)
 def action_differs_in_compaction() -> pl.Expr:
     """An action in a log compaction differs from the action that its commits leave.
 
     Engines that read compactions see another table than engines that read the commits.
-    Fix: Delete the compaction file; compactions are optional and the commits have the complete history.
 
     Conforms::
         derived_file_kind: checkpoint, difference: differs
@@ -57,13 +60,12 @@ def action_differs_in_compaction() -> pl.Expr:
     return _differs("differs")
 
 
-@rule("COP006", requires="compaction.equals-replay", view=replay_differences)
+@rule("COP006", requires="compaction.equals-replay", view=replay_differences, fix=DELETE_COMPACTION)
 def repeated_action_in_compaction() -> pl.Expr:
     """A log compaction has several actions of which reconciliation keeps one.
 
     Two protocols, two metaData, or two actions of one application or domain. The actions of one file have no order, so
     engines that read the compaction choose different ones.
-    Fix: Delete the compaction file; compactions are optional and the commits have the complete history.
 
     Conforms::
         derived_file_kind: checksum, difference: repeated
@@ -83,12 +85,12 @@ def _holds_commit_info() -> pl.Expr:
     requires=("compaction.commit-info-dropped", "compaction.example-without-commit-info"),
     view=replay_differences,
     since="current",
+    fix=DELETE_COMPACTION,
 )
 def commit_info_in_compaction() -> pl.Expr:
     """A log compaction contains a commitInfo action.
 
     commitInfo belongs to one version. Readers that take it for that of the snapshot use the wrong timestamp.
-    Fix: Delete the compaction file; compactions are optional and the commits have the complete history.
 
     Conforms::
         derived_file_kind: checkpoint, kind: commitInfo, difference: extra

@@ -2,19 +2,17 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import RESTORE_VERSION_NOT_DELETED_ROWS
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.added_vectors import added_vectors
 from deltaspec.views.files.file_actions import deletion_vectors
 
 
-@rule("DVX001", requires="deletion-vectors.storage-type", view=deletion_vectors)
+@rule("DVX001", requires="deletion-vectors.storage-type", view=deletion_vectors, fix=RESTORE_VERSION_NOT_DELETED_ROWS)
 def unknown_storage_type() -> pl.Expr:
     """A deletion vector has a storage type other than `u`, `i` and `p`.
 
     Readers cannot load the vector. They fail, or return deleted rows.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Do not rewrite the data file through a reader that ignores the vector: deleted rows would
-    come back.
 
     Conforms::
         storage_type: u
@@ -26,14 +24,11 @@ def unknown_storage_type() -> pl.Expr:
     return ~pl.col("storage_type").is_in(["u", "i", "p"])
 
 
-@rule("DVX002", requires="deletion-vectors.path", view=deletion_vectors)
+@rule("DVX002", requires="deletion-vectors.path", view=deletion_vectors, fix=RESTORE_VERSION_NOT_DELETED_ROWS)
 def invalid_vector_path() -> pl.Expr:
     """A stored deletion vector does not name a file: it has no UUID in Z85 or no absolute path.
 
     Readers cannot load the vector. They fail, or return deleted rows.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Do not rewrite the data file through a reader that ignores the vector: deleted rows would
-    come back.
 
     Conforms::
         path_fault: null

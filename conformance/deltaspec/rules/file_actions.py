@@ -2,19 +2,24 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import (
+    COMPARE_FILE_THEN_RECOMPUTE_STATISTICS,
+    RECOMPUTE_STATISTICS,
+    RESTORE_VERSION,
+    RESTORE_VERSION_NOT_NULLS,
+    REWRITE_CHECKPOINT,
+)
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.adds_without_stats import adds_without_stats
 from deltaspec.views.files.file_actions import file_actions
 
 
-@rule("FIL007", requires="add.partition-values", view=file_actions)
+@rule("FIL007", requires="add.partition-values", view=file_actions, fix=RESTORE_VERSION_NOT_NULLS)
 def partition_column_missing() -> pl.Expr:
     """A file has no value for a partition column of the table.
 
     Readers fail or return null. (With column mapping the keys are physical names. Remove actions are not checked,
     because the file may be older than the current partition columns.)
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Do not rewrite the rows through a reader that returns null for the column.
 
     Conforms::
         kind: add, missing_partition_columns: []
@@ -174,13 +179,11 @@ def vector_without_num_records() -> pl.Expr:
     return added & pl.col("has_deletion_vector") & pl.col("num_records").is_null()
 
 
-@rule("FIL016", requires="statistics.form", view=file_actions)
+@rule("FIL016", requires="statistics.form", view=file_actions, fix=RECOMPUTE_STATISTICS)
 def malformed_statistics() -> pl.Expr:
     """The statistics of a file are not a JSON object of the documented structure.
 
     Readers ignore them and read the file for every query, or fail.
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a conforming writer.
 
     Conforms::
         stats_fault: null
@@ -208,13 +211,11 @@ def lone_surrogate_in_statistics() -> pl.Expr:
     return pl.col("stats_have_lone_surrogate")
 
 
-@rule("FIL017", requires="statistics.num-records", view=file_actions)
+@rule("FIL017", requires="statistics.num-records", view=file_actions, fix=RECOMPUTE_STATISTICS)
 def negative_num_records() -> pl.Expr:
     """The number of records in the statistics of a file is negative.
 
     Row counts that readers compute from the log are wrong.
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a conforming writer.
 
     Conforms::
         num_records: 0
@@ -225,16 +226,12 @@ def negative_num_records() -> pl.Expr:
     return pl.col("num_records") < 0
 
 
-@rule("FIL018", requires="statistics.null-count", view=file_actions)
+@rule("FIL018", requires="statistics.null-count", view=file_actions, fix=COMPARE_FILE_THEN_RECOMPUTE_STATISTICS)
 def invalid_null_count() -> pl.Expr:
     """A null count is negative, not an integer, or above the file's number of records.
 
     Readers skip files by null counts: queries with `IS NULL` and `IS NOT NULL` lose rows. (With `tightBounds` false,
     such a count carries no information.)
-    Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
-    commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
-    TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data
-    skipping would lose rows.
 
     Conforms::
         null_count_fault: null
@@ -244,13 +241,11 @@ def invalid_null_count() -> pl.Expr:
     return pl.col("null_count_fault").is_not_null()
 
 
-@rule("FIL019", requires="statistics.null-count", view=file_actions, divergence="E09")
+@rule("FIL019", requires="statistics.null-count", view=file_actions, divergence="E09", fix=RECOMPUTE_STATISTICS)
 def null_counts_misspelled() -> pl.Expr:
     """The statistics of a file use `nullCounts` instead of `nullCount`.
 
     Readers look for `nullCount` and find none. An example of older revisions prints the wrong name.
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a conforming writer.
 
     Conforms::
         has_null_counts_key: false
@@ -296,14 +291,11 @@ def partition_statistics_differ() -> pl.Expr:
     return pl.col("partition_statistics_fault").is_not_null()
 
 
-@rule("FIL020", requires="add.fields", view=file_actions)
+@rule("FIL020", requires="add.fields", view=file_actions, fix=REWRITE_CHECKPOINT)
 def required_field_missing_in_checkpoint() -> pl.Expr:
     """A file action of a Parquet checkpoint has no value for a required field.
 
     Readers that start from the checkpoint fail, or use a default and read another table.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         missing_field: null
@@ -313,13 +305,11 @@ def required_field_missing_in_checkpoint() -> pl.Expr:
     return pl.col("missing_field").is_not_null()
 
 
-@rule("FIL021", requires="add.default-row-ids", view=file_actions)
+@rule("FIL021", requires="add.default-row-ids", view=file_actions, fix=RESTORE_VERSION)
 def negative_row_id() -> pl.Expr:
     """A base row id or default row commit version is negative.
 
     Row ids and commit versions start at 0. Consumers treat negative values as unset, or fail.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer.
 
     Conforms::
         base_row_id: 0, default_row_commit_version: 0
@@ -331,13 +321,11 @@ def negative_row_id() -> pl.Expr:
     return (pl.col("base_row_id") < 0).fill_null(False) | (pl.col("default_row_commit_version") < 0)
 
 
-@rule("FIL022", requires="row-tracking.commit-version", view=file_actions, without_feature=True)
+@rule("FIL022", requires="row-tracking.commit-version", view=file_actions, without_feature=True, fix=RESTORE_VERSION)
 def future_row_commit_version() -> pl.Expr:
     """The default row commit version of a file is later than the version that adds it.
 
     Its rows seem to have changed after the commit that wrote them.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer.
 
     Conforms::
         default_row_commit_version: 4, version: 4

@@ -2,19 +2,18 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import DELETE_DERIVED_FILE, RESTORE_VERSION
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.file_actions import file_history
 from deltaspec.views.files.idle_removes import idle_removes
 
 
-@rule("FIL030", requires="reconciliation.no-repeated-actions", view=file_history)
+@rule("FIL030", requires="reconciliation.no-repeated-actions", view=file_history, fix=RESTORE_VERSION)
 def file_added_twice() -> pl.Expr:
     """A commit adds the same path more than once.
 
     Actions of a commit have no order. Readers disagree on the file's deletion vector and statistics, or read its rows
     twice.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer.
 
     Conforms::
         kind: add, source: commit, same_path_same_kind: 1
@@ -26,14 +25,11 @@ def file_added_twice() -> pl.Expr:
     return (pl.col("kind") == "add") & (pl.col("source") == "commit") & (pl.col("same_path_same_kind") > 1)
 
 
-@rule("FIL040", requires="reconciliation.add-unique", view=file_history)
+@rule("FIL040", requires="reconciliation.add-unique", view=file_history, fix=DELETE_DERIVED_FILE)
 def path_live_twice() -> pl.Expr:
     """A checkpoint or compaction contains two add actions of the same path.
 
     Readers disagree on the file's deletion vector and statistics, or read its rows twice.
-    Fix: If it is a compaction, delete the file; compactions are optional. If it is a checkpoint, make sure that earlier
-    commits can replay the table, move it out of the log, and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs).
 
     Conforms::
         kind: add, source: checkpoint, same_path_same_kind: 1
@@ -47,14 +43,11 @@ def path_live_twice() -> pl.Expr:
     return (pl.col("kind") == "add") & (pl.col("source") != "commit") & (pl.col("same_path_same_kind") > 1)
 
 
-@rule("FIL041", requires="reconciliation.adds-unique-by-file", view=file_history)
+@rule("FIL041", requires="reconciliation.adds-unique-by-file", view=file_history, fix=DELETE_DERIVED_FILE)
 def logical_file_live_twice() -> pl.Expr:
     """A checkpoint or compaction contains two add actions of the same path and deletion vector.
 
     Readers disagree on the file's statistics, or read its rows twice.
-    Fix: If it is a compaction, delete the file; compactions are optional. If it is a checkpoint, make sure that earlier
-    commits can replay the table, move it out of the log, and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs).
 
     Conforms::
         kind: add, source: checkpoint, same_file_same_kind: 1
@@ -109,13 +102,11 @@ def file_added_and_removed() -> pl.Expr:
     return (pl.col("kind") == "add") & (pl.col("same_file_other_kind") > 0)
 
 
-@rule("FIL033", requires="add.live-vector-removed", view=file_history)
+@rule("FIL033", requires="add.live-vector-removed", view=file_history, fix=RESTORE_VERSION)
 def live_vector_not_removed() -> pl.Expr:
     """A file is added with another deletion vector, but the commit does not remove the live logical file.
 
     Both logical files are live. Readers return rows twice, and deleted rows come back.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer.
 
     Conforms::
         kind: add, unremoved_live_vector: null

@@ -2,6 +2,12 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import (
+    COMPARE_FILE_THEN_RECOMPUTE_STATISTICS,
+    RESTORE_DATA_FILE,
+    REWRITE_FILE,
+    WRITE_ROWS_AGAIN,
+)
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.data_files import data_files
 from deltaspec.views.data.file_columns import file_columns
@@ -10,13 +16,11 @@ _TIMESTAMPS = ["timestamp", "timestamp_ntz"]
 _NESTED = ["struct", "array", "map"]
 
 
-@rule("PQT001", requires="parquet.format", view=data_files)
+@rule("PQT001", requires="parquet.format", view=data_files, fix=RESTORE_DATA_FILE)
 def file_is_not_parquet() -> pl.Expr:
     """A data file is not a Parquet file, or its footer is damaged.
 
     Every query that reads the file fails, or loses its rows.
-    Fix: Restore the file from backup, or run `RESTORE TABLE t TO VERSION AS OF n` with a version before it and write
-    the rows again. Removing the file from the table loses its rows.
 
     Conforms::
         footer_fault: null
@@ -26,15 +30,16 @@ def file_is_not_parquet() -> pl.Expr:
     return pl.col("footer_fault").is_not_null()
 
 
-@rule("PQT002", requires=("statistics.num-records", "deletion-vectors.needs-num-records"), view=data_files)
+@rule(
+    "PQT002",
+    requires=("statistics.num-records", "deletion-vectors.needs-num-records"),
+    view=data_files,
+    fix=COMPARE_FILE_THEN_RECOMPUTE_STATISTICS,
+)
 def row_count_differs() -> pl.Expr:
     """The number of rows in a data file differs from numRecords in its statistics.
 
     Row counts from the log are wrong, and deletion vectors and row ids may refer to other rows.
-    Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
-    commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
-    TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data
-    skipping would lose rows.
 
     Conforms::
         num_records: 10, row_count: 10
@@ -45,13 +50,11 @@ def row_count_differs() -> pl.Expr:
     return pl.col("num_records") != pl.col("row_count")
 
 
-@rule("PQT003", requires="parquet.listed-encodings", view=data_files)
+@rule("PQT003", requires="parquet.listed-encodings", view=data_files, fix=WRITE_ROWS_AGAIN)
 def columns_stored_in_external_file() -> pl.Expr:
     """A data file states that its columns are stored in another file.
 
     Parquet uses this for summary files. Readers of a table look for the columns in the file itself and fail.
-    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
-    rewrite the file through a reader that returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         external_path: null
@@ -86,13 +89,12 @@ def row_group_row_counts_differ() -> pl.Expr:
         "cdc.change-type-column",
     ),
     view=file_columns,
+    fix=WRITE_ROWS_AGAIN,
 )
 def stored_type_differs() -> pl.Expr:
     """The physical type of a column cannot store values of its schema type.
 
     Readers fail, or return other values than were written.
-    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
-    rewrite the file through a reader that returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         type: long, role: null, type_fault: null
@@ -126,13 +128,11 @@ def timestamp_type_differs() -> pl.Expr:
     return pl.col("type_fault").is_not_null() & pl.col("type").is_in(_TIMESTAMPS)
 
 
-@rule("PQT012", requires="parquet.nested-types", view=file_columns)
+@rule("PQT012", requires="parquet.nested-types", view=file_columns, fix=WRITE_ROWS_AGAIN)
 def nested_column_structure_differs() -> pl.Expr:
     """A struct, array or map is not stored as the matching Parquet group.
 
     Readers fail, or return null for all values in it.
-    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
-    rewrite the file through a reader that returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         type: array, type_fault: null
@@ -144,13 +144,16 @@ def nested_column_structure_differs() -> pl.Expr:
     return pl.col("type_fault").is_not_null() & pl.col("type").is_in(_NESTED)
 
 
-@rule("PQT013", requires=("variant.unshredded-form", "variant-shredding.typed-column-form"), view=file_columns)
+@rule(
+    "PQT013",
+    requires=("variant.unshredded-form", "variant-shredding.typed-column-form"),
+    view=file_columns,
+    fix=WRITE_ROWS_AGAIN,
+)
 def variant_structure_differs() -> pl.Expr:
     """A variant is not stored as a group of binary metadata and value, or a typed column has an unlisted type.
 
     Readers fail, or decode the wrong part.
-    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
-    rewrite the file through a reader that returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         type: variant, type_fault: null
@@ -208,13 +211,11 @@ def narrower_type_without_type_widening() -> pl.Expr:
     return own & pl.col("narrower_type").is_not_null() & ~pl.col("type_widening_supported")
 
 
-@rule("PQT016", requires="parquet.void-omitted", view=file_columns)
+@rule("PQT016", requires="parquet.void-omitted", view=file_columns, fix=REWRITE_FILE)
 def void_is_stored() -> pl.Expr:
     """A data file stores a column of type void.
 
     Void columns are never stored, so readers may fail on the file.
-    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
-    Delta Spark).
 
     Conforms::
         type: void, stored_type: null, void_storage_supported: false
@@ -281,13 +282,11 @@ def column_stored_twice() -> pl.Expr:
     return pl.col("matching_nodes") > 1
 
 
-@rule("PQT020", requires="parquet.names", view=file_columns, divergence="S34")
+@rule("PQT020", requires="parquet.names", view=file_columns, divergence="S34", fix=WRITE_ROWS_AGAIN)
 def column_name_case_differs() -> pl.Expr:
     """The name of a stored column differs from the schema only in case.
 
     Case-sensitive readers find no column and return null.
-    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
-    rewrite the file through a reader that returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         physical_name: id, stored_name: id, column_mapping_mode: null

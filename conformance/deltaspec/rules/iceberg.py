@@ -2,6 +2,12 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import (
+    RECOMPUTE_STATISTICS,
+    RESTORE_REPLACED_CONTENT,
+    RESTORE_VERSION_AND_ICEBERG_IDS,
+    REWRITE_FILE_WITH_MICROSECONDS,
+)
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.data_files import data_files
 from deltaspec.views.data.file_columns import file_columns
@@ -93,13 +99,16 @@ def type_change_not_supported_by_iceberg() -> pl.Expr:
     return pl.col("forbidden_type_changes").list.len() > 0
 
 
-@rule("ICE006", requires=("iceberg-v2.partitions-keep-names", "iceberg-v1.partitions-keep-names"), view=iceberg)
+@rule(
+    "ICE006",
+    requires=("iceberg-v2.partitions-keep-names", "iceberg-v1.partitions-keep-names"),
+    view=iceberg,
+    fix=RESTORE_REPLACED_CONTENT,
+)
 def partition_columns_renamed() -> pl.Expr:
     """A table with Iceberg compatibility was replaced by one with other partition column names.
 
     Its Iceberg history would need a second partition spec, which the conversion does not write.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the version before, and write the replaced content to a new
-    table.
 
     Conforms::
         renamed_partition_columns: []
@@ -111,14 +120,17 @@ def partition_columns_renamed() -> pl.Expr:
     return pl.col("renamed_partition_columns").list.len() > 0
 
 
-@rule("ICE007", requires=("iceberg-v2.numbers-of-records", "iceberg-v1.numbers-of-records"), view=adds_without_stats)
+@rule(
+    "ICE007",
+    requires=("iceberg-v2.numbers-of-records", "iceberg-v1.numbers-of-records"),
+    view=adds_without_stats,
+    fix=RECOMPUTE_STATISTICS,
+)
 def compatible_file_without_num_records() -> pl.Expr:
     """A file was added to a table with Iceberg compatibility, but its statistics have no numRecords.
 
     Iceberg manifests require the number of records of every file. (V1 requires it for every add action, V2 for new
     files.)
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a conforming writer.
 
     Conforms::
         iceberg_compatibility: V2, num_records_missing: false, path_is_new: true
@@ -179,14 +191,11 @@ def nested_field_without_unique_id() -> pl.Expr:
     return _is_under_v2() & pl.any_horizontal(faults)
 
 
-@rule("ICE011", requires="iceberg-v2.nested-ids-place", view=nested_ids)
+@rule("ICE011", requires="iceberg-v2.nested-ids-place", view=nested_ids, fix=RESTORE_VERSION_AND_ICEBERG_IDS)
 def nested_id_in_another_field() -> pl.Expr:
     """Ids of elements, keys or values are not in the nearest struct field, or not in a map.
 
     Clients that look for them where the protocol defines them find none.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Assign the ids again with `REORG TABLE t APPLY (UPGRADE UNIFORM
-    (ICEBERG_COMPAT_VERSION=2))`.
 
     Conforms::
         compatibility: V2, ids_in_wrong_field: []
@@ -197,15 +206,12 @@ def nested_id_in_another_field() -> pl.Expr:
     return _is_under_v2() & (pl.col("ids_in_wrong_field").list.len() > 0)
 
 
-@rule("ICE012", requires="iceberg-v2.nested-ids-path", view=nested_ids)
+@rule("ICE012", requires="iceberg-v2.nested-ids-path", view=nested_ids, fix=RESTORE_VERSION_AND_ICEBERG_IDS)
 def nested_id_without_field() -> pl.Expr:
     """The map of nested ids has a name that matches no part of the field, and a part has no id.
 
     The name is wrong. It must consist of the field name and the parts key, value and element from the outside in,
     separated by dots.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. Assign the ids again with `REORG TABLE t APPLY (UPGRADE UNIFORM
-    (ICEBERG_COMPAT_VERSION=2))`.
 
     Conforms::
         compatibility: V2, unresolved_names: []
@@ -279,13 +285,11 @@ def partition_column_before_data() -> pl.Expr:
     return under_first & (pl.col("misplaced_partition_columns").list.len() > 0)
 
 
-@rule("ICE022", requires="iceberg-v2.timestamps", view=data_files)
+@rule("ICE022", requires="iceberg-v2.timestamps", view=data_files, fix=REWRITE_FILE_WITH_MICROSECONDS)
 def compatible_timestamp_as_int96() -> pl.Expr:
     """A data file that was written under Iceberg compatibility V2 stores a timestamp as INT96.
 
     Iceberg supports only 64-bit timestamps, so its readers fail on the file.
-    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
-    Delta Spark). In Spark, set `spark.sql.parquet.outputTimestampType` to `TIMESTAMP_MICROS`.
 
     Conforms::
         written_under_v2: true, int96_timestamps: []

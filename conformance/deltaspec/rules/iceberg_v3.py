@@ -5,6 +5,12 @@ Source: Iceberg Compatibility V3.
 
 import polars as pl
 
+from deltaspec.rules.fixes import (
+    RECOMPUTE_STATISTICS,
+    RESTORE_REPLACED_CONTENT,
+    REWRITE_FILE,
+    REWRITE_FILE_WITH_MICROSECONDS,
+)
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.data_files import data_files
 from deltaspec.views.data.file_columns import file_columns
@@ -92,13 +98,17 @@ def type_change_not_supported_by_v3() -> pl.Expr:
     return pl.col("forbidden_type_changes").list.len() > 0
 
 
-@rule("ICE035", requires="iceberg-v3.partitions-keep-names", view=iceberg_v3, divergence="S44")
+@rule(
+    "ICE035",
+    requires="iceberg-v3.partitions-keep-names",
+    view=iceberg_v3,
+    divergence="S44",
+    fix=RESTORE_REPLACED_CONTENT,
+)
 def partition_columns_renamed_under_v3() -> pl.Expr:
     """A table with Iceberg compatibility V3 was replaced by one with other partition column names.
 
     Its Iceberg history would need a second partition spec, which the conversion does not write.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the version before, and write the replaced content to a new
-    table.
 
     Conforms::
         renamed_partition_columns: []
@@ -126,13 +136,17 @@ def computed_default_under_v3() -> pl.Expr:
     return pl.col("computed_defaults").list.len() > 0
 
 
-@rule("ICE037", requires="iceberg-v3.numbers-of-records", view=adds_without_stats, divergence="S44")
+@rule(
+    "ICE037",
+    requires="iceberg-v3.numbers-of-records",
+    view=adds_without_stats,
+    divergence="S44",
+    fix=RECOMPUTE_STATISTICS,
+)
 def file_without_num_records_under_v3() -> pl.Expr:
     """A new file was added under Iceberg compatibility V3, but its statistics have no numRecords.
 
     Iceberg manifests require the number of records of every file.
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a conforming writer.
 
     Conforms::
         iceberg_compatibility: V3, num_records_missing: false, path_is_new: true
@@ -165,13 +179,11 @@ def nested_field_without_id_under_v3() -> pl.Expr:
 # Data files
 
 
-@rule("ICE040", requires="iceberg-v3.partition-columns-stored", view=data_files, divergence="S44")
+@rule("ICE040", requires="iceberg-v3.partition-columns-stored", view=data_files, divergence="S44", fix=REWRITE_FILE)
 def partition_column_not_stored_under_v3() -> pl.Expr:
     """A data file that was written under Iceberg compatibility V3 does not store a partition column.
 
     Iceberg readers take partition values from the file and return null.
-    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
-    Delta Spark).
 
     Conforms::
         kind: add, written_under_v3: true, absent_partition_columns: []
@@ -185,13 +197,11 @@ def partition_column_not_stored_under_v3() -> pl.Expr:
     return (pl.col("kind") == "add") & pl.col("written_under_v3") & is_absent
 
 
-@rule("ICE041", requires="iceberg-v3.timestamps", view=data_files, divergence="S44")
+@rule("ICE041", requires="iceberg-v3.timestamps", view=data_files, divergence="S44", fix=REWRITE_FILE_WITH_MICROSECONDS)
 def timestamp_as_int96_under_v3() -> pl.Expr:
     """A data file that was written under Iceberg compatibility V3 stores a timestamp as INT96.
 
     Iceberg supports only 64-bit timestamps, so its readers fail on the file.
-    Fix: Rewrite the file's rows with a conforming writer, for example by overwriting its partition (`replaceWhere` in
-    Delta Spark). In Spark, set `spark.sql.parquet.outputTimestampType` to `TIMESTAMP_MICROS`.
 
     Conforms::
         written_under_v3: true, int96_timestamps: []

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import SYNC_IDENTITY
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.identity_values import identity_values
 from deltaspec.views.log.log_files import commits
@@ -43,12 +44,11 @@ def identity_mark_decreased() -> pl.Expr:
     return (pl.col("adds") > 0) & (pl.col("identity_marks_moved_back").list.len() > 0)
 
 
-@rule("IDN003", requires="identity-columns.mark-is-extreme", view=identity_values)
+@rule("IDN003", requires="identity-columns.mark-is-extreme", view=identity_values, fix=SYNC_IDENTITY)
 def identity_value_beyond_mark() -> pl.Expr:
     """An identity column has a value beyond its high-water mark although users cannot insert values.
 
     The next writer continues after the mark and generates the same value again.
-    Fix: Run `ALTER TABLE t ALTER COLUMN c SYNC IDENTITY` in Delta Spark before the next write.
 
     Conforms::
         last_is_beyond_high_water_mark: false

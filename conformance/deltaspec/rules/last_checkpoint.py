@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import DELETE_HINT, KEEP_HINT
 from deltaspec.rules.registry import rule
 from deltaspec.views.log.checkpoints import last_checkpoint
 
@@ -10,12 +11,12 @@ from deltaspec.views.log.checkpoints import last_checkpoint
     "LCP001",
     requires=("last-checkpoint.form", "last-checkpoint.optional-fields", "last-checkpoint.tags"),
     view=last_checkpoint,
+    fix=DELETE_HINT,
 )
 def malformed_hint() -> pl.Expr:
     """The `_last_checkpoint` file is not a JSON object with a version and a size.
 
     Readers fail on it, or list the complete log.
-    Fix: Delete `_last_checkpoint`. Readers then list the log, and the next checkpoint writes the file again.
 
     Conforms::
         schema_error: null
@@ -25,12 +26,11 @@ def malformed_hint() -> pl.Expr:
     return pl.col("schema_error").is_not_null()
 
 
-@rule("LCP002", requires="last-checkpoint.no-repeated-keys", view=last_checkpoint)
+@rule("LCP002", requires="last-checkpoint.no-repeated-keys", view=last_checkpoint, fix=DELETE_HINT)
 def repeated_key_in_hint() -> pl.Expr:
     """The `_last_checkpoint` file has the same key twice in one object.
 
     The protocol calls such a file invalid, because its checksum is undefined.
-    Fix: Delete `_last_checkpoint`. Readers then list the log, and the next checkpoint writes the file again.
 
     Conforms::
         repeated_key: null
@@ -52,13 +52,13 @@ def repeated_key_in_hint() -> pl.Expr:
         "last-checkpoint.canonical-sample",
     ),
     view=last_checkpoint,
+    fix=DELETE_HINT,
 )
 def hint_checksum_differs() -> pl.Expr:
     """The checksum in the `_last_checkpoint` file does not match its other fields.
 
     The file was damaged or edited. Readers that check it list the complete log. (The pair order of Delta Spark is
     accepted, S18.)
-    Fix: Delete `_last_checkpoint`. Readers then list the log, and the next checkpoint writes the file again.
 
     Conforms::
         checksum: matches
@@ -88,12 +88,11 @@ def hint_beyond_checkpoints() -> pl.Expr:
     return pl.col("version") > pl.col("newest_checkpoint").fill_null(-1)
 
 
-@rule("LCP005", requires=("last-checkpoint.version", "last-checkpoint.parts"), view=last_checkpoint)
+@rule("LCP005", requires=("last-checkpoint.version", "last-checkpoint.parts"), view=last_checkpoint, fix=DELETE_HINT)
 def hint_parts_differ() -> pl.Expr:
     """The number of parts in the `_last_checkpoint` file matches no complete checkpoint of its version.
 
     Readers that build part names from it look for files that do not exist.
-    Fix: Delete `_last_checkpoint`. Readers then list the log, and the next checkpoint writes the file again.
 
     Conforms::
         parts: 2, listed_part_counts: [2], checkpoint_listed: true
@@ -114,13 +113,12 @@ def _states_one_part() -> pl.Expr:
     return ((pl.col("parts") == 1) & pl.col("listed_part_counts").list.contains(0)).fill_null(False)
 
 
-@rule("LCP011", requires="last-checkpoint.parts", view=last_checkpoint, divergence="S27")
+@rule("LCP011", requires="last-checkpoint.parts", view=last_checkpoint, divergence="S27", fix=DELETE_HINT)
 def hint_states_one_part() -> pl.Expr:
     """The `_last_checkpoint` file states one part, but the checkpoint is a single file without parts.
 
     Only checkpoints of two or more files have parts. Readers that build part names from the number look for a file that
     does not exist; others ignore the number.
-    Fix: Delete `_last_checkpoint`. Readers then list the log, and the next checkpoint writes the file again.
 
     Conforms::
         parts: null, listed_part_counts: [0], checkpoint_listed: true
@@ -175,13 +173,12 @@ def hint_size_wrong() -> pl.Expr:
     return ~pl.col("has_sidecars") & _size_differs()
 
 
-@rule("LCP014", requires="last-checkpoint.form", view=last_checkpoint, divergence="S72")
+@rule("LCP014", requires="last-checkpoint.form", view=last_checkpoint, divergence="S72", fix=DELETE_HINT)
 def hint_is_empty() -> pl.Expr:
     """The `_last_checkpoint` file is empty.
 
     The protocol does not say what an empty file means. Engines ignore it, read it again several times, or fail; those
     that ignore it list the complete log. Stores without atomic writes leave such files after an interrupted write.
-    Fix: Delete `_last_checkpoint`. Readers then list the log, and the next checkpoint writes the file again.
 
     Conforms::
         is_empty: null
@@ -191,13 +188,12 @@ def hint_is_empty() -> pl.Expr:
     return pl.col("is_empty")
 
 
-@rule("LCP007", requires="last-checkpoint.size-in-bytes", view=last_checkpoint, divergence="S16")
+@rule("LCP007", requires="last-checkpoint.size-in-bytes", view=last_checkpoint, divergence="S16", fix=KEEP_HINT)
 def hint_bytes_differ() -> pl.Expr:
     """The byte size in the `_last_checkpoint` file matches no checkpoint of its version.
 
     The checkpoint was replaced or truncated after the file was written. Two writers may write the same checkpoint, and
     the protocol does not say whether sidecars count, so this is not a violation.
-    Fix: No repair is needed if the checkpoint is readable; the next checkpoint writes the file again.
 
     Conforms::
         size_in_bytes: 900, actual_sizes_in_bytes: [900, 1800]
@@ -210,13 +206,12 @@ def hint_bytes_differ() -> pl.Expr:
     return stated.is_not_null() & (actual.list.len() > 0) & ~actual.list.contains(stated)
 
 
-@rule("LCP008", requires="last-checkpoint.add-files", view=last_checkpoint, divergence="S16")
+@rule("LCP008", requires="last-checkpoint.add-files", view=last_checkpoint, divergence="S16", fix=KEEP_HINT)
 def hint_add_files_differ() -> pl.Expr:
     """The number of add actions in the `_last_checkpoint` file matches no checkpoint of its version.
 
     The checkpoint was replaced after the file was written, or the writer counts wrongly. Two writers may write the same
     checkpoint, and the protocol does not say whether sidecars count, so this is not a violation.
-    Fix: No repair is needed if the checkpoint is readable; the next checkpoint writes the file again.
 
     Conforms::
         num_of_add_files: 10, actual_add_file_counts: [10]
@@ -229,13 +224,12 @@ def hint_add_files_differ() -> pl.Expr:
     return stated.is_not_null() & (actual.list.len() > 0) & ~actual.list.contains(stated)
 
 
-@rule("LCP012", requires="last-checkpoint.schema", view=last_checkpoint, divergence="S16")
+@rule("LCP012", requires="last-checkpoint.schema", view=last_checkpoint, divergence="S16", fix=DELETE_HINT)
 def hint_schema_differs() -> pl.Expr:
     """The checkpointSchema in the `_last_checkpoint` file matches the columns of no checkpoint of its version.
 
     Readers that plan with the schema look for columns that do not exist, or ignore others. Two writers may write the
     same checkpoint, so this is not a violation.
-    Fix: Delete `_last_checkpoint`. Readers then list the log, and the next checkpoint writes the file again.
 
     Conforms::
         schema_difference: null

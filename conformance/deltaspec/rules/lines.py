@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import RESTORE_LOADABLE_TABLE, REWRITE_CHECKPOINT, WRITE_PROTOCOL
 from deltaspec.rules.registry import rule
 from deltaspec.views.log.log_files import lines
 
@@ -131,14 +132,11 @@ def _malformed(kind: str) -> pl.Expr:
     return (pl.col("kind") == kind) & pl.col("schema_error").is_not_null()
 
 
-@rule("LIN010", requires=("add.fields", "add.optional-fields"), view=lines)
+@rule("LIN010", requires=("add.fields", "add.optional-fields"), view=lines, fix=RESTORE_LOADABLE_TABLE)
 def malformed_add() -> pl.Expr:
     """An add action has a missing required field or a field of the wrong type.
 
     Readers fail on the version, or use a default and read another table.
-    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
-    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
-    delete commit files.
 
     Conforms::
         kind: add, schema_error: null
@@ -148,14 +146,11 @@ def malformed_add() -> pl.Expr:
     return _malformed("add")
 
 
-@rule("LIN011", requires=("remove.fields", "remove.optional-fields"), view=lines)
+@rule("LIN011", requires=("remove.fields", "remove.optional-fields"), view=lines, fix=RESTORE_LOADABLE_TABLE)
 def malformed_remove() -> pl.Expr:
     """A remove action has a missing required field or a field of the wrong type.
 
     Readers fail on the version, or keep a file that was removed.
-    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
-    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
-    delete commit files.
 
     Conforms::
         kind: remove, schema_error: null
@@ -181,14 +176,16 @@ def malformed_cdc() -> pl.Expr:
     return _malformed("cdc")
 
 
-@rule("LIN013", requires=("metadata.fields", "metadata.field-types", "metadata.optional-fields"), view=lines)
+@rule(
+    "LIN013",
+    requires=("metadata.fields", "metadata.field-types", "metadata.optional-fields"),
+    view=lines,
+    fix=RESTORE_LOADABLE_TABLE,
+)
 def malformed_metadata() -> pl.Expr:
     """A metaData action has a missing required field or a field of the wrong type.
 
     Readers fail, or disagree on the schema of the table.
-    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
-    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
-    delete commit files.
 
     Conforms::
         kind: metaData, schema_error: null
@@ -198,14 +195,17 @@ def malformed_metadata() -> pl.Expr:
     return _malformed("metaData")
 
 
-@rule("LIN014", requires=("protocol.fields", "protocol.feature-lists", "protocol.field-names"), view=lines)
+@rule(
+    "LIN014",
+    requires=("protocol.fields", "protocol.feature-lists", "protocol.field-names"),
+    view=lines,
+    fix=WRITE_PROTOCOL,
+)
 def malformed_protocol() -> pl.Expr:
     """A protocol action has a missing required field or a field of the wrong type.
 
     Clients cannot determine whether they may read the table. (Two examples of the protocol print `readerVersion` for
     `minReaderVersion`, E01.)
-    Fix: If an engine can still load the table, write a correct protocol action with it, for example by adding a feature
-    that it supports. Otherwise restore the log from backup. `RESTORE` does not replace the protocol by default.
 
     Conforms::
         kind: protocol, schema_error: null
@@ -271,14 +271,11 @@ def malformed_row_id_high_water_mark() -> pl.Expr:
     return _malformed("rowIdHighWaterMark")
 
 
-@rule("LIN018", requires=("checkpoint-metadata.fields", "checkpoint-metadata.tags"), view=lines)
+@rule("LIN018", requires=("checkpoint-metadata.fields", "checkpoint-metadata.tags"), view=lines, fix=REWRITE_CHECKPOINT)
 def malformed_checkpoint_metadata() -> pl.Expr:
     """A checkpointMetadata action has no version or a field of the wrong type.
 
     Readers of the checkpoint fail, or take it for one of another version.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         kind: checkpointMetadata, schema_error: null
@@ -288,14 +285,11 @@ def malformed_checkpoint_metadata() -> pl.Expr:
     return _malformed("checkpointMetadata")
 
 
-@rule("LIN019", requires=("sidecar.fields", "sidecar.tags"), view=lines)
+@rule("LIN019", requires=("sidecar.fields", "sidecar.tags"), view=lines, fix=REWRITE_CHECKPOINT)
 def malformed_sidecar() -> pl.Expr:
     """A sidecar action has a missing required field or a field of the wrong type.
 
     Readers of the checkpoint fail, or miss the files that the sidecar lists.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         kind: sidecar, schema_error: null

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import DELETE_COMPACTION, REWRITE_CHECKPOINT
 from deltaspec.rules.registry import rule
 from deltaspec.views.log.log_files import listing
 
@@ -32,12 +33,11 @@ def commit_missing() -> pl.Expr:
     return pl.col("missing_commits_before") > 0
 
 
-@rule("LOG002", requires="compaction.range-ascends", view=listing)
+@rule("LOG002", requires="compaction.range-ascends", view=listing, fix=DELETE_COMPACTION)
 def invalid_compaction_range() -> pl.Expr:
     """A log compaction does not end after its start version.
 
     Its name is not a range of commits. Readers that trust it replay the wrong commits.
-    Fix: Delete the compaction file; compactions are optional and the commits have the complete history.
 
     Conforms::
         kind: compaction, version: 4, end_version: 6
@@ -49,14 +49,11 @@ def invalid_compaction_range() -> pl.Expr:
     return (pl.col("kind") == "compaction") & (pl.col("end_version") <= pl.col("version"))
 
 
-@rule("LOG003", requires="checkpoint.multipart-parts", view=listing)
+@rule("LOG003", requires="checkpoint.multipart-parts", view=listing, fix=REWRITE_CHECKPOINT)
 def multipart_checkpoint_with_one_part() -> pl.Expr:
     """A multipart checkpoint has only one part.
 
     A checkpoint in one file must have the classic name. Readers that count parts ignore this one.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         kind: multipart checkpoint, parts: 2
@@ -276,12 +273,11 @@ def commits_before_first_checkpoint() -> pl.Expr:
     return (pl.col("unreachable_commits") > 0) & _cleaned_up_by("r3", "current")
 
 
-@rule("LOG021", requires="cleanup.deletes-compactions", view=listing, divergence="E51")
+@rule("LOG021", requires="cleanup.deletes-compactions", view=listing, divergence="E51", fix=DELETE_COMPACTION)
 def compaction_left_by_cleanup() -> pl.Expr:
     """A log compaction starts at a commit that was deleted by cleanup.
 
     Readers cannot use it, because the commits before its range are gone and the next checkpoint is within the range.
-    Fix: Delete the compaction file; compactions are optional and the commits have the complete history.
 
     Conforms::
         kind: compaction, version: 4, cleaned_up_to: 4, cleanup_revision: r3

@@ -2,19 +2,18 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import WRITE_ROWS_AGAIN, WRITE_ROWS_OF_COLUMN_AGAIN
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.data_files import data_files
 from deltaspec.views.data.file_columns import file_columns
 
 
-@rule("PQT030", requires="column-mapping.field-ids-in-files", view=file_columns)
+@rule("PQT030", requires="column-mapping.field-ids-in-files", view=file_columns, fix=WRITE_ROWS_AGAIN)
 def field_id_differs_from_column() -> pl.Expr:
     """Columns are mapped by id, but a data file stores a column with another field id or none.
 
     Readers find no column with the id and return null. (If the name may come from elsewhere, as in Iceberg files with
     renamed columns, another id may be right and is not reported.)
-    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
-    rewrite the file through a reader that returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         column_mapping_mode: id, node_with_other_id: false, file_has_ids: true, stored_id: null, name_is_generated: true
@@ -31,15 +30,18 @@ def field_id_differs_from_column() -> pl.Expr:
     return (pl.col("column_mapping_mode") == "id") & other & certain
 
 
-@rule("PQT031", requires="column-mapping.field-ids-in-files", view=file_columns, divergence="S30")
+@rule(
+    "PQT031",
+    requires="column-mapping.field-ids-in-files",
+    view=file_columns,
+    divergence="S30",
+    fix=WRITE_ROWS_OF_COLUMN_AGAIN,
+)
 def field_id_differs() -> pl.Expr:
     """A data file stores a column with another field id than the schema, which readers may ignore.
 
     In name mode, Delta readers ignore ids, but Iceberg readers return another column or null. In id mode, it is either
     another column that had the name before, or readers wrongly return null.
-    Fix: Find the commit that added the file. If the column belongs to the table: write the rows again from their
-    source, or with an engine that returns the right values for this file. Do not rewrite the file through a reader that
-    returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         column_mapping_mode: name, node_with_other_id: false, file_has_ids: true, stored_id: null, name_is_generated: true
@@ -57,14 +59,12 @@ def field_id_differs() -> pl.Expr:
     return other & (by_name | (by_id & unclear))
 
 
-@rule("PQT032", requires="column-mapping.physical-names-in-files", view=file_columns)
+@rule("PQT032", requires="column-mapping.physical-names-in-files", view=file_columns, fix=WRITE_ROWS_AGAIN)
 def column_not_under_its_physical_name() -> pl.Expr:
     """Columns are mapped by name, but a data file stores a column id under another name.
 
     Readers find no column with the physical name and return null. (Only files with other physical names are checked;
     older files may have their own field ids.)
-    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
-    rewrite the file through a reader that returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         column_mapping_mode: name, node_with_other_name: null, generated_names: 2
@@ -77,15 +77,18 @@ def column_not_under_its_physical_name() -> pl.Expr:
     return (pl.col("column_mapping_mode") == "name") & pl.col("node_with_other_name").is_not_null() & knows_mapping
 
 
-@rule("PQT033", requires="column-mapping.physical-names-in-files", view=file_columns, divergence="S30")
+@rule(
+    "PQT033",
+    requires="column-mapping.physical-names-in-files",
+    view=file_columns,
+    divergence="S30",
+    fix=WRITE_ROWS_OF_COLUMN_AGAIN,
+)
 def column_id_under_another_name() -> pl.Expr:
     """A data file stores a column id under another name, and readers may find the column anyway.
 
     In id mode, readers ignore the name, but statistics use it. In name mode, the file may be older than the mapping; if
     not, readers return null.
-    Fix: Find the commit that added the file. If the column belongs to the table: write the rows again from their
-    source, or with an engine that returns the right values for this file. Do not rewrite the file through a reader that
-    returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         column_mapping_mode: id, node_with_other_name: null, generated_names: 2
@@ -98,15 +101,13 @@ def column_id_under_another_name() -> pl.Expr:
     return pl.col("node_with_other_name").is_not_null() & ((pl.col("column_mapping_mode") == "id") | may_be_older)
 
 
-@rule("PQT034", requires="column-mapping.field-ids-in-files", view=data_files)
+@rule("PQT034", requires="column-mapping.field-ids-in-files", view=data_files, fix=WRITE_ROWS_AGAIN)
 def file_without_field_ids() -> pl.Expr:
     """A data file has no field ids although it was written while columns were mapped.
 
     "Write the 32 bit integer column identifier as part of the `field_id` field": readers by id, in name mode also those
     of Iceberg, refuse the file or return null for every column. (In name mode, another rule reports a file without
     physical names.)
-    Fix: Write the rows again from their source, or with an engine that returns the right values for this file. Do not
-    rewrite the file through a reader that returns null or wrong values: that makes the damage permanent.
 
     Conforms::
         column_mapping_mode: id, has_field_ids: true, physical_names: 2, generated_names: 2, written_under_mapping: true, row_count: 5

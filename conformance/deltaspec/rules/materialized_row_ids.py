@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import ASSIGN_ROW_IDS_AGAIN, RESTORE_VERSION
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.row_ids import row_id_files, row_id_rewrites
 
@@ -31,14 +32,12 @@ def preserved_flag_contradicted() -> pl.Expr:
     return kept != pl.col("rows_preserved")
 
 
-@rule("RID032", requires="row-tracking.fresh-ids", view=row_id_files)
+@rule("RID032", requires="row-tracking.fresh-ids", view=row_id_files, fix=ASSIGN_ROW_IDS_AGAIN)
 def duplicate_fresh_row_ids() -> pl.Expr:
     """Rows of two live files have the same fresh row id.
 
     A fresh row id is baseRowId plus the position in the file. Consumers that join on row ids or follow them confuse the
     rows.
-    Fix: Write the affected rows again with an engine that supports row tracking, so that they get new ids. Reload
-    consumers that followed the wrong ids. Do not edit baseRowId or the high-water mark by hand.
 
     Conforms::
         duplicate_default_ids: 0, first_duplicate_default_id: null
@@ -48,13 +47,16 @@ def duplicate_fresh_row_ids() -> pl.Expr:
     return (pl.col("duplicate_default_ids") > 0) & pl.col("first_duplicate_default_id").is_not_null()
 
 
-@rule("RID033", requires=("row-tracking.inserted-ids", "row-ids.stored-where-preserved"), view=row_id_files)
+@rule(
+    "RID033",
+    requires=("row-tracking.inserted-ids", "row-ids.stored-where-preserved"),
+    view=row_id_files,
+    fix=ASSIGN_ROW_IDS_AGAIN,
+)
 def inserted_row_with_materialized_id() -> pl.Expr:
     """An inserted row has a materialized row id that is not its fresh one.
 
     Only updated or copied rows keep an id. This row has the id of another row that exists or existed.
-    Fix: Write the affected rows again with an engine that supports row tracking, so that they get new ids. Reload
-    consumers that followed the wrong ids. Do not edit baseRowId or the high-water mark by hand.
 
     Conforms::
         rows_are_inserted: true, materialized_ids: 0
@@ -65,13 +67,11 @@ def inserted_row_with_materialized_id() -> pl.Expr:
     return pl.col("rows_are_inserted") & (pl.col("materialized_ids") > 0)
 
 
-@rule("RID034", requires="row-tracking.commit-versions-set", view=row_id_files)
+@rule("RID034", requires="row-tracking.commit-versions-set", view=row_id_files, fix=ASSIGN_ROW_IDS_AGAIN)
 def inserted_row_with_an_earlier_commit_version() -> pl.Expr:
     """An inserted row has a materialized row commit version before the commit that inserted it.
 
     Consumers that read rows changed since a version miss the row.
-    Fix: Write the affected rows again with an engine that supports row tracking, so that they get new ids. Reload
-    consumers that followed the wrong ids. Do not edit baseRowId or the high-water mark by hand.
 
     Conforms::
         rows_are_inserted: true, earlier_row_commit_versions: 0
@@ -122,13 +122,12 @@ def fresh_row_commit_version_materialized() -> pl.Expr:
     "RID037",
     requires=("row-tracking.stable-id", "row-tracking.stable-version", "row-ids.stored-ids-first"),
     view=row_id_files,
+    fix=RESTORE_VERSION,
 )
 def materialized_row_ids_not_integers() -> pl.Expr:
     """A column of materialized row ids or row commit versions contains values that are not integers.
 
     Readers cannot determine the row ids or commit versions of the file's rows.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer.
 
     Conforms::
         materialized_column_fault: null

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import RESTORE_LOADABLE_TABLE
 from deltaspec.rules.registry import rule
 from deltaspec.views.table.table_actions import metadata
 
@@ -34,14 +35,12 @@ def table_id_is_not_guid() -> pl.Expr:
         "schema.map-value-null",
     ),
     view=metadata,
+    fix=RESTORE_LOADABLE_TABLE,
 )
 def malformed_schema() -> pl.Expr:
     """The schema string is not valid JSON for a struct type.
 
     Readers fail on the table.
-    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
-    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
-    delete commit files.
 
     Conforms::
         schema_fault: null
@@ -73,14 +72,11 @@ def unknown_type() -> pl.Expr:
     return pl.col("schema_fault").eq_missing("unknown type") | pl.col("undefined_types").is_not_null()
 
 
-@rule("MET004", requires="schema.decimal-range", view=metadata)
+@rule("MET004", requires="schema.decimal-range", view=metadata, fix=RESTORE_LOADABLE_TABLE)
 def decimal_out_of_range() -> pl.Expr:
     """A decimal type has a precision of 0 or above 38, or a scale above its precision.
 
     Readers cannot represent its values and fail.
-    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
-    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
-    delete commit files.
 
     Conforms::
         schema_fault: null
@@ -90,14 +86,11 @@ def decimal_out_of_range() -> pl.Expr:
     return pl.col("schema_fault") == "decimal out of range"
 
 
-@rule("MET005", requires="metadata.partition-columns", view=metadata)
+@rule("MET005", requires="metadata.partition-columns", view=metadata, fix=RESTORE_LOADABLE_TABLE)
 def unknown_partition_column() -> pl.Expr:
     """The table is partitioned by a column that is not in its schema.
 
     Readers fail, or ignore the partition values.
-    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
-    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
-    delete commit files.
 
     Conforms::
         unknown_partition_columns: []
@@ -107,14 +100,11 @@ def unknown_partition_column() -> pl.Expr:
     return pl.col("unknown_partition_columns").list.len() > 0
 
 
-@rule("MET006", requires="metadata.partition-columns", view=metadata)
+@rule("MET006", requires="metadata.partition-columns", view=metadata, fix=RESTORE_LOADABLE_TABLE)
 def repeated_partition_column() -> pl.Expr:
     """The table is partitioned twice by the same column.
 
     Readers that match partition columns by position confuse them.
-    Fix: If an engine can still load the table, run `RESTORE TABLE t TO VERSION AS OF n` with the last version before
-    the defect, then repeat later changes with a corrected writer. Otherwise restore the log from backup. Do not edit or
-    delete commit files.
 
     Conforms::
         repeated_partition_columns: []

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import WRITE_PROTOCOL
 from deltaspec.rules.registry import rule
 from deltaspec.views.table.table_actions import protocols
 
@@ -40,13 +41,16 @@ def writer_features_without_version_7() -> pl.Expr:
     return (pl.col("min_writer_version") != 7) & pl.col("writer_features").is_not_null()
 
 
-@rule("PRO003", requires=("protocol.reader-features-at-3", "protocol.new-tables-list-both"), view=protocols)
+@rule(
+    "PRO003",
+    requires=("protocol.reader-features-at-3", "protocol.new-tables-list-both"),
+    view=protocols,
+    fix=WRITE_PROTOCOL,
+)
 def reader_features_missing() -> pl.Expr:
     """A protocol has minReaderVersion 3 but no readerFeatures.
 
     Readers cannot determine which features they must support, and fail.
-    Fix: If an engine can still load the table, write a correct protocol action with it, for example by adding a feature
-    that it supports. Otherwise restore the log from backup. `RESTORE` does not replace the protocol by default.
 
     Conforms::
         min_reader_version: 3, reader_features: []
@@ -57,13 +61,11 @@ def reader_features_missing() -> pl.Expr:
     return (pl.col("min_reader_version") == 3) & pl.col("reader_features").is_null()
 
 
-@rule("PRO004", requires="protocol.writer-features-at-7", view=protocols)
+@rule("PRO004", requires="protocol.writer-features-at-7", view=protocols, fix=WRITE_PROTOCOL)
 def writer_features_missing() -> pl.Expr:
     """A protocol has minWriterVersion 7 but no writerFeatures.
 
     Writers cannot determine which features they must support, and fail.
-    Fix: If an engine can still load the table, write a correct protocol action with it, for example by adding a feature
-    that it supports. Otherwise restore the log from backup. `RESTORE` does not replace the protocol by default.
 
     Conforms::
         min_writer_version: 7, writer_features: []

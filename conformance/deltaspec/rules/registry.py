@@ -1,7 +1,7 @@
 """Register rules: one Polars expression over one view each, documented by its docstring.
 
 The first line of the docstring is the message of a finding. The next paragraph says why it matters, and the paragraph
-that begins with `Fix:` how to repair it. The `Conforms::` and `Violates::` blocks contain example rows of the view, one
+that begins with `Fix:` how to repair it, unless `rules/fixes.py` has the text. The `Conforms::` and `Violates::` blocks contain example rows of the view, one
 a line, which are the rule's unit test.
 """
 
@@ -39,6 +39,8 @@ class Rule(msgspec.Struct, frozen=True, dict=True):
     """Last revision in which the rule applies."""
     warning: bool = False
     """Whether findings are warnings although the requirement is a must; its reading gives the reason."""
+    shared_fix: str | None = None
+    """A fix of several rules; None if the docstring has it."""
     without_feature: bool = False
     """Whether it can be the only rule that a table without the feature of its requirements violates."""
 
@@ -106,7 +108,7 @@ class Rule(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def fix(self) -> str:
-        return self._parts[1]
+        return self.shared_fix or self._parts[1]
 
     @property
     def conforms(self) -> list[dict[str, Any]]:
@@ -163,6 +165,7 @@ def rule(
     until: str = REVISIONS[-1],
     warning: bool = False,
     without_feature: bool = False,
+    fix: str | None = None,
 ) -> Callable[[Callable[[], pl.Expr]], Callable[[], pl.Expr]]:
     """Register a function that returns the expression of a rule; its name becomes the name of the rule.
 
@@ -177,6 +180,7 @@ def rule(
         warning: findings are warnings although the requirement is a must; its reading gives the reason.
         without_feature: it can be the only rule that a table without the feature of its requirements violates, mostly
             because it forbids the use of the feature there.
+        fix: constant of `deltaspec.rules.fixes`, if several rules share the fix; then the docstring has none.
     """
 
     def register(expression: Callable[[], pl.Expr]) -> Callable[[], pl.Expr]:
@@ -194,6 +198,7 @@ def rule(
             until=until,
             warning=warning,
             without_feature=without_feature,
+            shared_fix=fix,
         )
         return expression
 

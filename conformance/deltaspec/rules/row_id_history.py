@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import ASSIGN_ROW_IDS_AGAIN, RESTORE_VERSION
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.file_actions import file_history
 from deltaspec.views.files.row_id_history import new_row_ids, row_id_commits, row_id_conflicts, row_id_states
@@ -25,14 +26,12 @@ def outdated_row_commit_version() -> pl.Expr:
     return (pl.col("default_row_commit_version") < pl.col("version")) & pl.col("history_is_complete")
 
 
-@rule("RID021", requires="row-tracking.above-mark", view=row_id_conflicts)
+@rule("RID021", requires="row-tracking.above-mark", view=row_id_conflicts, fix=ASSIGN_ROW_IDS_AGAIN)
 def reused_row_ids() -> pl.Expr:
     """A file has default row ids that a removed file had.
 
     All assigned ids are below the high-water mark. Consumers that compare versions confuse a new row with a deleted
     one. (Ids below the mark that no file had may have been reserved.)
-    Fix: Write the affected rows again with an engine that supports row tracking, so that they get new ids. Reload
-    consumers that followed the wrong ids. Do not edit baseRowId or the high-water mark by hand.
 
     Conforms::
         other_is_live: true
@@ -83,13 +82,11 @@ def row_ids_assigned_while_suspended() -> pl.Expr:
     return pl.col("suspended") & assigned & is_new
 
 
-@rule("RID024", requires="row-tracking.base-row-id-kept", view=file_history)
+@rule("RID024", requires="row-tracking.base-row-id-kept", view=file_history, fix=RESTORE_VERSION)
 def base_row_id_changed() -> pl.Expr:
     """A file is added again with another baseRowId.
 
     Its rows get other ids although they did not change.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer.
 
     Conforms::
         kind: add, base_row_id: 10, base_row_id_before: 10
@@ -101,13 +98,11 @@ def base_row_id_changed() -> pl.Expr:
     return (pl.col("kind") == "add") & (pl.col("base_row_id") != pl.col("base_row_id_before"))
 
 
-@rule("RID025", requires="row-tracking.commit-version-kept", view=file_history)
+@rule("RID025", requires="row-tracking.commit-version-kept", view=file_history, fix=RESTORE_VERSION)
 def default_row_commit_version_changed() -> pl.Expr:
     """A file is added again with another defaultRowCommitVersion.
 
     Its rows seem to have changed, or a change of them is no longer visible.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer.
 
     Conforms::
         kind: add, default_row_commit_version: 1, default_row_commit_version_before: 1

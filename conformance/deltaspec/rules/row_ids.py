@@ -2,18 +2,22 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import ASSIGN_ROW_IDS_AGAIN, STOP_WRITERS_AND_RESTORE_VERSION
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.row_id_marks import row_id_marks
 from deltaspec.views.files.row_ids import row_id_columns, row_id_files, row_id_ranges, row_id_rewrites
 
 
-@rule("RID001", requires=("row-tracking.unique-default-ids", "row-ids.base-row-id"), view=row_id_ranges)
+@rule(
+    "RID001",
+    requires=("row-tracking.unique-default-ids", "row-ids.base-row-id"),
+    view=row_id_ranges,
+    fix=ASSIGN_ROW_IDS_AGAIN,
+)
 def default_row_ids_overlap() -> pl.Expr:
     """Rows of two live files have the same default row ids.
 
     Consumers that join on row ids or follow them confuse the rows.
-    Fix: Write the affected rows again with an engine that supports row tracking, so that they get new ids. Reload
-    consumers that followed the wrong ids. Do not edit baseRowId or the high-water mark by hand.
 
     Conforms::
         base_row_id: 10, last_row_id: 19, previous_last_row_id: 9
@@ -30,13 +34,12 @@ def default_row_ids_overlap() -> pl.Expr:
     "RID002",
     requires=("row-tracking.high-water-mark", "row-tracking.mark-of-action", "row-ids.mark-covers-ids"),
     view=row_id_ranges,
+    fix=STOP_WRITERS_AND_RESTORE_VERSION,
 )
 def row_id_above_high_water_mark() -> pl.Expr:
     """A file has default row ids above the high-water mark of the table.
 
     The next writer continues after the mark and assigns the same ids again.
-    Fix: Stop writers. Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
-    later changes with a corrected writer.
 
     Conforms::
         last_row_id: 9, high_water_mark: 9, ids_exceed_long: false
@@ -54,14 +57,13 @@ def row_id_above_high_water_mark() -> pl.Expr:
     "RID003",
     requires=("row-tracking.mark-in-domain", "row-tracking.mark-raised", "row-ids.mark-with-new-files"),
     view=row_id_ranges,
+    fix=STOP_WRITERS_AND_RESTORE_VERSION,
 )
 def row_ids_without_high_water_mark() -> pl.Expr:
     """A file has row ids, but the table has no high-water mark where the revision requires it.
 
     The next writer starts at 0 and assigns the same ids again. (Since r3 the mark is in the domain delta.rowTracking,
     before that in the action rowIdHighWaterMark.)
-    Fix: Stop writers. Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat
-    later changes with a corrected writer.
 
     Conforms::
         last_row_id: 9, has_high_water_mark: true
@@ -200,13 +202,16 @@ def materialized_column_name_taken() -> pl.Expr:
     return pl.col("column").is_not_null() & pl.col("conflicts_with").is_not_null()
 
 
-@rule("RID008", requires=("row-tracking.unique-stable-ids", "row-tracking.unique-stable-row-ids"), view=row_id_files)
+@rule(
+    "RID008",
+    requires=("row-tracking.unique-stable-ids", "row-tracking.unique-stable-row-ids"),
+    view=row_id_files,
+    fix=ASSIGN_ROW_IDS_AGAIN,
+)
 def duplicate_row_id() -> pl.Expr:
     """The materialized id of a row equals the id of another live row.
 
     Consumers that join on row ids or follow them confuse the rows.
-    Fix: Write the affected rows again with an engine that supports row tracking, so that they get new ids. Reload
-    consumers that followed the wrong ids. Do not edit baseRowId or the high-water mark by hand.
 
     Conforms::
         duplicate_ids: 0, first_duplicate_id: null
@@ -235,13 +240,11 @@ def materialized_row_id_never_assigned() -> pl.Expr:
     return pl.col("highest_row_id") > pl.col("high_water_mark")
 
 
-@rule("RID010", requires="row-tracking.commit-versions-kept", view=row_id_files)
+@rule("RID010", requires="row-tracking.commit-versions-kept", view=row_id_files, fix=ASSIGN_ROW_IDS_AGAIN)
 def row_commit_version_ahead_of_table() -> pl.Expr:
     """A row has a materialized row commit version above the version of the table.
 
     No commit can have written it. Consumers that read rows changed since a version find the row again and again.
-    Fix: Write the affected rows again with an engine that supports row tracking, so that they get new ids. Reload
-    consumers that followed the wrong ids. Do not edit baseRowId or the high-water mark by hand.
 
     Conforms::
         highest_row_commit_version: 4, table_version: 4

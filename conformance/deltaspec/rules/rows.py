@@ -2,17 +2,16 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import RESTORE_DATA_FILE
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.row_checks import row_checks
 
 
-@rule("ROW001", requires="data-files.readable-pages", view=row_checks)
+@rule("ROW001", requires="data-files.readable-pages", view=row_checks, fix=RESTORE_DATA_FILE)
 def pages_undecodable() -> pl.Expr:
     """Pages of a column cannot be decoded, or their checksum does not match.
 
     The file is damaged or was written incorrectly. Queries on the column fail or return wrong values.
-    Fix: Restore the file from backup, or run `RESTORE TABLE t TO VERSION AS OF n` with a version before it and write
-    the rows again. Removing the file from the table loses its rows.
 
     Conforms::
         check: pages, page_fault: null

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import SYNC_IDENTITY
 from deltaspec.rules.registry import rule
 from deltaspec.views.table.table_actions import schema_fields
 
@@ -38,12 +39,11 @@ def malformed_identity() -> pl.Expr:
     return pl.col("identity_fault").is_not_null()
 
 
-@rule("SCH003", requires="identity-columns.mark-in-sequence", view=schema_fields)
+@rule("SCH003", requires="identity-columns.mark-in-sequence", view=schema_fields, fix=SYNC_IDENTITY)
 def identity_mark_off_sequence() -> pl.Expr:
     """The high-water mark of an identity column is not a value of its sequence.
 
     Values generated after it leave the sequence, or repeat inserted values.
-    Fix: Run `ALTER TABLE t ALTER COLUMN c SYNC IDENTITY` in Delta Spark before the next write.
 
     Conforms::
         identity_mark_is_in_sequence: true

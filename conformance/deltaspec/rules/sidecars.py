@@ -2,18 +2,16 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import RESTORE_SIDECAR, REWRITE_CHECKPOINT
 from deltaspec.rules.registry import rule
 from deltaspec.views.log.checkpoints import sidecars
 
 
-@rule("CKP020", requires="sidecar.path", view=sidecars)
+@rule("CKP020", requires="sidecar.path", view=sidecars, fix=REWRITE_CHECKPOINT)
 def sidecar_outside_sidecars_directory() -> pl.Expr:
     """A sidecar action refers to a file outside `_delta_log/_sidecars`.
 
     Readers look for the sidecar in that directory and do not find it.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         path_in_sidecars: true
@@ -39,14 +37,11 @@ def sidecar_path_is_not_file_name() -> pl.Expr:
     return ~pl.col("path_is_name") & pl.col("path_in_sidecars")
 
 
-@rule("CKP022", requires=("sidecar.exists", "sidecar.protected-from-cleanup"), view=sidecars)
+@rule("CKP022", requires=("sidecar.exists", "sidecar.protected-from-cleanup"), view=sidecars, fix=RESTORE_SIDECAR)
 def sidecar_missing() -> pl.Expr:
     """A sidecar of a checkpoint does not exist.
 
     Readers that start from the checkpoint fail, or see a table without the files of the sidecar.
-    Fix: Restore the sidecar from backup. Otherwise: first make sure that older commits, or an older checkpoint and the
-    commits after it, can replay the table without this checkpoint. Then move it out of the log and write a new one with
-    `DeltaTable.create_checkpoint()` (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         exists: true
@@ -56,14 +51,11 @@ def sidecar_missing() -> pl.Expr:
     return ~pl.col("exists")
 
 
-@rule("CKP023", requires="sidecar.size", view=sidecars)
+@rule("CKP023", requires="sidecar.size", view=sidecars, fix=RESTORE_SIDECAR)
 def sidecar_size_differs() -> pl.Expr:
     """The size of a sidecar differs from the size in the checkpoint.
 
     The sidecar was truncated or overwritten. Readers that locate its footer by the size fail or read other files.
-    Fix: Restore the sidecar from backup. Otherwise: first make sure that older commits, or an older checkpoint and the
-    commits after it, can replay the table without this checkpoint. Then move it out of the log and write a new one with
-    `DeltaTable.create_checkpoint()` (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         size_in_bytes: 9268, actual_size: 9268
@@ -74,14 +66,11 @@ def sidecar_size_differs() -> pl.Expr:
     return pl.col("size_in_bytes") != pl.col("actual_size")
 
 
-@rule("CKP024", requires=("sidecar.format", "sidecar.columns"), view=sidecars)
+@rule("CKP024", requires=("sidecar.format", "sidecar.columns"), view=sidecars, fix=RESTORE_SIDECAR)
 def sidecar_unreadable() -> pl.Expr:
     """A sidecar cannot be read as a Parquet file of actions, or a page checksum does not match.
 
     Readers that start from the checkpoint fail. Readers that do not verify page checksums may return wrong files.
-    Fix: Restore the sidecar from backup. Otherwise: first make sure that older commits, or an older checkpoint and the
-    commits after it, can replay the table without this checkpoint. Then move it out of the log and write a new one with
-    `DeltaTable.create_checkpoint()` (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         unreadable: null
@@ -91,14 +80,11 @@ def sidecar_unreadable() -> pl.Expr:
     return pl.col("unreadable").is_not_null()
 
 
-@rule("CKP025", requires=("sidecar.files-only", "checkpoint.v2-others-inline"), view=sidecars)
+@rule("CKP025", requires=("sidecar.files-only", "checkpoint.v2-others-inline"), view=sidecars, fix=REWRITE_CHECKPOINT)
 def unexpected_action_in_sidecar() -> pl.Expr:
     """A sidecar contains actions other than add and remove.
 
     Readers take only file actions from sidecars and lose the others.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         unexpected_actions: []
@@ -108,14 +94,11 @@ def unexpected_action_in_sidecar() -> pl.Expr:
     return pl.col("unexpected_actions").list.len() > 0
 
 
-@rule("CKP026", requires="sidecar.unique-name", view=sidecars)
+@rule("CKP026", requires="sidecar.unique-name", view=sidecars, fix=REWRITE_CHECKPOINT)
 def sidecar_listed_twice() -> pl.Expr:
     """A checkpoint lists the same sidecar twice.
 
     Readers read every file of the sidecar twice, so rows are duplicated.
-    Fix: First make sure that older commits, or an older checkpoint and the commits after it, can replay the table
-    without this checkpoint. Then move it out of the log and write a new one with `DeltaTable.create_checkpoint()`
-    (delta-rs). If they cannot, keep it and restore the missing commits from backup.
 
     Conforms::
         occurrences: 1

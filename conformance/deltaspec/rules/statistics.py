@@ -2,22 +2,21 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import COMPARE_FILE_THEN_RECOMPUTE_STATISTICS, RECOMPUTE_STATISTICS
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.column_facts import column_facts
 from deltaspec.views.data.variant_paths import variant_paths
 from deltaspec.views.files.null_columns import null_columns
 
 
-@rule("STA001", requires="statistics.minimum-bounds-data", view=column_facts)
+@rule(
+    "STA001", requires="statistics.minimum-bounds-data", view=column_facts, fix=COMPARE_FILE_THEN_RECOMPUTE_STATISTICS
+)
 def minimum_above_data() -> pl.Expr:
     """The value in `minValues` is larger than the smallest value in the file.
 
     Readers skip files by it: filtered queries silently lose rows. Either the statistics are wrong, or the file is not
     the one that was committed.
-    Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
-    commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
-    TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data
-    skipping would lose rows.
 
     Conforms::
         stats_min: "1", actual_min: "1", stats_min_order_key: b, actual_min_order_key: b
@@ -30,16 +29,14 @@ def minimum_above_data() -> pl.Expr:
     return above & pl.col("stats_min").is_not_null() & pl.col("actual_min").is_not_null()
 
 
-@rule("STA002", requires="statistics.maximum-bounds-data", view=column_facts)
+@rule(
+    "STA002", requires="statistics.maximum-bounds-data", view=column_facts, fix=COMPARE_FILE_THEN_RECOMPUTE_STATISTICS
+)
 def maximum_below_data() -> pl.Expr:
     """The value in `maxValues` is smaller than the largest value in the file.
 
     Readers skip files by it: filtered queries silently lose rows. (A timestamp may be less than a millisecond below,
     and a string may be a prefix.)
-    Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
-    commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
-    TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data
-    skipping would lose rows.
 
     Conforms::
         stats_max: "2", actual_max: "2", stats_max_order_key: c, actual_max_order_key: c
@@ -52,15 +49,11 @@ def maximum_below_data() -> pl.Expr:
     return below & pl.col("stats_max").is_not_null() & pl.col("actual_max").is_not_null()
 
 
-@rule("STA003", requires="statistics.tight-bounds", view=column_facts)
+@rule("STA003", requires="statistics.tight-bounds", view=column_facts, fix=COMPARE_FILE_THEN_RECOMPUTE_STATISTICS)
 def tight_bound_not_in_data() -> pl.Expr:
     """A bound is marked as tight, but is not the smallest or largest valid value of the file.
 
     Readers that answer MIN and MAX from the log return a value that the table does not contain.
-    Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
-    commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
-    TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data
-    skipping would lose rows.
 
     Conforms::
         tight_bounds: true, loose_bound: null
@@ -72,16 +65,12 @@ def tight_bound_not_in_data() -> pl.Expr:
     return pl.col("tight_bounds") & pl.col("loose_bound").is_not_null()
 
 
-@rule("STA004", requires="statistics.tight-by-default", view=column_facts)
+@rule("STA004", requires="statistics.tight-by-default", view=column_facts, fix=COMPARE_FILE_THEN_RECOMPUTE_STATISTICS)
 def bound_not_in_data_without_flag() -> pl.Expr:
     """A bound is not the smallest or largest value of the file, and `tightBounds` is missing.
 
     Without the flag, bounds count as tight. Readers that answer MIN and MAX from the log return a value that the table
     does not contain.
-    Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
-    commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
-    TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data
-    skipping would lose rows.
 
     Conforms::
         tight_bounds: null, loose_bound: null
@@ -98,15 +87,16 @@ def _null_count_differs() -> pl.Expr:
     return (stated != pl.col("nulls")) & (stated != pl.col("valid_nulls"))
 
 
-@rule("STA005", requires=("statistics.tight-null-count", "statistics.variant-null-count"), view=column_facts)
+@rule(
+    "STA005",
+    requires=("statistics.tight-null-count", "statistics.variant-null-count"),
+    view=column_facts,
+    fix=COMPARE_FILE_THEN_RECOMPUTE_STATISTICS,
+)
 def null_count_differs() -> pl.Expr:
     """A tight `nullCount` differs from the number of nulls in the column.
 
     Readers skip files by it: queries with `IS NULL` and `IS NOT NULL` lose rows, and counts are wrong.
-    Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
-    commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
-    TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data
-    skipping would lose rows.
 
     Conforms::
         tight_bounds: true, has_deletion_vector: false, stats_null_count: 2, nulls: 2, valid_nulls: 2
@@ -122,15 +112,11 @@ def null_count_differs() -> pl.Expr:
     return is_tight & _null_count_differs()
 
 
-@rule("STA018", requires="statistics.tight-by-default", view=column_facts)
+@rule("STA018", requires="statistics.tight-by-default", view=column_facts, fix=COMPARE_FILE_THEN_RECOMPUTE_STATISTICS)
 def null_count_differs_without_flag() -> pl.Expr:
     """A `nullCount` of a file with a deletion vector is wrong, and `tightBounds` is missing.
 
     Without the flag, null counts count as exact. Readers that skip files by them lose rows.
-    Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
-    commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
-    TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data
-    skipping would lose rows.
 
     Conforms::
         tight_bounds: null, has_deletion_vector: true, stats_null_count: 2, nulls: 2, valid_nulls: 1
@@ -143,15 +129,11 @@ def null_count_differs_without_flag() -> pl.Expr:
     return pl.col("tight_bounds").is_null() & pl.col("has_deletion_vector") & _null_count_differs()
 
 
-@rule("STA006", requires="statistics.wide-null-count", view=column_facts)
+@rule("STA006", requires="statistics.wide-null-count", view=column_facts, fix=COMPARE_FILE_THEN_RECOMPUTE_STATISTICS)
 def wide_null_count_wrong() -> pl.Expr:
     """A wide `nullCount` says that all or no valid rows are null, which is wrong.
 
     Readers skip files even by a wide count of 0 or of all records: filtered queries lose rows.
-    Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
-    commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
-    TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data
-    skipping would lose rows.
 
     Conforms::
         tight_bounds: false, stats_null_count: 0, num_records: 4, valid_rows: 4, valid_nulls: 0
@@ -166,14 +148,12 @@ def wide_null_count_wrong() -> pl.Expr:
     return ~pl.col("tight_bounds") & (says_none | (says_all & (pl.col("valid_nulls") < pl.col("valid_rows"))))
 
 
-@rule("STA007", requires="statistics.mirrors-schema", view=column_facts)
+@rule("STA007", requires="statistics.mirrors-schema", view=column_facts, fix=RECOMPUTE_STATISTICS)
 def statistics_structure_differs_from_schema() -> pl.Expr:
     """The structure of statistics differs from the schema.
 
     A struct has a single value, or a column without fields has several. Readers with a schema for statistics fail or
     ignore them.
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a conforming writer.
 
     Conforms::
         structure_fault: null
@@ -183,13 +163,11 @@ def statistics_structure_differs_from_schema() -> pl.Expr:
     return pl.col("structure_fault").is_not_null()
 
 
-@rule("STA008", requires="statistics.mirrors-schema", view=column_facts)
+@rule("STA008", requires="statistics.mirrors-schema", view=column_facts, fix=RECOMPUTE_STATISTICS)
 def bound_type_differs() -> pl.Expr:
     """A bound is not a value of its column's type.
 
     Readers with a schema for statistics fail on the file or ignore its statistics.
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a conforming writer.
 
     Conforms::
         type: long, bound_fault: null
@@ -297,13 +275,12 @@ def timestamp_bound_finer_than_milliseconds() -> pl.Expr:
     "STA014",
     requires=("statistics.variant-bounds-need-shredding", "variant.bounds-need-shredding"),
     view=column_facts,
+    fix=RECOMPUTE_STATISTICS,
 )
 def variant_bounds_without_feature() -> pl.Expr:
     """A variant column has bounds although the protocol does not support `variantShredding`.
 
     Readers without the feature interpret the bounds as another type and fail.
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a conforming writer.
 
     Conforms::
         type: variant, shredding_supported: true
@@ -314,13 +291,16 @@ def variant_bounds_without_feature() -> pl.Expr:
     return ~pl.col("shredding_supported") & (pl.col("type") == "variant")
 
 
-@rule("STA015", requires=("statistics.variant-bounds", "statistics.variant-leaves"), view=column_facts)
+@rule(
+    "STA015",
+    requires=("statistics.variant-bounds", "statistics.variant-leaves"),
+    view=column_facts,
+    fix=RECOMPUTE_STATISTICS,
+)
 def variant_bound_malformed() -> pl.Expr:
     """A bound of a variant column is not a variant object with normalized JSON paths as keys.
 
     Readers cannot decode it. They fail on the file or ignore its statistics.
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a conforming writer.
 
     Conforms::
         variant_bound_fault: null
@@ -381,16 +361,17 @@ def variant_bound_of_mixed_types() -> pl.Expr:
     return pl.col("types").list.len() > 1
 
 
-@rule("STA031", requires="statistics.variant-paths-on-their-own", view=variant_paths)
+@rule(
+    "STA031",
+    requires="statistics.variant-paths-on-their-own",
+    view=variant_paths,
+    fix=COMPARE_FILE_THEN_RECOMPUTE_STATISTICS,
+)
 def variant_bound_excludes_value() -> pl.Expr:
     """A bound for a path of a variant column excludes a value that the file contains at this path.
 
     Readers skip files by it: filtered queries silently lose rows. Either the statistics are wrong, or the file is not
     the one that was committed.
-    Fix: First rule out that the file was overwritten or swapped with another one: compare it with a backup and with the
-    commit that added it, and restore the right file. Only if the file is right, recompute its statistics with `ANALYZE
-    TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite its rows. Read them without a filter, because data
-    skipping would lose rows.
 
     Conforms::
         contradiction: null
@@ -400,13 +381,11 @@ def variant_bound_excludes_value() -> pl.Expr:
     return pl.col("contradiction").is_not_null()
 
 
-@rule("STA032", requires="statistics.variant-paths-on-their-own", view=variant_paths)
+@rule("STA032", requires="statistics.variant-paths-on-their-own", view=variant_paths, fix=RECOMPUTE_STATISTICS)
 def tight_variant_bound_not_in_data() -> pl.Expr:
     """A bound for a path of a variant is marked as tight, but is not the smallest or largest valid value of the file.
 
     Readers that answer MIN and MAX from the log return a value that the table does not contain.
-    Fix: Recompute the statistics with `ANALYZE TABLE t COMPUTE DELTA STATISTICS` (Databricks), or rewrite the file's
-    rows with a conforming writer.
 
     Conforms::
         tight_bounds: true, loose_bound: null, contradiction: null

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import RESTORE_TYPE_CHANGES
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.file_columns import file_columns
 from deltaspec.views.table.table_actions import protocols
@@ -27,14 +28,11 @@ def type_changes_without_feature() -> pl.Expr:
     return ~pl.col("type_widening_supported")
 
 
-@rule("WID002", requires="type-widening.changes-are-list", view=recorded_type_changes)
+@rule("WID002", requires="type-widening.changes-are-list", view=recorded_type_changes, fix=RESTORE_TYPE_CHANGES)
 def type_changes_not_a_list() -> pl.Expr:
     """`delta.typeChanges` of a column is not a list of objects.
 
     Readers cannot determine which types older files have.
-    Fix: If an older version has a correct record, run `RESTORE TABLE t TO VERSION AS OF n` and repeat later changes.
-    Otherwise rewrite older files with an engine that reads their values correctly, then run `ALTER TABLE t DROP FEATURE
-    typeWidening`.
 
     Conforms::
         list_fault: null
@@ -60,14 +58,11 @@ def type_changes_as_string() -> pl.Expr:
     return pl.col("is_string")
 
 
-@rule("WID004", requires="type-widening.changes-name-types", view=recorded_type_changes)
+@rule("WID004", requires="type-widening.changes-name-types", view=recorded_type_changes, fix=RESTORE_TYPE_CHANGES)
 def type_change_without_types() -> pl.Expr:
     """A recorded type change has no valid fromType or toType.
 
     Readers cannot determine whether they can convert the values of older files.
-    Fix: If an older version has a correct record, run `RESTORE TABLE t TO VERSION AS OF n` and repeat later changes.
-    Otherwise rewrite older files with an engine that reads their values correctly, then run `ALTER TABLE t DROP FEATURE
-    typeWidening`.
 
     Conforms::
         types_fault: null
@@ -81,15 +76,13 @@ def type_change_without_types() -> pl.Expr:
     "WID005",
     requires=("type-widening.changes-name-place", "type-widening.changes-in-metadata"),
     view=recorded_type_changes,
+    fix=RESTORE_TYPE_CHANGES,
 )
 def type_change_misplaced() -> pl.Expr:
     """The fieldPath of a recorded type change does not lead to a type that can be widened.
 
     The change must be recorded in the nearest struct field. From there, key, value and element lead to the type,
     separated by dots.
-    Fix: If an older version has a correct record, run `RESTORE TABLE t TO VERSION AS OF n` and repeat later changes.
-    Otherwise rewrite older files with an engine that reads their values correctly, then run `ALTER TABLE t DROP FEATURE
-    typeWidening`.
 
     Conforms::
         field_path_fault: null
@@ -99,14 +92,11 @@ def type_change_misplaced() -> pl.Expr:
     return pl.col("field_path_fault").is_not_null()
 
 
-@rule("WID006", requires="type-widening.supported-changes", view=recorded_type_changes)
+@rule("WID006", requires="type-widening.supported-changes", view=recorded_type_changes, fix=RESTORE_TYPE_CHANGES)
 def unlisted_change_recorded() -> pl.Expr:
     """A column records a type change that the protocol does not support.
 
     Readers must fail, because they cannot convert the values of older files.
-    Fix: If an older version has a correct record, run `RESTORE TABLE t TO VERSION AS OF n` and repeat later changes.
-    Otherwise rewrite older files with an engine that reads their values correctly, then run `ALTER TABLE t DROP FEATURE
-    typeWidening`.
 
     Conforms::
         unlisted_change: null
@@ -116,14 +106,11 @@ def unlisted_change_recorded() -> pl.Expr:
     return pl.col("unlisted_change").is_not_null()
 
 
-@rule("WID007", requires="type-widening.recorded", view=recorded_type_changes)
+@rule("WID007", requires="type-widening.recorded", view=recorded_type_changes, fix=RESTORE_TYPE_CHANGES)
 def type_changes_with_a_gap() -> pl.Expr:
     """The recorded type changes of a column do not lead to its current type without a gap.
 
     A change was not recorded. Readers may find files of a type that they do not expect.
-    Fix: If an older version has a correct record, run `RESTORE TABLE t TO VERSION AS OF n` and repeat later changes.
-    Otherwise rewrite older files with an engine that reads their values correctly, then run `ALTER TABLE t DROP FEATURE
-    typeWidening`.
 
     Conforms::
         chain_fault: null

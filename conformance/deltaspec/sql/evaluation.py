@@ -17,13 +17,12 @@ from functools import reduce
 import msgspec
 import polars as pl
 
-from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive, get_type_name
+from deltaspec.protocol.schema.data_types import INTEGER_BITS, DataType, Decimal, Primitive, get_type_name
 from deltaspec.sql.terms import (
     BOOLEAN,
     DATE,
     DOUBLE,
     INTEGER,
-    INTEGER_BITS,
     MAX_DIGITS,
     MINUS_DIGITS,
     STRING,

@@ -12,12 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaspec.protocol.schema.column_mapping import physical_name
-from deltaspec.protocol.schema.data_types import DataType, Decimal, get_type_name
+from deltaspec.protocol.schema.data_types import INTEGER_BITS, DataType, Decimal, get_type_name
 from deltaspec.sql.file_columns import FileColumns, has_custom_order, resolve_column
 from deltaspec.sql.parser import list_columns
 from deltaspec.sql.terms import (
     EXACT_CONTEXT,
-    INTEGER_BITS,
     Guard,
     Term,
     Undecided,

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from deltaspec.protocol.schema.data_types import (
+    INTEGER_BITS,
     Array,
     DataType,
     Decimal,
@@ -31,7 +32,6 @@ from deltaspec.wire.data.arrow_types import ARROW_PRIMITIVES
 from deltaspec.wire.data.column_resolution import FileColumn, is_bytes, is_list, is_text
 from deltaspec.wire.parquet.row_batches import Batch, RowBatches, compute_remaining_rows, iter_empty_batches
 
-_INTEGERS = ("byte", "short", "integer", "long")
 _LONG_DIGITS = 19
 
 
@@ -227,7 +227,7 @@ def _convert_primitive(array: pa.Array, kind: DataType) -> pa.Array:
         return _convert_decimal(array, kind)
     is_integer = pa.types.is_signed_integer(stored)
     match name:
-        case _ if name in _INTEGERS and is_integer:
+        case _ if name in INTEGER_BITS and is_integer:
             return array.cast(target)
         case "float" if pa.types.is_float32(stored):
             return array

@@ -21,7 +21,7 @@ import msgspec
 import polars as pl
 
 from deltaspec.protocol.files.partition_values import PartitionValueError, parse_partition_value
-from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive, get_type_name
+from deltaspec.protocol.schema.data_types import INTEGER_BITS, DataType, Decimal, Primitive, get_type_name
 from deltaspec.sql.tree import Literal
 
 MAX_DIGITS = 38
@@ -29,7 +29,6 @@ MINUS_DIGITS = 34
 """Digits to which Spark's unary minus rounds a decimal."""
 EXACT_CONTEXT = Context(prec=2 * MAX_DIGITS)
 """Wide enough to rescale any decimal of a table without rounding."""
-INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _INTEGER_DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 TIMES = ("date", "timestamp", "timestamp_ntz")
 _DTYPES = {

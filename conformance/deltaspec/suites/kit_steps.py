@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deltaspec.candidates.messages import SnapshotAnswer
-from deltaspec.model.log.cleanup import DAY_MS, floor_to_midnight
+from deltaspec.model.log.cleanup import floor_to_midnight
 from deltaspec.protocol.log.file_names import SIDECARS, commit_name
 from deltaspec.protocol.property_names import CHECKPOINT_PROTECTION
+from deltaspec.protocol.time_units import DAY_MS
 from deltaspec.suites.write_judging import LOG, get_clock_ms
 from deltaspec_generators.histories.kinds import (
     AGE_LOG,

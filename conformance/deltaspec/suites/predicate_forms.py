@@ -26,6 +26,7 @@ from deltaspec.model.rows.predicates import (
     get_value,
 )
 from deltaspec.protocol.schema.data_types import DataType, Decimal, Struct, get_type_name
+from deltaspec.protocol.time_units import DAY_US
 from deltaspec_generators.choices import Choices
 
 _INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64, "date": 32, "timestamp": 64, "timestamp_ntz": 64}
@@ -46,7 +47,6 @@ _SQL_TYPES = {
 _EXACT = Context(prec=100)
 _DAYS = 2_000_000
 """Dates and timestamps further from 1970 are not drawn as literals: engines differ in the years that SQL can spell."""
-_MICROSECONDS_OF_DAY = 86_400_000_000
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -149,7 +149,7 @@ def is_spellable(value: Any, kind: DataType) -> bool:
     if name == "date":
         return bool(-719_162 <= value <= _DAYS)
     if name in ("timestamp", "timestamp_ntz"):
-        return bool(-719_162 <= value // _MICROSECONDS_OF_DAY <= _DAYS)
+        return bool(-719_162 <= value // DAY_US <= _DAYS)
     return "\0" not in value if name == "string" else True
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from deltaspec.errors import InvalidUsage, suggest_name
+from deltaspec.protocol.time_units import DAY_MS
 from deltaspec.report.report_types import AcceptEntry
 from deltaspec.rules import RULES
 
@@ -56,7 +57,7 @@ def is_expired(entry: AcceptEntry, clock_ms: int | None) -> bool:
         return False
     today = datetime.now(UTC).date()
     if clock_ms is not None:
-        days = clock_ms // 86_400_000 + date(1970, 1, 1).toordinal()
+        days = clock_ms // DAY_MS + date(1970, 1, 1).toordinal()
         today = date.fromordinal(min(max(days, date.min.toordinal()), date.max.toordinal()))
     return date.fromisoformat(entry.until) < today
 

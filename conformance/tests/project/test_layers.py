@@ -65,7 +65,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
         *("validation", "rules", "wire", "golden", "protocol", "report", "requirements"),
         *("errors", "output_files"),
     },
-    "deltaspec.pages": {"report", "errors", "installation"},
+    "deltaspec.pages": {"report", "errors", "installation", "scales"},
     "deltaspec.matrix": {
         *("candidates", "faults", "pages", "report", "requirements", "suites"),
         *("errors", "version"),

@@ -12,6 +12,15 @@ def test_readme_shows_a_sound_and_a_faulty_table() -> None:
     assert [output.splitlines()[-1].split()[0] for output in outputs] == ["CONFORMS", "VIOLATIONS"]
 
 
+def test_quick_start_is_two_commands_of_one_line() -> None:
+    section = (CHECKOUT / "README.md").read_text("utf-8").partition("## Quick start\n")[2].partition("\n## ")[0]
+    install, check = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+    assert [len(each.splitlines()) for each in (install, check)] == [1, 1]
+    assert "pip install" in install
+    assert "deltaspec validate " in install
+    assert check == ".ci/test\n"
+
+
 def test_readme_counts_the_requirements_that_nothing_tests() -> None:
     (number,) = re.findall(r"(\d+) requirements are\s+tested by nothing", (CHECKOUT / "README.md").read_text("utf-8"))
     assert int(number) == sum(bool(each.uncovered) for each in coverage().values())

@@ -13,7 +13,7 @@ import pytest
 
 import deltaspec.rules
 from deltaspec.requirements import load_requirements
-from deltaspec.rules import RULES, Rule
+from deltaspec.rules import RULES, Rule, fixes
 from deltaspec.views.base import View
 
 CHAPTERS = {
@@ -215,7 +215,7 @@ def test_names_are_unique() -> None:
 
 def test_every_module_of_rules_is_imported() -> None:
     assert {get_module(rule) for rule in RULES.values()} == set(CHAPTERS)
-    assert set(MODULES) == set(CHAPTERS) | {"__init__", "registry", "examples"}
+    assert set(MODULES) == set(CHAPTERS) | {"__init__", "registry", "examples", "fixes"}
 
 
 @pytest.mark.parametrize("name", sorted(CHAPTERS))
@@ -242,3 +242,13 @@ def _partitions_by_complete_key(name: str, call: ast.Call) -> bool:
     views = [rule.view for rule in RULES.values() if get_module(rule) == name]
     named = {each.value for each in ast.walk(call) if isinstance(each, ast.Constant)}
     return all(view.key and set(view.key) <= named for view in views)
+
+
+def test_shared_fixes_are_written_once() -> None:
+    own = Counter(rule.fix for rule in RULES.values() if rule.shared_fix is None)
+    assert [text for text, number in own.items() if number > 1] == []
+    texts = {value for name, value in vars(fixes).items() if name.isupper() and not name.startswith("_")}
+    assert texts == {rule.shared_fix for rule in RULES.values()} - {None}
+    assert texts.isdisjoint(own)
+    for rule in RULES.values():
+        assert rule.shared_fix is None or "Fix:" not in (rule.expression.__doc__ or "")

@@ -1,4 +1,4 @@
-"""Version checksums with counts only, as Delta wrote them before the protocol described the file (S60)."""
+"""Version checksums with counts only, as Delta wrote them before the protocol described the file (S54)."""
 
 from pathlib import Path
 from typing import Any

@@ -8,6 +8,7 @@ import pytest
 import deltaspec
 from deltaspec.errors import InvalidUsage
 from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.time_units import DAY_MS, HOUR_MS
 from deltaspec.report.report_types import Report
 from deltaspec_generators.checkpoint_writer import CheckpointFiles
 from deltaspec_generators.table_files import (
@@ -22,8 +23,6 @@ from deltaspec_generators.table_files import (
 )
 from planted_tables.bases import log_only
 from planted_tables.bases.retention import (
-    DAY_MS,
-    HOUR_MS,
     REMOVED_MS,
     add_live_files,
     build_table_cleaned_up_at_2,

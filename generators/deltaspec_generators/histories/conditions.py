@@ -3,8 +3,7 @@
 from typing import Any
 
 from deltaspec.model.rows.predicate_trees import Tree
-
-_NUMBERS = ("byte", "short", "integer", "long")
+from deltaspec.protocol.schema.data_types import INTEGER_BITS
 
 
 def compare(name: str, sign: str, kind: str, value: Any) -> Tree:
@@ -20,7 +19,7 @@ def render_sql(tree: Tree) -> str:
         case ["is_null", ["col", name]]:
             return f"`{name}` IS NULL"
         case [sign, ["col", name], ["lit", kind, text]]:
-            return f"`{name}` {sign} {text if kind in _NUMBERS else _quote(text)}"
+            return f"`{name}` {sign} {text if kind in INTEGER_BITS else _quote(text)}"
     raise ValueError(f"not a condition: {tree}")
 
 

@@ -31,6 +31,7 @@ from deltaspec.protocol.property_names import (
 )
 from deltaspec.protocol.schema.data_types import Primitive, Struct
 from deltaspec.protocol.schema.schema_string import parse_schema
+from deltaspec.protocol.time_units import DAY_US
 from deltaspec_generators.histories.kinds import (
     CLUSTERED_BY_OTHERS,
     DROP_UNKNOWN_FEATURE,
@@ -39,7 +40,7 @@ from deltaspec_generators.histories.kinds import (
     STEPS_OF_THE_KIT,
     UNKNOWN_FEATURE,
 )
-from deltaspec_generators.values.arrow_values import DAY_US, arrow_type
+from deltaspec_generators.values.arrow_values import arrow_type
 
 Row: TypeAlias = dict[str, Any]
 Json: TypeAlias = Mapping[str, Any]

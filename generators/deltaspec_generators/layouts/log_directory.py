@@ -10,6 +10,7 @@ from deltaspec.protocol.json_values import parse_lossless
 from deltaspec.protocol.log import canonical_json
 from deltaspec.protocol.property_names import FILE_RETENTION, STATS_AS_JSON, STATS_AS_STRUCT
 from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.time_units import DAY_MS
 from deltaspec_generators.action_lines import encode_json
 from deltaspec_generators.checkpoint_writer import (
     DOMAIN_WITH_MAP_CONFIGURATION,
@@ -21,7 +22,7 @@ from deltaspec_generators.choices import Choices
 from deltaspec_generators.layouts import parsed_columns
 from deltaspec_generators.names import build_uuid
 from deltaspec_generators.table_files import LOG, CheckpointFiles, Line, Row, SidecarFile, TableFiles
-from deltaspec_generators.table_state import DAY_MS, Body, TableState, apply_actions
+from deltaspec_generators.table_state import Body, TableState, apply_actions
 from deltaspec_generators.table_uris import has_table_uri
 
 RETENTION_MS = {None: 7 * DAY_MS, "interval 1 week": 7 * DAY_MS, "interval 2 hours": DAY_MS // 12}

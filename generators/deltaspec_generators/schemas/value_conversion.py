@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from deltaspec.protocol.schema import column_mapping
 from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
-from deltaspec_generators.values.arrow_values import DAY_US
+from deltaspec.protocol.time_units import DAY_US
 from deltaspec_generators.values.plain_values import VOID
 
 Converter: TypeAlias = Callable[[Any], Any] | None

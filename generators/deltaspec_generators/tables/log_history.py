@@ -10,6 +10,7 @@ import msgspec
 
 from deltaspec.protocol.property_names import CHECKPOINT_PROTECTION, ROWS_PRESERVED_TAG
 from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.time_units import DAY_MS
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.layouts import log_directory
 from deltaspec_generators.layouts.decorations import decorate_lines
@@ -17,7 +18,7 @@ from deltaspec_generators.layouts.staged_commits import draw_staged_commits
 from deltaspec_generators.names import build_uuid
 from deltaspec_generators.operations.all_operations import list_log_operations
 from deltaspec_generators.table_files import TableFiles
-from deltaspec_generators.table_state import DAY_MS, Body, TableState
+from deltaspec_generators.table_state import Body, TableState
 from deltaspec_generators.tables.features import CHANGE_FEED, IN_COMMIT_TIMESTAMPS, build_row_id_mark
 from deltaspec_generators.tables.log_builder import LogBuilder
 from deltaspec_generators.tables.log_files import LoggedFiles, draw_change_file

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
+from deltaspec.protocol.time_units import DAY_US
 from deltaspec.wire.data.arrow_types import ARROW_PRIMITIVES
 
 PRIMITIVES = (
@@ -52,7 +53,6 @@ FIRST_DAY, LAST_DAY = -719162, 2932896
 """0001-01-01 and 9999-12-31."""
 GREGORIAN_DAY = -141427
 """1582-10-15, the first day of the Gregorian calendar; engines differ on earlier days."""
-DAY_US = 86_400_000_000
 FIRST_US, LAST_US = FIRST_DAY * DAY_US, LAST_DAY * DAY_US + DAY_US - 1
 
 

@@ -11,10 +11,10 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
+from deltaspec.protocol.schema.data_types import INTEGER_BITS, Array, DataType, Decimal, Map, Primitive, Struct
+from deltaspec.protocol.time_units import DAY_US
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.values.arrow_values import (
-    DAY_US,
     FIRST_DAY,
     FIRST_US,
     GREGORIAN_DAY,
@@ -25,7 +25,6 @@ from deltaspec_generators.values.arrow_values import (
 from deltaspec_generators.values.variants import draw_encoded_variant
 
 VOID = Primitive("void")
-_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _LETTERS = string.ascii_lowercase
 _CHARACTERS = _LETTERS + ' %é漢"\\\x7f\uffff\U00010000\U0010ffff'
 _HIGHEST = "\U0010ffff"
@@ -128,7 +127,7 @@ def _draw_nullable(choices: Choices, kind: DataType, nullable: bool, edges: bool
 def _draw_primitive(choices: Choices, name: str, edges: bool) -> Any:
     match name:
         case "byte" | "short" | "integer" | "long":
-            limit = 2 ** (_BITS[name] - 1)
+            limit = 2 ** (INTEGER_BITS[name] - 1)
             edge_values = (-1, -limit, limit - 1, *((2**53 + 1, -(2**53) - 1) if name == "long" else ()))
             return _draw_number(choices, edge_values, -limit, limit - 1, 9, edges)
         case "double" | "float":

@@ -2,9 +2,9 @@
 
 from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.protocol.property_names import IN_COMMIT_TIMESTAMPS_SINCE_TIME, IN_COMMIT_TIMESTAMPS_SINCE_VERSION
+from deltaspec.protocol.time_units import HOUR_MS
 from deltaspec_generators.table_files import LOG, TableFiles, commit_info_action, get_action
 from planted_tables.bases import log_only
-from planted_tables.bases.retention import HOUR_MS
 
 ENABLED_AT_MS = 1_700_000_000_001
 """In-commit timestamp of version 1 of `log_only.build_table_with_timestamps()`."""

@@ -16,7 +16,6 @@ from planted_tables.bases import log_only
 
 REMOVED_MS = 1_700_000_000_000
 """Deletion timestamp of removes in `log_only`."""
-HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 _VECTOR = UUID("d2c639aa-8816-431a-aaf6-d3fe2512ff61")
 
 

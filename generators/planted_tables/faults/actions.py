@@ -6,6 +6,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from deltaspec.protocol.property_names import DELETION_VECTORS
+from deltaspec.protocol.time_units import DAY_MS
 from deltaspec_generators.small_tables import add_data_file, add_rewrite, build_rows, build_table_with_data
 from deltaspec_generators.table_files import (
     TableFiles,
@@ -27,7 +28,7 @@ from planted_tables.bases.actions import (
     legacy_row_id_mark_action,
 )
 from planted_tables.bases.checkpoints import build_table_without_tombstone
-from planted_tables.bases.retention import DAY_MS, REMOVED_MS
+from planted_tables.bases.retention import REMOVED_MS
 from planted_tables.faults.registry import draw_one, planted_fault
 
 

@@ -6,6 +6,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from deltaspec.protocol.property_names import FILE_RETENTION, STATS_AS_JSON, STATS_AS_STRUCT, TRANSACTION_RETENTION
+from deltaspec.protocol.time_units import DAY_MS
 from deltaspec_generators.checkpoint_writer import CLASSIC_COLUMNS
 from deltaspec_generators.table_files import (
     TableFiles,
@@ -28,7 +29,7 @@ from planted_tables.bases.checkpoints import (
     edit_checkpoint_adds,
     remove_json_statistics,
 )
-from planted_tables.bases.retention import DAY_MS, REMOVED_MS
+from planted_tables.bases.retention import REMOVED_MS
 from planted_tables.faults.registry import draw_one, planted_fault
 
 

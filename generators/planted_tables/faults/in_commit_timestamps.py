@@ -4,10 +4,10 @@ from hypothesis import strategies as st
 
 from deltaspec.protocol.log.file_names import commit_name
 from deltaspec.protocol.property_names import IN_COMMIT_TIMESTAMPS
+from deltaspec.protocol.time_units import HOUR_MS
 from deltaspec_generators.table_files import LOG, TableFiles, protocol_action
 from planted_tables.bases import log_only
 from planted_tables.bases.in_commit_timestamps import ENABLED_AT_MS, build_table_enabled_by_version_2
-from planted_tables.bases.retention import HOUR_MS
 from planted_tables.faults.registry import draw_one, planted_fault
 
 

@@ -3,11 +3,10 @@
 from hypothesis import strategies as st
 
 from deltaspec.protocol.property_names import FILE_RETENTION, LOG_RETENTION
+from deltaspec.protocol.time_units import DAY_MS, HOUR_MS
 from deltaspec_generators.table_files import TableFiles
 from planted_tables.bases import log_only
 from planted_tables.bases.retention import (
-    DAY_MS,
-    HOUR_MS,
     REMOVED_MS,
     add_live_files,
     build_table_cleaned_up_at_2,

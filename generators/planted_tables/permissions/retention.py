@@ -1,9 +1,10 @@
 """Valid tables of retention: files that VACUUM may delete or keep."""
 
 from deltaspec.protocol.property_names import FILE_RETENTION
+from deltaspec.protocol.time_units import DAY_MS, HOUR_MS
 from deltaspec_generators.table_files import TableFiles
 from planted_tables.bases import log_only
-from planted_tables.bases.retention import DAY_MS, HOUR_MS, REMOVED_MS, add_live_files, build_table_with_replaced_vector
+from planted_tables.bases.retention import REMOVED_MS, add_live_files, build_table_with_replaced_vector
 from planted_tables.permissions.registry import permission
 
 

@@ -77,6 +77,7 @@ class Engine:
                 "timestampNtz",
                 "v2Checkpoint",
             ],
+            # the parser of schemas does not know it
             "types_not_supported": ["void"],
         }
 

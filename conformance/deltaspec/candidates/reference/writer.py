@@ -43,11 +43,11 @@ from deltaspec.protocol.log import file_names
 from deltaspec.protocol.log.version_checksum import VersionChecksum
 from deltaspec.protocol.property_names import CONSTRAINT_PREFIX, TYPE_WIDENING
 from deltaspec.protocol.schema.data_types import Field, Struct
+from deltaspec.protocol.time_units import HOUR_MS
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
 Operation: TypeAlias = Mapping[str, Any]
 _CHANGE_DATA, _LOG = "_change_data", LOG_DIRECTORY
-_HOUR_MS = 3_600_000
 
 
 class Writer:
@@ -368,7 +368,7 @@ class Writer:
     def vacuum(self, table: str, log: LogReader, operation: Operation) -> None:
         """Delete old files that neither the newest version nor a younger tombstone names."""
         snapshot = log.read_state().snapshot
-        cutoff = get_clock_ms() - operation["retention_hours"] * _HOUR_MS
+        cutoff = get_clock_ms() - operation["retention_hours"] * HOUR_MS
         young = [each for each in snapshot.tombstones.values() if (each.deletion_timestamp or 0) >= cutoff]
         needed = {path for each in (*snapshot.files.values(), *young) for path in self.list_paths(each)}
         for path in _iter_data_files(Path(table)):

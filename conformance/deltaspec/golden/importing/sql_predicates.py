@@ -3,13 +3,12 @@
 from decimal import Decimal
 from typing import Any
 
-from deltaspec.protocol.schema.data_types import DataType, Struct, get_type_name
+from deltaspec.protocol.schema.data_types import INTEGER_BITS, DataType, Struct, get_type_name
 from deltaspec.sql.parser import SupportedExpression, parse_expression
 from deltaspec.sql.tree import Binary, Column, Expression, In, Is, Literal, Not, Sign
 
 _SIGNS = {"=": "=", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "<=>"}
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_INTEGERS = ("byte", "short", "integer", "long")
 
 
 class NotTranslatable(ValueError):
@@ -80,7 +79,7 @@ def _write_literal(literal: Expression, kind: DataType) -> str | None:
             return None
         case Literal(bool() as value) if name == "boolean":
             return "true" if value else "false"
-        case Literal(int() as value) if name in (*_INTEGERS, "float", "double", "decimal"):
+        case Literal(int() as value) if name in (*INTEGER_BITS, "float", "double", "decimal"):
             return str(value)
         case Literal(Decimal() as value) if name in ("double", "decimal"):
             return f"{value:f}"

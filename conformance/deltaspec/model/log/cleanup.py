@@ -25,8 +25,7 @@ from deltaspec.protocol.log.file_names import (
 from deltaspec.protocol.log.segment import find_complete_checkpoints
 from deltaspec.protocol.property_names import CHECKPOINT_PROTECTION
 from deltaspec.protocol.revisions import Revision
-
-DAY_MS = 86_400_000
+from deltaspec.protocol.time_units import DAY_MS
 
 
 def floor_to_midnight(moment_ms: int) -> int:

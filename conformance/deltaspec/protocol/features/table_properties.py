@@ -42,9 +42,10 @@ from deltaspec.protocol.property_names import (
 )
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import PRIMITIVES, Primitive, Struct, iter_fields, iter_leaf_types
+from deltaspec.protocol.time_units import DAY_MS, DAY_US, HOUR_US
 
-DEFAULT_FILE_RETENTION_MS = 7 * 86_400_000
-DEFAULT_LOG_RETENTION_MS = 30 * 86_400_000
+DEFAULT_FILE_RETENTION_MS = 7 * DAY_MS
+DEFAULT_LOG_RETENTION_MS = 30 * DAY_MS
 
 BOOLEANS = {
     APPEND_ONLY: "appendOnly",
@@ -124,8 +125,8 @@ _DEFINED_BY_FOLDED_NAME = {name.lower(): name for name in _DEFINED_NAMES}
 
 _UNITS_US = {
     "week": 604_800_000_000,
-    "day": 86_400_000_000,
-    "hour": 3_600_000_000,
+    "day": DAY_US,
+    "hour": HOUR_US,
     "minute": 60_000_000,
     "second": 1_000_000,
     "millisecond": 1000,

@@ -14,9 +14,8 @@ import msgspec
 
 from deltaspec.protocol.files import ordering
 from deltaspec.protocol.json_values import Number
-from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive, get_type_name
+from deltaspec.protocol.schema.data_types import INTEGER_BITS, DataType, Decimal, Primitive, get_type_name
 
-_INTEGERS = ("byte", "short", "integer", "long")
 _ZONED = re.compile(r".+[ T]\d{1,2}:\d{1,2}:\d{1,2}(\.\d+)?(Z|[+-]\d{2}:?\d{2}(:\d{2})?)", re.ASCII)
 _UTC = re.compile(r".*(Z|[+-]00:?00)", re.ASCII)
 MILLISECOND = 1000
@@ -46,7 +45,7 @@ def read_bound(value: Any, kind: DataType) -> Bound:
     """Read a bound from its JSON value: a string, a `Number` or a boolean. See `variant_bounds` for variants."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     match kind:
-        case Primitive(name) if name in _INTEGERS:
+        case Primitive(name) if name in INTEGER_BITS:
             return _number(value, text, kind)
         case Primitive("float" | "double") | Decimal():
             return _number(value, text, kind)

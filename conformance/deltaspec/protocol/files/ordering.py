@@ -16,9 +16,8 @@ from decimal import Decimal as Exact
 from typing import Any
 
 from deltaspec.protocol.files import partition_values
-from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive, get_type_name
+from deltaspec.protocol.schema.data_types import INTEGER_BITS, DataType, Decimal, Primitive, get_type_name
 
-_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _NUMBER = re.compile(r"[+-]?(\d{1,400}(\.\d{0,400})?|\.\d{1,400})([eE][+-]?\d{1,5})?", re.ASCII)
 _SECONDS_OF_ZONE = re.compile(r"(.*[+-]\d{2}:\d{2}):(\d{2})", re.ASCII)
 
@@ -38,8 +37,8 @@ def parse_lexeme(lexeme: str, kind: DataType) -> Any:
         LexemeError: The lexeme is not a value of the type, or the type is nested, void or variant.
     """
     match kind:
-        case Primitive(name) if name in _BITS:
-            return _integer(lexeme, _BITS[name], name)
+        case Primitive(name) if name in INTEGER_BITS:
+            return _integer(lexeme, INTEGER_BITS[name], name)
         case Decimal():
             return _exact(lexeme)
         case Primitive("string"):
@@ -77,7 +76,7 @@ def format_lexeme(value: Any, kind: DataType) -> str:
             return partition_values.serialize_partition_value(value, kind) or ""
         case Primitive("timestamp_ntz"):
             return (partition_values.serialize_partition_value(value, Primitive("timestamp")) or "").removesuffix("Z")
-        case Primitive(name) if name in _BITS or name in ("float", "double", "boolean", "date"):
+        case Primitive(name) if name in INTEGER_BITS or name in ("float", "double", "boolean", "date"):
             return partition_values.serialize_partition_value(value, kind) or ""
     raise LexemeError(f"{get_type_name(kind)} has no order")
 

@@ -14,10 +14,9 @@ from decimal import Decimal as Exact
 from typing import Any, Literal, TypeAlias
 
 from deltaspec.protocol.revisions import Revision
-from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive, get_type_name
+from deltaspec.protocol.schema.data_types import INTEGER_BITS, DataType, Decimal, Primitive, get_type_name
 
 _WIDE = Context(prec=1000)
-_INTEGERS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _INTEGER = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 _FLOAT = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,5})?[fFdD]?", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(\d{1,400}(\.\d{0,400})?|\.\d{1,400})([eE][+-]?\d{1,5})?", re.ASCII)
@@ -51,8 +50,8 @@ def parse_partition_value(text: str | None, kind: DataType) -> Any:
     if text is None or text == "":
         return None
     match kind:
-        case Primitive(name) if name in _INTEGERS:
-            return _integer(text, _INTEGERS[name], name)
+        case Primitive(name) if name in INTEGER_BITS:
+            return _integer(text, INTEGER_BITS[name], name)
         case Primitive("float" | "double" as name):
             return _float(text, name)
         case Decimal(precision, scale):
@@ -194,7 +193,7 @@ def is_canonical(text: str | None, kind: DataType, revision: Revision = Revision
     name = get_type_name(kind)
     if text is None or text == "":
         return True
-    if name in _INTEGERS:
+    if name in INTEGER_BITS:
         return _CANONICAL_INTEGER.fullmatch(text) is not None
     # [Changed in current] timestamps may be ISO 8601 adjusted to UTC
     if name == "timestamp" and revision.since(Revision.CURRENT) and _ISO_8601_UTC.fullmatch(text):

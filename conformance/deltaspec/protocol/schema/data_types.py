@@ -141,7 +141,8 @@ def iter_leaf_types(kind: DataType) -> Iterator[DataType]:
             yield kind
 
 
-_INTEGERS = ("byte", "short", "integer", "long")
+INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
+"""Width of each integer type, the narrowest first."""
 _WIDER_FRACTIONS = {("float", "double"), ("byte", "double"), ("short", "double"), ("integer", "double")}
 
 
@@ -151,8 +152,8 @@ def is_widening(before: DataType, after: DataType) -> bool:
     Source: Type Widening, Supported Type Changes (current).
     """
     match before, after:
-        case Primitive(old), Primitive(new) if old in _INTEGERS and new in _INTEGERS:
-            return _INTEGERS.index(old) < _INTEGERS.index(new)
+        case Primitive(old), Primitive(new) if old in INTEGER_BITS and new in INTEGER_BITS:
+            return INTEGER_BITS[old] < INTEGER_BITS[new]
         case Primitive("date"), Primitive("timestamp_ntz"):
             return True
         case Primitive(old), Primitive(new):

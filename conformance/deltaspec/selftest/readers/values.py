@@ -22,6 +22,7 @@ from deltaspec.protocol.schema.data_types import (
     get_type_name,
     iter_fields,
 )
+from deltaspec.protocol.time_units import HOUR_US
 from deltaspec.selftest.mutants import Method, mutant
 from deltaspec.selftest.readers.parquet_footers import read_footer
 from deltaspec.wire.data.column_resolution import FileColumn
@@ -117,9 +118,7 @@ def zoneless_timestamps_moved(original: Method, reader: RowReader, array: pa.Arr
     found = original(reader, array, kind)
     if get_type_name(kind) != "timestamp_ntz":
         return found
-    moved = [
-        None if each is None else max(each - 3_600_000_000, -(2**63)) for each in found.cast(pa.int64()).to_pylist()
-    ]
+    moved = [None if each is None else max(each - HOUR_US, -(2**63)) for each in found.cast(pa.int64()).to_pylist()]
     return pa.array(moved, pa.int64()).cast(found.type)
 
 

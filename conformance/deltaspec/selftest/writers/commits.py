@@ -13,6 +13,7 @@ from deltaspec.candidates.serve import EngineError
 from deltaspec.protocol.actions import Action, Add, CommitInfo, DomainMetadata, Protocol, Remove, Txn
 from deltaspec.protocol.features.table_properties import has_in_commit_timestamps
 from deltaspec.protocol.log.file_names import commit_name
+from deltaspec.protocol.time_units import HOUR_MS
 from deltaspec.selftest.mutants import Method, faulty_commit, mutant
 from deltaspec.wire.storage.interface import LOG_DIRECTORY
 
@@ -92,7 +93,7 @@ def clock_trusted(transaction: Transaction, actions: list[Action]) -> list[Actio
     """Takes the in-commit timestamp from a clock that is slow, even if the previous one is later."""
     if not has_in_commit_timestamps(transaction.state.protocol, transaction.state.metadata):
         return actions
-    late = 3_600_000 * transaction.version
+    late = HOUR_MS * transaction.version
     return change(actions, CommitInfo, lambda each: msgspec.structs.replace(
         each, in_commit_timestamp=(each.in_commit_timestamp or 0) - late))  # fmt: skip
 

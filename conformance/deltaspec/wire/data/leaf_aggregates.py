@@ -9,23 +9,31 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct, UndefinedType
+from deltaspec.protocol.schema.data_types import (
+    INTEGER_BITS,
+    Array,
+    DataType,
+    Decimal,
+    Map,
+    Primitive,
+    Struct,
+    UndefinedType,
+)
+from deltaspec.protocol.time_units import DAY_MS
 from deltaspec.wire.data.column_resolution import FileColumn, is_bytes, is_text
 from deltaspec.wire.data.leaf_values import LeafValues
 from deltaspec.wire.parquet.dictionary_columns import select_distinct_values
 
-_INTEGERS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _TIMESTAMPS = ("timestamp", "timestamp_ntz")
 _NULLS_ONLY = ("variant", "void")
 _MICROSECONDS = {"s": (10**6, 1), "ms": (1000, 1), "us": (1, 1), "ns": (1, 1000)}
-_MILLISECONDS_OF_DAY = 86_400_000
 
 
 def type_limits(kind: DataType) -> tuple[Any, Any] | None:
     """Return the smallest and largest value of a type; None if the stored type ensures them."""
     match kind:
-        case Primitive(name) if name in _INTEGERS:
-            beyond = 2 ** (_INTEGERS[name] - 1)
+        case Primitive(name) if name in INTEGER_BITS:
+            beyond = 2 ** (INTEGER_BITS[name] - 1)
             return -beyond, beyond - 1
         case Decimal(precision, scale):
             greatest = Exact((0, (9,) * precision, -scale))
@@ -64,7 +72,7 @@ def to_python_value(scalar: pa.Scalar) -> Any:
         times, parts = _MICROSECONDS[kind.unit]
         return scalar.value * times // parts
     if pa.types.is_date64(kind):
-        return scalar.value // _MILLISECONDS_OF_DAY
+        return scalar.value // DAY_MS
     if pa.types.is_date32(kind):
         return scalar.value
     return scalar.as_py()
@@ -98,17 +106,17 @@ def find_conversion(kind: DataType, file_type: pa.DataType) -> tuple[str | None,
     match kind, stored:
         case (Struct() | Array() | Map() | UndefinedType(), _) | (Primitive("variant" | "void"), _):
             return None, None
-        case Primitive(name), Primitive(other) if name in _INTEGERS and other in _INTEGERS:
+        case Primitive(name), Primitive(other) if name in INTEGER_BITS and other in INTEGER_BITS:
             return None, None
         case Primitive(name), Primitive("timestamp") if name in _TIMESTAMPS:
             return None, None
         case Primitive("string" | "binary"), Primitive("string" | "binary"):
             return None, None
-        case Primitive("double"), Primitive(other) if other in _INTEGERS or other == "float":
+        case Primitive("double"), Primitive(other) if other in INTEGER_BITS or other == "float":
             return None, stored
         case Primitive("timestamp_ntz"), Primitive("date"):
             return None, stored
-        case Decimal(), Primitive(other) if other in _INTEGERS:
+        case Decimal(), Primitive(other) if other in INTEGER_BITS:
             return None, stored
         case Decimal(), Decimal():
             return None, None if stored == kind else stored

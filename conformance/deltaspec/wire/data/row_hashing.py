@@ -19,7 +19,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaspec.protocol.schema.data_types import Array, DataType, Decimal, Map, Primitive, Struct
+from deltaspec.protocol.schema.data_types import INTEGER_BITS, Array, DataType, Decimal, Map, Primitive, Struct
+from deltaspec.protocol.time_units import DAY_US
 from deltaspec.protocol.variants.encoding import VariantError, VariantUndecided
 from deltaspec.protocol.variants.values import serialize_value
 from deltaspec.wire.data.column_resolution import FileColumn, is_bytes, is_list, is_text, map_entries_as_lists
@@ -29,10 +30,8 @@ from deltaspec.wire.parquet.file_opener import UnreadableRows
 HASH_MODULUS = 1 << 64
 _NULL, _NAN = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
 _ODD_FACTOR = 0x9FB21C651E98DF25
-_DAY_US = 86_400_000_000
 _FIRST_DAY, _FIRST_MOMENT_US = -141_427, -2_208_902_400_000_000
 """1582-10-15, and 1900-01-02 in UTC, when 1900 had begun in every time zone."""
-_INTEGERS = ("byte", "short", "integer", "long")
 _HASH_BYTES = 8
 
 
@@ -184,7 +183,7 @@ def _normalize(kind: DataType, array: pa.Array) -> pa.Array:
     match kind:
         case Primitive("string" | "binary") if is_text(source) or is_bytes(source):
             return array.cast(pa.large_binary())
-        case Primitive(name) if name in _INTEGERS and pa.types.is_integer(source):
+        case Primitive(name) if name in INTEGER_BITS and pa.types.is_integer(source):
             return array.cast(pa.int64())
         case Primitive("float" | "double") if pa.types.is_floating(source) or pa.types.is_integer(source):
             return array.cast(pa.float64())
@@ -198,10 +197,10 @@ def _normalize(kind: DataType, array: pa.Array) -> pa.Array:
                 pc.floor_temporal(array, unit="microsecond").cast(microseconds.type)
             ):
                 raise Incomparable("fractions of microseconds before 1970 are rounded up by some readers")
-            first = _FIRST_MOMENT_US if kind == Primitive("timestamp") else _FIRST_DAY * _DAY_US
+            first = _FIRST_MOMENT_US if kind == Primitive("timestamp") else _FIRST_DAY * DAY_US
             return _clamp(first, microseconds.cast(pa.int64()))
         case Primitive("timestamp_ntz") if pa.types.is_date32(source):
-            return _clamp(_FIRST_DAY * _DAY_US, pc.multiply(array.cast(pa.int32()).cast(pa.int64()), _DAY_US))
+            return _clamp(_FIRST_MOMENT_US, pc.multiply(array.cast(pa.int32()).cast(pa.int64()), DAY_US))
         case Decimal(_, scale) if pa.types.is_decimal(source) or pa.types.is_integer(source):
             return array.cast(pa.decimal128(38, scale)).cast(pa.string())
     raise Incomparable(f"{source} does not store the table's type")

@@ -17,13 +17,13 @@ from deltaspec.protocol.files.partition_values import (
     serialize_partition_value,
 )
 from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive
+from deltaspec.protocol.time_units import DAY_US
 from deltaspec.wire.data.column_resolution import is_text
 from deltaspec.wire.data.leaf_aggregates import find_conversion, to_python_value
 
 _MAX_ZONE_OFFSET = 18 * 3600 * 10**6
 """Largest offset of a time zone from UTC, in microseconds."""
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
-_DAY = 86400 * 10**6
 
 
 class PartitionValueComparison:
@@ -76,7 +76,7 @@ class PartitionValueComparison:
                 is_same_text = value.decode(errors="replace") == self.text
                 return bool(is_same_text or value in (expected, _unescape(str(self.text))))
             case Primitive("timestamp_ntz"):
-                return expected in (value, value * _DAY)
+                return expected in (value, value * DAY_US)
             case Primitive("float" | "double"):
                 return bool(value == expected or (value != value and expected != expected)) or (
                     single and value == _to_single_precision(expected)

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from deltaspec.protocol.files import ordering, z85
 from deltaspec.protocol.schema.data_types import Primitive
+from deltaspec.protocol.time_units import DAY_US
 from deltaspec.wire import arrow_compute as pc
 from deltaspec.wire.storage.interface import format_error
 
@@ -27,7 +28,7 @@ _Names: TypeAlias = "dict[str, _Names] | None"
 
 _DAYS = (-719_162, 2_932_896)
 """Years 1 to 9999, which need no sign."""
-_MICROSECONDS = (_DAYS[0] * 86_400_000_000, (_DAYS[1] + 1) * 86_400_000_000 - 1)
+_MICROSECONDS = (_DAYS[0] * DAY_US, (_DAYS[1] + 1) * DAY_US - 1)
 _MICROS_PER_UNIT = {"s": (10**6, 1), "ms": (1000, 1), "us": (1, 1), "ns": (1, 1000)}
 _MAX_LONG = 2**63 - 1
 _NEEDS_ESCAPE = r'[\x00-\x1f"\\]'

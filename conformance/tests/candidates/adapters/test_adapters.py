@@ -9,14 +9,14 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pyarrow as pa
 import pytest
 from helpers.every_type_table import LITERALS, ROWS, write_every_type_table
 
-from deltaspec.candidates.messages import Capabilities
+from deltaspec.candidates.messages import Capabilities, Operation
 from deltaspec.candidates.registry import find_adapter
 from deltaspec.candidates.serve import EngineError, answer, call_engine, open_rows
 
@@ -130,3 +130,63 @@ def test_gaps_are_corrupt_or_not_found(engine: Any) -> None:
     with pytest.raises(EngineError) as caught:
         scan(engine, str(GOLDEN / "log" / "log.commit-gap" / "delta"))
     assert caught.value.category in ("corrupt", "not-found")
+
+
+TABLES_OF_TYPES = {
+    **{
+        each.name.split(".")[1].replace("-", "_"): each / "delta"
+        for each in sorted((GOLDEN / "types").glob("types.*.column"))
+        if "decimal" not in each.name
+    },
+    "variant": GOLDEN / "variants" / "variants.nested" / "delta",
+}
+TABLES_OF_FEATURES = {
+    feature: GOLDEN / "protocol" / f"protocol.supported.{feature.lower()}" / "delta"
+    for feature in ("columnMapping", "deletionVectors", "timestampNtz", "typeWidening", "v2Checkpoint", "variantType")
+}
+
+
+def read_unless_refused(engine: Any, table: Path) -> pa.Table | None:
+    """Return the rows; None if the engine says that it does not support what the table has."""
+    try:
+        return scan(engine, str(table))
+    except EngineError as error:
+        if error.category != "unsupported":
+            raise
+        return None
+
+
+def shows_type(rows: pa.Table, name: str) -> bool:
+    """Return whether the last column has the Arrow type of a Delta type, as far as another one has the same values."""
+    found = rows.schema.types[-1]
+    match name:
+        case "binary":
+            return any(each(found) for each in (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view))
+        case "timestamp" | "timestamp_ntz":
+            return (found.tz is None) is (name == "timestamp_ntz")
+    return True
+
+
+def test_exactly_the_declared_types_are_not_supported(engine: Any) -> None:
+    assert len(TABLES_OF_TYPES) == 14
+    read = {name: read_unless_refused(engine, table) for name, table in TABLES_OF_TYPES.items()}
+    wrong = {name for name, rows in read.items() if rows is None or not shows_type(rows, name)}
+    assert wrong == set(say_hello(engine).types_not_supported)
+
+
+def test_declared_features_are_read(engine: Any) -> None:
+    refused = {name for name, table in TABLES_OF_FEATURES.items() if read_unless_refused(engine, table) is None}
+    assert refused & set(say_hello(engine).reader_features) == set()
+
+
+def test_other_operations_are_refused(engine: Any, table: str) -> None:
+    requests = {
+        "snapshot": {},
+        "changes": {"start": {"version": 0}, "end": {"version": 1}},
+        "apply": {"kind": "append"},
+    }
+    assert set(requests) == {*get_args(Operation)} - {"hello", "scan", "bye"}
+    for name in set(requests) - set(say_hello(engine).ops):
+        with pytest.raises(EngineError) as caught:
+            call_engine(engine, {"op": name, "table": table, **requests[name]})
+        assert (caught.value.category, caught.value.code) == ("unsupported", "operation"), name
