@@ -275,8 +275,14 @@ def build_missing_column() -> WrittenTable:
     return table
 
 
-@chapter.case("name.without-field-ids", "Files have no field ids in mode name.", "column-mapping.read-by-physical-name")
+@chapter.case(
+    "name.without-field-ids",
+    "Files have no field ids in mode name.",
+    "column-mapping.read-by-physical-name",
+    meaning=2,
+)
 def build_without_field_ids() -> WrittenTable:
-    table = WrittenTable(COLUMNS, mapping="name")
-    table.append([(1, "apple", 1.5)], encoding=ParquetEncoding(field_ids=False))
+    table = WrittenTable(COLUMNS)
+    table.append([(1, "apple", 1.5)])
+    table.enable_mapping()  # files that were written while columns are mapped must have ids
     return table

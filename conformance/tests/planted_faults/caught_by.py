@@ -7,6 +7,7 @@ from deltaspec.rules import RULES
 from planted_tables.faults.all_faults import PLANTED_FAULTS
 
 EXPLICIT: dict[str, str] = {
+    "parsed_statistic_of_a_type_before_widening": "CKP062",
     "repeated_key_in_schema": "MET012",
     "repeated_key_in_system_domain": "DOM014",
     "repeated_key_in_statistics": "FIL054",
