@@ -60,7 +60,7 @@ class TestList:
 
     def test_json_has_settled_errata(self) -> None:
         (each,) = [each for each in listed("--chapter", "row-tracking") if each["id"] == "row-tracking.mark-in-domain"]
-        assert each["notes"] == ["E27"]
+        assert each["notes"] == ["E27", "S53"]
         assert "highWaterMark" in each["reading"]
 
     def test_chapters_may_be_repeated_or_separated_by_commas(self) -> None:

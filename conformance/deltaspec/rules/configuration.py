@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import SET_VALID_PROPERTY
 from deltaspec.rules.registry import rule
 from deltaspec.views.table.table_actions import configuration
 
@@ -10,13 +11,12 @@ from deltaspec.views.table.table_actions import configuration
     "CFG001",
     requires=("configuration.values", "column-mapping.modes", "configuration.shredding-values"),
     view=configuration,
+    fix=SET_VALID_PROPERTY,
 )
 def invalid_property_value() -> pl.Expr:
     """A table property has an invalid value.
 
     Clients fail, or each one uses a different default.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES` with a valid value, or `ALTER TABLE t UNSET TBLPROPERTIES` for the
-    default.
 
     Conforms::
         value_fault: null

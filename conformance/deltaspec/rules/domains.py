@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from deltaspec.rules.fixes import WRITE_KEYS_ONCE
 from deltaspec.rules.registry import rule
 from deltaspec.views.table.table_actions import clustering, domains
 
@@ -165,14 +166,11 @@ def unknown_clustering_column() -> pl.Expr:
     return pl.col("unknown_clustering_columns").list.len() > 0
 
 
-@rule("DOM014", requires="log.embedded-json", view=domains, divergence="S19")
+@rule("DOM014", requires="log.embedded-json", view=domains, divergence="S19", fix=WRITE_KEYS_ONCE)
 def repeated_key_in_system_domain() -> pl.Expr:
     """The configuration of a system domain has the same key twice in one object.
 
     JSON parsers keep the first value or the last one, or fail. Engines read different states, or cannot open the table.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. If no engine can load the table, restore the log from backup. The writer must write each
-    key once.
 
     Conforms::
         repeated_key: null

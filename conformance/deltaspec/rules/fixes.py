@@ -106,3 +106,14 @@ RAISE_MAX_COLUMN_ID = (
     "highest id that was ever assigned. If the engine rejects this, restore the version before."
 )
 SYNC_IDENTITY = "Run `ALTER TABLE t ALTER COLUMN c SYNC IDENTITY` in Delta Spark before the next write."
+SET_VALID_PROPERTY = (
+    "Run `ALTER TABLE t SET TBLPROPERTIES` with a valid value, or `ALTER TABLE t UNSET TBLPROPERTIES` for the default."
+)
+WRITE_KEYS_ONCE = (
+    f"{RESTORE_VERSION} If no engine can load the table, restore the log from backup. The writer must write each key "
+    "once."
+)
+RESTORE_PARTITION_COLUMNS = (
+    "Run `RESTORE TABLE t TO VERSION AS OF n` with the last legal version. To partition the table by other columns, "
+    "overwrite all of its rows with the `overwriteSchema` option."
+)

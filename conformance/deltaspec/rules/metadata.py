@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.rules.fixes import RESTORE_LOADABLE_TABLE
+from deltaspec.rules.fixes import RESTORE_LOADABLE_TABLE, WRITE_KEYS_ONCE
 from deltaspec.rules.registry import rule
 from deltaspec.views.table.table_actions import metadata
 
@@ -196,14 +196,11 @@ def void_partition_column() -> pl.Expr:
     return pl.col("void_partition_columns").list.len() > 0
 
 
-@rule("MET012", requires="log.embedded-json", view=metadata, divergence="S19")
+@rule("MET012", requires="log.embedded-json", view=metadata, divergence="S19", fix=WRITE_KEYS_ONCE)
 def repeated_key_in_schema() -> pl.Expr:
     """The schema, or JSON in the metadata of a column, has the same key twice in one object.
 
     JSON parsers keep the first value or the last one, or fail. Engines read different schemas, or cannot open the table.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last version before the defect, then repeat later changes
-    with a corrected writer. If no engine can load the table, restore the log from backup. The writer must write each
-    key once.
 
     Conforms::
         repeated_key: null

@@ -5,6 +5,7 @@ Rules over `file_actions` validate a file against the version that adds it, thes
 
 import polars as pl
 
+from deltaspec.rules.fixes import RESTORE_PARTITION_COLUMNS
 from deltaspec.rules.registry import rule
 from deltaspec.views.files.outdated_files import outdated_files
 
@@ -25,13 +26,11 @@ def vectors_left_without_feature() -> pl.Expr:
     return pl.col("with_vector") > 0
 
 
-@rule("FIL071", requires="add.partition-values", view=outdated_files)
+@rule("FIL071", requires="add.partition-values", view=outdated_files, fix=RESTORE_PARTITION_COLUMNS)
 def partition_column_without_values() -> pl.Expr:
     """The table has a new partition column, but live files have no value for it.
 
     Readers fail or return null for the column.
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last legal version. To partition the table by other columns,
-    overwrite all of its rows with the `overwriteSchema` option.
 
     Conforms::
         without_partition_value: 0
@@ -41,14 +40,12 @@ def partition_column_without_values() -> pl.Expr:
     return pl.col("without_partition_value") > 0
 
 
-@rule("FIL073", requires="add.partition-values", view=outdated_files)
+@rule("FIL073", requires="add.partition-values", view=outdated_files, fix=RESTORE_PARTITION_COLUMNS)
 def partition_column_dropped_under_files() -> pl.Expr:
     """A column is no partition column any more, but live files have its values only in partitionValues.
 
     "Columns present in the schema of the table MAY be missing from data files. Readers SHOULD fill these missing
     columns in with null": the values are lost for every reader. (Files that must store partition columns are excluded.)
-    Fix: Run `RESTORE TABLE t TO VERSION AS OF n` with the last legal version. To partition the table by other columns,
-    overwrite all of its rows with the `overwriteSchema` option.
 
     Conforms::
         with_former_partition_value: 0

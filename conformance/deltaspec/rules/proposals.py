@@ -5,6 +5,7 @@ Source: the proposals in `protocol_rfcs` of delta-io/delta.
 
 import polars as pl
 
+from deltaspec.rules.fixes import SET_VALID_PROPERTY
 from deltaspec.rules.registry import rule
 from deltaspec.views.data.data_files import data_files
 from deltaspec.views.data.file_columns import file_columns
@@ -279,13 +280,12 @@ def malformed_collation_versions() -> pl.Expr:
     requires=("materialized-partitions.property", "checkpoint-protection.property", "iceberg-writer-compat.property"),
     view=configuration,
     divergence="S44",
+    fix=SET_VALID_PROPERTY,
 )
 def invalid_value_by_proposal() -> pl.Expr:
     """A table property of a proposal has a value that the proposal does not allow.
 
     Clients fail, or each one uses a different default.
-    Fix: Run `ALTER TABLE t SET TBLPROPERTIES` with a valid value, or `ALTER TABLE t UNSET TBLPROPERTIES` for the
-    default.
 
     Conforms::
         fault_by_proposal: null

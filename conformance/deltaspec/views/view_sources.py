@@ -96,6 +96,9 @@ VIEW_SOURCES: dict[str, ViewSource] = {
         ("views.data.identity_values.build_identity_value_row",),
         ("validation.data.identity_value_checks.check_identity_values",),
     ),
+    "idle_removes": ViewSource(
+        ("views.files.idle_removes.build_idle_remove_rows",), ("validation.log.replay_stage.check_paths",)
+    ),
     "last_checkpoint": ViewSource(
         ("views.log.derived_file_rows.build_hint_row",), ("validation.log.hint_checks.check_hint",)
     ),
@@ -121,6 +124,13 @@ VIEW_SOURCES: dict[str, ViewSource] = {
     "outdated_files": ViewSource(
         ("views.files.outdated_files.build_outdated_file_rows",),
         ("validation.log.outdated_file_checks.check_outdated_files",),
+    ),
+    "proposals": ViewSource(
+        ("views.table.proposals.build_proposal_rows",), ("validation.log.history_reader.read_history",)
+    ),
+    "proposed_files": ViewSource(
+        ("views.table.proposals.build_proposed_file_rows",),
+        ("validation.log.file_action_checks.check_file_action_facts",),
     ),
     "protocols": ViewSource(("views.table.state.TableState.apply",), ("validation.log.history_reader.read_history",)),
     "rearranged_rows": ViewSource(

@@ -81,7 +81,7 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
         "wire",
     },
     "deltaspec_generators": {"protocol", "model", "wire", "scales"},
-    "planted_tables": {"deltaspec_generators", "protocol", "model", "wire"},
+    "planted_tables": {"deltaspec_generators", "protocol", "model", "wire", "scales"},
 }
 """Packages that a package may import besides itself.
 

@@ -167,6 +167,7 @@ def capture_rows() -> CapturedRows:
     captured.record(_required_after_null(), "rows")
     captured.record(_required_after_null(column="x"), "rows")
     captured.record(_required_after_null(nulls=1, vector=_VECTOR))
+    captured.record(_interval_before_its_feature())
     others = []
     for name, fault in PLANTED_FAULTS.items():
         if captured.is_incomplete_for(RULES[CAUGHT_BY[name]]):
@@ -215,6 +216,13 @@ def _timestamped_with_checksum() -> TableFiles:
         "metadata": stated["metaData"],
         "inCommitTimestampOpt": 5,
     }
+    return files
+
+
+def _interval_before_its_feature() -> TableFiles:
+    """Build a table with an interval whose feature a later commit adds, which changes a row of `proposals`."""
+    files = log_only.build_table(fields=[("id", "long"), ("x", "interval year to month")])
+    files.commits[3] = [commit_info_action(3), protocol_action(3, 7, ["intervalTypes"], ["intervalTypes"])]
     return files
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from deltaspec.model.features.feature_uses import FeatureUse
+from deltaspec.protocol import property_names
 from deltaspec.protocol.actions import (
     CommitInfo,
     DomainMetadata,
@@ -393,7 +394,7 @@ class TableState(ReplayedState):
         dropped = get_listed_features(before) - get_listed_features(after) if before is not None else set()
         if CHECKPOINT_PROTECTION not in dropped or metadata is None or self._first_commit is None:
             return None
-        protected = table_properties.get_integer_property(metadata.configuration, CHECKPOINT_PROTECTION)
+        protected = table_properties.get_integer_property(metadata.configuration, property_names.CHECKPOINT_PROTECTION)
         return protected if protected is not None and self._first_commit < protected else None
 
     def _evaluate_metadata(self, change: _Change, introduced: frozenset[FeatureUse]) -> None:

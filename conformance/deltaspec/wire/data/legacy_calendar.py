@@ -8,15 +8,20 @@ Spark before 2.4.6 and Databricks 7.3 write files that do not name their Spark v
 on the settings of the writer, and which one Spark expects on those of the reader. Spark never shifts `timestamp_ntz`.
 """
 
+from __future__ import annotations
+
 import re
 from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
 
-import pyarrow.parquet as pq
 from msgspec.structs import replace
 
 from deltaspec.protocol.files.statistics import list_leaf_columns
 from deltaspec.protocol.schema.data_types import DataType, Primitive, Struct
 from deltaspec.wire.data.leaf_values import LeafValues
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 _VERSION, _DATES, _INT96, _SPARK_SCHEMA = (
     b"org.apache.spark.version",
