@@ -2,18 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import takewhile
 
 from deltaspec.model.decisions import Refused
-from deltaspec.model.features import column_mapping_changes, feature_uses
+from deltaspec.model.features import feature_uses
 from deltaspec.model.log.proposed_commit import (
     CommitCheck,
     ProposedCommit,
     TableVersion,
-    read_mapping_mode,
-    read_schema,
     refuse_illegal_state,
 )
-from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.protocol.actions import MetaData, Protocol
 from deltaspec.protocol.features import identity_columns, table_properties
 from deltaspec.protocol.features.supported_features import find_protocol_faults
@@ -173,43 +171,56 @@ def check_mapped_columns(table: TableVersion) -> Iterator[Refused]:
 def check_mapped_column_changes(proposal: ProposedCommit) -> Iterator[Refused]:
     """Column Mapping, Writer Requirements: forbid changes of immutable properties of mapped columns.
 
-    The columns are compared with those of all known versions: when a restore brings back an id or a physical name, it
-    must belong to the same column.
+    The columns are compared with those of all known versions since the mapping was enabled: when a restore brings back
+    an id or a physical name, it must belong to the same column. Newer versions take precedence.
     """
-    if not proposal.actions_of_type(MetaData):
+    version = proposal.version_after
+    if not proposal.actions_of_type(MetaData) or not _is_mapped(version):
         return
-    before, after = _collect_columns_so_far(proposal), _collect_columns(proposal.after)
-    schema = proposal.version_after.schema
-    used = None if schema is None else column_mapping.find_max_column_id(schema)
-    if column_mapping_changes.is_illegal_max_column_id(before, after, used):
+    versions = (TableVersion(each, proposal.revision) for each in reversed(proposal.history))
+    earlier = list(takewhile(_is_mapped, versions))
+    limits = [limit for each in earlier if (limit := _read_max_column_id(each)) is not None]
+    limit, used = _read_max_column_id(version), column_mapping.find_max_column_id(version.schema or Struct(()))
+    # a limit below the highest id in use is a fault of its own
+    if limit is not None and limit < max(limits, default=limit) and (used is None or limit >= used):
         yield Refused("column-mapping.max-id-never-falls", MAX_COLUMN_ID)
-    for number, old, new in column_mapping_changes.find_illegal_physical_names(before, after):
-        yield Refused("column-mapping.physical-name-stays", f"column {number}: {old} became {new}")
+    known = [column for each in reversed(earlier) for column in _list_mapped_columns(each)]
+    names, owners = {number: path[-1] for path, number in known}, dict(known)
+    columns = _list_mapped_columns(version)
+    names_after = sorted({number: path[-1] for path, number in columns}.items())
+    for number, name in names_after:
+        if names.get(number, name) != name:
+            yield Refused("column-mapping.physical-name-stays", f"column {number}: {names[number]} became {name}")
     if proposal.revision is Revision.CURRENT:  # [Changed in current] paths are unique, not names
-        for path in column_mapping_changes.find_illegal_physical_paths(before, after):
-            yield Refused("column-mapping.new-columns-have-new-paths", ".".join(path))
-    else:
-        for number, name in column_mapping_changes.find_illegal_new_names(before, after):
+        for path, number in sorted(dict(columns).items()):
+            if owners.get(path, number) != number:
+                yield Refused("column-mapping.new-columns-have-new-paths", ".".join(path))
+        return
+    for number, name in names_after:
+        if number not in names and name in names.values():
             yield Refused("column-mapping.new-columns-named-anew", f"column {number}: {name} is in use")
 
 
-def _collect_columns_so_far(proposal: ProposedCommit) -> column_mapping_changes.MappedColumns | None:
-    """Return the mapped columns of all known versions before the commit; each metadata counts once."""
-    columns, metadata = None, None
-    for snapshot in proposal.history:
-        if snapshot.metadata is not metadata:
-            metadata = snapshot.metadata
-            columns = column_mapping_changes.merge_mapped_columns(columns, _collect_columns(snapshot))
-    return columns
+def _is_mapped(table: TableVersion) -> bool:
+    return table.mapping is not None and table.schema is not None
 
 
-def _collect_columns(snapshot: Snapshot) -> column_mapping_changes.MappedColumns | None:
-    schema: Struct | None = read_schema(snapshot.metadata)
-    if schema is None or snapshot.metadata is None:
-        return None
-    return column_mapping_changes.collect_mapped_columns(
-        schema, snapshot.metadata.configuration, read_mapping_mode(snapshot)
-    )
+def _read_max_column_id(table: TableVersion) -> int | None:
+    return table_properties.get_integer_property(table.configuration, MAX_COLUMN_ID)
+
+
+def _list_mapped_columns(table: TableVersion) -> list[tuple[tuple[str, ...], int]]:
+    """Return the physical path and id of each field that has an id and a physical name, last field first.
+
+    If several have one id or path, the first of the schema is the last of the list, which dictionaries keep.
+    """
+    fields = [] if table.schema is None else column_mapping.list_physical_paths(table.schema, table.mapping)
+    return [
+        (path, number)
+        for path, field in reversed(list(fields))
+        if (number := column_mapping.column_id(field)) is not None
+        and isinstance(field.metadata.get(PHYSICAL_NAME), str)
+    ]
 
 
 CHECKS: tuple[CommitCheck, ...] = (
