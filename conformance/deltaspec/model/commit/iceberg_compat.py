@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
-from deltaspec.model.commit.type_widening import is_supported_by_iceberg, read_type_change_record
 from deltaspec.protocol.actions import Protocol
 from deltaspec.protocol.features.table_properties import is_property_true
 from deltaspec.protocol.property_names import DELETION_VECTORS, NESTED_IDS
@@ -23,6 +22,10 @@ from deltaspec.protocol.schema.data_types import (
     UndefinedType,
     get_type_name,
     iter_fields,
+)
+from deltaspec.protocol.schema.type_changes import (
+    is_supported_by_iceberg,
+    read_type_change_record,
 )
 
 FEATURES = {"V1": "icebergCompatV1", "V2": "icebergCompatV2"}

@@ -11,12 +11,9 @@ from hypothesis import strategies as st
 
 from deltaspec.model.commit.type_widening import (
     find_changed_types,
-    find_field_path_fault,
     find_gap,
-    is_supported_by_iceberg,
     list_recorded_types,
     list_type_locations,
-    read_type_change_record,
 )
 from deltaspec.model.commit.validation import collect_refusals
 from deltaspec.protocol.actions import Action
@@ -32,6 +29,11 @@ from deltaspec.protocol.schema.data_types import (
     is_widening,
 )
 from deltaspec.protocol.schema.schema_string import TypeChange, parse_schema
+from deltaspec.protocol.schema.type_changes import (
+    find_field_path_fault,
+    is_supported_by_iceberg,
+    read_type_change_record,
+)
 
 BYTE, SHORT, INTEGER, LONG = (Primitive(name) for name in ("byte", "short", "integer", "long"))
 FEATURE = protocol(3, 7, ["typeWidening", "timestampNtz"], ["typeWidening", "timestampNtz"])
