@@ -7,13 +7,6 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from deltaspec.model.commit import type_widening
-from deltaspec.model.commit.type_widening import (
-    ChangedType,
-    TypeLocation,
-    find_gap,
-    list_type_locations,
-)
 from deltaspec.protocol.actions import MetaData, Protocol
 from deltaspec.protocol.features.supported_features import get_supported_features, has_known_features
 from deltaspec.protocol.features.table_features import strip_preview_suffix
@@ -33,6 +26,7 @@ from deltaspec.protocol.schema.type_changes import (
 from deltaspec.views.base import LOCATION_COLUMNS, STATE_COLUMNS, STATE_KINDS, Column, View
 from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns, select_special_columns
 from deltaspec.views.table.state_rows import StateRows
+from deltaspec.views.table.type_locations import ChangedType, TypeLocation, find_gap, list_type_locations
 
 Row = dict[str, Any]
 Path = tuple[str, ...]
@@ -363,6 +357,8 @@ def find_widening_traces(
         return None
     if not (has_known_features(before) and has_known_features(after)):
         return None
-    if not type_widening.is_dropped(get_supported_features(before), get_supported_features(after)):
+    if not has_feature(get_supported_features(before)) or has_feature(get_supported_features(after)):
         return None
-    return type_widening.find_traces(schema, metadata.configuration)
+    found = [".".join(path) for path, field in iter_fields(schema) if field.metadata.get(TYPE_CHANGES) is not None]
+    # a property that is not true has no effect
+    return [*found, TYPE_WIDENING] if is_property_true(metadata.configuration, TYPE_WIDENING) else found
