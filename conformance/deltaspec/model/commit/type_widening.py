@@ -34,7 +34,7 @@ class _Type(NamedTuple):
     column_id: int | None
 
 
-def _list_types(schema: Struct) -> dict[_Location, _Type]:
+def list_types(schema: Struct) -> dict[_Location, _Type]:
     """Return the types of all fields, and of what arrays and maps in them contain."""
     found = {}
     for path, field in iter_fields(schema):
@@ -66,7 +66,7 @@ def check_recorded_changes(table: TableVersion) -> Iterator[Refused]:
                 yield Refused(
                     "type-widening.supported-changes", f"{'.'.join(path)}: {change.before} became {change.after}"
                 )
-    for name, each in _list_types(schema).items():
+    for name, each in list_types(schema).items():
         following = [*(change.before for change in each.changes[1:]), each.type]
         for change, next_type in zip(each.changes, following, strict=False):
             if change.after != next_type and is_covered(change.after) and is_covered(next_type):
@@ -96,8 +96,8 @@ def check_changed_types(proposal: ProposedCommit) -> Iterator[Refused]:
         return
     enabled = _is_enabled(proposal.before) or _is_enabled(proposal.after)
     for_iceberg = not get_supported_features(protocol).isdisjoint(ICEBERG)
-    known = {_identify(proposal, location, each): each for location, each in _list_types(before).items()}
-    for location, new in _list_types(after).items():
+    known = {_identify(proposal, location, each): each for location, each in list_types(before).items()}
+    for location, new in list_types(after).items():
         old, name = known.get(_identify(proposal, location, new)), ".".join(location[0])
         if old is None:
             continue
