@@ -32,10 +32,10 @@ ALLOWED_IMPORTS: dict[str, set[str]] = {
     "deltaspec.report": {"errors", "exit_codes", "scales"},
     "deltaspec.wire": {"protocol", "errors", "output_files"},
     "deltaspec.sql": {"protocol", "wire"},
-    "deltaspec.views": {"protocol", "model", "wire", "sql", "scales"},
+    "deltaspec.views": {"protocol", "wire", "sql", "scales"},
     "deltaspec.rules": {"requirements", "views", "scales"},
     "deltaspec.validation": {
-        *("rules", "views", "sql", "wire", "protocol", "model", "report", "scales"),
+        *("rules", "views", "sql", "wire", "protocol", "report", "scales"),
         *("errors", "exit_codes", "input_files", "output_files", "installation", "version", "build"),
     },
     "deltaspec.candidates": {

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from helpers.scenario import Scenario, add, domain, field, metadata, protocol, remove, schema
 
-from deltaspec.model.features.clustering_columns import find_columns_without_statistics
 from deltaspec.protocol.actions import Action, Add, DomainMetadata
 from deltaspec.protocol.features.clustering import DOMAIN, read_clustering_columns
 from deltaspec.protocol.revisions import Revision
+from deltaspec.views.table.clustering_columns import find_columns_without_statistics
 
 OLD = protocol(1, 2)
 CLUSTERED = protocol(1, 7, None, ["appendOnly", "invariants", "domainMetadata", "clustering"])

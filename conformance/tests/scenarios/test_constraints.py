@@ -10,9 +10,14 @@ from typing import Any
 import pytest
 from helpers.scenario import Scenario, add, commit_info, field, metadata, protocol, remove, schema
 
-from deltaspec.model.features.default_columns import OMITTED, apply_defaults, read_defaults
+from deltaspec.model.features.default_values import OMITTED, apply_defaults
 from deltaspec.model.log.reconciliation import Snapshot
-from deltaspec.protocol.features.constraints import find_unsupported_keys, read_check_constraints, read_invariant
+from deltaspec.protocol.features.constraints import (
+    find_unsupported_keys,
+    read_check_constraints,
+    read_defaults,
+    read_invariant,
+)
 from deltaspec.protocol.features.supported_features import get_supported_features
 from deltaspec.protocol.features.table_properties import find_active_features, is_append_only
 from deltaspec.protocol.revisions import Revision

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from helpers.scenario import Scenario, add, field, metadata, protocol, remove, schema
 
-from deltaspec.model.commit.iceberg_compat import get_enabled_compatibilities
 from deltaspec.model.commit.validation import collect_refusals
 from deltaspec.protocol.actions import Action, Add, MetaData, Protocol
+from deltaspec.protocol.features.iceberg_compat import get_enabled_compatibilities
 from deltaspec.protocol.features.supported_features import get_supported_features
 from deltaspec.protocol.revisions import Revision
 

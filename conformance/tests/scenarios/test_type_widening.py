@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from helpers.scenario import Scenario, add, field, metadata, protocol, remove, schema
 
-from deltaspec.model.commit.type_widening import find_gap, list_type_locations
 from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.protocol.actions import Action
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import Decimal, Primitive
 from deltaspec.protocol.schema.schema_string import TypeChange, parse_schema
+from deltaspec.views.table.type_locations import find_gap, list_type_locations
 
 PLAIN = protocol(3, 7, ["timestampNtz"], ["timestampNtz"])
 WIDENING = protocol(3, 7, ["timestampNtz", "typeWidening"], ["timestampNtz", "typeWidening"])

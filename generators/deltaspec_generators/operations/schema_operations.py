@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from deltaspec.model.commit.type_widening import ICEBERG
 from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, TYPE_WIDENING
 from deltaspec.protocol.schema.data_types import Array, DataType, Field, Map, Primitive, Struct
+from deltaspec.protocol.schema.type_changes import (
+    ICEBERG,
+)
 from deltaspec_generators.operations.registry import can_change_metadata, operation
 from deltaspec_generators.schemas.changes import (
     assign_column_ids,

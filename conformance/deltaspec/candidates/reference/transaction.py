@@ -21,14 +21,13 @@ from deltaspec.candidates.reference.written_files import FileWriter, get_clock_m
 from deltaspec.candidates.serve import EngineError
 from deltaspec.model.commit.validation import check_commit
 from deltaspec.model.decisions import Refused, may_write
-from deltaspec.model.features.default_columns import read_defaults
 from deltaspec.model.features.identity_values import allows_explicit_values, generate_values
 from deltaspec.model.log.reconciliation import EMPTY_SNAPSHOT, Snapshot
 from deltaspec.model.rows.predicate_trees import parse_predicate
 from deltaspec.model.rows.predicates import evaluate
 from deltaspec.protocol.actions import Action, Add, CommitInfo, DomainMetadata, MetaData, Protocol, Remove, Txn
 from deltaspec.protocol.features import row_tracking
-from deltaspec.protocol.features.constraints import read_check_constraints
+from deltaspec.protocol.features.constraints import read_check_constraints, read_defaults
 from deltaspec.protocol.features.identity_columns import Identity, read_identity
 from deltaspec.protocol.features.supported_features import supports
 from deltaspec.protocol.features.table_properties import has_in_commit_timestamps, is_property_true

@@ -8,20 +8,23 @@ Source: Iceberg Compatibility V3, Writer Requirements for IcebergCompatV3.
 
 from collections.abc import Iterator
 
-from deltaspec.model.commit import iceberg_compat
 from deltaspec.model.commit.file_changes import has_row_count
-from deltaspec.model.commit.iceberg_changes import find_renamed_columns
+from deltaspec.model.commit.iceberg_changes import (
+    find_nested_id_faults,
+    find_renamed_columns,
+    list_forbidden_type_changes,
+    list_forbidden_types,
+)
 from deltaspec.model.decisions import Refused
 from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit, TableVersion, refuse_illegal_state
 from deltaspec.protocol.actions import Add, Protocol
-from deltaspec.protocol.features import row_tracking
+from deltaspec.protocol.features import iceberg_compat, row_tracking
 from deltaspec.protocol.features.supported_features import get_supported_features
 from deltaspec.protocol.features.table_features import strip_preview_suffix
 from deltaspec.protocol.features.table_properties import is_property_true
 from deltaspec.protocol.files.paths import path_key
 from deltaspec.protocol.property_names import ICEBERG_COMPAT_V3
 from deltaspec.protocol.revisions import Revision
-from deltaspec.protocol.schema.data_types import get_type_name
 
 FEATURE, PROPERTY = "icebergCompatV3", ICEBERG_COMPAT_V3
 
@@ -69,12 +72,11 @@ def check_state(table: TableVersion) -> Iterator[Refused]:
             yield Refused("iceberg-v3.not-with-others", f"{other} is enabled too")
     if table.schema is None:
         return
-    for path, kind in iceberg_compat.find_forbidden_columns(table.schema, iceberg_compat.PROPOSED):
-        yield Refused("iceberg-v3.types", f"{'.'.join(path)}: {get_type_name(kind)}")
+    for found in list_forbidden_types(table.schema, iceberg_compat.PROPOSED):
+        yield Refused("iceberg-v3.types", found)
     if "typeWidening" in {strip_preview_suffix(name) for name in table.features or ()}:
-        for path, old, new in iceberg_compat.find_forbidden_type_changes(table.schema):
-            changed = f"{'.'.join(path)}: {get_type_name(old)}, {get_type_name(new)}"
-            yield Refused("iceberg-v3.type-changes", changed)
+        for found in list_forbidden_type_changes(table.schema):
+            yield Refused("iceberg-v3.type-changes", found)
 
 
 def check_nested_ids(table: TableVersion) -> Iterator[Refused]:
@@ -82,10 +84,9 @@ def check_nested_ids(table: TableVersion) -> Iterator[Refused]:
     enabled = _get_enabled(table)
     if iceberg_compat.PROPOSED not in enabled or "V2" in enabled or table.schema is None or table.mapping is None:
         return
-    for found in iceberg_compat.find_nested_id_faults(table.schema, table.mapping, table.revision):
-        names = (*found.missing, *found.under_another_key, *found.elsewhere, *found.misnamed)
-        for name in (*names, *found.out_of_range, *found.shared):
-            yield Refused("iceberg-v3.nested-ids", f"{'.'.join(found.path)}: {name}")
+    for found in find_nested_id_faults(table.schema, table.mapping, table.revision):
+        for name in (*found.names, *found.faulty_ids):
+            yield Refused("iceberg-v3.nested-ids", f"{'.'.join(found.column)}: {name}")
 
 
 def check_partitioning(proposal: ProposedCommit) -> Iterator[Refused]:

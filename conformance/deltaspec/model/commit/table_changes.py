@@ -2,21 +2,21 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import takewhile
 
 from deltaspec.model.decisions import Refused
-from deltaspec.model.features import column_mapping_changes, feature_uses
 from deltaspec.model.log.proposed_commit import (
     CommitCheck,
     ProposedCommit,
     TableVersion,
-    read_mapping_mode,
-    read_schema,
     refuse_illegal_state,
 )
-from deltaspec.model.log.reconciliation import Snapshot
 from deltaspec.protocol.actions import MetaData, Protocol
 from deltaspec.protocol.features import identity_columns, table_properties
+from deltaspec.protocol.features.constraints import get_key_feature
 from deltaspec.protocol.features.supported_features import find_protocol_faults
+from deltaspec.protocol.features.system_domains import find_domain_feature
+from deltaspec.protocol.features.table_features import PROPOSALS, find_missing_requirements, get_known_features
 from deltaspec.protocol.features.undefined_types import find_undefined_types
 from deltaspec.protocol.property_names import (
     CONSTRAINT_PREFIX,
@@ -28,8 +28,8 @@ from deltaspec.protocol.property_names import (
     VARIANT_SHREDDING,
 )
 from deltaspec.protocol.revisions import Revision
-from deltaspec.protocol.schema import column_mapping
-from deltaspec.protocol.schema.data_types import Struct, iter_fields
+from deltaspec.protocol.schema import column_mapping, type_changes
+from deltaspec.protocol.schema.data_types import PRIMITIVES, Array, DataType, Map, Primitive, Struct, iter_fields
 from deltaspec.protocol.schema.schema_string import SchemaError, find_repeated_names, parse_schema
 
 FAULT_REQUIREMENTS = {
@@ -69,41 +69,67 @@ def check_used_features(proposal: ProposedCommit) -> Iterator[Refused]:
     A use that was illegal before is not refused again. E41 leaves open whether a feature may be dropped, and E43
     whether column metadata and most properties may exist without their feature.
     """
-    before, after = _find_uses(proposal.version_before), _find_uses(proposal.version_after)
-    listed, supported = proposal.version_after.features, _get_usable_features(proposal.version_after)
-    if listed is None or supported is None:
+    after, before = proposal.version_after, proposal.version_before
+    if after.features is None:
         return
-    for use in sorted(after - before):
+    uses, uses_before = {*_iter_uses(after)}, {*_iter_uses(before)}
+    for feature, use in sorted(uses - uses_before):
         requirement = _find_requirement_of_use(use)
-        if use.feature not in supported and requirement is not None:
-            yield Refused(requirement, use.text)
-    earlier = _get_usable_features(proposal.version_before)
-    if earlier != supported:
-        for use in sorted(feature_uses.find_abandoned_uses(before & after, earlier, listed, proposal.revision)):
-            yield Refused("protocol.breaking-changes", use.text)
+        if not after.supports_feature_or_preview(feature) and requirement is not None:
+            yield Refused(requirement, f"{feature}: {use}")
+    # separate requirements cover what dropped features leave behind, and what the listed features require
+    excused = PROPOSALS | find_missing_requirements(after.features, proposal.revision)
+    if before.features is not None:
+        excused |= {feature for feature, _ in uses if not before.supports_feature_or_preview(feature)}
+        excused |= {type_changes.FEATURE}
+    for feature, use in sorted(uses & uses_before):
+        if not after.supports_feature_or_preview(feature) and feature not in excused:
+            yield Refused("protocol.breaking-changes", f"{feature}: {use}")
 
 
-def _find_uses(table: TableVersion) -> frozenset[feature_uses.FeatureUse]:
-    found = feature_uses.find_domain_uses(table.snapshot.domains, table.revision)
-    found |= feature_uses.find_property_uses(table.configuration, table.revision)
-    return found if table.schema is None else found | feature_uses.find_schema_uses(table.schema, table.revision)
+def _iter_uses(table: TableVersion) -> Iterator[tuple[str, str]]:
+    """Yield each type, column metadata, property and domain that needs a feature of the revision: feature and use."""
+    found: list[tuple[str | None, str]] = [("domainMetadata", f"domain {each}") for each in table.snapshot.domains]
+    found += [(find_domain_feature(each, table.revision), f"domain {each}") for each in table.snapshot.domains]
+    for name, value in table.configuration.items():
+        found.append((table_properties.get_required_feature(name, value), f"property {name}"))
+    for path, field in iter_fields(table.schema) if table.schema is not None else ():
+        column = ".".join(path)
+        found += [(PRIMITIVES.get(each), f"type {column}") for each in _list_primitives(field.type)]
+        if type_changes.has_type_change_record(field):
+            found.append((type_changes.FEATURE, f"column metadata {column} {TYPE_CHANGES}"))
+        keys = [key for key, value in field.metadata.items() if value is not None]
+        found += [(get_key_feature(key), f"column metadata {column} {key}") for key in keys]
+    known = get_known_features(table.revision)
+    for feature, use in found:
+        is_proposed = table.revision is Revision.CURRENT and feature in PROPOSALS and use.startswith("property ")
+        if feature is not None and (feature in known or is_proposed):
+            yield feature, use
 
 
-def _get_usable_features(table: TableVersion) -> frozenset[str] | None:
-    return None if table.features is None else feature_uses.get_usable_features(table.features, table.revision)
+def _list_primitives(kind: DataType) -> list[str]:
+    """Return the primitive types in a type, without those of struct fields, which are columns themselves."""
+    match kind:
+        case Primitive(name):
+            return [name]
+        case Array(element):
+            return _list_primitives(element)
+        case Map(key, value):
+            return _list_primitives(key) + _list_primitives(value)
+    return []
 
 
-def _find_requirement_of_use(use: feature_uses.FeatureUse) -> str | None:
+def _find_requirement_of_use(use: str) -> str | None:
     """Return the requirement that a use without its feature violates, or None; see `check_domains` for domains."""
-    match use.kind:
-        case "type":
+    match use.split(" ", 1):
+        case ["type", _]:
             return "schema.types-need-features"
-        case "column metadata":
-            return "type-widening.feature" if use.key == TYPE_CHANGES else None
-        case "property" if use.name.startswith(CONSTRAINT_PREFIX):
+        case ["column", _]:
+            return "type-widening.feature" if use.endswith(f" {TYPE_CHANGES}") else None
+        case ["property", name] if name.startswith(CONSTRAINT_PREFIX):
             return "configuration.properties-need-features"
-        case "property":
-            return _EXPLICIT_REQUIREMENTS.get(use.name)
+        case ["property", name]:
+            return _EXPLICIT_REQUIREMENTS.get(name)
     return None
 
 
@@ -173,43 +199,56 @@ def check_mapped_columns(table: TableVersion) -> Iterator[Refused]:
 def check_mapped_column_changes(proposal: ProposedCommit) -> Iterator[Refused]:
     """Column Mapping, Writer Requirements: forbid changes of immutable properties of mapped columns.
 
-    The columns are compared with those of all known versions: when a restore brings back an id or a physical name, it
-    must belong to the same column.
+    The columns are compared with those of all known versions since the mapping was enabled: when a restore brings back
+    an id or a physical name, it must belong to the same column. Newer versions take precedence.
     """
-    if not proposal.actions_of_type(MetaData):
+    version = proposal.version_after
+    if not proposal.actions_of_type(MetaData) or not _is_mapped(version):
         return
-    before, after = _collect_columns_so_far(proposal), _collect_columns(proposal.after)
-    schema = proposal.version_after.schema
-    used = None if schema is None else column_mapping.find_max_column_id(schema)
-    if column_mapping_changes.is_illegal_max_column_id(before, after, used):
+    versions = (TableVersion(each, proposal.revision) for each in reversed(proposal.history))
+    earlier = list(takewhile(_is_mapped, versions))
+    limits = [limit for each in earlier if (limit := _read_max_column_id(each)) is not None]
+    limit, used = _read_max_column_id(version), column_mapping.find_max_column_id(version.schema or Struct(()))
+    # a limit below the highest id in use is a fault of its own
+    if limit is not None and limit < max(limits, default=limit) and (used is None or limit >= used):
         yield Refused("column-mapping.max-id-never-falls", MAX_COLUMN_ID)
-    for number, old, new in column_mapping_changes.find_illegal_physical_names(before, after):
-        yield Refused("column-mapping.physical-name-stays", f"column {number}: {old} became {new}")
+    known = [column for each in reversed(earlier) for column in _list_mapped_columns(each)]
+    names, owners = {number: path[-1] for path, number in known}, dict(known)
+    columns = _list_mapped_columns(version)
+    names_after = sorted({number: path[-1] for path, number in columns}.items())
+    for number, name in names_after:
+        if names.get(number, name) != name:
+            yield Refused("column-mapping.physical-name-stays", f"column {number}: {names[number]} became {name}")
     if proposal.revision is Revision.CURRENT:  # [Changed in current] paths are unique, not names
-        for path in column_mapping_changes.find_illegal_physical_paths(before, after):
-            yield Refused("column-mapping.new-columns-have-new-paths", ".".join(path))
-    else:
-        for number, name in column_mapping_changes.find_illegal_new_names(before, after):
+        for path, number in sorted(dict(columns).items()):
+            if owners.get(path, number) != number:
+                yield Refused("column-mapping.new-columns-have-new-paths", ".".join(path))
+        return
+    for number, name in names_after:
+        if number not in names and name in names.values():
             yield Refused("column-mapping.new-columns-named-anew", f"column {number}: {name} is in use")
 
 
-def _collect_columns_so_far(proposal: ProposedCommit) -> column_mapping_changes.MappedColumns | None:
-    """Return the mapped columns of all known versions before the commit; each metadata counts once."""
-    columns, metadata = None, None
-    for snapshot in proposal.history:
-        if snapshot.metadata is not metadata:
-            metadata = snapshot.metadata
-            columns = column_mapping_changes.merge_mapped_columns(columns, _collect_columns(snapshot))
-    return columns
+def _is_mapped(table: TableVersion) -> bool:
+    return table.mapping is not None and table.schema is not None
 
 
-def _collect_columns(snapshot: Snapshot) -> column_mapping_changes.MappedColumns | None:
-    schema: Struct | None = read_schema(snapshot.metadata)
-    if schema is None or snapshot.metadata is None:
-        return None
-    return column_mapping_changes.collect_mapped_columns(
-        schema, snapshot.metadata.configuration, read_mapping_mode(snapshot)
-    )
+def _read_max_column_id(table: TableVersion) -> int | None:
+    return table_properties.get_integer_property(table.configuration, MAX_COLUMN_ID)
+
+
+def _list_mapped_columns(table: TableVersion) -> list[tuple[tuple[str, ...], int]]:
+    """Return the physical path and id of each field that has an id and a physical name, last field first.
+
+    If several have one id or path, the first of the schema is the last of the list, which dictionaries keep.
+    """
+    fields = [] if table.schema is None else column_mapping.list_physical_paths(table.schema, table.mapping)
+    return [
+        (path, number)
+        for path, field in reversed(list(fields))
+        if (number := column_mapping.column_id(field)) is not None
+        and isinstance(field.metadata.get(PHYSICAL_NAME), str)
+    ]
 
 
 CHECKS: tuple[CommitCheck, ...] = (

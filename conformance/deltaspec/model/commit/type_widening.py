@@ -1,13 +1,7 @@
-"""Type widening: legal changes, their record in column metadata, and the evolution of that record.
-
-A *location* is where a type occurs: a struct field, or a key, value or element below one. The metadata of the nearest
-struct field records its changes. Source: Type Widening (current).
-"""
+"""Checks of type changes in a commit. Source: Type Widening (current)."""
 
 from collections.abc import Hashable, Iterator
-from typing import Literal, TypeAlias
-
-import msgspec
+from typing import NamedTuple, TypeAlias
 
 from deltaspec.model.decisions import Refused
 from deltaspec.model.log.proposed_commit import CommitCheck, ProposedCommit, TableVersion, refuse_illegal_state
@@ -18,261 +12,43 @@ from deltaspec.protocol.features.table_properties import is_property_true
 from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, TYPE_CHANGES, TYPE_WIDENING
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.column_mapping import column_id
-from deltaspec.protocol.schema.data_types import (
-    Array,
-    DataType,
-    Decimal,
-    Field,
-    Map,
-    Primitive,
-    Struct,
-    UndefinedType,
-    descend,
-    get_type_name,
-    is_widening,
-    iter_fields,
+from deltaspec.protocol.schema.data_types import Array, DataType, Map, Struct, get_type_name, is_widening, iter_fields
+from deltaspec.protocol.schema.schema_string import TypeChange
+from deltaspec.protocol.schema.type_changes import (
+    FEATURE,
+    ICEBERG,
+    is_covered,
+    is_supported_by_iceberg,
+    may_be_recorded,
+    read_type_change_record,
 )
-from deltaspec.protocol.schema.schema_string import SchemaError, TypeChange, get_type_change_record, read_type_change
 
-FEATURE = "typeWidening"
-ICEBERG = ("icebergCompatV1", "icebergCompatV2")
-_FLAT = ("byte", "short", "integer")
-_NARROW_INTEGERS = frozenset(map(Primitive, _FLAT))
-
-FaultKind: TypeAlias = Literal["text", "no list", "no object", "types", "place"]
+_Location: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+"""Logical path of a struct field, and path of a key, value or element below it; empty for the field."""
 
 
-# legal changes
-
-
-def is_supported_by_iceberg(before: DataType, after: DataType) -> bool:
-    """Return whether Iceberg also supports a legal change. Source: Writer Requirements for Type Widening."""
-    match before, after:
-        case Primitive(old), Primitive("double") if old in _FLAT:
-            return False
-        case Primitive("date"), Primitive("timestamp_ntz"):
-            return False
-        case Decimal(), Decimal():
-            return before.scale == after.scale
-        case Primitive(), Decimal():
-            return False
-    return True
-
-
-def is_covered(kind: DataType) -> bool:
-    """Return whether the chapter covers a type: not void, which may become any type, and not undefined types."""
-    return not isinstance(kind, UndefinedType) and kind != Primitive("void")
-
-
-# the record of a column
-
-
-class RecordFault(msgspec.Struct, frozen=True):
-    """A malformed part of `delta.typeChanges`."""
-
-    kind: FaultKind
-    """`text`: a string that contains the list (E30); `no list`: another value; `no object`: an entry that is not an
-    object; `types` or `place`: an invalid type or field path in an entry.
-    """
-    what: str
-
-
-def read_type_change_record(field: Field) -> tuple[tuple[TypeChange, ...], tuple[RecordFault, ...]]:
-    """Return the valid recorded changes, oldest first, and the faults of the others.
-
-    Unknown keys of an entry are ignored: previews stored the table version there.
-    """
-    recorded, is_text = get_type_change_record(field)
-    if recorded is None:
-        return (), ()
-    if not isinstance(recorded, list):
-        return (), (RecordFault("no list", "an object" if isinstance(recorded, dict) else "a single value"),)
-    changes: list[TypeChange] = []
-    faults = [RecordFault("text", "a string")] if is_text else []
-    for index, entry in enumerate(recorded):
-        try:
-            change = read_type_change(entry, f"/{index}")
-        except SchemaError as error:
-            faults.append(RecordFault(_kind(entry, error), str(error)))
-            continue
-        misplaced = find_field_path_fault(field.type, change.field_path)
-        if misplaced is not None:
-            faults.append(RecordFault("place", f"/{index}: {misplaced}"))
-        else:
-            changes.append(change)
-    return tuple(changes), tuple(faults)
-
-
-def _kind(entry: object, error: SchemaError) -> FaultKind:
-    if not isinstance(entry, dict):
-        return "no object"
-    return "place" if error.pointer.endswith("/fieldPath") else "types"
-
-
-def find_field_path_fault(kind: DataType, path: tuple[str, ...]) -> str | None:
-    """Return why a field path does not lead to a type that may be widened; None if it does."""
-    kind, missing = descend(kind, path)
-    if missing is not None:
-        return f"{get_type_name(kind)} has no {missing}"
-    if isinstance(kind, Struct | Array | Map):
-        return f"{'.'.join(path) or 'the column'} is of type {get_type_name(kind)}"
-    return None
-
-
-def has_type_change_record(field: Field) -> bool:
-    """Return whether a column records changes: neither null nor an empty list is a record."""
-    return get_type_change_record(field)[0] not in (None, [])
-
-
-class TypeLocation(msgspec.Struct, frozen=True):
-    """A type in a schema with its recorded changes."""
-
-    column: tuple[str, ...]
-    """Logical path of the nearest struct field."""
-    id: int | None
-    """Column id of that field."""
-    field_path: tuple[str, ...]
+class _Type(NamedTuple):
     type: DataType
     changes: tuple[TypeChange, ...]
-
-    def key(self, *, by_id: bool) -> Hashable:
-        """Return the identity of the location across schemas: the column id with column mapping, otherwise the name."""
-        return (self.id if by_id and self.id is not None else self.column, self.field_path)
+    """Recorded changes, oldest first."""
+    column_id: int | None
 
 
-def list_type_locations(schema: Struct) -> list[TypeLocation]:
-    """Return every location of a schema, columns before their nested types."""
-    found = []
+def list_types(schema: Struct) -> dict[_Location, _Type]:
+    """Return the types of all fields, and of what arrays and maps in them contain."""
+    found = {}
     for path, field in iter_fields(schema):
-        recorded: dict[tuple[str, ...], list[TypeChange]] = {}
-        for change in read_type_change_record(field)[0]:
-            recorded.setdefault(change.field_path, []).append(change)
-        for below, kind in _types(field.type, ()):
-            found.append(TypeLocation(path, column_id(field), below, kind, tuple(recorded.get(below, ()))))
+        record, _ = read_type_change_record(field)
+        pending: list[tuple[tuple[str, ...], DataType]] = [((), field.type)]
+        while pending:
+            below, kind = pending.pop(0)
+            changes = tuple(each for each in record if each.field_path == below)
+            found[path, below] = _Type(kind, changes, column_id(field))
+            if isinstance(kind, Array):
+                pending.append(((*below, "element"), kind.element))
+            elif isinstance(kind, Map):
+                pending += [((*below, "key"), kind.key), ((*below, "value"), kind.value)]
     return found
-
-
-def _types(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], DataType]]:
-    """Yield a type and its nested types down to struct fields, which are separate columns."""
-    yield path, kind
-    match kind:
-        case Array(element):
-            yield from _types(element, (*path, "element"))
-        case Map(key, value):
-            yield from _types(key, (*path, "key"))
-            yield from _types(value, (*path, "value"))
-
-
-def list_recorded_types(schema: Struct) -> dict[tuple[str, ...], frozenset[DataType] | None]:
-    """Return the types before the recorded changes of each location that has any, by logical path.
-
-    None means a record with faults or gaps. Bytes, shorts and integers have one physical type, so a record of one
-    of them covers the others.
-    """
-    faulty = {path for path, field in iter_fields(schema) if read_type_change_record(field)[1]}
-    found: dict[tuple[str, ...], frozenset[DataType] | None] = dict.fromkeys(faulty)
-    for each in list_type_locations(schema):
-        if each.changes and each.column not in faulty:
-            before = {change.before for change in each.changes}
-            before |= _NARROW_INTEGERS if before & _NARROW_INTEGERS else set()
-            found[(*each.column, *each.field_path)] = None if find_gap(each) else frozenset(before)
-    return found
-
-
-def find_gap(place: TypeLocation) -> str | None:
-    """Describe where recorded changes do not connect to each other or to the current type; None if they do."""
-    after = [*(change.before for change in place.changes[1:]), place.type]
-    for change, following in zip(place.changes, after, strict=False):
-        if change.after != following and is_covered(change.after) and is_covered(following):
-            return f"{get_type_name(change.after)} is followed by {get_type_name(following)}"
-    return None
-
-
-# from one schema to the next
-
-
-class ChangedType(msgspec.Struct, frozen=True):
-    """A location whose type differs between two schemas, or whose recorded changes are missing in the second."""
-
-    before: TypeLocation
-    after: TypeLocation
-
-    @property
-    def has_another_type(self) -> bool:
-        """Whether the types differ; nested types of the same kind are equal, since their parts are locations too."""
-        old, new = self.before.type, self.after.type
-        if isinstance(old, Struct | Array | Map) and type(old) is type(new):
-            return False
-        return old != new
-
-    @property
-    def is_legal(self) -> bool:
-        """Whether the change is listed, or one of the types is not covered by the chapter."""
-        old, new = self.before.type, self.after.type
-        if not self.has_another_type or not is_covered(old) or not is_covered(new):
-            return True
-        return is_widening(old, new)
-
-    @property
-    def is_widening(self) -> bool:
-        return is_widening(self.before.type, self.after.type)
-
-    @property
-    def is_recorded(self) -> bool:
-        """Whether the later schema records a path from the old type to the new one."""
-        changes = self.after.changes
-        return any(change.before == self.before.type for change in changes) and changes[-1].after == self.after.type
-
-    @property
-    def is_undone(self) -> bool:
-        """Whether an old version is restored: type and record go back to an earlier state."""
-        old, new = self.before.changes, self.after.changes
-        return len(new) < len(old) and old[: len(new)] == new and old[len(new)].before == self.after.type
-
-    @property
-    def lost(self) -> tuple[TypeChange, ...]:
-        """Recorded changes that the later schema does not start with."""
-        old = self.before.changes
-        return () if self.after.changes[: len(old)] == old else old
-
-
-def find_changed_types(before: Struct, after: Struct, *, by_id: bool) -> list[ChangedType]:
-    """Return the locations in both schemas whose type changed or whose record lost changes.
-
-    Args:
-        before: Schema before.
-        after: Schema of the next metadata.
-        by_id: Whether both schemas use column mapping.
-    """
-    known = {place.key(by_id=by_id): place for place in list_type_locations(before)}
-    found = []
-    for place in list_type_locations(after):
-        old = known.get(place.key(by_id=by_id))
-        if old is not None:
-            change = ChangedType(old, place)
-            found += [change] if change.has_another_type or change.lost else []
-    return found
-
-
-def find_traces(schema: Struct, configuration: dict[str, str]) -> list[str]:
-    """Return remains of type widening, which the version that drops the feature must not have.
-
-    A property that is not true has no effect and does not count.
-    """
-    found = [".".join(path) for path, field in iter_fields(schema) if field.metadata.get(TYPE_CHANGES) is not None]
-    return [*found, TYPE_WIDENING] if is_property_true(configuration, TYPE_WIDENING) else found
-
-
-def is_dropped(before: set[str], after: set[str]) -> bool:
-    """Return whether the feature, or its preview, was supported before and no longer is."""
-    return _has_feature(before) and not _has_feature(after)
-
-
-def _has_feature(supported: set[str]) -> bool:
-    return any(strip_preview_suffix(name) == FEATURE for name in supported)
-
-
-# checks of a commit
 
 
 def check_recorded_changes(table: TableVersion) -> Iterator[Refused]:
@@ -290,16 +66,13 @@ def check_recorded_changes(table: TableVersion) -> Iterator[Refused]:
                 yield Refused(
                     "type-widening.supported-changes", f"{'.'.join(path)}: {change.before} became {change.after}"
                 )
-    for place in list_type_locations(schema):
-        missing = find_gap(place)
-        if missing is not None:
-            yield Refused("type-widening.recorded", f"{'.'.join(place.column)}: {missing}")
-
-
-def may_be_recorded(change: TypeChange) -> bool:
-    """Return whether a record may contain a change: it is listed, or the chapter does not cover one of the types."""
-    old, new = change.before, change.after
-    return old == new or not is_covered(old) or not is_covered(new) or is_widening(old, new)
+    for name, each in list_types(schema).items():
+        following = [*(change.before for change in each.changes[1:]), each.type]
+        for change, next_type in zip(each.changes, following, strict=False):
+            if change.after != next_type and is_covered(change.after) and is_covered(next_type):
+                old, new = get_type_name(change.after), get_type_name(next_type)
+                yield Refused("type-widening.recorded", f"{'.'.join(name[0])}: {old} is followed by {new}")
+                break
 
 
 _OF_FAULT = {
@@ -318,26 +91,45 @@ def check_changed_types(proposal: ProposedCommit) -> Iterator[Refused]:
     before, after = proposal.schema_before, proposal.schema
     if before is None or after is None or proposal.revision is not Revision.CURRENT:  # [Changed in current]
         return
-    if not _is_supported(proposal.after) or not proposal.remaining_files:
+    protocol = proposal.after.protocol
+    if protocol is None or not _is_supported(proposal.after) or not proposal.remaining_files:
         return
     enabled = _is_enabled(proposal.before) or _is_enabled(proposal.after)
-    for change in find_changed_types(before, after, by_id=_by_id(proposal)):
-        name = ".".join(change.after.column)
-        if not change.is_legal and not change.is_undone:
+    for_iceberg = not get_supported_features(protocol).isdisjoint(ICEBERG)
+    known = {_identify(proposal, location, each): each for location, each in list_types(before).items()}
+    for location, new in list_types(after).items():
+        old, name = known.get(_identify(proposal, location, new)), ".".join(location[0])
+        if old is None:
+            continue
+        kept = old.changes[: len(new.changes)] == new.changes
+        is_undone = kept and len(new.changes) < len(old.changes) and old.changes[len(new.changes)].before == new.type
+        if _is_changed(old.type, new.type) and not may_be_recorded(TypeChange(old.type, new.type)) and not is_undone:
             yield Refused("type-widening.supported-changes", name)
         # dropping the complete record is legal once every file has the current types, which a snapshot does not show
-        if change.lost and change.after.changes and not change.is_undone:
+        if new.changes and new.changes[: len(old.changes)] != old.changes and not is_undone:
             yield Refused("type-widening.kept", name)
-        if not change.is_widening:
+        if not is_widening(old.type, new.type):
             continue
         if not enabled:
             yield Refused("type-widening.only-when-enabled", name)
-        if has_iceberg_compatibility(proposal.after) and not is_supported_by_iceberg(
-            change.before.type, change.after.type
-        ):
+        if for_iceberg and not is_supported_by_iceberg(old.type, new.type):
             yield Refused("type-widening.changes-for-iceberg", name)
-        if not change.is_recorded:
+        if old.type not in [each.before for each in new.changes] or new.changes[-1].after != new.type:
             yield Refused("type-widening.recorded", name)
+
+
+def _is_changed(old: DataType, new: DataType) -> bool:
+    """Return whether types differ; types below structs, arrays and maps are locations of their own."""
+    is_nested = isinstance(old, Struct | Array | Map)
+    return type(old) is not type(new) if is_nested else old != new
+
+
+def _identify(proposal: ProposedCommit, location: _Location, found: _Type) -> Hashable:
+    """Return what identifies a location in both versions: the column id if both map columns, otherwise the path."""
+    column, below = location
+    settings = proposal.version_before.configuration
+    is_mapped = proposal.mapping is not None and settings.get(COLUMN_MAPPING_MODE) in ("id", "name")
+    return (found.column_id if is_mapped and found.column_id is not None else column, below)
 
 
 def check_dropped_feature(proposal: ProposedCommit) -> Iterator[Refused]:
@@ -347,9 +139,18 @@ def check_dropped_feature(proposal: ProposedCommit) -> Iterator[Refused]:
         return
     if proposal.revision is not Revision.CURRENT or not (has_known_features(old) and has_known_features(new)):
         return
-    if is_dropped(get_supported_features(old), get_supported_features(new)):
-        for trace in find_traces(schema, proposal.after.metadata.configuration):
-            yield Refused("type-widening.gone-with-feature", trace)
+    if not _has_feature(get_supported_features(old)) or _has_feature(get_supported_features(new)):
+        return
+    for path, field in iter_fields(schema):
+        if field.metadata.get(TYPE_CHANGES) is not None:
+            yield Refused("type-widening.gone-with-feature", ".".join(path))
+    if _is_enabled(proposal.after):  # a property that is not true has no effect
+        yield Refused("type-widening.gone-with-feature", TYPE_WIDENING)
+
+
+def _has_feature(supported: set[str]) -> bool:
+    """Return whether the feature or a preview of it is supported."""
+    return any(strip_preview_suffix(name) == FEATURE for name in supported)
 
 
 def _is_supported(snapshot: Snapshot) -> bool:
@@ -359,16 +160,6 @@ def _is_supported(snapshot: Snapshot) -> bool:
 
 def _is_enabled(snapshot: Snapshot) -> bool:
     return snapshot.metadata is not None and is_property_true(snapshot.metadata.configuration, TYPE_WIDENING)
-
-
-def has_iceberg_compatibility(snapshot: Snapshot) -> bool:
-    """Return whether an Iceberg compatibility feature named by the chapter is supported."""
-    return snapshot.protocol is not None and not get_supported_features(snapshot.protocol).isdisjoint(ICEBERG)
-
-
-def _by_id(proposal: ProposedCommit) -> bool:
-    settings = proposal.before.metadata.configuration if proposal.before.metadata else {}
-    return proposal.mapping is not None and settings.get(COLUMN_MAPPING_MODE) in ("id", "name")
 
 
 CHECKS: tuple[CommitCheck, ...] = (

@@ -4,100 +4,19 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-import msgspec
-
+from deltaspec.model.commit.clustering_changes import resolve_columns
 from deltaspec.model.decisions import Refused
-from deltaspec.model.features import clustering_columns
 from deltaspec.model.log.proposed_commit import CommitCheck, TableVersion, refuse_illegal_state
-from deltaspec.protocol.features import clustering
+from deltaspec.protocol.features.constraints import DEFAULT
 from deltaspec.protocol.property_names import GENERATION_EXPRESSION
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.column_mapping import list_physical_paths
-from deltaspec.protocol.schema.data_types import Field, Primitive, Struct, iter_fields
+from deltaspec.protocol.schema.data_types import Primitive, iter_fields
 
-VARIANT = Primitive("variant")
-DEFAULT = "CURRENT_DEFAULT"
-_SPACES = re.compile(r"\s*([()])\s*|\s+")
-_ANY_CASE = re.DOTALL | re.IGNORECASE
-_CAST = re.compile(r"cast ?\((.*)\bas variant\)", _ANY_CASE)
-_NULL = re.compile(r"null|null ?:: ?variant", _ANY_CASE)
-_NUMBER, _TEXT = r"[+-]?[\d.]+(e[+-]?\d+)?", r"((date|timestamp|timestamp_ntz|x) ?)?'([^'\\]|'')*'"
-_LITERAL = re.compile(rf"{_NUMBER}|true|false|{_TEXT}", _ANY_CASE)
-_PARSED = re.compile(r"parse_json ?\( ?'((?:[^'\\]|'')*)' ?\)", _ANY_CASE)
-
-
-class VariantColumn(msgspec.Struct, frozen=True):
-    """A column of type variant, at any depth, and its other roles."""
-
-    path: tuple[str, ...]
-    is_partition_column: bool
-    is_clustering_column: bool
-    is_generated: bool
-    default: str | None
-    """Default expression as written; None if there is no default expression."""
-
-
-def find_variant_columns(
-    schema: Struct, partition_columns: Iterable[str], clustered: Iterable[tuple[str, ...]], mapping: str | None
-) -> Iterator[VariantColumn]:
-    """Yield the variant columns of a table.
-
-    Args:
-        schema: Schema of the table.
-        partition_columns: Logical names.
-        clustered: Clustering columns as the domain stores them.
-        mapping: Column mapping mode: `id`, `name` or None.
-    """
-    partitions, clusters = set(partition_columns), set(clustering_columns.resolve_columns(clustered, schema, mapping))
-    for (path, field), (physical, _) in zip(iter_fields(schema), list_physical_paths(schema, mapping), strict=True):
-        if field.type != VARIANT:
-            continue
-        yield VariantColumn(
-            path,
-            is_partition_column=len(path) == 1 and path[0] in partitions,
-            is_clustering_column=physical in clusters,
-            is_generated=GENERATION_EXPRESSION in field.metadata,
-            default=_default(field),
-        )
-
-
-def _default(field: Field) -> str | None:
-    found = field.metadata.get(DEFAULT)
-    return str(found) if isinstance(found, str) else None
-
-
-def is_null_default(expression: str) -> bool | None:
-    """Return whether a SQL expression is null; None if only an engine can evaluate it.
-
-    Recognized are null, literals and `parse_json` of a literal, each optionally cast to variant.
-    """
-    text = _bare(expression)
-    cast = _CAST.fullmatch(text)
-    text = _bare(cast[1]) if cast is not None else text
-    if _NULL.fullmatch(text):
-        return True
-    if _LITERAL.fullmatch(text):
-        return False
-    parsed = _PARSED.fullmatch(text)
-    # a JSON null is a variant that contains null; the protocol does not say whether it counts
-    return False if parsed is not None and _is_json_value(parsed[1]) else None
-
-
-def _bare(expression: str) -> str:
-    """Remove superfluous whitespace, and parentheses around the complete expression."""
-    text = expression.strip()
-    while text.startswith("(") and text.endswith(")") and "(" not in text[1:-1] and ")" not in text[1:-1]:
-        text = text[1:-1].strip()
-    return text if "'" in text else _SPACES.sub(lambda match: match[1] or " ", text)
-
-
-def _is_json_value(text: str) -> bool:
-    try:
-        return json.loads(text.replace("''", "'")) is not None
-    except (ValueError, RecursionError):
-        return False
+_TOKENS = re.compile(r"'(?:[^'\\]|'')*'|[+-]?[\d.]+(?:e[+-]?\d+)?|\w+|\S", re.IGNORECASE)
+_LITERAL = re.compile(r"true|false|[+-]?[\d.]+(?:e[+-]?\d+)?|'.+", re.DOTALL)
 
 
 def check_variant_columns(table: TableVersion) -> Iterator[Refused]:
@@ -107,19 +26,50 @@ def check_variant_columns(table: TableVersion) -> Iterator[Refused]:
     schema, metadata = table.schema, table.metadata
     if schema is None or metadata is None or table.revision is not Revision.CURRENT:  # [Changed in current]
         return
-    clustered = clustering.read_clustering_columns(table.snapshot.domains.get(clustering.DOMAIN))
-    if not table.supports(clustering.FEATURE):
-        clustered = ()
-    for column in find_variant_columns(schema, metadata.partition_columns, clustered, table.mapping):
-        name = ".".join(column.path)
-        if column.is_partition_column:
+    clustered = resolve_columns(table)
+    physical_paths = [path for path, _ in list_physical_paths(schema, table.mapping)]
+    for (path, field), physical in zip(iter_fields(schema), physical_paths, strict=True):
+        if field.type != Primitive("variant"):
+            continue
+        name, default = ".".join(path), field.metadata.get(DEFAULT)
+        if len(path) == 1 and name in metadata.partition_columns:
             yield Refused("variant.not-partitioning", name)
-        if column.is_clustering_column:
+        if physical in clustered:
             yield Refused("variant.not-clustering", name)
-        if column.is_generated:
+        if GENERATION_EXPRESSION in field.metadata:
             yield Refused("variant.not-generated", name)
-        if column.default is not None and is_null_default(column.default) is False:
-            yield Refused("variant.default-null", f"{name}: {column.default}")
+        if isinstance(default, str) and _is_value(default):
+            yield Refused("variant.default-null", f"{name}: {default}")
+
+
+def _is_value(expression: str) -> bool:
+    """Return whether a default is certainly not null: a literal or parsed JSON, optionally cast to variant.
+
+    Whether any other expression is null is for an engine to say.
+    """
+    tokens = [each if each.startswith("'") else each.lower() for each in _TOKENS.findall(expression)]
+    match tokens:
+        case ["cast", "(", *inner, "as", "variant", ")"]:
+            tokens = inner
+    match tokens:
+        case ["(", *inner, ")"] if "(" not in inner and ")" not in inner:
+            tokens = inner
+    match tokens:
+        case ["parse_json", "(", text, ")"]:
+            return _is_json_value(text)
+        case ["date" | "timestamp" | "timestamp_ntz" | "x", literal]:
+            return len(literal) > 1 and literal.startswith("'")
+        case [literal]:
+            return _LITERAL.fullmatch(literal) is not None
+    return False
+
+
+def _is_json_value(text: str) -> bool:
+    """Return whether a SQL string contains JSON other than null, for which the protocol has no answer."""
+    try:
+        return text.startswith("'") and json.loads(text[1:-1].replace("''", "'")) is not None
+    except (ValueError, RecursionError):
+        return False
 
 
 CHECKS: tuple[CommitCheck, ...] = (refuse_illegal_state(check_variant_columns),)

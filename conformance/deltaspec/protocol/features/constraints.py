@@ -11,6 +11,7 @@ from deltaspec.protocol.features.table_features import get_current_name, get_kno
 from deltaspec.protocol.json_values import JsonError, JsonTooDeep, Number, parse_lossless
 from deltaspec.protocol.property_names import CONSTRAINT_PREFIX, GENERATION_EXPRESSION, IDENTITY_PREFIX, INVARIANTS
 from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import Struct
 
 DEFAULT = "CURRENT_DEFAULT"
 
@@ -67,6 +68,12 @@ def read_invariant(metadata: Mapping[str, Any]) -> str | None:
     if not value.strip():
         raise InvariantError("has an empty string at expression.expression")
     return value
+
+
+def read_defaults(schema: Struct) -> dict[str, str]:
+    """Return the SQL expression of each top-level column that has a default."""
+    expressions = {field.name: field.metadata.get(DEFAULT) for field in schema.fields}
+    return {name: value for name, value in expressions.items() if isinstance(value, str)}
 
 
 def find_unsupported_keys(

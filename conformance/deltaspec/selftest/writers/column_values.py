@@ -12,8 +12,8 @@ from deltaspec.candidates.reference.transaction import Transaction
 from deltaspec.candidates.reference.writer import Writer
 from deltaspec.candidates.reference.written_files import CODECS, FileWriter
 from deltaspec.candidates.serve import EngineError
-from deltaspec.model.features.default_columns import read_defaults
 from deltaspec.protocol.actions import Add
+from deltaspec.protocol.features.constraints import read_defaults
 from deltaspec.protocol.features.identity_columns import Identity
 from deltaspec.protocol.property_names import PARQUET_CODEC
 from deltaspec.selftest.mutants import Method, mutant

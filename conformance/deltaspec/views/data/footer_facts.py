@@ -10,9 +10,8 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from deltaspec.model.commit.iceberg_compat import ROW_TRACKING_FIELD_IDS
-from deltaspec.model.commit.type_widening import list_recorded_types
 from deltaspec.protocol.features import materialized_partitions
+from deltaspec.protocol.features.iceberg_compat import ROW_TRACKING_FIELD_IDS
 from deltaspec.protocol.property_names import ROW_COMMIT_VERSION_COLUMN, ROW_ID_COLUMN
 from deltaspec.protocol.schema.column_mapping import physical_name
 from deltaspec.protocol.schema.data_types import Field, Primitive, Struct, get_type_name
@@ -23,6 +22,7 @@ from deltaspec.views.data import iceberg_files
 from deltaspec.views.data.data_files import data_files
 from deltaspec.views.data.file_columns import file_columns
 from deltaspec.views.table.table_schema import TableSchema
+from deltaspec.views.table.type_locations import list_recorded_types
 
 FILE_COLUMNS = (
     "version",

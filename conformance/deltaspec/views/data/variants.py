@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from deltaspec.model.commit.variant_columns import find_variant_columns as columns_of
-from deltaspec.model.commit.variant_columns import is_null_default
 from deltaspec.protocol.actions import DomainMetadata, MetaData
 from deltaspec.protocol.features.table_properties import is_property_true
 from deltaspec.protocol.log.operations import reuses_existing_files
@@ -20,6 +18,7 @@ from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, STATE_COLUMNS, STAT
 from deltaspec.views.files.file_replay import find_first_added_paths
 from deltaspec.views.table.clustering_history import read_clustering_columns
 from deltaspec.views.table.schema_columns import select_special_columns
+from deltaspec.views.table.variant_columns import find_variant_columns, is_null_default
 
 if TYPE_CHECKING:
     from deltaspec.wire.data.variant_reader import VariantRow
@@ -104,7 +103,7 @@ def build_variant_use_rows(
             "default": each.default,
             "default_is_null": None if each.default is None else is_null_default(each.default),
         }
-        for each in columns_of(schema, metadata.partition_columns, clustered, mapping)
+        for each in find_variant_columns(schema, metadata.partition_columns, clustered, mapping)
     ]
 
 

@@ -1,7 +1,7 @@
 """Rows of `replay_differences`: differences between a derived file and replay of the commits.
 
 A derived file is a checkpoint, a log compaction or a version checksum. It is compared in the fields of
-`deltaspec.protocol.log.compared_fields.COMPARED_FIELDS`: table actions by the model, file actions in columns.
+`deltaspec.protocol.log.compared_fields.COMPARED_FIELDS`: table actions one by one, file actions in columns.
 """
 
 import json
@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from deltaspec.model.log.state_differences import compare_keyed
 from deltaspec.protocol.actions import WIRE_NAMES, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn
 from deltaspec.protocol.files.partition_values import canonicalize_partition_value
 from deltaspec.protocol.files.statistics import LeafColumn
@@ -328,14 +327,28 @@ def compare_table_actions(
 
 def _compare_actions(derived_file: DerivedFile, kind: str, recorded: Mapping[Any, Any], replayed: Any) -> list[Row]:
     rows = []
-    for each in compare_keyed(derived_file.kind, kind, recorded, replayed, {}):
-        if kind == "protocol" and derived_file.kind == "checkpoint" and each.field in _missing_lists(recorded[None]):
-            continue  # another rule reports a required list that is null
-        more: Row = {"may_have_expired": False}
-        if each.what == "differs":
-            more |= {"field": each.field, "recorded": _shorten(each.derived), "replayed": _shorten(each.replayed)}
-        rows.append(derived_file.row(kind, None if each.key is None else str(each.key), each.what, **more))
+    for key in recorded.keys() | replayed.keys():
+        name = None if key is None else str(key)
+        if key in recorded and key in replayed:
+            for each in _compare_actions_of_key(derived_file, kind, recorded[key], replayed[key]):
+                rows.append(derived_file.row(kind, name, "differs", may_have_expired=False, **each))
+        else:
+            difference = "extra" if key in recorded else "missing"
+            rows.append(derived_file.row(kind, name, difference, may_have_expired=False))
     return sorted(rows, key=lambda row: (row["path"] or "", row["difference"], row.get("field") or ""))
+
+
+def _compare_actions_of_key(derived_file: DerivedFile, kind: str, recorded: Any, replayed: Any) -> Iterator[Row]:
+    """Yield the field and both values of each difference between two actions."""
+    is_checkpoint = derived_file.kind == "checkpoint"
+    # another rule reports a required list that is null
+    ignored = _missing_lists(recorded) if kind == "protocol" and is_checkpoint else set()
+    for name, field in COMPARED_FIELDS[kind].items():
+        if name in ignored:
+            continue
+        ours, theirs = field.read(recorded, {}), field.read(replayed, {})
+        if ours != theirs and not field.is_replaced(derived_file.kind, ours):
+            yield {"field": name, "recorded": _shorten(ours), "replayed": _shorten(theirs)}
 
 
 def _missing_lists(action: Protocol) -> set[str]:

@@ -7,20 +7,20 @@ from typing import Any
 
 import polars as pl
 
-from deltaspec.model.features.clustering_columns import (
-    find_columns_without_statistics,
-    find_logically_named_columns,
-    find_unknown_columns,
-)
 from deltaspec.protocol.features import clustering
 from deltaspec.protocol.features.clustering import Path
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.column_mapping import list_physical_paths
 from deltaspec.protocol.schema.data_types import Struct
+from deltaspec.views.table.clustering_columns import (
+    find_columns_without_statistics,
+    find_logically_named_columns,
+    find_unknown_columns,
+)
 from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns
 
 read_clustering_columns = lru_cache(maxsize=1)(clustering.read_clustering_columns)
-"""Function of the model that keeps its last result, because several views need the columns of one domain."""
+"""Function of the protocol that keeps its last result, because several views need the columns of one domain."""
 
 
 class ClusteringHistory:

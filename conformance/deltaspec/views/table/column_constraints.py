@@ -5,8 +5,6 @@ from typing import Any
 
 import msgspec
 
-from deltaspec.model.features import default_columns
-from deltaspec.model.features.default_columns import KnownColumns
 from deltaspec.protocol.actions import CommitInfo, MetaData, WireStruct
 from deltaspec.protocol.features import constraints, identity_columns
 from deltaspec.protocol.features.identity_columns import Identity
@@ -15,6 +13,7 @@ from deltaspec.protocol.property_names import INVARIANTS
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.column_mapping import column_id
 from deltaspec.protocol.schema.data_types import Field, Struct, iter_fields
+from deltaspec.views.table.known_columns import KnownColumns, collect_columns, find_illegal_defaults, merge_columns
 from deltaspec.views.table.schema_columns import find_appended_columns, select_special_columns
 
 Row = dict[str, Any]
@@ -142,11 +141,11 @@ class ColumnHistory(msgspec.Struct):
             if not isinstance(operation, str):  # it may be a restore, which may move the mark back
                 self.changes["identity_marks_moved_back"] = None
             if self._known and DEFAULTS in supported and (self._is_complete or isinstance(operation, str)):
-                new = default_columns.find_illegal_defaults(self._known, schema, mapping)
+                new = find_illegal_defaults(self._known, schema, mapping)
                 self.changes["new_columns_with_default"] = [".".join(path) for path in new]
         appended = find_appended_columns(self._schema, schema) if mapping is None and self._known is not None else None
-        new_columns = default_columns.collect_columns(schema if appended is None else appended, mapping)
-        self._known, self._schema = default_columns.merge_columns(self._known, new_columns), schema
+        new_columns = collect_columns(schema if appended is None else appended, mapping)
+        self._known, self._schema = merge_columns(self._known, new_columns), schema
         self._identities = identities
         self._identities_since.append((version, identities))
 

@@ -4,7 +4,10 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from deltaspec.model.features.feature_uses import (
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.data_types import Struct
+from deltaspec.views.table.schema_columns import select_special_columns
+from deltaspec.views.table.used_features import (
     FeatureUse,
     find_abandoned_uses,
     find_domain_uses,
@@ -12,9 +15,6 @@ from deltaspec.model.features.feature_uses import (
     find_schema_uses,
     get_usable_features,
 )
-from deltaspec.protocol.revisions import Revision
-from deltaspec.protocol.schema.data_types import Struct
-from deltaspec.views.table.schema_columns import select_special_columns
 
 _NO_USES: frozenset[FeatureUse] = frozenset()
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from deltaspec.model.features.feature_uses import FeatureUse
 from deltaspec.protocol.features import collations
 from deltaspec.protocol.property_names import TYPE_CHANGES
 from deltaspec.protocol.revisions import Revision
@@ -16,6 +15,7 @@ from deltaspec.protocol.schema.schema_string import find_void_without_null
 from deltaspec.views.table.column_constraints import build_constraint_columns, has_invariants
 from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns
 from deltaspec.views.table.state_rows import StateRows
+from deltaspec.views.table.used_features import FeatureUse
 
 Row = dict[str, Any]
 

@@ -5,9 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from deltaspec.model.commit import iceberg_compat
 from deltaspec.protocol.actions import MetaData, Protocol
-from deltaspec.protocol.features import row_tracking
+from deltaspec.protocol.features import iceberg_compat, row_tracking
 from deltaspec.protocol.features.constraints import DEFAULT
 from deltaspec.protocol.features.supported_features import get_supported_features, has_known_features
 from deltaspec.protocol.features.table_features import strip_preview_suffix
@@ -15,6 +14,7 @@ from deltaspec.protocol.log.operations import reuses_existing_files
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import Struct, get_type_name, iter_fields
 from deltaspec.views.files.file_replay import find_first_added_paths
+from deltaspec.views.table import iceberg_compatibility
 
 Row = dict[str, Any]
 
@@ -73,7 +73,7 @@ class IcebergHistory:
             self._before = (schema, metadata.partition_columns, mapping)
         renamed = None
         if before is not None and self._before is not None and not reuses_files:
-            renamed = iceberg_compat.find_renamed_partition_columns(before, self._before)
+            renamed = iceberg_compatibility.find_renamed_partition_columns(before, self._before)
         common = {
             each: {
                 **location,
@@ -88,7 +88,7 @@ class IcebergHistory:
                 **row,
                 "compatibility": each,
                 "column_mapping_mode": mapping,
-                "conflicts_with_deletion_vectors": iceberg_compat.conflicts_with_vectors(
+                "conflicts_with_deletion_vectors": iceberg_compatibility.conflicts_with_vectors(
                     each, features, metadata.configuration
                 ),
                 "v1_also_enabled": each == "V2" and "V1" in enabled,
@@ -119,10 +119,10 @@ class IcebergHistory:
 
 
 def _type_facts(schema: Struct, compatibility: str, features: set[str]) -> Row:
-    columns = iceberg_compat.find_forbidden_columns(schema, compatibility)
+    columns = iceberg_compatibility.find_forbidden_columns(schema, compatibility)
     found: Row = {"forbidden_columns": [f"{'.'.join(path)}: {get_type_name(kind)}" for path, kind in columns]}
     if "typeWidening" in {strip_preview_suffix(name) for name in features}:
-        changes = iceberg_compat.find_forbidden_type_changes(schema)
+        changes = iceberg_compatibility.find_forbidden_type_changes(schema)
         descriptions = [f"{'.'.join(path)}: {get_type_name(old)} to {get_type_name(new)}" for path, old, new in changes]
         found["forbidden_type_changes"] = descriptions
     return found
@@ -141,7 +141,7 @@ def _find_computed_defaults(schema: Struct) -> list[str] | None:
 
 def _nested_id_rows(location: Row, schema: Struct, mapping: str, revision: Revision) -> list[Row]:
     rows = []
-    for each in iceberg_compat.find_nested_id_faults(schema, mapping, revision):
+    for each in iceberg_compatibility.find_nested_id_faults(schema, mapping, revision):
         faults = {
             "missing_ids": list(each.missing),
             "ids_under_wrong_key": list(each.under_another_key),

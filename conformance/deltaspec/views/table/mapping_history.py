@@ -4,7 +4,12 @@ from collections import Counter
 from itertools import chain
 from typing import Any, NamedTuple
 
-from deltaspec.model.features.column_mapping_changes import (
+from deltaspec.protocol.features.table_properties import get_integer_property
+from deltaspec.protocol.files.entry_names import EntryNames, collect_entry_names
+from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, MAX_COLUMN_ID, PHYSICAL_NAME
+from deltaspec.protocol.schema import column_mapping
+from deltaspec.protocol.schema.data_types import Field, Struct
+from deltaspec.views.table.mapped_columns import (
     MappedColumns,
     collect_mapped_columns,
     find_illegal_new_names,
@@ -12,11 +17,6 @@ from deltaspec.model.features.column_mapping_changes import (
     find_illegal_physical_paths,
     merge_mapped_columns,
 )
-from deltaspec.protocol.features.table_properties import get_integer_property
-from deltaspec.protocol.files.entry_names import EntryNames, collect_entry_names
-from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, MAX_COLUMN_ID, PHYSICAL_NAME
-from deltaspec.protocol.schema import column_mapping
-from deltaspec.protocol.schema.data_types import Field, Struct
 from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns, select_special_columns
 
 Row = dict[str, Any]

@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from deltaspec.model.features.feature_uses import FeatureUse
 from deltaspec.protocol.actions import MetaData
 from deltaspec.protocol.features import table_properties
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import Array, Map, Primitive, Struct
 from deltaspec.protocol.schema.schema_string import SchemaError, find_repeated_schema_key
 from deltaspec.views.table.column_constraints import constraint_fault
+from deltaspec.views.table.used_features import FeatureUse
 
 Row = dict[str, Any]
 

@@ -8,9 +8,8 @@ from collections.abc import Collection, Iterator
 
 import msgspec
 
-from deltaspec.model.commit import iceberg_compat
 from deltaspec.protocol.actions import MetaData, Protocol
-from deltaspec.protocol.features import row_tracking
+from deltaspec.protocol.features import iceberg_compat, row_tracking
 from deltaspec.protocol.features.supported_features import get_supported_features
 from deltaspec.protocol.features.table_features import strip_preview_suffix
 from deltaspec.protocol.features.table_properties import has_in_commit_timestamps

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
-from deltaspec.model.features.feature_uses import FeatureUse
 from deltaspec.protocol.actions import Protocol
 from deltaspec.protocol.features import table_features
 from deltaspec.protocol.features.supported_features import find_excluded_features, find_missing_required_features
 from deltaspec.protocol.revisions import Revision
 from deltaspec.views.table import protocol_evolution
+from deltaspec.views.table.used_features import FeatureUse
 
 Row = dict[str, Any]
 

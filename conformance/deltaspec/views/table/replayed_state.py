@@ -8,7 +8,6 @@ from contextlib import suppress
 
 import msgspec
 
-from deltaspec.model.features import clustering_columns
 from deltaspec.protocol.actions import DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn
 from deltaspec.protocol.features import clustering, row_tracking, table_features, table_properties
 from deltaspec.protocol.features.supported_features import (
@@ -21,6 +20,7 @@ from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema import column_mapping
 from deltaspec.protocol.schema.data_types import DataType, Struct, is_widening
 from deltaspec.protocol.schema.schema_string import SchemaError, read_type_changes
+from deltaspec.views.table import clustering_columns
 from deltaspec.views.table.clustering_history import read_clustering_columns
 from deltaspec.views.table.mapping_history import logical_partition_names
 from deltaspec.views.table.protocol_evolution import get_listed_features

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from deltaspec.model.features.feature_uses import FeatureUse
 from deltaspec.protocol import property_names
 from deltaspec.protocol.actions import (
     CommitInfo,
@@ -52,6 +51,7 @@ from deltaspec.views.table.schema_columns import ColumnCache, RepeatedNames, sel
 from deltaspec.views.table.state_rows import StateRows
 from deltaspec.views.table.table_schema import TableSchema
 from deltaspec.views.table.type_widening import WideningHistory, find_widening_traces
+from deltaspec.views.table.used_features import FeatureUse
 
 Row = dict[str, Any]
 VIEW_NAMES = (

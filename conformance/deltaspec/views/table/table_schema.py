@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from deltaspec.model.commit import iceberg_compat
-from deltaspec.protocol.features import table_features
+from deltaspec.protocol.features import iceberg_compat, table_features
 from deltaspec.protocol.schema.data_types import DataType, Struct
 
 

@@ -7,16 +7,6 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from deltaspec.model.commit import type_widening
-from deltaspec.model.commit.type_widening import (
-    ChangedType,
-    TypeLocation,
-    find_gap,
-    has_type_change_record,
-    is_supported_by_iceberg,
-    list_type_locations,
-    read_type_change_record,
-)
 from deltaspec.protocol.actions import MetaData, Protocol
 from deltaspec.protocol.features.supported_features import get_supported_features, has_known_features
 from deltaspec.protocol.features.table_features import strip_preview_suffix
@@ -25,9 +15,18 @@ from deltaspec.protocol.log.operations import reuses_existing_files
 from deltaspec.protocol.property_names import TYPE_CHANGES, TYPE_WIDENING
 from deltaspec.protocol.schema.data_types import DataType, Struct, get_type_name, iter_fields
 from deltaspec.protocol.schema.schema_string import TypeChange
+from deltaspec.protocol.schema.type_changes import (
+    FEATURE,
+    ICEBERG,
+    has_type_change_record,
+    is_supported_by_iceberg,
+    may_be_recorded,
+    read_type_change_record,
+)
 from deltaspec.views.base import LOCATION_COLUMNS, STATE_COLUMNS, STATE_KINDS, Column, View
 from deltaspec.views.table.schema_columns import ColumnCache, find_appended_columns, select_special_columns
 from deltaspec.views.table.state_rows import StateRows
+from deltaspec.views.table.type_locations import ChangedType, TypeLocation, find_gap, list_type_locations
 
 Row = dict[str, Any]
 Path = tuple[str, ...]
@@ -172,7 +171,7 @@ class WideningHistory:
         if widening and supported is not None:
             facts = {
                 "enabled": is_property_true(settings, TYPE_WIDENING) or is_property_true(self._settings, TYPE_WIDENING),
-                "iceberg_supported": not supported.isdisjoint(type_widening.ICEBERG),
+                "iceberg_supported": not supported.isdisjoint(ICEBERG),
             }
             for seen, change in found:
                 row, first = _build_change_row(seen, change, location["version"])
@@ -242,7 +241,7 @@ def _find_lost_records(seen: _TrackedLocation, change: ChangedType) -> tuple[Typ
 
 def has_feature(supported: set[str]) -> bool:
     """Return whether type widening or a preview of it is among the features."""
-    return any(strip_preview_suffix(name) == type_widening.FEATURE for name in supported)
+    return any(strip_preview_suffix(name) == FEATURE for name in supported)
 
 
 def _build_record_rows(schema: Struct, unsupported: Set[str] | None) -> list[Row]:
@@ -257,7 +256,7 @@ def _build_record_rows(schema: Struct, unsupported: Set[str] | None) -> list[Row
             continue
         recorded, faults = read_type_change_record(field)
         messages = {fault.kind: fault.what for fault in reversed(faults)}
-        unlisted = [change for change in recorded if not type_widening.may_be_recorded(change)]
+        unlisted = [change for change in recorded if not may_be_recorded(change)]
         is_known = unsupported is not None and has_type_change_record(field)
         rows.append(
             {
@@ -358,6 +357,8 @@ def find_widening_traces(
         return None
     if not (has_known_features(before) and has_known_features(after)):
         return None
-    if not type_widening.is_dropped(get_supported_features(before), get_supported_features(after)):
+    if not has_feature(get_supported_features(before)) or has_feature(get_supported_features(after)):
         return None
-    return type_widening.find_traces(schema, metadata.configuration)
+    found = [".".join(path) for path, field in iter_fields(schema) if field.metadata.get(TYPE_CHANGES) is not None]
+    # a property that is not true has no effect
+    return [*found, TYPE_WIDENING] if is_property_true(metadata.configuration, TYPE_WIDENING) else found

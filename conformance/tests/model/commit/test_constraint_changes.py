@@ -51,6 +51,26 @@ def test_replaced_or_restored_table_may_have_defaults(more: tuple[Any, ...]) -> 
     Scenario(DEFAULTS, metadata(), add("a")).commit(*more, WITH_DEFAULT)
 
 
+def test_column_of_an_earlier_version_may_have_a_default() -> None:
+    scenario = Scenario(DEFAULTS, metadata(schema=schema(field("id"), field("c"))))
+    scenario.commit(metadata())
+    scenario.commit(WITH_DEFAULT)
+
+
+@pytest.mark.parametrize(("name", "number", "is_new"), [("b", 2, False), ("a", 3, True), ("b", 3, True)])
+def test_mapped_column_is_identified_by_id(name: str, number: int, is_new: bool) -> None:
+    def table(column: str, column_id: int, **more: Any) -> Any:
+        ids = {"delta__columnMapping__id": column_id, "delta__columnMapping__physicalName": f"col-{column_id}"}
+        settings = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "9"}
+        return metadata(settings, schema(field(column, **ids, **more)))
+
+    scenario = Scenario(protocol(2, 7, None, ["allowColumnDefaults", "columnMapping"]), table("a", 2))
+    if is_new:
+        assert scenario.expect_refusal(table(name, number, CURRENT_DEFAULT="7")) == "default-columns.not-with-column"
+    else:
+        scenario.commit(table(name, number, CURRENT_DEFAULT="7"))
+
+
 def test_new_table_may_have_defaults() -> None:
     Scenario(DEFAULTS, WITH_DEFAULT)
 

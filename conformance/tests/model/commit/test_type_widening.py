@@ -1,219 +1,17 @@
-"""Type widening: the record of changes, and checks of commits. Source: Type Widening (current)."""
+"""Checks of type changes in commits. Source: Type Widening (current)."""
 
-import itertools
-import json
 from typing import Any
 
 import pytest
+from helpers.recorded_types import widened
 from helpers.scenario import Scenario, add, field, metadata, protocol, remove, schema
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from deltaspec.model.commit.type_widening import (
-    find_changed_types,
-    find_field_path_fault,
-    find_gap,
-    is_supported_by_iceberg,
-    list_recorded_types,
-    list_type_locations,
-    read_type_change_record,
-)
 from deltaspec.model.commit.validation import collect_refusals
 from deltaspec.protocol.actions import Action
 from deltaspec.protocol.revisions import Revision
-from deltaspec.protocol.schema.data_types import (
-    Array,
-    Decimal,
-    Field,
-    Map,
-    Primitive,
-    Struct,
-    get_type_name,
-    is_widening,
-)
-from deltaspec.protocol.schema.schema_string import TypeChange, parse_schema
 
-BYTE, SHORT, INTEGER, LONG = (Primitive(name) for name in ("byte", "short", "integer", "long"))
 FEATURE = protocol(3, 7, ["typeWidening", "timestampNtz"], ["typeWidening", "timestampNtz"])
 ON = {"delta.enableTypeWidening": "true"}
-
-
-def changes(*steps: tuple[str, str] | tuple[str, str, str]) -> list[dict[str, str]]:
-    names = ("fromType", "toType", "fieldPath")
-    return [dict(zip(names, step, strict=False)) for step in steps]
-
-
-def widened(kind: Any, *steps: tuple[str, str] | tuple[str, str, str], **more: Any) -> dict[str, Any]:
-    return field("c", kind, **{"delta__typeChanges": changes(*steps), **more})
-
-
-def recorded(kind: Any, record: Any) -> tuple[list[TypeChange], list[str]]:
-    found, faults = read_type_change_record(Field("c", kind, True, {"delta.typeChanges": record}))
-    return list(found), [fault.kind for fault in faults]
-
-
-def test_record_of_a_column_that_changed_twice() -> None:
-    record = changes(("short", "integer"), ("integer", "long"))
-    assert recorded(LONG, record) == ([TypeChange(SHORT, INTEGER), TypeChange(INTEGER, LONG)], [])
-
-
-def test_record_of_nested_types() -> None:
-    kind = Array(Map(Primitive("string"), Decimal(10, 4), True), True)
-    record = changes(("decimal(6, 2)", "decimal(10, 4)", "element.value"))
-    assert recorded(kind, record) == ([TypeChange(Decimal(6, 2), Decimal(10, 4), ("element", "value"))], [])
-
-
-def list_recorded(*fields: dict[str, Any]) -> dict[str, set[str] | None]:
-    found = list_recorded_types(parse_schema(schema(*fields)))
-    return {".".join(path): types and set(map(get_type_name, types)) for path, types in found.items()}
-
-
-def test_recorded_types_are_those_before_each_change() -> None:
-    assert list_recorded(field("a", "long"), widened("double", ("float", "double"))) == {"c": {"float"}}
-
-
-def test_recorded_integers_cover_all_of_their_physical_type() -> None:
-    assert list_recorded(widened("long", ("short", "long"))) == {"c": {"byte", "short", "integer"}}
-
-
-def test_recorded_types_of_a_faulty_record_or_a_gap_are_unknown() -> None:
-    assert list_recorded(field("c", "long", delta__typeChanges=3)) == {"c": None}
-    assert list_recorded(widened("double", ("byte", "short"), ("integer", "double"))) == {"c": None}
-
-
-def test_versions_recorded_by_previews_are_ignored() -> None:
-    record = [{"fromType": "byte", "toType": "short", "tableVersion": 3, "fieldPath": None}]
-    assert recorded(SHORT, record) == ([TypeChange(BYTE, SHORT)], [])
-
-
-@pytest.mark.parametrize(
-    ("record", "kinds"),
-    [
-        ("long", ["no list"]),
-        ('{"fromType":"byte","toType":"short"}', ["no list"]),
-        ({"fromType": "byte", "toType": "short"}, ["no list"]),
-        (None, []),
-        ([1, "byte"], ["no object", "no object"]),
-        ([{"fromType": "byte"}], ["types"]),
-        ([{"toType": "short"}], ["types"]),
-        ([{"fromType": "byte", "toType": "int"}], ["types"]),
-        ([{"fromType": 1, "toType": "short"}], ["types"]),
-        ([{"fromType": "byte", "toType": "short", "fieldPath": 1}], ["place"]),
-        ([{"fromType": "byte", "toType": "short", "fieldPath": "items"}], ["place"]),
-        ([{"fromType": "byte", "toType": "short", "fieldPath": "element"}], ["place"]),
-    ],
-)
-def test_malformed_records_are_reported(record: Any, kinds: list[str]) -> None:
-    assert recorded(SHORT, record) == ([], kinds)
-
-
-def test_list_in_a_string_is_read_and_reported() -> None:
-    """E30: one chapter calls the value a list, another a string."""
-    change = {"fromType": "byte", "toType": "short"}
-    assert recorded(SHORT, json.dumps([change])) == (recorded(SHORT, [change])[0], ["text"])
-
-
-@pytest.mark.parametrize(
-    ("kind", "path", "fault"),
-    [
-        (SHORT, (), None),
-        (Array(SHORT, True), ("element",), None),
-        (Array(SHORT, True), (), "the column is of type array"),
-        (Array(SHORT, True), ("value",), "array has no value"),
-        (Map(SHORT, Array(SHORT, True), True), ("value", "element"), None),
-        (Map(SHORT, Array(SHORT, True), True), ("value",), "value is of type array"),
-        (Array(Struct((Field("x", SHORT, True),)), True), ("element",), "element is of type struct"),
-        (Struct((Field("x", SHORT, True),)), ("x",), "struct has no x"),
-    ],
-)
-def test_field_path_resolves_or_is_reported(kind: Any, path: tuple[str, ...], fault: str | None) -> None:
-    assert find_field_path_fault(kind, path) == fault
-
-
-def test_locations_include_nested_types_down_to_the_next_field() -> None:
-    inner = {"type": "struct", "fields": [field("x", "byte")]}
-    pairs = {"type": "map", "keyType": "short", "valueType": inner, "valueContainsNull": True}
-    found = [(place.column, place.field_path) for place in list_type_locations(parse_schema(schema(field("m", pairs))))]
-    assert found == [
-        (("m",), ()),
-        (("m",), ("key",)),
-        (("m",), ("value",)),
-        (("m", "value", "x"), ()),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("kind", "steps", "missing"),
-    [
-        ("long", [("short", "integer"), ("integer", "long")], None),
-        ("long", [("short", "integer")], "integer is followed by long"),
-        ("long", [("byte", "short"), ("integer", "long")], "short is followed by integer"),
-        ("long", [], None),
-    ],
-)
-def test_recorded_changes_connect_to_each_other_and_the_type(kind: str, steps: Any, missing: str | None) -> None:
-    (place,) = list_type_locations(parse_schema(schema(widened(kind, *steps))))
-    assert find_gap(place) == missing
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "known"),
-    [
-        (BYTE, LONG, True),
-        (Primitive("float"), Primitive("double"), True),
-        (INTEGER, Primitive("double"), False),
-        (Primitive("date"), Primitive("timestamp_ntz"), False),
-        (Decimal(6, 2), Decimal(10, 2), True),
-        (Decimal(6, 2), Decimal(10, 3), False),
-        (LONG, Decimal(20, 0), False),
-    ],
-)
-def test_type_changes_supported_by_iceberg(before: Any, after: Any, known: bool) -> None:
-    assert is_supported_by_iceberg(before, after) is known
-
-
-NUMBERS = {"byte": 1, "short": 2, "integer": 4, "long": 8}
-
-
-@settings(max_examples=60)
-@given(st.sampled_from([*NUMBERS]), st.sampled_from([*NUMBERS]))
-def test_integer_widens_to_types_with_all_its_values(old: str, new: str) -> None:
-    assert is_widening(Primitive(old), Primitive(new)) is (NUMBERS[old] < NUMBERS[new])
-
-
-@settings(max_examples=100)
-@given(*[st.integers(1, 8)] * 2, *[st.integers(0, 8)] * 2)
-def test_decimal_widens_to_types_with_all_its_values(p: int, q: int, s: int, t: int) -> None:
-    """Digits before and after the decimal point are counted separately."""
-    s, t = min(s, p), min(t, q)
-    holds = p - s <= q - t and s <= t
-    assert is_widening(Decimal(p, s), Decimal(q, t)) is (holds and (p, s) != (q, t))
-
-
-TYPES = st.sampled_from(["byte", "short", "integer", "long", "string"])
-
-
-@settings(max_examples=60)
-@given(st.lists(TYPES, min_size=1, max_size=4), st.lists(TYPES, min_size=1, max_size=4))
-def test_changed_locations_have_another_type(old: list[str], new: list[str]) -> None:
-    before, after = (
-        parse_schema(schema(*(field(f"c{number}", kind) for number, kind in enumerate(kinds)))) for kinds in (old, new)
-    )
-    expected = [(f"c{number}",) for number, (a, b) in enumerate(itertools.zip_longest(old, new)) if a and b and a != b]
-    assert [each.after.column for each in find_changed_types(before, after, by_id=False)] == expected
-
-
-def test_mapped_columns_are_identified_by_id() -> None:
-    def mapped(name: str, number: int, kind: str) -> dict[str, Any]:
-        return field(name, kind, delta__columnMapping__id=number)
-
-    before = parse_schema(schema(mapped("a", 1, "byte"), mapped("b", 2, "string")))
-    after = parse_schema(schema(mapped("b", 1, "short"), mapped("a", 3, "binary")))
-    (change,) = find_changed_types(before, after, by_id=True)
-    assert (change.before.column, change.after.column, change.is_widening) == (("a",), ("b",), True)
-
-
-# what a commit may do
 
 
 def build_scenario(
@@ -246,6 +44,18 @@ def test_change_is_recorded() -> None:
 def test_unlisted_change_is_refused(old: str, new: str) -> None:
     assert list_refusals(build_scenario(old), change_schema(new)) == ["type-widening.supported-changes"]
     assert "type-widening.supported-changes" in list_refusals(build_scenario(old), change_schema(new, (old, new)))
+
+
+@pytest.mark.parametrize(("number", "refused"), [(1, ["type-widening.recorded"]), (2, [])])
+def test_mapped_column_is_identified_by_id(number: int, refused: list[str]) -> None:
+    def mapped(name: str, column_id: int, kind: str) -> dict[str, Any]:
+        return field(name, kind, delta__columnMapping__id=column_id, delta__columnMapping__physicalName=f"p{column_id}")
+
+    settings = {**ON, "delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "9"}
+    features = ["typeWidening", "columnMapping"]
+    before = metadata(settings, schema(mapped("a", 1, "byte")))
+    scenario = Scenario(protocol(3, 7, features, features), before, add("a"))
+    assert list_refusals(scenario, metadata(settings, schema(mapped("b", number, "short")))) == refused
 
 
 def test_nested_type_does_not_change_its_kind() -> None:

@@ -1,4 +1,4 @@
-"""Restrictions on variant columns, and defaults that are null."""
+"""Restrictions on variant columns in a commit."""
 
 from typing import Any
 
@@ -6,75 +6,10 @@ import pytest
 from helpers.scenario import Scenario, domain, field, metadata, protocol, schema
 
 from deltaspec.model.commit.validation import collect_refusals
-from deltaspec.model.commit.variant_columns import find_variant_columns, is_null_default
 from deltaspec.protocol.actions import Action
 from deltaspec.protocol.revisions import Revision
-from deltaspec.protocol.schema.schema_string import parse_schema
 
 V = field("v", "variant")
-
-
-@pytest.mark.parametrize("column", [("s", "v"), ("s.v",), ("S", "v")])
-def test_clustering_columns_are_resolved_from_the_domain(column: tuple[str, ...]) -> None:
-    inner = {"type": "struct", "fields": [V]}
-    found = find_variant_columns(parse_schema(schema(V, field("s", inner))), [], [column], None)
-    assert [(each.path, each.is_clustering_column) for each in found] == [(("v",), False), (("s", "v"), True)]
-
-
-@pytest.mark.parametrize(
-    ("expression", "is_null"),
-    [
-        ("NULL", True),
-        (" null ", True),
-        ("(NULL)", True),
-        ("CAST(NULL AS VARIANT)", True),
-        ("cast( null  as  variant )", True),
-        ("NULL::variant", True),
-        ("1", False),
-        ("-1.5e3", False),
-        ("'null'", False),
-        ("true", False),
-        ("date '2024-01-02'", False),
-        ("X'00'", False),
-        ("CAST('a' AS VARIANT)", False),
-        ("CAST((1) AS VARIANT)", False),
-        ("parse_json('{\"a\": 1}')", False),
-        ("PARSE_JSON('\"it''s\"')", False),
-        ("parse_json('null')", None),
-        ("parse_json('{')", None),
-        ("parse_json(NULL)", None),
-        ("try_parse_json('1')", None),
-        ("nullif(1, 1)", None),
-        ("CAST(nullif(1, 1) AS VARIANT)", None),
-        ("'a' || NULL", None),
-        ("(1) - (1)", None),
-        ("", None),
-        ("(" * 5000 + ")" * 5000, None),
-        ("'" * 5001, None),
-    ],
-)
-def test_is_null_default(expression: str, is_null: bool | None) -> None:
-    assert is_null_default(expression) is is_null
-
-
-def test_variant_columns_are_found_at_any_depth() -> None:
-    inner = {"type": "struct", "fields": [field("v", {"type": "variant"}, CURRENT_DEFAULT="NULL")]}
-    listed = {"type": "array", "elementType": "variant", "containsNull": True}
-    found = list(
-        find_variant_columns(parse_schema(schema(V, field("s", inner), field("l", listed))), ["v"], [("s", "v")], None)
-    )
-    assert [each.path for each in found] == [("v",), ("s", "v")]
-    assert [each.is_partition_column for each in found] == [True, False]
-    assert [each.is_clustering_column for each in found] == [False, True]
-    assert [each.default for each in found] == [None, "NULL"]
-
-
-def test_clustering_columns_use_physical_names() -> None:
-    mapped = field("v", "variant", delta__columnMapping__id=1, delta__columnMapping__physicalName="col-1")
-    (found,) = find_variant_columns(parse_schema(schema(mapped)), [], [("col-1",)], "name")
-    assert found.is_clustering_column
-
-
 WRITERS = ["variantType", "clustering", "domainMetadata", "generatedColumns", "allowColumnDefaults"]
 TABLE = (protocol(3, 7, ["variantType"], WRITERS), metadata({}, schema(field("id"), V)))
 
@@ -100,6 +35,37 @@ def test_variants_are_not_generated_and_default_to_null() -> None:
     assert "variant.default-null" in list_refusals(with_variant(CURRENT_DEFAULT="parse_json('1')"))
     assert "variant.default-null" not in list_refusals(with_variant(CURRENT_DEFAULT="NULL"))
     assert "variant.default-null" not in list_refusals(with_variant(CURRENT_DEFAULT="try_parse_json('{')"))
+
+
+@pytest.mark.parametrize(
+    "default",
+    [
+        *("1", " -1.5e3 ", "(1)", "true", "'null'", "''", "date '2024-01-02'", "X'00'"),
+        *("CAST('a' AS VARIANT)", "CAST((1) AS VARIANT)", "cast( 1  as  variant )"),
+        *("parse_json('{\"a\": 1}')", "PARSE_JSON('\"it''s\"')"),
+    ],
+)
+def test_values_are_no_default(default: str) -> None:
+    assert list_refusals(with_variant(CURRENT_DEFAULT=default)) == ["variant.default-null"]
+
+
+@pytest.mark.parametrize(
+    "default",
+    [
+        *(" null ", "(NULL)", "CAST(NULL AS VARIANT)", "NULL::variant", "parse_json('null')", "parse_json('{')"),
+        *("parse_json(NULL)", "nullif(1, 1)", "CAST(nullif(1, 1) AS VARIANT)", "'a' || NULL", "(1) - (1)", "+", "x '"),
+        *("", "(" * 5000 + ")" * 5000, "'" * 5001),
+    ],
+)
+def test_null_and_undecided_defaults_are_accepted(default: str) -> None:
+    assert list_refusals(with_variant(CURRENT_DEFAULT=default)) == []
+
+
+@pytest.mark.parametrize(("column", "refused"), [(("s", "v"), 1), (("s.v",), 1), (("S", "V"), 1), (("s", "id"), 0)])
+def test_clustering_columns_are_resolved_at_any_depth(column: tuple[str, ...], refused: int) -> None:
+    nested = metadata({}, schema(V, field("s", {"type": "struct", "fields": [field("id"), V]})))
+    clustered = domain("delta.clustering", {"clusteringColumns": [list(column)]})
+    assert list_refusals(nested, clustered) == ["variant.not-clustering"] * refused
 
 
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])

@@ -8,17 +8,17 @@ from helpers.scenario import Scenario, add, domain, field, metadata, protocol, r
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deltaspec.model.features.clustering_columns import (
+from deltaspec.protocol.actions import DomainMetadata, MetaData
+from deltaspec.protocol.features.clustering import find_configuration_fault, has_blank_provider, read_clustering_columns
+from deltaspec.protocol.revisions import Revision
+from deltaspec.protocol.schema.schema_string import parse_schema
+from deltaspec.views.table.clustering_columns import (
     find_columns_without_statistics,
     find_field,
     find_logically_named_columns,
     find_unknown_columns,
     resolve_columns,
 )
-from deltaspec.protocol.actions import DomainMetadata, MetaData
-from deltaspec.protocol.features.clustering import find_configuration_fault, has_blank_provider, read_clustering_columns
-from deltaspec.protocol.revisions import Revision
-from deltaspec.protocol.schema.schema_string import parse_schema
 
 
 def _domain(configuration: object, name: str = "delta.clustering") -> DomainMetadata:

@@ -6,8 +6,6 @@ Source: Table Features, and the chapter of each feature.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from typing import NamedTuple
 
-from deltaspec.model.commit.type_widening import FEATURE as TYPE_WIDENING
-from deltaspec.model.commit.type_widening import has_type_change_record
 from deltaspec.protocol.features import table_properties
 from deltaspec.protocol.features.constraints import get_key_feature
 from deltaspec.protocol.features.system_domains import find_domain_feature
@@ -21,6 +19,8 @@ from deltaspec.protocol.features.table_features import (
 from deltaspec.protocol.property_names import TYPE_CHANGES
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import PRIMITIVES, Array, DataType, Map, Primitive, Struct, iter_fields
+from deltaspec.protocol.schema.type_changes import FEATURE as TYPE_WIDENING
+from deltaspec.protocol.schema.type_changes import has_type_change_record
 
 DOMAIN_METADATA = "domainMetadata"
 

@@ -60,19 +60,6 @@ def merge_mapped_columns(before: MappedColumns | None, after: MappedColumns | No
     return MappedColumns({**before.names, **after.names}, {**before.paths, **after.paths}, highest)
 
 
-def is_illegal_max_column_id(
-    before: MappedColumns | None, after: MappedColumns | None, used: int | None = None
-) -> bool:
-    """Return whether `maxColumnId` decreased, so that a new column could reuse the id of a dropped one.
-
-    A value below `used`, the highest id of the schema, is a fault of its own.
-    """
-    if before is None or after is None or before.max_column_id is None or after.max_column_id is None:
-        return False
-    is_too_low = used is not None and after.max_column_id < used
-    return after.max_column_id < before.max_column_id and not is_too_low
-
-
 def find_illegal_physical_names(
     before: MappedColumns | None, after: MappedColumns | None
 ) -> list[tuple[int, str, str]]:
@@ -102,13 +89,3 @@ def find_illegal_new_names(before: MappedColumns | None, after: MappedColumns | 
     return sorted(
         (number, name) for number, name in after.names.items() if number not in before.names and name in taken
     )
-
-
-def is_illegal_enablement(mode_after: str | None, *, supported: bool) -> bool:
-    """Return whether a metaData action sets a column mapping mode that the protocol does not support.
-
-    Args:
-        mode_after: The property after the commit.
-        supported: Whether the protocol after the commit supports `columnMapping`.
-    """
-    return mode_after in ("id", "name") and not supported

@@ -1,20 +1,13 @@
-"""Rows that get a default, and columns that have one too early."""
+"""Columns that have a default too early."""
 
 import json
 from typing import Any
 
 import pytest
 
-from deltaspec.model.features.default_columns import (
-    OMITTED,
-    apply_defaults,
-    collect_columns,
-    find_illegal_defaults,
-    merge_columns,
-    read_defaults,
-)
 from deltaspec.protocol.schema.data_types import Struct
 from deltaspec.protocol.schema.schema_string import parse_schema
+from deltaspec.views.table.known_columns import collect_columns, find_illegal_defaults, merge_columns
 
 
 def column(name: str, default: Any = None, number: int | None = None, kind: Any = "long") -> dict[str, Any]:
@@ -25,19 +18,6 @@ def column(name: str, default: Any = None, number: int | None = None, kind: Any 
 
 def struct(*columns: dict[str, Any]) -> Struct:
     return parse_schema(json.dumps({"type": "struct", "fields": list(columns)}))
-
-
-def test_omitted_columns_get_the_default() -> None:
-    schema = struct(column("a", "7"), column("b"), column("c", "length('xy')"))
-    assert read_defaults(schema) == {"a": "7", "c": "length('xy')"}
-    results = {"a": 7, "c": 2}
-    assert apply_defaults({}, schema, results) == {"a": 7, "b": None, "c": 2}
-    assert apply_defaults({"a": 1, "c": OMITTED}, schema, results) == {"a": 1, "b": None, "c": 2}
-
-
-def test_an_explicit_null_is_a_value() -> None:
-    schema = struct(column("a", "7"))
-    assert apply_defaults({"a": None}, schema, {"a": 7}) == {"a": None}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,4 @@
-"""Default values: the rows they apply to, and when a column may have one. Source: Default Columns (since r3)."""
-
-from collections.abc import Mapping
-from typing import Any
+"""Columns that a table has or had, and new ones that already have a default. Source: Default Columns (since r3)."""
 
 import msgspec
 
@@ -10,13 +7,6 @@ from deltaspec.protocol.schema.column_mapping import column_id
 from deltaspec.protocol.schema.data_types import Struct, iter_fields
 
 Path = tuple[str, ...]
-
-
-class Omitted:
-    """Marker for a value that a write omits, or sets to the SQL keyword DEFAULT."""
-
-
-OMITTED = Omitted()
 
 
 class KnownColumns(msgspec.Struct, frozen=True):
@@ -65,26 +55,3 @@ def _is_new(known: KnownColumns, path: Path, number: int | None, mapping: str | 
     if mapping is not None and number is not None and known.has_ids:
         return number not in known.ids
     return path not in known.paths
-
-
-def read_defaults(schema: Struct) -> dict[str, str]:
-    """Return the SQL expression of each top-level column that has a default."""
-    expressions = {field.name: field.metadata.get(DEFAULT) for field in schema.fields}
-    return {name: value for name, value in expressions.items() if isinstance(value, str)}
-
-
-def apply_defaults(row: Mapping[str, Any], schema: Struct, results: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row that a write stores: an omitted column, or one set to `OMITTED`, gets the result of its default.
-
-    An explicit null is a value. Columns without a default get null.
-
-    Args:
-        row: Values by column, as the user provides them.
-        schema: Schema of the table.
-        results: Results of the default expressions in this row, by column.
-    """
-    found = {}
-    for field in schema.fields:
-        value = row.get(field.name, OMITTED)
-        found[field.name] = results.get(field.name) if value is OMITTED else value
-    return found

@@ -2,17 +2,15 @@
 
 from typing import Any
 
-from deltaspec.model.features.column_mapping_changes import (
+from deltaspec.protocol.schema.data_types import Array, Field, Primitive, Struct
+from deltaspec.views.table.mapped_columns import (
     MappedColumns,
     collect_mapped_columns,
     find_illegal_new_names,
     find_illegal_physical_names,
     find_illegal_physical_paths,
-    is_illegal_enablement,
-    is_illegal_max_column_id,
     merge_mapped_columns,
 )
-from deltaspec.protocol.schema.data_types import Array, Field, Primitive, Struct
 
 LONG = Primitive("long")
 
@@ -47,15 +45,6 @@ def test_fields_without_id_or_name_are_omitted() -> None:
     assert found == MappedColumns({1: "col-1"}, {("col-1",): 1}, None)
 
 
-def test_max_column_id_never_decreases() -> None:
-    assert is_illegal_max_column_id(_columns(ID, highest="4"), _columns(ID, highest="3"))
-    assert is_illegal_max_column_id(_columns(ID, highest="4"), _columns(ID, highest="3"), used=3)
-    assert not is_illegal_max_column_id(_columns(ID, highest="4"), _columns(ID, highest="2"), used=3)
-    assert not is_illegal_max_column_id(_columns(ID, highest="4"), _columns(ID, highest="4"))
-    assert not is_illegal_max_column_id(_columns(ID, highest="4"), _columns(ID, highest=""))
-    assert not is_illegal_max_column_id(None, _columns(ID))
-
-
 def test_physical_name_of_a_column_stays() -> None:
     renamed = _field("other", 1, "col-1")
     assert find_illegal_physical_names(_columns(ID), _columns(renamed)) == []
@@ -79,10 +68,3 @@ def test_dropped_columns_are_remembered() -> None:
     assert find_illegal_physical_paths(ever, _columns(NAME, _field("new", 3, "col-1"))) == [("col-1",)]
     assert find_illegal_physical_paths(ever, _columns(ID, NAME)) == []
     assert merge_mapped_columns(ever, None) is None
-
-
-def test_mode_requires_support() -> None:
-    assert is_illegal_enablement("name", supported=False)
-    assert not is_illegal_enablement("name", supported=True)
-    assert not is_illegal_enablement("none", supported=False)
-    assert not is_illegal_enablement(None, supported=False)
