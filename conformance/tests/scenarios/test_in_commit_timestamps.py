@@ -82,7 +82,8 @@ def every_time(log: Mapping[int, CommitTime], latest: Snapshot, revision: Revisi
 def test_file_times_apply_before_the_enablement(table: Scenario) -> None:
     log = times(table, 2)
     assert every_time(log, table[2]) == [1000, 2000, 1500]
-    assert find_version_at(log, 1999, table[2]) == 2
+    assert find_version_at(log, 1999, table[2]) == 0  # version 2 did not exist before version 1
+    assert find_version_at(log, 2000, table[2]) == 2
     assert find_version_at(log, 999, table[2]) is None
 
 
@@ -94,10 +95,10 @@ def test_commit_times_apply_from_the_enabling_version(table: Scenario) -> None:
 
 @pytest.mark.parametrize(
     ("moment", "version"),
-    [(999, None), (1000, 0), (1499, 0), (1500, 2), (1501, 3), (2000, 3), (2999, 3), (3000, 4), (3001, 5), (9999, 6)],
+    [(999, None), (1000, 0), (1499, 0), (1500, 0), (1501, 3), (2000, 3), (2999, 3), (3000, 4), (3001, 5), (9999, 6)],
 )
 def test_time_travel_across_the_enablement(table: Scenario, moment: int, version: int | None) -> None:
-    """By file time, version 1 is newer than its successors at 2000; in-commit timestamps prevent that."""
+    """By file time, version 1 is newer than its successors, which therefore count as old as it (S69)."""
     assert find_version_at(times(table, 6), moment, table[6]) == version
 
 
@@ -115,7 +116,8 @@ def test_enabling_again_starts_over(table: Scenario) -> None:
 @pytest.mark.parametrize("revision", [Revision.R1, Revision.R2, Revision.R3])
 def test_older_revisions_only_use_file_times(table: Scenario, revision: Revision) -> None:
     assert every_time(times(table, 6), table[6], revision) == [1000, 2000, 1500, 1400, 3000, 2500, 2600]
-    assert find_version_at(times(table, 6), 1501, table[6], revision) == 3
+    assert find_version_at(times(table, 6), 1501, table[6], revision) == 0
+    assert find_version_at(times(table, 6), 2000, table[6], revision) == 3
 
 
 def test_missing_in_commit_timestamp_is_an_error(table: Scenario) -> None:

@@ -24,7 +24,6 @@ WRITERS = [
     "changeDataFeed",
     "allowColumnDefaults",
     "generatedColumns",
-    "clustering",
     "domainMetadata",
 ]
 VARIANTS = protocol(3, 7, ["variantType"], ["variantType", *WRITERS])
@@ -92,9 +91,10 @@ def test_shredding_requires_its_feature(events: Scenario) -> None:
 def test_variants_are_no_partition_or_clustering_columns(events: Scenario) -> None:
     by_event = metadata({}, schema(ID, DAY, EVENT), partitioned_by=["event"])
     assert events.expect_refusal(by_event) == "variant.not-partitioning"
-    unpartitioned = metadata({}, schema(ID, DAY, EVENT))
+    clustered = protocol(3, 7, ["variantType"], ["variantType", *WRITERS, "clustering"])
+    scenario = Scenario(clustered, metadata({}, schema(ID, DAY, EVENT)))
     columns = {"clusteringColumns": [["event"]]}
-    assert events.expect_refusal(unpartitioned, domain("delta.clustering", columns)) == "variant.not-clustering"
+    assert scenario.expect_refusal(domain("delta.clustering", columns)) == "variant.not-clustering"
     generated = field("event", "variant", delta__generationExpression="parse_json('{}')")
     assert events.expect_refusal(build_metadata(ID, DAY, generated)) == "variant.not-generated"
 

@@ -102,7 +102,7 @@ def _build_widened_checkpoint_table(draw: st.DrawFn, partition_columns: Sequence
         fields=[("id", "long"), column],
         partition_columns=partition_columns,
         partition=dict.fromkeys(partition_columns, "7"),
-        configuration={"delta.enableTypeWidening": "true"},
+        configuration={"delta.enableTypeWidening": "true", **STATISTICS_AS_STRUCT},
     )
     edit_checkpoint_adds(files, add_statistics_columns)
     return files

@@ -319,9 +319,9 @@ def check_unchanged_rows(proposal: ProposedCommit) -> Iterator[Refused]:
     removed_unchanged = sum(
         rows or 0 for (remove, _), rows in zip(ended, removed_rows, strict=True) if not remove.data_change
     )
-    if None not in removed_rows and added_unchanged > sum(rows or 0 for rows in removed_rows):
+    if None not in removed_rows and added_unchanged and added_unchanged > sum(rows or 0 for rows in removed_rows):
         yield Refused("add.unchanged-rows", f"{added_unchanged} rows are added without dataChange")
-    if None not in added_rows and removed_unchanged > sum(rows or 0 for rows in added_rows):
+    if None not in added_rows and removed_unchanged and removed_unchanged > sum(rows or 0 for rows in added_rows):
         yield Refused("remove.unchanged-rows", f"{removed_unchanged} rows are removed without dataChange")
 
 

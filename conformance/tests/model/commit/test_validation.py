@@ -67,7 +67,8 @@ def test_live_files_have_values_for_new_partition_columns() -> None:
     assert list_refusals(PLAIN, partitioned()) == ["add.partition-values"]
     assert list_refusals(PLAIN, partitioned(), add("b", partition_values={"id": "1"}), remove()) == []
     before = table(protocol(1, 2), partitioned(), add(partition_values={"id": "1"}))
-    assert list_refusals(before, metadata()) == []
+    assert list_refusals(before, metadata()) == ["add.partition-values"]
+    assert list_refusals(before, metadata(), remove()) == []
     assert list_refusals(before, add("b")) == ["add.partition-values"]
 
 

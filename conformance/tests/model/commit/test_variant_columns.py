@@ -25,9 +25,9 @@ def with_variant(**more: Any) -> Action:
 
 def test_variants_are_no_partition_or_clustering_columns() -> None:
     assert "variant.not-partitioning" in list_refusals(metadata({}, schema(field("id"), V), ["v"]))
-    assert list_refusals(metadata({}, schema(field("id"), V), ["id"])) == []
+    assert "variant.not-partitioning" not in list_refusals(metadata({}, schema(field("id"), V), ["id"]))
     assert "variant.not-clustering" in list_refusals(domain("delta.clustering", {"clusteringColumns": [["v"]]}))
-    assert list_refusals(domain("delta.clustering", {"clusteringColumns": [["id"]]})) == []
+    assert "variant.not-clustering" not in list_refusals(domain("delta.clustering", {"clusteringColumns": [["id"]]}))
 
 
 def test_variants_are_not_generated_and_default_to_null() -> None:
