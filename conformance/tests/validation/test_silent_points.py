@@ -516,3 +516,9 @@ def test_size_in_the_hint_may_count_unknown_actions(size: int, rules: dict[str, 
     files.checkpoints[0].rows.append({"futureAction": {"a": 1}})
     files.last_checkpoint = {"version": 1, "size": size}
     assert write_and_validate(files, tmp_path).totals == rules
+
+
+def test_names_of_users_may_differ_in_case_only(tmp_path: Path) -> None:
+    names = {"delta.constraints.c": "id > 0", "delta.constraints.d": "id > 1", "Mine": "1", "mine": "2"}
+    report = write_and_validate(build_table(**names), tmp_path)
+    assert [(each.rule, each.evidence) for each in report.findings] == []

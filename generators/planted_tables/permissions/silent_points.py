@@ -2,16 +2,9 @@
 
 import json
 
-from deltaspec_generators.table_files import TableFiles, add_action, commit_info_action, get_action, protocol_action
+from deltaspec_generators.table_files import TableFiles, add_action, commit_info_action, get_action
 from planted_tables.bases import log_only
 from planted_tables.permissions.registry import permission
-
-
-@permission("configuration.names")
-def constraints_with_other_names() -> TableFiles:
-    """User properties are not compared, whatever their case."""
-    configuration = {"delta.constraints.c": "id > 0", "delta.constraints.d": "id > 1", "Mine": "1", "mine": "2"}
-    return log_only.build_table(protocol=protocol_action(1, 3), configuration=configuration)
 
 
 @permission("in-commit-timestamp.present")
