@@ -101,7 +101,7 @@ def test_schema_nested_10000_deep_is_not_checked(tmp_path: Path) -> None:
     assert "MET002" in {each.rule for each in report.checked.not_checked}
 
 
-def test_deeply_nested_statistics_are_a_finding(tmp_path: Path) -> None:
+def test_deeply_nested_statistics_are_no_finding(tmp_path: Path) -> None:
     line = json.dumps(
         {
             "add": {
@@ -114,7 +114,7 @@ def test_deeply_nested_statistics_are_a_finding(tmp_path: Path) -> None:
             }
         }
     )
-    assert count_findings_in(line, tmp_path) == {"FIL016": 1}
+    assert count_findings_in(line, tmp_path) == {}  # they may be valid, and are unchecked
 
 
 @pytest.mark.parametrize("name", ["_last_checkpoint", "00000000000000000002.crc"])
@@ -197,7 +197,8 @@ def test_checkpoint_column_of_wrong_type_is_a_finding(
     log.put(file, sink.getvalue())
     if commits_are_missing:
         log.drop(0, 1, 2)
-    assert count_findings_by_rule(validate_unchanged(log.write(tmp_path))) == {"CKP001": 1}
+    expected = {"CKP001": 1} | ({"LOG024": 1} if commits_are_missing else {})
+    assert count_findings_by_rule(validate_unchanged(log.write(tmp_path))) == expected
 
 
 def test_checkpoint_that_is_not_parquet_is_one_finding(tmp_path: Path) -> None:
