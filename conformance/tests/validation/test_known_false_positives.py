@@ -387,7 +387,6 @@ def test_checksum_and_domains_may_have_unknown_fields(tmp_path: Path) -> None:
     )
     assert_no_findings(log, tmp_path / "checksum")
     log = RawLog("rich")
-    log.edit(1, r"{\"rowIdHighWaterMark\":4}", r"{\"rowIdHighWaterMark\":4,\"since\":\"v1\"}")
     log.edit(3, '"removed":false}', '"removed":false,"owner":"me"}')
     assert_no_findings(log, tmp_path / "domains")
 

@@ -62,14 +62,14 @@ def test_every_rule_that_is_not_evaluated_any_more_is_in_the_ledger(name: str, t
 
 
 LOG = "_delta_log/00000000000000000004.json"
-STATE = "configuration domains features metadata protocols schema_fields"
+STATE = "configuration domains features metadata proposals proposed_files protocols schema_fields"
 ROW_IDS = "new_row_ids row_id_columns row_id_commits row_id_conflicts row_id_files row_id_ranges row_id_rewrites"
-REPLAY = "checksums file_history null_columns outdated_files rearrangements replay_differences"
+REPLAY = "checksums file_history idle_removes null_columns outdated_files rearrangements replay_differences"
 FILES = "data_files file_columns removed_files write_settings"
 ROWS = "change_commits change_files column_facts rearranged_rows row_checks variant_paths"
 LOST_METADATA = (
     f"{STATE} {ROW_IDS} row_id_marks row_id_states checksums null_columns outdated_files replay_differences"
-    " change_files commits listing recorded_type_changes write_settings"
+    " change_files checkpoint_contents commits listing recorded_type_changes write_settings"
 )
 LOST_PROTOCOL = (
     f"{STATE} {ROW_IDS} row_id_marks row_id_states checksums null_columns outdated_files replay_differences"
@@ -95,7 +95,7 @@ LOST_FILES = (
         ("cdc", "change_commits change_files data_files file_columns"),
         ("txn", "replay_differences"),
         ("domainMetadata", "domains replay_differences"),
-        (None, f"{LOST_FILES} {LOST_PROTOCOL} {OF_FEATURES} write_settings"),
+        (None, f"{LOST_FILES} {LOST_PROTOCOL} {OF_FEATURES} checkpoint_contents write_settings"),
     ],
 )
 def test_ledger_names_the_views_of_a_kind_of_action(kind: str | None, views: str, tmp_path: Path) -> None:
