@@ -307,7 +307,7 @@ def repeated_transaction_or_domain_in_checksum() -> pl.Expr:
     return _differs("txn", "domainMetadata") & (pl.col("difference") == "repeated")
 
 
-@rule("CRC017", requires="log.embedded-json", view=checksums, divergence="S19")
+@rule("CRC017", requires="log.embedded-json", view=checksums, since="current", divergence="S19")
 def repeated_key_in_checksum() -> pl.Expr:
     """A version checksum has the same key twice in one object.
 
