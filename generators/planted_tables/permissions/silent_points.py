@@ -7,7 +7,7 @@ from planted_tables.bases import log_only
 from planted_tables.permissions.registry import permission
 
 
-@permission("in-commit-timestamp.present")
+@permission("commit-info.free-form", revisions=("current",))
 def commit_infos_that_agree() -> TableFiles:
     files = log_only.build_table_with_timestamps()
     files.commits[1].append(commit_info_action(1, inCommitTimestamp=1_700_000_000_001))
@@ -22,20 +22,25 @@ def nullable_void_columns() -> TableFiles:
     return files
 
 
-@permission("partition-values.serialization")
+@permission("partition-values.timestamp-in-utc", revisions=("current",))
 def partition_values_in_every_form() -> TableFiles:
-    """Values of binary columns are ASCII; fractions of timestamps have up to six digits."""
-    files = log_only.build_table(fields=[("id", "long"), ("d", "date"), ("b", "binary")], partition_columns=["d", "b"])
-    values = [("2024-03-01", "\x01\x02\x7f"), (None, "a"), ("0001-01-01", None)]
+    """Values of binary columns are ASCII; fractions of timestamps have six digits, and UTC is `Z`."""
+    fields = [("id", "long"), ("d", "date"), ("b", "binary"), ("t", "timestamp")]
+    files = log_only.build_table(fields=fields, partition_columns=["d", "b", "t"])
+    values = [
+        ("2024-03-01", "\x01\x02\x7f", "2024-03-01T10:11:12.123456Z"),
+        (None, "a", "2024-03-01T10:11:12.000000Z"),
+        ("0001-01-01", None, None),
+    ]
     adds = [
-        add_action(f"{name}.parquet", rows=1, partition={"d": day, "b": data})
-        for name, (day, data) in zip("xyz", values, strict=True)
+        add_action(f"{name}.parquet", rows=1, partition={"d": day, "b": data, "t": time})
+        for name, (day, data, time) in zip("xyz", values, strict=True)
     ]
     files.commits = {0: files.commits[0], 1: [commit_info_action(1), *adds]}
     return files
 
 
-@permission("statistics.mirrors-schema")
+@permission("statistics.optional")
 def statistics_of_partition_columns_that_agree() -> TableFiles:
     files = log_only.build_table(partition_columns=["name"], partition={"name": "a"})
     for stats in (
@@ -48,7 +53,7 @@ def statistics_of_partition_columns_that_agree() -> TableFiles:
     return files
 
 
-@permission("statistics.form")
+@permission("collations.statistics")
 def statistics_with_keys_of_a_proposal() -> TableFiles:
     files = log_only.build_table()
     stats = {"numRecords": 10, "statsWithCollation": {"spark.UTF8_LCASE.75.1": {"minValues": {"name": "a"}}}}
@@ -56,7 +61,7 @@ def statistics_with_keys_of_a_proposal() -> TableFiles:
     return files
 
 
-@permission("configuration.codec")
+@permission("configuration.codec-names")
 def checkpoint_with_the_requested_codec() -> TableFiles:
     configuration = {"delta.parquet.compression.codec": "ZSTD", "delta.parquet.format.version": "2.12.0"}
     files = log_only.build_checkpointed_table(configuration=configuration)
@@ -64,7 +69,7 @@ def checkpoint_with_the_requested_codec() -> TableFiles:
     return files
 
 
-@permission("last-checkpoint.size", revisions=("r3", "current"))
+@permission("last-checkpoint.optional-fields", revisions=("r3", "current"))
 def hint_that_counts_actions_of_sidecars() -> TableFiles:
     files = log_only.build_v2_checkpointed_table()
     files.last_checkpoint = {"version": 1, "size": 6}
