@@ -50,5 +50,5 @@ def test_rule_finds_the_fault_or_is_not_checked(name: str) -> None:
 @pytest.mark.parametrize("name", PLANTED_FAULTS)
 def test_rule_is_of_use_to_the_table_that_violates_it(name: str) -> None:
     files, revision = draw_table(PLANTED_FAULTS[name]), Revision(find_revisions(PLANTED_FAULTS[name])[-1])
-    supported = RecordingRun(files, revision=revision).state.supported_so_far
+    supported = RecordingRun(files, revision=revision).facts.state.supported_so_far
     assert not supported or find_unused_rules([CAUGHT_BY[name]], supported) == set()
