@@ -42,7 +42,7 @@ def partition_column_without_values() -> pl.Expr:
 
 @rule("FIL073", requires="add.partition-values", view=outdated_files, fix=RESTORE_PARTITION_COLUMNS)
 def partition_column_dropped_under_files() -> pl.Expr:
-    """A column is no partition column any more, but live files have its values only in partitionValues.
+    """A column stopped being a partition column, but live files have its values only in partitionValues.
 
     "Columns present in the schema of the table MAY be missing from data files. Readers SHOULD fill these missing
     columns in with null": the values are lost for every reader. (Files that must store partition columns are excluded.)

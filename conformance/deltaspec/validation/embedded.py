@@ -90,7 +90,7 @@ class EmbeddedLog:
 
     @contextmanager
     def open_range(self, part: Plan) -> Iterator[EmbeddedLog]:
-        """Yield the source of a part of the log, with buckets of its own."""
+        """Yield a source for a part of the log, with its own buckets."""
         context = build_read_context(self.context.store, part, replace(self.context.options, level="log"))
         with closing(LocalBuckets(progress=self.progress)) as buckets:
             yield EmbeddedLog(context, self.findings.copy_without_findings(), buckets, self.progress)

@@ -108,7 +108,7 @@ def recording_stop(
 
 
 def _mark_unchecked(source: LogSource, result: RunResult, reason: str, levels: Collection[str] | None) -> None:
-    """Record why the run stopped, and the rules that it has not decided; None stands for all that may be undecided."""
+    """Record why the run stopped, and the rules that it has not decided; None means all that may be undecided."""
     source.finish_started()
     result.parsed_checkpoints |= source.parsed_checkpoints
     result.stop_reason = reason

@@ -34,7 +34,7 @@ class RuleSet:
         yield from self._by_view.get(view.name, ())
 
     def iter_rules_decided_by(self, kinds: Set[str | None]) -> Iterator[Rule]:
-        """Yield the rules whose results depend on actions of some kinds; None stands for any kind."""
+        """Yield the rules whose results depend on actions of some kinds; None means any kind."""
         for rule in self:
             if rule.decided_by and (None in kinds or not rule.decided_by.isdisjoint(kinds)):
                 yield rule

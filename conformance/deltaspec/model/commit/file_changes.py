@@ -154,7 +154,7 @@ def check_former_partition_columns(proposal: ProposedCommit) -> Iterator[Refused
     for add in proposal.remaining_files if former else ():
         lost = sorted(name for name in former if add.partition_values.get(name))
         if lost and after.keys() <= add.partition_values.keys():
-            yield Refused("add.partition-values", f"{add.path} has a value of {lost[0]}, which is no partition column")
+            yield Refused("add.partition-values", f"{add.path} has a value of {lost[0]}, not a partition column")
 
 
 def _list_partition_keys(table: TableVersion) -> dict[str, str]:

@@ -209,7 +209,7 @@ def check_mapped_column_changes(proposal: ProposedCommit) -> Iterator[Refused]:
     earlier = list(takewhile(_is_mapped, versions))
     limits = [limit for each in earlier if (limit := _read_max_column_id(each)) is not None]
     limit, used = _read_max_column_id(version), column_mapping.find_max_column_id(version.schema or Struct(()))
-    # a limit below the highest id in use is a fault of its own
+    # another check compares the limit with the highest id in use
     if limit is not None and limit < max(limits, default=limit) and (used is None or limit >= used):
         yield Refused("column-mapping.max-id-never-falls", MAX_COLUMN_ID)
     known = [column for each in reversed(earlier) for column in _list_mapped_columns(each)]

@@ -46,7 +46,7 @@ class RequirementChange(msgspec.Struct, frozen=True):
     """Physical names of the columns that were no partition columns, or that had another type, with their types."""
     logical_partition_names: Mapping[str, str] = msgspec.field(default_factory=dict)
     former_partition_columns: frozenset[str] = frozenset()
-    """Physical names of the columns that are no partition columns any more, and that files do not store."""
+    """Physical names of columns that stopped being partition columns and that files do not store."""
     forbids_vectors: bool = False
     requires_num_records: bool = False
     renamed_column: str | None = None
