@@ -178,3 +178,19 @@ def repeated_key_in_system_domain() -> pl.Expr:
         repeated_key: "/rowIdHighWaterMark"
     """
     return pl.col("repeated_key").is_not_null()
+
+
+@rule("DOM015", requires="domain.system-configuration", view=domains, divergence="S55")
+def further_key_in_row_tracking_domain() -> pl.Expr:
+    """The configuration of delta.rowTracking has further keys next to the high-water mark.
+
+    The protocol says that it contains a single pair, and does not say what readers do with others. Engines ignore them,
+    or read the mark from the key of another revision and assign row ids twice.
+    Fix: Find the writer that adds the key, and correct it. The next commit that assigns row ids writes the domain again.
+
+    Conforms::
+        further_key: null
+    Violates::
+        further_key: note
+    """
+    return pl.col("further_key").is_not_null()

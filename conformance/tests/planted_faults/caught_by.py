@@ -199,6 +199,7 @@ EXPLICIT: dict[str, str] = {
     "half_a_pair_in_system_domain": "DOM013",
     "clustering_columns_that_are_no_list": "DOM003",
     "system_domain_malformed": "DOM003",
+    "further_key_in_system_domain": "DOM015",
     "file_is_garbage": "PQT001",
     "records_without_the_deleted_ones": "PQT002",
     "row_count_of_another_file": "PQT002",

@@ -315,13 +315,25 @@ def system_domain_malformed(draw: st.DrawFn) -> TableFiles:
         draw,
         domain_action("delta.rowTracking", "{}"),
         domain_action("delta.rowTracking", '{"rowIdHighWaterMark":"7"}'),
-        domain_action("delta.rowTracking", '{"rowIdHighWaterMark":7,"highWaterMark":7}'),
-        domain_action("delta.rowTracking", '{"rowIdHighWaterMark":7,"note":""}'),
+        domain_action("delta.rowTracking", '{"rowIdHighWaterMark":null,"domainName":"delta.rowTracking"}'),
         domain_action("delta.clustering", "x"),
         domain_action("delta.clustering", '{"clusteringColumns":{}}'),
     )
     others = domain_action("delta.clustering", _NO_CLUSTERING)
     files.commits[0] += [broken] if broken["domainMetadata"]["domain"] == "delta.clustering" else [broken, others]
+    return files
+
+
+@planted_fault("domain.system-configuration", revisions=("current",))
+def further_key_in_system_domain(draw: st.DrawFn) -> TableFiles:
+    files = TableFiles()
+    further = draw_one(draw, '"highWaterMark":7', '"note":""', '"domainName":"delta.clustering"')
+    files.commits[0] = [
+        commit_info_action(0),
+        protocol_action(1, 7, None, ["domainMetadata", "rowTracking"]),
+        metadata_action([("id", "long")]),
+        domain_action("delta.rowTracking", f'{{"rowIdHighWaterMark":7,{further}}}'),
+    ]
     return files
 
 

@@ -39,11 +39,25 @@ def find_domain_fault(action: DomainMetadata, revision: Revision = Revision.CURR
         return clustering.find_configuration_fault(action.configuration)
     if not isinstance(value, dict):
         return "is not a JSON object"
-    if row_tracking.parse_high_water_mark(action.configuration) is None:
-        return "holds no integer rowIdHighWaterMark"
     # [Changed in current] r3 prints highWaterMark, but engines wrote the key of the current revision (E27)
-    known = {row_tracking.MARK_KEY} | ({row_tracking.R3_MARK_KEY} if revision is not Revision.CURRENT else set())
-    unknown = sorted(value.keys() - known)
-    if unknown:
-        return f"has the key {unknown[0]}; the only key is {row_tracking.MARK_KEY}"
-    return "has more than one key" if len(value) > 1 else None
+    has_key = row_tracking.MARK_KEY in value or revision is not Revision.CURRENT
+    is_sound = has_key and row_tracking.parse_high_water_mark(action.configuration) is not None
+    return None if is_sound else "holds no integer rowIdHighWaterMark"
+
+
+def find_further_key(action: DomainMetadata) -> str | None:
+    """Return the first key in the configuration of `delta.rowTracking` next to the one that has the mark, or None.
+
+    `domainName` is not returned if it repeats the domain: Delta Spark always writes it (S55).
+    """
+    if action.domain != row_tracking.DOMAIN:
+        return None
+    try:
+        value = parse_lossless(action.configuration).value
+    except JsonError:
+        return None
+    if not isinstance(value, dict):
+        return None
+    mark = row_tracking.MARK_KEY if row_tracking.MARK_KEY in value else row_tracking.R3_MARK_KEY
+    further = {key for key in value if key != mark and (key, value[key]) != ("domainName", action.domain)}
+    return min(further, default=None)

@@ -6,7 +6,12 @@ from typing import Any
 from deltaspec.protocol.actions import DomainMetadata
 from deltaspec.protocol.features import clustering, row_tracking
 from deltaspec.protocol.features.collations import find_versions_fault
-from deltaspec.protocol.features.system_domains import RESERVED, find_domain_fault, find_domain_feature
+from deltaspec.protocol.features.system_domains import (
+    RESERVED,
+    find_domain_fault,
+    find_domain_feature,
+    find_further_key,
+)
 from deltaspec.protocol.json_values import find_repeated_key
 from deltaspec.protocol.log.compared_fields import normalize_json
 from deltaspec.protocol.revisions import Revision
@@ -44,6 +49,7 @@ def build_domain_row(
         "known_system_domain": is_known_system_domain(action.domain),
         "repeated_key": _find_repeated_key(action),
         "configuration_fault": None if action.removed else find_domain_fault(action, revision),
+        "further_key": None if action.removed else find_further_key(action),
         "fault_by_proposal": None if action.removed else find_versions_fault(action, revision),
         "configuration_before": before,
         "confusable_with": None if action.removed else confusable_with(action.domain, others),

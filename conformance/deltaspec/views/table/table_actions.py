@@ -265,6 +265,9 @@ domains = View(
         "configuration_fault": Column(
             pl.String, "why the configuration of a live domain defined by the protocol is invalid; null if it is valid"
         ),
+        "further_key": Column(
+            pl.String, "first key in the configuration of a live delta.rowTracking next to the high-water mark"
+        ),
         "fault_by_proposal": Column(
             pl.String, "why a proposal forbids the configuration of a live domain that it defines; null if it does not"
         ),
