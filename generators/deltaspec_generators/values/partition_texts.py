@@ -7,14 +7,14 @@ from deltaspec.protocol.schema.data_types import DataType, Primitive
 from deltaspec_generators.choices import Choices
 from deltaspec_generators.values.plain_values import draw_values
 
-_BINARIES = (b"a", b"\x01\x02", b"\x7f", b"z0")
+_BINARIES = (b"a", b"\x01\x02", b"\x7f", "é".encode())
 
 
 def draw_partition_value(choices: Choices, kind: DataType) -> Any:
     """Draw a plain partition value, which may be null.
 
-    The empty string and empty binary are serialized like null. Binary values are ASCII, because the text of
-    others is not defined.
+    The empty string and empty binary are serialized like null. Binary values are UTF-8: others have no
+    text, and what characters above U+007F mean is not said (S67).
     """
     value = draw_values(choices, kind, 1)[0]
     if kind == Primitive("binary") and value is not None:
