@@ -60,6 +60,9 @@ _CHECKSUM_DIFFERENCE_RULES = ("CRC010", "CRC011", "CRC014")
 """Rules over `replay_differences` that concern version checksums only."""
 _WRONG_BASE_REASON = "the checkpoint that the history starts from contradicts earlier commits"
 
+_STATISTICS_RULE = "CKP054"
+"""The rule that compares the number of statistics in a checkpoint with replay."""
+
 
 def read_derived_files(source: LogSource, facts: LogFacts) -> DerivedFiles:
     """Read every derived file of the plan, and put its file actions into the buckets."""
@@ -237,6 +240,8 @@ def _check_checkpoint(
     read.split_paths = aggregates.split_paths[files.tag] if files.tag in facts.multipart else None
     known = aggregates.adds_with_known_stats.get(files.tag)
     check_checkpoint(findings, read, known, configuration=facts.state.rows["configuration"])
+    if facts.replay_blocked_reason is not None:
+        findings.mark_rule_undecided(_STATISTICS_RULE, facts.replay_blocked_reason, derived_file.file)
     if read.incomplete_reason is not None:
         findings.mark_undecided((replay_differences,), read.incomplete_reason, derived_file.file)
         return
