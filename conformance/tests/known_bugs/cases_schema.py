@@ -101,13 +101,12 @@ def clustered_and_partitioned(is_sound: bool) -> TableFiles:
     return _build_clustered_table("id", ["day"] if not is_sound else [])
 
 
-@no_finding(
-    "lc-001", "the feature may be listed without clustering columns, before they are set or after they are removed"
-)
-def clustering_without_its_domain() -> TableFiles:
+@known_bug("lc-001", CLU004=1)
+def clustering_without_its_domain(is_sound: bool) -> TableFiles:
     """The protocol lists clustering, but no domain names the columns."""
     files = _build_clustered_table("id", [])
-    del files.commits[0][-1]
+    if not is_sound:
+        del files.commits[0][-1]
     return files
 
 

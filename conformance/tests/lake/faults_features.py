@@ -134,7 +134,10 @@ def shallow_clone_moved(table: LakeTable) -> None:
     "spark/change_data_feed",
     "conforms",
     "DAT004",
-    says=("Readers of the change data feed fail at that version", "`VACUUM` deletes it with removed data files"),
+    says=(
+        "Consumers of the change data feed whose range includes that version fail",
+        "`VACUUM` deletes it with removed data files",
+    ),
 )
 def change_data_file_deleted(table: LakeTable) -> None:
     """A change data file was deleted."""

@@ -165,8 +165,13 @@ def test_unrelated_files_in_the_log_directory_are_not_reported(log: Log) -> None
     (log.folder / "_commits").mkdir()
     for name in ("_last_vacuum_info", "._00000000000000000000.json", ".00000000000000000000.json.crc", "notes.txt"):
         log.file(name, "x")
-    log.file("_last_checkpoint")
     assert log.findings() == {}
+
+
+def test_empty_hint_is_reported_as_divergence(log: Log) -> None:
+    log.commit(protocol(), metadata())
+    log.file("_last_checkpoint")
+    assert set(log.findings()) == {"LCP014"}
 
 
 def test_explicit_nulls_and_unknown_fields_are_not_reported(log: Log) -> None:

@@ -294,4 +294,5 @@ def vector_inline_under_adaptive_metadata(draw: st.DrawFn) -> TableFiles:
     body = get_action(files, 2, "add")
     body["deletionVector"] = inline_vector_descriptor(draw_one(draw, [0], [1, 5]))
     body["stats"] = json.dumps({"numRecords": 10, "tightBounds": False})
+    get_action(files, 0, "metaData")["configuration"]["delta.enableDeletionVectors"] = "true"
     return files

@@ -32,9 +32,9 @@ from deltaspec.protocol.log.operations import reuses_existing_files
 from deltaspec.protocol.property_names import COLUMN_MAPPING_MODE, DELETION_VECTORS
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema import column_mapping
-from deltaspec.protocol.schema.data_types import DataType, Primitive, iter_fields
+from deltaspec.protocol.schema.data_types import DataType, Primitive, Struct, iter_fields
 from deltaspec.protocol.schema.required_columns import list_required_leaves
-from deltaspec.protocol.schema.schema_string import find_void_fault
+from deltaspec.protocol.schema.schema_string import SchemaError, find_void_fault, read_type_changes
 
 
 def check_repeated_actions(proposal: ProposedCommit) -> Iterator[Refused]:
@@ -134,9 +134,21 @@ def check_partition_values(table: TableVersion, file: Add | Cdc) -> Iterator[Ref
             requirement = "column-mapping.partition-keys-physical" if misnamed else "add.partition-values"
             yield Refused(requirement, f"{file.path} has no value of {key}")
             continue
-        fault = _find_value_fault(file.partition_values[key], types[key], table.revision)
-        if fault is not None:
+        value = file.partition_values[key]
+        fault = _find_value_fault(value, types[key], table.revision)
+        # a file that is added again keeps the text of the type that its column had
+        earlier = _list_earlier_types(schema, name)
+        if fault is not None and all(_find_value_fault(value, kind, table.revision) for kind in earlier):
             yield Refused("partition-values.serialization", f"{file.path}: {key}: {fault}")
+
+
+def _list_earlier_types(schema: Struct, name: str) -> list[DataType]:
+    """Return the types that a column had, as its metadata records them."""
+    fields = (each for each in schema.fields if each.name == name)
+    try:
+        return [change.before for field in fields for change in read_type_changes(field)]
+    except SchemaError:
+        return []  # the metadata is illegal
 
 
 def check_former_partition_columns(proposal: ProposedCommit) -> Iterator[Refused]:

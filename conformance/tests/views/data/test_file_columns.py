@@ -108,6 +108,7 @@ def test_names_in_a_file_under_column_mapping() -> None:
         "absent_partition_columns": None,
         "misplaced_partition_columns": None,
         "int96_timestamps": None,
+        "stored_partition_columns": None,
     }
 
 

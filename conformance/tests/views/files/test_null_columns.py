@@ -76,6 +76,7 @@ ILLEGAL = {
     "required between equal adds": (build(FIELDS, add({"x": 1}), X, add({"x": 1})), ("STA019", 2, 1)),
     "partition value": (build(P, add(value=None)), ("FIL063", 1, None)),
     "empty partition value later": (build(FIELDS, add(value=""), P), ("FIL063", 2, 1)),
+    "null count of a partition column": (build(P, add({"p": 10})), ("FIL026", 1, None)),
 }
 LEGAL = {
     "wide count of some rows": build(X, add({"x": 9}, wide=True)),
@@ -88,7 +89,6 @@ LEGAL = {
     "removed before": build(FIELDS, add({"x": 1}, value=None), remove_action(add(value=None)), X, P),
     "required before": build(X, FIELDS, add({"x": 1})),
     "partition of no rows": build(P, add(value=None, rows=0)),
-    "null count of a partition column": build(P, add({"p": 10})),
 }
 
 
