@@ -153,6 +153,11 @@ _ESCAPE = re.compile(
 )
 
 
+def escape_lone_surrogates(text: str) -> str:
+    """Write lone surrogates as escapes such as `\\ud800`, because UTF-8 cannot encode them."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def replace_lone_surrogates(text: str) -> str:
     """Replace every escape of a lone surrogate in JSON text by that of the replacement character."""
     return _ESCAPE.sub(lambda match: r"\ufffd" if match["lone"] else match[0], text)

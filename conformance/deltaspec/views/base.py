@@ -10,6 +10,7 @@ import msgspec
 import polars as pl
 import pyarrow as pa
 
+from deltaspec.protocol.json_values import escape_lone_surrogates
 from deltaspec.scales import Level
 from deltaspec.wire.arrow_compute import to_series
 
@@ -114,9 +115,23 @@ class View(msgspec.Struct, frozen=True):
 def _build_series(name: str, values: list[Any], dtype: pl.DataType | type[pl.DataType]) -> pl.Series:
     if dtype == pl.Binary:
         values = [each.encode() if isinstance(each, str) else each for each in values]
-    if dtype == pl.List(pl.String):  # Polars would build one series for each list
-        return to_series(pa.array(values, _STRINGS)).alias(name)
-    return pl.Series(name, values, dtype, strict=True)
+    try:
+        if dtype == pl.List(pl.String):  # Polars would build one series for each list
+            return to_series(pa.array(values, _STRINGS)).alias(name)
+        return pl.Series(name, values, dtype, strict=True)
+    except UnicodeEncodeError:
+        return _build_series(name, [_escape_strings(each) for each in values], dtype)
+
+
+def _escape_strings(value: Any) -> Any:
+    """Escape the lone surrogates in a value of a cell."""
+    if isinstance(value, str):
+        return escape_lone_surrogates(value)
+    if isinstance(value, list):
+        return [_escape_strings(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _escape_strings(each) for name, each in value.items()}
+    return value
 
 
 _STRINGS = pa.large_list(pa.large_string())

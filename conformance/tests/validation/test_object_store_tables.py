@@ -89,9 +89,9 @@ def store_table(s3: FaultyS3, files: dict[str, bytes]) -> str:
 
 
 def report_to_builtins(report: Report) -> Any:
-    """Return a report as plain values, without the location of the table."""
+    """Return a report as plain values, without the location of the table and what names its files by time."""
     values = msgspec.to_builtins(report)
-    del values["table"]
+    del values["table"], values["continuation"]
     return values
 
 

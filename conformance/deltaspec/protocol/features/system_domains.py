@@ -48,7 +48,8 @@ def find_domain_fault(action: DomainMetadata, revision: Revision = Revision.CURR
 def find_further_key(action: DomainMetadata) -> str | None:
     """Return the first key in the configuration of `delta.rowTracking` next to the one that has the mark, or None.
 
-    `domainName` is not returned if it repeats the domain: Delta Spark always writes it (S55).
+    `domainName` is not returned if it repeats the domain: Delta Spark always writes it (S55). Keys of a configuration
+    with a lone surrogate are undecided.
     """
     if action.domain != row_tracking.DOMAIN:
         return None
@@ -56,7 +57,7 @@ def find_further_key(action: DomainMetadata) -> str | None:
         value = parse_lossless(action.configuration).value
     except JsonError:
         return None
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or has_lone_surrogate(value):
         return None
     mark = row_tracking.MARK_KEY if row_tracking.MARK_KEY in value else row_tracking.R3_MARK_KEY
     further = {key for key in value if key != mark and (key, value[key]) != ("domainName", action.domain)}

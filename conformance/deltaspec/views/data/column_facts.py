@@ -16,6 +16,7 @@ from deltaspec.protocol.files.statistics import (
     parse_integer,
     parse_statistics,
 )
+from deltaspec.protocol.json_values import escape_lone_surrogates
 from deltaspec.protocol.schema.data_types import DataType, Decimal, Primitive, Struct, get_type_name
 from deltaspec.protocol.variants.values import Scalar
 from deltaspec.views.base import DATA_FILE_LOCATION_COLUMNS, Column, View
@@ -197,14 +198,9 @@ def _encode(value: Any, kind: DataType) -> str | None:
     if type(value) is int and kind.__class__ is Primitive and kind not in _COUNTED:
         return str(value)
     try:
-        return _valid_utf8(ordering.format_lexeme(value, kind))
+        return escape_lone_surrogates(ordering.format_lexeme(value, kind))
     except ordering.LexemeError:
         return None
-
-
-def _valid_utf8(text: str) -> str:
-    """Escape lone surrogates, which a frame cannot store."""
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _compare(entries: Mapping[str, Any], leaf: LeafValues | None, kind: DataType, shredding: bool | None) -> Row:
@@ -215,13 +211,13 @@ def _compare(entries: Mapping[str, Any], leaf: LeafValues | None, kind: DataType
         return row | _variant_facts(entries, shredding)
     kind = _comparison_type(leaf, kind)
     stated = {end: bounds.read_bound(entries[end], kind) for end in ("min", "max") if end in entries}
-    row |= {f"stats_{end}": _valid_utf8(bound.text) for end, bound in stated.items()}
+    row |= {f"stats_{end}": escape_lone_surrogates(bound.text) for end, bound in stated.items()}
     for name, candidates in (
         ("bound_fault", [bound.fault for bound in stated.values()]),
         ("non_standard_bound", [bound.warning and f"{bound.text[:80]}: {bound.warning}" for bound in stated.values()]),
         ("sub_millisecond_bound", [_sub_millisecond_text(bound, kind) for bound in stated.values()]),
     ):
-        row[name] = next((_valid_utf8(each) for each in candidates if each), None)
+        row[name] = next((escape_lone_surrogates(each) for each in candidates if each), None)
     if kind in _FRACTIONS:
         row["has_nan_bound"] = any(bound.is_nan for bound in stated.values())
         row["max_is_nan"] = stated["max"].is_nan if "max" in stated else None
@@ -262,7 +258,7 @@ def _compare_minimum(stated: Bound | None, actual: Any, kind: DataType) -> Row:
         return row
     row["stats_min_order_key"] = ordering.compute_order_key(stated.value, kind)
     if actual is not None and stated.value < actual and not bounds.is_tight_minimum(stated.value, actual, kind):
-        row["loose_bound"] = _valid_utf8(
+        row["loose_bound"] = escape_lone_surrogates(
             f"minimum {stated.text[:80]}, smallest value {ordering.format_lexeme(actual, kind)[:80]}"
         )
     return row
@@ -280,7 +276,7 @@ def _compare_maximum(stated: Bound | None, actual: Any, kind: DataType, has_nan:
     row["stats_max_order_key"] = ordering.compute_order_key(upper_limit, kind)
     is_above = actual is not None and stated.value > actual and not has_nan
     if is_above and not bounds.is_tight_maximum(stated.value, actual, kind):
-        row["loose_bound"] = _valid_utf8(
+        row["loose_bound"] = escape_lone_surrogates(
             f"maximum {stated.text[:80]}, largest value {ordering.format_lexeme(actual, kind)[:80]}"
         )
     return row
@@ -289,7 +285,7 @@ def _compare_maximum(stated: Bound | None, actual: Any, kind: DataType, has_nan:
 def _variant_facts(entries: Mapping[str, Any], shredding: bool | None) -> Row:
     """Return the facts of variant bounds that do not need the values."""
     ends = [end for end in ("min", "max") if end in entries]
-    row: Row = {f"stats_{end}": _valid_utf8(str(entries[end])) for end in ends}
+    row: Row = {f"stats_{end}": escape_lone_surrogates(str(entries[end])) for end in ends}
     row["shredding_supported"] = shredding if ends else None
     read: dict[str, dict[str, Scalar]] = {}
     for end in ends:

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from deltaspec.protocol.files.partition_values import PartitionValueError, parse_partition_value
+from deltaspec.protocol.json_values import escape_lone_surrogates
 from deltaspec.views.base import LOCATION_COLUMNS, STATE_KINDS, Column, View
 from deltaspec.views.files.partition_facts import parse_partition_text
 from deltaspec.views.table.file_requirements import RequirementChange
@@ -107,13 +108,8 @@ def _date_back(files: pl.DataFrame, is_of_base: pl.Expr) -> pl.DataFrame:
 
 
 def _build_steps(changes: Iterable[tuple[int, str | None]]) -> pl.DataFrame:
-    rows = [(version, subject and _escape(subject)) for version, subject in changes]
+    rows = [(version, subject and escape_lone_surrogates(subject)) for version, subject in changes]
     return pl.DataFrame(rows, schema={"change": pl.Int64, "subject": pl.String}, orient="row")
-
-
-def _escape(text: str) -> str:
-    """Escape lone surrogates, which a frame cannot store."""
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _join_first_change(files: pl.DataFrame, steps: pl.DataFrame, *, by: list[str] | None = None) -> pl.DataFrame:
@@ -152,7 +148,7 @@ def _find_partition_faults(texts: Iterable[str], changes: Sequence[RequirementCh
         values = parse_partition_text(text)
         for change in changes:
             for kind, subject in _compare(values, change):
-                found[kind].append((text, change.version, _escape(subject)))
+                found[kind].append((text, change.version, escape_lone_surrogates(subject)))
     schema = {"partition_text": pl.String, "change": pl.Int64, "subject": pl.String}
     return {kind: pl.DataFrame(rows, schema=schema, orient="row") for kind, rows in found.items()}
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from deltaspec.protocol.json_values import find_repeated_key
+from deltaspec.protocol.json_values import escape_lone_surrogates, find_repeated_key
 
 _VALUE = r':\s*(?:"[^"\\]*"|[-+.0-9a-zA-Z]+)'
 """A value that is a string without escapes, a number or a word. Without these values, the keys are left."""
@@ -27,9 +27,4 @@ def find_repeated_keys(texts: pl.Series) -> dict[int, str]:
     if not found:
         return {}
     repeating = rows.filter(pl.col("shape").is_in(list(found)))
-    return {row: _escape(found[shape]) for row, shape in repeating.select("row", "shape").iter_rows()}
-
-
-def _escape(pointer: str) -> str:
-    """Escape lone surrogates, which a frame cannot store."""
-    return pointer.encode("utf-8", "backslashreplace").decode()
+    return {row: escape_lone_surrogates(found[shape]) for row, shape in repeating.select("row", "shape").iter_rows()}

@@ -28,7 +28,6 @@ from deltaspec.wire.storage.interface import LOG_DIRECTORY, Entry
 Row = dict[str, Any]
 LINES_PER_FRAME = 100_000
 """Target number of rows of `lines` per frame; a frame has fewer than twice as many."""
-_CHECKPOINTS = (file_names.ClassicCheckpoint, file_names.MultipartCheckpoint, file_names.UuidCheckpoint)
 
 
 def build_listing_rows(
@@ -52,7 +51,7 @@ def build_listing_rows(
     latest = commits[-1] if commits else None
     missing_before = _group_missing_commits(commits, missing)
     gaps = {last + 1: first for first, last in older_gaps}
-    first = min((name.version for _, name in names if isinstance(name, _CHECKPOINTS)), default=-1)
+    first = min((each.version for each in segment.find_complete_checkpoints(e.name for e, _ in names)), default=-1)
     # if commits exist but none directly follows the first checkpoint, a later cleanup left that checkpoint behind
     log_starts_with_first_checkpoint = not commits or commits[0] == first + 1
     starts_with_0 = commits[:1] == [0]

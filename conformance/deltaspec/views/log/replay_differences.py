@@ -15,6 +15,7 @@ import polars as pl
 from deltaspec.protocol.actions import WIRE_NAMES, DomainMetadata, MetaData, Protocol, RowIdHighWaterMark, Txn
 from deltaspec.protocol.files.partition_values import canonicalize_partition_value
 from deltaspec.protocol.files.statistics import LeafColumn
+from deltaspec.protocol.json_values import escape_lone_surrogates
 from deltaspec.protocol.log.compared_fields import COMPARED_FIELDS, ComparedField, DerivedFileKind, normalize_statistics
 from deltaspec.protocol.revisions import Revision
 from deltaspec.protocol.schema.data_types import DataType
@@ -414,5 +415,5 @@ def _shorten(value: Any) -> str | None:
     if value is None:
         return None
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
-    text = text.encode(errors="backslashreplace").decode()  # reports cannot encode lone surrogates
+    text = escape_lone_surrogates(text)
     return text if len(text) <= _TEXT_LIMIT else f"{text[:_TEXT_LIMIT]}… ({len(text):,} characters)"
