@@ -21,8 +21,8 @@ from deltaspec_generators.tables.strategies import logs
 
 DOCUMENTED = {"LIN005"}
 """Rules of divergences that `logs()` draws on purpose: blank lines (S21)."""
-DRAWN = {"CKP070", "FIL066"}
-"""Rules about what `logs()` draws: multipart checkpoints, and binary partition values with characters above U+007F."""
+DRAWN = {"CKP070", "CLU004", "FIL066"}
+"""Rules about what `logs()` draws: multipart checkpoints, clustering without a domain, high bytes in binary partitions."""
 
 
 FAULT_ONLY_VIEWS = {
