@@ -96,7 +96,7 @@ def _small(*facts: str) -> str:
 
 def _render_rule_index() -> str:
     by_prefix: dict[str, list[Rule]] = defaultdict(list)
-    for code, rule in sorted(RULES.items()):
+    for code, rule in RULES.items():
         by_prefix[code.rstrip("0123456789")].append(rule)
     parts = [
         _front_matter("Rules", f"{len(RULES)} rules of deltaspec"),
