@@ -162,7 +162,8 @@ def _rule_page(rule: Rule, width: int) -> str:
     for name in rule.reads:
         lines += wrap_text(f"  {name}: {rule.view.columns[name].description}", width, indent="      ")
     source = VIEW_SOURCES[rule.view.name]
-    lines += ["", "Functions of deltaspec that fill the view", *(f"  {name}" for name in source.filled_by)]
+    lines += ["", f"Module of the rule: {rule.expression.__module__}"]
+    lines += ["Functions of deltaspec that fill the view", *(f"  {name}" for name in source.filled_by)]
     lines += ["Steps that evaluate its rules", *(f"  {name}" for name in source.steps)]
     return "\n".join(lines)
 
