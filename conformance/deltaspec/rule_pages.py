@@ -75,7 +75,7 @@ def find_explained(name: str) -> Explained:
     letter = NOTE_LISTS.get(name.lower(), code)
     if letter in ABOUT_NOTES:
         return Explained("notes", f"{letter}: {ABOUT_NOTES[letter]}", notes=list_notes(letter))
-    if name.isalpha() and (rules := [rule for _, rule in sorted(RULES.items()) if rule.code.startswith(code)]):
+    if name.isalpha() and (rules := [rule for rule in RULES.values() if rule.code.startswith(code)]):
         return Explained("prefix", code, rules)
     if found := [each for each in list_notes(code[:1]) if each.title == code]:
         return found[0]
@@ -162,7 +162,8 @@ def _rule_page(rule: Rule, width: int) -> str:
     for name in rule.reads:
         lines += wrap_text(f"  {name}: {rule.view.columns[name].description}", width, indent="      ")
     source = VIEW_SOURCES[rule.view.name]
-    lines += ["", "Functions of deltaspec that fill the view", *(f"  {name}" for name in source.filled_by)]
+    lines += ["", f"Module of the rule: {rule.expression.__module__}"]
+    lines += ["Functions of deltaspec that fill the view", *(f"  {name}" for name in source.filled_by)]
     lines += ["Steps that evaluate its rules", *(f"  {name}" for name in source.steps)]
     return "\n".join(lines)
 
@@ -193,7 +194,7 @@ def render_rule_list(output_format: str, select: Sequence[str] = (), revision: s
             raise InvalidUsage(f"no rule code begins with {code!r}; see `deltaspec rules`")
     chosen = [
         rule
-        for _, rule in sorted(RULES.items())
+        for rule in RULES.values()
         if (not select or rule.code.startswith(tuple(select))) and (revision is None or revision in rule.revisions)
     ]
     if not chosen:

@@ -29,6 +29,7 @@ from deltaspec.requirement_coverage import Coverage, coverage, format_revisions
 from deltaspec.requirements import Requirement, load_requirements
 from deltaspec.rule_pages import ABOUT_NOTES, list_notes
 from deltaspec.rules import RULES, Rule
+from deltaspec.rules.prefixes import PREFIXES
 from deltaspec.validation.rule_docs import build_rule_doc, build_section_url
 from planted_tables.faults.all_faults import PLANTED_FAULTS
 
@@ -96,14 +97,14 @@ def _small(*facts: str) -> str:
 
 def _render_rule_index() -> str:
     by_prefix: dict[str, list[Rule]] = defaultdict(list)
-    for code, rule in sorted(RULES.items()):
-        by_prefix[code.rstrip("0123456789")].append(rule)
+    for rule in RULES.values():
+        by_prefix[rule.prefix].append(rule)
     parts = [
         _front_matter("Rules", f"{len(RULES)} rules of deltaspec"),
         f"# Rules\n\n{_ABOUT_RULES.format(len(RULES))}\n",
     ]
     for prefix, rules in by_prefix.items():
-        parts.append(f"\n## {prefix}\n\n")
+        parts.append(f"\n## {prefix}: {PREFIXES[prefix].subject}\n\n")
         parts.append(
             _table(
                 ("code", "finds"),

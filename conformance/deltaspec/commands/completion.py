@@ -15,7 +15,7 @@ def complete_names(_: click.Context, __: click.Parameter, typed: str) -> list[st
     chapters = dict.fromkeys(each.chapter for each in requirements.values())
     notes = sorted({note for each in requirements.values() for note in each.notes})
     return [
-        name for name in (*sorted(RULES), *chapters, *requirements, *notes, "errata", "silent") if _begins(name, typed)
+        name for name in (*RULES, *chapters, *requirements, *notes, "errata", "silent") if _begins(name, typed)
     ]
 
 
@@ -24,7 +24,7 @@ def complete_codes(_: click.Context, __: click.Parameter, typed: str) -> list[st
     from deltaspec.rules import RULES
 
     before, comma, last = typed.rpartition(",")
-    return [f"{before}{comma}{code}" for code in sorted(RULES) if _begins(code, last)]
+    return [f"{before}{comma}{code}" for code in RULES if _begins(code, last)]
 
 
 def complete_chapters(_: click.Context, __: click.Parameter, typed: str) -> list[str]:

@@ -49,6 +49,11 @@ class Rule(msgspec.Struct, frozen=True, dict=True):
         return _load_rule, (self.code,)
 
     @property
+    def prefix(self) -> str:
+        """Letters of the code: a key of `deltaspec.rules.prefixes.PREFIXES`."""
+        return self.code.rstrip("0123456789")
+
+    @property
     def requirement(self) -> Requirement:
         """The requirement that findings cite in the newest revision in which the rule applies."""
         return self.requirement_in(self.revisions[-1])
@@ -170,7 +175,7 @@ def rule(
     """Register a function that returns the expression of a rule; its name becomes the name of the rule.
 
     Args:
-        code: chapter prefix and a number that was never used before.
+        code: prefix of the module in `deltaspec.rules.prefixes`, and a number that was never used before.
         requires: ids of the requirements that it checks, the most important first.
         view: the view whose rows it checks.
         null: meaning of a null result.

@@ -14,59 +14,16 @@ import pytest
 import deltaspec.rules
 from deltaspec.requirements import load_requirements
 from deltaspec.rules import RULES, Rule, fixes
+from deltaspec.rules.prefixes import PREFIXES
 from deltaspec.views.base import View
 
-CHAPTERS = {
-    "catalog_managed": "CAT",
-    "change_data": "CDF",
-    "checkpoint_copies": "CKP",
-    "checkpoint_replay": "CKP",
-    "checkpoint_files": "CKP",
-    "checkpoint_schema": "CKP",
-    "checkpoints": "CKP",
-    "checksums": "CRC",
-    "clustering": "CLU",
-    "column_mapping": "CMP",
-    "commits": "COM",
-    "compactions": "COP",
-    "configuration": "CFG",
-    "constraints": "CON",
-    "data_files": "DAT",
-    "deletion_vectors": "DVX",
-    "domains": "DOM",
-    "evolution": "EVO",
-    "features": "FEA",
-    "file_actions": "FIL",
-    "write_settings": "PQT",
-    "file_history": "FIL",
-    "outdated_files": "FIL",
-    "file_paths": "FIL",
-    "footers": "PQT",
-    "constraint_checks": "ROW",
-    "identity": "IDN",
-    "iceberg": "ICE",
-    "iceberg_v3": "ICE",
-    "in_commit_timestamps": "ICT",
-    "last_checkpoint": "LCP",
-    "lines": "LIN",
-    "log_files": "LOG",
-    "mapped_columns": "PQT",
-    "metadata": "MET",
-    "partition_values": "FIL",
-    "proposals": "PRP",
-    "protocol": "PRO",
-    "retention": "VAC",
-    "row_id_history": "RID",
-    "row_ids": "RID",
-    "rows": "ROW",
-    "schema": "SCH",
-    "sidecars": "CKP",
-    "statistics": "STA",
-    "materialized_row_ids": "RID",
-    "type_widening": "WID",
-    "variants": "VAR",
+ROOT = Path(str(deltaspec.rules.__file__)).parent
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts): path
+    for path in sorted(ROOT.rglob("*.py"))
+    if path.name != "__init__.py" and path.stem not in ("registry", "examples", "fixes", "prefixes")
 }
-MODULES = {path.stem: path for path in Path(str(deltaspec.rules.__file__)).parent.glob("*.py")}
+"""Files with rules, by module below `deltaspec.rules`."""
 CROSS_ROW_METHODS = {
     *("sum", "min", "max", "mean", "median", "std", "var", "quantile", "mode", "product", "implode"),
     *("count", "len", "n_unique", "null_count", "unique", "unique_counts", "value_counts", "is_duplicated"),
@@ -87,7 +44,7 @@ def evaluate(rule: Rule, rows: list[dict[str, Any]]) -> list[bool | None]:
 
 
 def get_module(rule: Rule) -> str:
-    return rule.expression.__module__.rpartition(".")[2]
+    return rule.expression.__module__.removeprefix("deltaspec.rules.")
 
 
 @each_rule
@@ -157,8 +114,19 @@ def _partition(view: View, frame: pl.DataFrame, partitions: int) -> list[int]:
 
 
 @each_rule
-def test_code_has_the_prefix_of_its_chapter(rule: Rule) -> None:
-    assert re.fullmatch(rf"{CHAPTERS[get_module(rule)]}\d{{3}}", rule.code)
+def test_code_has_the_prefix_of_its_module(rule: Rule) -> None:
+    assert re.fullmatch(rf"{rule.prefix}\d{{3}}", rule.code)
+    assert PREFIXES[rule.prefix].module == get_module(rule).partition(".")[0]
+
+
+def test_prefixes_are_sorted_and_used_and_name_different_modules() -> None:
+    assert list(PREFIXES) == sorted({rule.prefix for rule in RULES.values()})
+    modules = [prefix.module for prefix in PREFIXES.values()]
+    assert sorted(set(modules)) == sorted(modules)
+
+
+def test_rules_are_sorted_by_code() -> None:
+    assert list(RULES) == sorted(RULES)
 
 
 @each_rule
@@ -214,11 +182,10 @@ def test_names_are_unique() -> None:
 
 
 def test_every_module_of_rules_is_imported() -> None:
-    assert {get_module(rule) for rule in RULES.values()} == set(CHAPTERS)
-    assert set(MODULES) == set(CHAPTERS) | {"__init__", "registry", "examples", "fixes"}
+    assert {get_module(rule) for rule in RULES.values()} == set(MODULES)
 
 
-@pytest.mark.parametrize("name", sorted(CHAPTERS))
+@pytest.mark.parametrize("name", MODULES)
 def test_expressions_read_one_row_or_one_key(name: str) -> None:
     tree = ast.parse(MODULES[name].read_text("utf-8"))
     keyed = {id(call.func.value) for call in _calls(tree, "over") if _partitions_by_complete_key(name, call)}

@@ -1,0 +1,1 @@
+"""Rules over tables with Iceberg compatibility."""

@@ -1,0 +1,1 @@
+"""Rules over row tracking: assigned and materialized row ids, and their history."""
