@@ -299,9 +299,9 @@ def test_reason_of_a_process_that_ended_before_the_first_request_is_kept(tmp_pat
 def test_reason_of_a_process_that_ended_between_two_requests_is_kept(tmp_path: Path) -> None:
     script = "echo starting >&2; read x; echo '{}'; read x; echo '{}'; echo disk is full >&2; exit 3"
     process = CandidateProcess(Launch(("sh", "-c", script)), tmp_path, memory_limit=None)
-    for _ in range(2):
+    for number in range(2):
         process.begin(b"{}\n")
-        assert process.read_line(time.monotonic() + 10) == b"{}"
+        assert process.read_line(time.monotonic() + 10) == b"{}", f"{number=}"
     assert process._wait_for_exit(10)
     with pytest.raises(ProcessFault, match="ended"):
         process.begin(b"{}\n")

@@ -156,7 +156,9 @@ def test_every_row_is_in_one_bucket_and_keeps_its_order(numbers: list[int], coun
     frame = pl.DataFrame({"number": numbers, "row": range(len(numbers))}, schema={"number": pl.Int64, "row": pl.Int64})
     parts = split_by_bucket(frame, frame["number"], count)
     assert sorted(row for _, part in parts for row in part["row"]) == list(range(len(numbers)))
-    assert all(part["row"].is_sorted() and len(part) and 0 <= bucket < count for bucket, part in parts)
+    assert [
+        (bucket, part) for bucket, part in parts if not (part["row"].is_sorted() and len(part) and 0 <= bucket < count)
+    ] == []
     buckets = [(number, bucket) for bucket, part in parts for number in part["number"]]
     assert len({number for number, _ in buckets}) == len(set(buckets)), "rows of one number are in several buckets"
 
@@ -295,7 +297,7 @@ def test_stage_runs_once_without_rows(temporary_root: Path, facts: LogFacts) -> 
         buckets.put("other", rows("p", "q"))
         buckets.run_stage(stage, facts, Findings([], 1), ("absent",))
         buckets.close()
-        assert stage.seen == [{}]
+        assert stage.seen == [{}], f"{limit=}"
 
 
 def test_full_temporary_disk_is_named(temporary_root: Path) -> None:

@@ -188,7 +188,7 @@ def test_ledger_names_the_views_of_a_failed_read(name: str) -> None:
     found = {}
     for key, access in accesses.items():
         report, _ = validate_failing(name, access)
-        assert (report.verdict, report.totals) == ("incomplete", {})
+        assert (report.verdict, report.totals) == ("incomplete", {}), f"{key=}"
         found[key] = collect_views(report)
     assert found == {key: sorted(views.split()) for key, views in VIEWS[name].items()}
 

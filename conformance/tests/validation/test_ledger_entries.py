@@ -195,7 +195,7 @@ def test_stop_before_the_files_level_leaves_rules_over_vectors_undecided() -> No
         findings = build_findings()
         findings.mark_stopped("r", levels)
         of_levels = {code for code, rule in RULES.items() if rule.level in levels}
-        assert not select(deletion_vectors) <= of_levels
+        assert not select(deletion_vectors) <= of_levels, f"{levels=}"
         assert collect(findings) == of_levels | (select(deletion_vectors) if "files" in levels else set())
 
 

@@ -118,7 +118,11 @@ def test_file_with_undecodable_vector_is_not_read(tmp_path: Path) -> None:
     report = write_and_validate(files, tmp_path)
     assert {code[:3] for code in report.totals} == {"DVX"}
     assert {file for _, file in collect_unchecked(report)} == {"b.parquet", "c.parquet"}
-    assert all(reason.startswith("its deletion vector cannot be decoded: ") for reason, _ in collect_unchecked(report))
+    assert [
+        reason
+        for reason, _ in collect_unchecked(report)
+        if not reason.startswith("its deletion vector cannot be decoded: ")
+    ] == []
 
 
 def test_rows_with_unknown_schema_are_not_read(tmp_path: Path) -> None:

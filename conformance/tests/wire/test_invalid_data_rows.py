@@ -56,7 +56,7 @@ def test_nulls_in_containers_count_their_rows_once() -> None:
         ("not null", "m.value.element"): (1, 4),
         ("not null", "m.value.element.x"): (1, 2),
     }
-    assert all(each.column.inside for each in result.checks if each.violating_rows)
+    assert [each.column for each in result.checks if each.violating_rows and not each.column.inside] == []
 
 
 def test_integer_outside_of_its_type() -> None:

@@ -44,8 +44,8 @@ def test_nested_statistics_keep_number_lexemes() -> None:
 def test_everything_is_optional() -> None:
     for text in ("{}", '{"numRecords":null,"minValues":null,"future":[1]}'):
         found = parse_statistics(text)
-        assert found == Statistics()
-        assert found.has_tight_bounds
+        assert found == Statistics(), f"{text=}"
+        assert found.has_tight_bounds, f"{text=}"
 
 
 def test_numbers_and_strings_are_distinguished() -> None:

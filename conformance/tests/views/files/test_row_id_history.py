@@ -38,7 +38,7 @@ def test_files_conflict_while_both_are_live(
     one, two = ({**place, "path_key": key, "version": spans[0][0]} for key, spans in (("a", older), ("b", newer)))
     for pair in ((one, two), (two, one)):
         row = _build_conflict(*pair, {("a", 0): older, ("b", 0): newer}, 5)
-        assert (row["path"], row["other_path"], row["other_is_live"]) == ("b", "a", is_live)
+        assert (row["path"], row["other_path"], row["other_is_live"]) == ("b", "a", is_live), f"{pair=}"
 
 
 ALWAYS = [(0, True, False)]

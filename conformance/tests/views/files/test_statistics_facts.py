@@ -127,5 +127,5 @@ def test_characters_of_several_bytes_may_be_anywhere(character: str, digits: int
     for name in ("a" * length + character for length in range(8)):
         text = f'{{"numRecords":{records},"minValues":{{"{name}":1}},"nullCount":{{"{name}":1}}}}'
         found, columns = read_plain_statistics(pl.Series([text, None]), pl.Series([None, None], dtype=pl.Int64))
-        assert found.to_list() == [records, None]
+        assert found.to_list() == [records, None], f"{name=}"
         assert columns.to_list() == [f'[["{name}"]]', None]

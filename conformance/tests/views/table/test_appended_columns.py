@@ -205,4 +205,4 @@ def test_repeated_names_are_those_of_the_complete_schema(steps: list[list[dict[s
     for step in steps:
         drawn += step
         schema = parse(*drawn)
-        assert names.find(schema) == find_repeated_names(schema)
+        assert names.find(schema) == find_repeated_names(schema), f"{step=}"

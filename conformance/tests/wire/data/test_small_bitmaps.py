@@ -134,7 +134,9 @@ def test_rows_that_do_not_ascend_are_left_to_the_model() -> None:
         repeated = [*places[: first + 1], places[first], *places[first + 2 :]]
         for each in (swapped, repeated):
             text = z85.encode(data[:32] + b"".join(each) + bytes(2))
-            assert summarize([build_vector([3]), (text, len(data)), build_vector([4, 5])]).keys() == {0, 2}
+            assert summarize([build_vector([3]), (text, len(data)), build_vector([4, 5])]).keys() == {0, 2}, (
+                f"{first=}, {each=}"
+            )
 
 
 def test_many_vectors_keep_their_places(monkeypatch: Any) -> None:

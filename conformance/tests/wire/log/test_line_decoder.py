@@ -188,7 +188,7 @@ def test_canonical_files_are_decoded_in_one_call(revision: Revision) -> None:
         for data in (b"\n".join(every), b"\n".join(every) + b"\n"):
             with patch.object(line_decoder, "_decode_valid_line", side_effect=line_decoder._decode_valid_line) as valid:
                 found = decode_lines(data, revision)
-            assert valid.call_count == len(every) - len(lines)
+            assert valid.call_count == len(every) - len(lines), f"{data=}"
             assert_same_file(found, decode_slowly(data, revision))
 
 
@@ -254,10 +254,10 @@ def test_repeated_key_is_found_in_every_position(space: str) -> None:
                 written = [f'"{name}"{first if name == key else ""}:{each}' for name, each in values.items()]
                 written.insert(place, f'"{key}"{second}:{value}')
                 line = f'{{"add":{{{",".join(written)}}}}}\n'.encode()
-                assert decode_lines(line).faults[1].repeated_key == f"/add/{key}"
+                assert decode_lines(line).faults[1].repeated_key == f"/add/{key}", f"{line=}"
                 log = decode_lines((_REMOVE + b"\n") * 2 + line + _REMOVE * 2 + b"\n" + _REMOVE)
-                assert log.faults[3].repeated_key == f"/add/{key}"
-                assert list(log.faults) == [3, 4]
+                assert log.faults[3].repeated_key == f"/add/{key}", f"{line=}"
+                assert list(log.faults) == [3, 4], f"{line=}"
 
 
 @pytest.mark.parametrize(
@@ -410,7 +410,7 @@ def test_line_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line_decoder, "_MAX_CACHED_LINES", 5)
     for number in range(100):
         line_decoder._cache_outcome(known, b"%d" % number, 1)
-        assert len(known) <= 5
+        assert len(known) <= 5, f"{number=}"
     known.clear()
     line_decoder._cache_outcome(known, b"x" * (line_decoder._MAX_CACHED_LINE_BYTES + 1), 1)
     assert known == {}
@@ -434,9 +434,9 @@ def test_file_split_in_blocks_has_the_same_lines(data: bytes, monkeypatch: pytes
     for size in range(5):
         monkeypatch.setattr(line_decoder, "_BLOCK_BYTES", size)
         blocks = list(line_decoder._split_blocks(data))
-        assert b"".join(blocks) == data
+        assert b"".join(blocks) == data, f"{size=}"
         lines = [line for block in blocks for line in line_decoder._split_lines(block)]
-        assert lines == (data.removesuffix(b"\n").split(b"\n") if data else [])
+        assert lines == (data.removesuffix(b"\n").split(b"\n") if data else []), f"{size=}"
         assert_same_file(decode_lines(data), expected)
 
 
@@ -444,7 +444,7 @@ def test_depth_that_is_read_does_not_depend_on_the_form_of_a_line() -> None:
     for levels in (150, 250, 600):
         body = b'{"x":' + b"[" * levels + b"1" + b"]" * levels + b"}"
         canonical, spaced = (b'{"commitInfo":' + each + b"}" for each in (body, body.replace(b":", b": ")))
-        assert decode_lines(canonical).unread.keys() == decode_lines(spaced).unread.keys()
+        assert decode_lines(canonical).unread.keys() == decode_lines(spaced).unread.keys(), f"{levels=}"
 
 
 def test_summaries_of_files_with_defects_are_not_cached() -> None:

@@ -310,9 +310,9 @@ def test_schemas_depend_only_on_the_shape() -> None:
     said = {"$ref", "$defs", "$schema", "title", "description", "default"}
     for name in line_validation.SCHEMA_TYPES:
         for keyword, value in _keywords(line_validation.build_json_schema(name)):
-            assert keyword in looked_at | said
+            assert keyword in looked_at | said, f"{name=}"
             if keyword in ("minimum", "maximum"):
-                assert value + (keyword == "maximum") in line_validation.INTEGER_BOUNDS
+                assert value + (keyword == "maximum") in line_validation.INTEGER_BOUNDS, f"{name=}"
 
 
 def _keywords(schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -334,4 +334,4 @@ def test_long_values_have_no_shape_and_the_cache_is_bounded(monkeypatch: pytest.
     monkeypatch.setattr(line_validation, "_MAX_SHAPES", 5)
     for number in range(20):
         assert explain_line(b'{"txn":{"a%d":1}}' % number).schema_error == "appId, version missing"
-        assert len(line_validation._DEFECT_BY_SHAPE) <= 5
+        assert len(line_validation._DEFECT_BY_SHAPE) <= 5, f"{number=}"

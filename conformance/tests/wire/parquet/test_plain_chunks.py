@@ -80,11 +80,11 @@ def test_chunk_with_a_path_is_not_plain(path: bytes) -> None:
     """The path is field 1, in the short or long form of a header."""
     for begin, end in CHUNKS:
         chunk = path + FOOTER[begin + 1 : end]
-        assert ThriftReader(chunk).skip_struct(1, BINARY) is not None
-        assert find_plain_chunk_end(chunk, 0) is None
+        assert ThriftReader(chunk).skip_struct(1, BINARY) is not None, f"{begin=}, {end=}"
+        assert find_plain_chunk_end(chunk, 0) is None, f"{begin=}, {end=}"
         late = FOOTER[begin : end - 1] + b"\x08\x02\x01b\x00"
-        assert ThriftReader(late).skip_struct(1, BINARY) is not None
-        assert find_plain_chunk_end(late, 0) is None
+        assert ThriftReader(late).skip_struct(1, BINARY) is not None, f"{begin=}, {end=}"
+        assert find_plain_chunk_end(late, 0) is None, f"{begin=}, {end=}"
 
 
 @pytest.mark.parametrize(
