@@ -251,7 +251,7 @@ def test_spark_agrees_with_the_embedded_evaluation(
     write_table(files, tmp_path / "t")
     log = Log(tmp_path / "t")
     undecided = [ConstraintResult(undecided="left to Spark by the test") for _ in named]
-    monkeypatch.setattr(constraint_evaluation._ConstraintEvaluator, "evaluate_without_spark", lambda *_: {0: undecided})
+    monkeypatch.setattr(constraint_evaluation.ConstraintEvaluator, "evaluate_without_spark", lambda *_: {0: undecided})
     found = log.check(spark)
     assert collect_reasons(found) == {}
     assert count_violating_rows(found) == {name: number for name, number in differing.items() if number}
@@ -333,7 +333,7 @@ def test_too_long_values_are_not_passed_to_spark(spark: "SparkSession", tmp_path
 def test_number_of_expressions_for_spark_is_limited(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(constraint_evaluation, "_MAX_EXPRESSIONS", 2)
+    monkeypatch.setattr(constraint_evaluation, "MAX_EXPRESSIONS", 2)
     texts = ["round(id) < 3", "id > 0", "round(id) < 2", "round(id) < 1"]
     write_table(
         build_constrained_table(CONSTRAINTS_PROTOCOL, build_fields(), build_constraint_properties(texts)),

@@ -98,5 +98,5 @@ def test_resumed_report_equals_that_of_an_uninterrupted_run(
     _replace_one_payload(state)
     assert get_error(state) == damaged
     shutil.rmtree(state)
-    monkeypatch.setattr(SavedJobs, "_read", lambda *_: [])  # as if each executor wrote to its own disk
+    monkeypatch.setattr(SavedJobs, "read_payloads", lambda *_: [])  # as if each executor wrote to its own disk
     assert get_error(state).startswith("executors do not share this directory")

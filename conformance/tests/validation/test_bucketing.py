@@ -208,7 +208,7 @@ def test_small_buckets_are_handled_together(
     progress: list[tuple[str, int, int | None]] = []
     buckets = LocalBuckets(0, 3, lambda *each: progress.append(each), rows_of_a_stage)
     names = [f"{each}.parquet" for each in range(30)]
-    monkeypatch.setattr("deltaspec.validation.buckets._ROWS_AT_ONCE", 1)
+    monkeypatch.setattr("deltaspec.validation.buckets.ROWS_AT_ONCE", 1)
     for part in range(3):  # each becomes a file
         buckets.put("a", rows(*names[part::3]))
     buckets.put("b", rows(names[4]))
@@ -260,7 +260,7 @@ def test_rows_in_memory_are_combined_once_and_stay_equal(
     monkeypatch: pytest.MonkeyPatch, numbers: list[list[int | None]], large_part_rows: int
 ) -> None:
     """Later reads, further rows and a spill see the same rows; columns without values keep their types."""
-    monkeypatch.setattr("deltaspec.validation.buckets._LARGE_PART_ROWS", large_part_rows)
+    monkeypatch.setattr("deltaspec.validation.buckets.LARGE_PART_ROWS", large_part_rows)
     frames = [
         pl.DataFrame(
             {"number": each, "text": [None] * len(each), "values": [None] * len(each)},
@@ -341,7 +341,7 @@ frames = st.lists(
 def test_frames_survive_a_round_trip_through_payloads(frame: pl.DataFrame, frame_rows: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(payloads, "FRAME_ROWS", frame_rows)
-        patch.setattr(payloads, "_BATCH_BYTES", 1000)
+        patch.setattr(payloads, "BATCH_BYTES", 1000)
         sent = list(frame_to_payloads("tag", 3, frame))
         assert len(sent) == -(-len(frame) // frame_rows)
         received = list(batches_to_payloads(payloads_to_batches(sent)))
@@ -350,7 +350,7 @@ def test_frames_survive_a_round_trip_through_payloads(frame: pl.DataFrame, frame
 
 
 def test_batches_respect_the_byte_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(payloads, "_BATCH_BYTES", 100)
+    monkeypatch.setattr(payloads, "BATCH_BYTES", 100)
     sent = [Payload("tag", number, bytes(60)) for number in range(5)]
     assert [batch.num_rows for batch in payloads_to_batches(sent)] == [2, 2, 1]
     assert list(payloads_to_batches([])) == []

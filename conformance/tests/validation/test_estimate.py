@@ -304,7 +304,7 @@ class TestTime:
         assert one_by_one > footers.seconds
 
     def test_limit_of_requests_is_part_of_the_time(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(rate_limit, "_get_shared_limit", lambda rate: RateLimit(rate, sleep=lambda _: None))
+        monkeypatch.setattr(rate_limit, "get_shared_limit", lambda rate: RateLimit(rate, sleep=lambda _: None))
         write_table(build_checksummed_table(), tmp_path)
         estimate = self.estimate(tmp_path, StorageSettings({rate_limit.SETTING: "0.5"}))
         seconds = estimate.levels[2].reads[0].seconds

@@ -249,7 +249,7 @@ def run_before_open(
     monkeypatch: pytest.MonkeyPatch, name: str, change: Callable[[Path], object], opening: int = 1
 ) -> None:
     """Call a function on a file just before it is opened for the n-th time."""
-    original_open, openings = LocalStore._open_with_size, [0]
+    original_open, openings = LocalStore.open_with_size, [0]
 
     def open_late(self: LocalStore, path: str) -> tuple[int, int]:
         if path == name:
@@ -258,7 +258,7 @@ def run_before_open(
                 change(Path(self.uri) / path)
         return original_open(self, path)
 
-    monkeypatch.setattr(LocalStore, "_open_with_size", open_late)
+    monkeypatch.setattr(LocalStore, "open_with_size", open_late)
 
 
 def grow(path: Path) -> None:

@@ -172,14 +172,14 @@ def test_link_cycles_are_not_followed(tmp_path: Path) -> None:
 
 def run_before_open(monkeypatch: pytest.MonkeyPatch, name: str, change: Callable[[Path], object]) -> None:
     """Call a function on a file of the log after it was listed and before it is opened."""
-    opened = LocalStore._open_with_size
+    opened = LocalStore.open_with_size
 
     def open_late(self: LocalStore, path: str) -> tuple[int, int]:
         if path.endswith(name):
             change(Path(self.uri) / path)
         return opened(self, path)
 
-    monkeypatch.setattr(LocalStore, "_open_with_size", open_late)
+    monkeypatch.setattr(LocalStore, "open_with_size", open_late)
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])

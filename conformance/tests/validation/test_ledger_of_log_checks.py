@@ -533,7 +533,7 @@ def test_statistics_that_no_change_requires_may_be_left_out() -> None:
 
 
 def test_partition_columns_that_change_too_often_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outdated_files, "_MAX_COMPARISONS", 0)
+    monkeypatch.setattr(outdated_files, "MAX_COMPARISONS", 0)
     fields = [("id", "long"), ("name", "string")]
     files = build_table(fields=fields, partition_columns=["id"], partition={"id": "1"})
     files.commits[3] = [commit_info_action(3), metadata_action([*fields, ("x", "long")], ["name"])]

@@ -117,14 +117,14 @@ def trace(history: list[tuple[WireStruct, ...] | set[str | None]]) -> list[Any]:
                 state.file_context("/t"),
                 state.table_schema,
                 dict(state.columns.changes),
-                state.columns._known,
+                state.columns.known_columns,
                 state.mapped.names,
                 state.clustered.fields_since([("a",), ("b",), ("p",)]),
-                list(state.row_requirements.leaves._current),
+                list(state.row_requirements.leaves.current),
             )
         )
     rows = (state.rows, state.variant_uses.rows, state.row_id_columns.rows, state.widening.records.rows)
-    return [*found, *rows, state.widening.changes, state.file_requirements.changes, state.file_requirements._columns]
+    return [*found, *rows, state.widening.changes, state.file_requirements.changes, state.file_requirements.columns]
 
 
 @example_settings(80)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from deltaspec.wire.parquet.plain_chunks import find_plain_chunk_end
 from deltaspec.wire.parquet.thrift import BINARY, ThriftReader
-from deltaspec.wire.parquet.thrift_footer import _iter_chunks
+from deltaspec.wire.parquet.thrift_footer import iter_chunks
 
 TABLE = pa.table(
     {
@@ -48,7 +48,7 @@ def get_footer(data: bytes) -> bytes:
 
 def list_chunks(footer: bytes) -> Iterator[tuple[int, int]]:
     """Yield begin and end of each column chunk."""
-    for reader in _iter_chunks(footer):
+    for reader in iter_chunks(footer):
         begin = reader.position
         reader.skip_struct(1, BINARY)
         yield begin, reader.position

@@ -68,7 +68,7 @@ class TestListing:
     ) -> None:
         store = put_table(s3)
         pages = [(name, Entry(name, 0, 0)) for name in ("b", "", "a")]  # some stores do not sort
-        monkeypatch.setattr(store, "_pages", lambda *_: iter(pages))
+        monkeypatch.setattr(store, "iter_entries", lambda *_: iter(pages))
         assert list_names(store.list_files()) == ["a", "b"]
 
     def test_file_with_the_name_of_a_folder_is_listed(self, s3: FaultyS3) -> None:
@@ -113,7 +113,7 @@ class TestListing:
         (tmp_path / "a").write_bytes(b"")
         (tmp_path / "b").mkdir()
         store = ArrowStore(tmp_path.as_uri())
-        store._system = Refusing(store._system, f"{tmp_path}/b")
+        store.system = Refusing(store.system, f"{tmp_path}/b")
         assert [str(each) if isinstance(each, StorageError) else each.name for each in store.list_files()] == [
             "a",
             "b/: cannot be listed: quota exceeded",
