@@ -93,13 +93,15 @@ def get_module(rule: Rule) -> str:
 @each_rule
 def test_every_violating_example_is_a_finding(rule: Rule) -> None:
     assert rule.violates
-    assert evaluate(rule, rule.violates) == [True] * len(rule.violates)
+    found = evaluate(rule, rule.violates)
+    assert [row for row, violates in zip(rule.violates, found, strict=True) if violates is not True] == []
 
 
 @each_rule
 def test_no_conforming_example_is_a_finding(rule: Rule) -> None:
     assert rule.conforms
-    assert True not in evaluate(rule, rule.conforms)
+    found = evaluate(rule, rule.conforms)
+    assert [row for row, violates in zip(rule.conforms, found, strict=True) if violates] == []
 
 
 @each_rule
