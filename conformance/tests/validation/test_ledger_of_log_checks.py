@@ -134,7 +134,7 @@ INDEPENDENT_OF_REPLAY = {
 
 def test_commit_that_cannot_be_read_leaves_all_that_depends_on_replay_undecided() -> None:
     store = FailingStore(build_checkpointed_table(), ("read", commit_path(0), 1))
-    reason, checkpoint = f"{commit_path(0)}: {FAILURE}", "_delta_log/00000000000000000002.checkpoint.parquet"
+    reason, checkpoint = f"{commit_path(0)}: {FAILURE}", "_delta_log/00000000000000000001.checkpoint.parquet"
     entries = collect_entries(validate(store, history="latest"))
     views = entries.pop((reason, commit_path(0)))
     assert entries == {(reason, checkpoint): {"checkpoint_contents"}}  # its statistics are compared with replay
